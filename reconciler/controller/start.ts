@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import type { Diagnostic } from '../core/documents/diagnostic.ts';
 import { matchesHost, unknownNameIn } from '../core/documents/host-pattern.ts';
+import { wrong } from '../manifest/text/finding.ts';
 import { readHostsFile, type Host } from '../manifest/hosts-file.ts';
 import type { ControllerConfig } from './config/config.ts';
 import { Engine } from './engine.ts';
@@ -22,14 +23,14 @@ export async function hostsFor(
 ): Promise<{ readonly hosts?: readonly Host[]; readonly diagnostics: readonly Diagnostic[] }> {
   const { hosts, diagnostics } = await readHostsFile(config.hostsFile, new Map());
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
-  const strange = config.sets.flatMap(({ name, hosts: patterns }) =>
-    patterns.flatMap((pattern) => {
+  const strange = config.sets.flatMap(({ name, hosts: patterns }, at) =>
+    patterns.flatMap((pattern, index) => {
       const unknown = unknownNameIn(pattern, hosts);
       const isEmpty = unknown === undefined && !hosts.some((host) => matchesHost(pattern, host));
       const message =
         unknown ??
         (isEmpty ? 'no host of the hosts file has these labels: give them to one, or select others' : undefined);
-      return message === undefined ? [] : [setProblem(config, name, message)];
+      return message === undefined ? [] : [setProblem(config, name, `sets.${at}.hosts.${index}`, message)];
     }),
   );
   if (errors.length > 0) return { diagnostics: diagnostics.map((one) => aboutFile(one, config)) };
@@ -81,12 +82,9 @@ const aboutFile = (one: Diagnostic, { hostsFile }: ControllerConfig): Diagnostic
     ? { ...one, remedy: 'write it, or name another one as `hosts.file` of gantry.yaml' }
     : one;
 
-const setProblem = ({ file }: ControllerConfig, set: string, message: string): Diagnostic => ({
-  severity: 'error',
-  code: 'bad-config',
-  path: '',
-  message: `the hosts of the set ${set}: ${message}`,
-  file,
-  line: 1,
-  column: 1,
-});
+function setProblem({ file, locate }: ControllerConfig, set: string, path: string, message: string): Diagnostic {
+  const text = `the hosts of the set ${set}: ${message}`;
+  return (
+    locate?.(wrong('bad-config', path, text)) ?? { severity: 'error', code: 'bad-config', path, message: text, file }
+  );
+}

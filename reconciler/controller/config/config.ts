@@ -1,5 +1,7 @@
 // The config of a controller as the engine uses it: absolute paths, durations in milliseconds, defaults filled in.
 import type { Schedule } from '../../../server/api/container/snapshot-schedule.ts';
+import type { Diagnostic } from '../../core/documents/diagnostic.ts';
+import type { Finding } from '../../manifest/text/finding.ts';
 import type { HostPattern } from '../../core/documents/host-pattern.ts';
 import type { PlanOptions } from '../../core/plan/plan.ts';
 import type { AuthConfig, DriftAction, NotificationConfig, SourceConfig, TracingConfig } from './schema.ts';
@@ -11,6 +13,8 @@ export interface ControllerConfig {
   readonly file: string;
   /** Its directory: relative paths of `sources` and `notifications` begin there. */
   readonly folder: string;
+  /** Places a problem that shows later, such as a host that the hosts file lacks, in gantry.yaml. */
+  readonly locate?: (finding: Finding) => Diagnostic;
   readonly name: string;
   readonly stateDir: string;
   readonly listen?: string;

@@ -34,7 +34,9 @@ export async function readConfig(file: string, signal?: AbortSignal): Promise<Re
   const findings = schemaFindings(value);
   const { config, problems } = findings.length > 0 ? { problems: findings } : resolved(file, value as ControllerFile);
   diagnostics.push(...problems.map((finding) => placedDiagnostic(finding, source, raw)));
-  return config === undefined || diagnostics.length > 0 ? { diagnostics } : { config, diagnostics };
+  return config === undefined || diagnostics.length > 0
+    ? { diagnostics }
+    : { config: { ...config, locate: (finding) => placedDiagnostic(finding, source, raw) }, diagnostics };
 }
 
 const emptyFile = (file: string): Diagnostic => ({

@@ -6,6 +6,10 @@ import type { Restraint } from './restrain.ts';
 
 type Suspended = Pick<Restraint, 'objects' | 'paths'>;
 
+/** Paths for people: an empty one is the object as a whole. */
+export const pathsText = (paths: readonly string[]): string =>
+  paths.map((path) => (path === '' ? 'the object as a whole' : path)).join(', ') || 'the object as a whole';
+
 export const isNothing = ({ objects, paths }: Suspended): boolean => objects.size + paths.size === 0;
 
 /** Paths that drifted, by address. `judge`: judges the plan without suspensions, which may be none at all. */

@@ -75,7 +75,7 @@ export class ManagedSet {
     this.#self = `controller ${deps.controller}`;
     this.#reports = new SetReports(config.name, hub, (notice) => deps.notice(notice, config));
     this.#stored = new StoredSet(stateDir, config.name, config.keepRevisions);
-    this.#records = new SetRecords(stateDir, config.name, links.length, hub);
+    this.#records = new SetRecords(stateDir, config.name, hub);
     this.#rules = new DriftRules(config.mode, config.rules);
     this.#hosts = new SetHosts({ links, make: (link) => this.#on(link), drift: () => this.#records.allDrift() });
     this.#rollouts = new Rollouts({

@@ -3,6 +3,7 @@ import type { Document, Json, JsonObject } from '../../core/documents/document.t
 import { hidden, redact } from '../../core/documents/secret.ts';
 import type { Change } from '../../core/documents/change.ts';
 import type { ResourceChange } from '../../core/plan/plan.ts';
+import { pathsText } from '../decide/suspended-drift.ts';
 import { ControllerError } from '../controller.ts';
 import type { ObjectChange, ObjectDetail } from '../http/contract.ts';
 import type { ManagedSet } from './managed-set.ts';
@@ -17,11 +18,14 @@ export function objectDetail(set: ManagedSet, host: SetOnHost, address: string):
   if (summary === undefined || change === undefined)
     throw new ControllerError('not-found', `the set ${set.config.name} has no object ${address} on ${host.name}`);
   const document = host.target?.loaded.loaded.documents.find((one) => one.address === address);
+  const history = historyOf(set, host.name, address);
   return {
     summary,
     ...comparison(document, change.live, change),
     suspensions: [...ofObject(set.suspensions, host.name, address)],
-    history: historyOf(set, host.name, address),
+    history,
+    // What came before its first known change is not kept, unless that made the object.
+    ...(history.at(-1)?.action === 'create' ? {} : { isHistoryCut: true }),
   };
 }
 
@@ -61,7 +65,7 @@ function historyOf(set: ManagedSet, host: string, address: string): ObjectChange
       at,
       action: 'update' as const,
       by: by ?? 'unknown',
-      reason: `${paths.join(', ')}: ${action}`,
+      reason: `${pathsText(paths)}: ${action}`,
       ...(message === undefined ? {} : { message }),
     }));
   return [...set.changesOf(host, address), ...drift]

@@ -15,8 +15,9 @@ export interface HostChanges {
   readonly failed: Readonly<Record<string, { readonly action: Action; readonly why: string }>>;
 }
 
-/** Of one run on one host: a first run may create thousands of objects, and its record says so by itself. */
-const mostObjects = 1000;
+/** How many changes to objects it holds. */
+export const weightOfChanges = ({ done, failed }: HostChanges): number =>
+  Object.keys(done).length + Object.keys(failed).length;
 
 /** Undefined when the run changed nothing. */
 export function changesOn(
@@ -29,8 +30,8 @@ export function changesOn(
   const finished = new Set(done);
   const why = new Map<string, string>(failures.map((one) => [one.address, `${one.what}: ${one.why}`]));
   const changed = plan.changes.filter(({ steps, isTakeover }) => steps.length > 0 && isTakeover !== true);
-  const made = changed.filter(({ steps }) => steps.every((id) => finished.has(id))).slice(0, mostObjects);
-  const broken = changed.filter(({ address }) => why.has(address)).slice(0, mostObjects);
+  const made = changed.filter(({ steps }) => steps.every((id) => finished.has(id)));
+  const broken = changed.filter(({ address }) => why.has(address));
   if (made.length + broken.length === 0) return undefined;
   return {
     id: `${run} ${host}`,

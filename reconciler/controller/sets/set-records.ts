@@ -2,9 +2,12 @@
 import { join } from 'node:path';
 import type { DriftRecord, ObjectChange, RunRecord } from '../http/contract.ts';
 import type { Hub } from '../hub.ts';
-import { changesOf, type HostChanges } from './object-history.ts';
+import { changesOf, weightOfChanges, type HostChanges } from './object-history.ts';
 import { RunBook } from './run-book.ts';
 import { RecordLog } from './state-file.ts';
+
+/** Changes to single objects that a set remembers: some 20 MB at most. */
+const mostChanges = 200_000;
 
 export class SetRecords {
   readonly drift: RecordLog<DriftRecord>;
@@ -12,11 +15,11 @@ export class SetRecords {
   readonly #history: RecordLog<RunRecord>;
   readonly #changes: RecordLog<HostChanges>;
 
-  constructor(stateDir: string, set: string, hosts: number, hub: Hub) {
+  constructor(stateDir: string, set: string, hub: Hub) {
     const folder = join(stateDir, 'sets', set);
     this.drift = new RecordLog(join(folder, 'drift.ndjson'), 5000);
     this.#history = new RecordLog(join(folder, 'history.ndjson'), 1000);
-    this.#changes = new RecordLog(join(folder, 'changes.ndjson'), Math.max(200, 10 * hosts));
+    this.#changes = new RecordLog(join(folder, 'changes.ndjson'), mostChanges, weightOfChanges);
     this.runs = new RunBook(set, this.#history, hub);
   }
 

@@ -1,4 +1,5 @@
 // Reports what happens to a set: to listeners of the API, to the log, and as notices to people.
+import { pathsText } from '../decide/suspended-drift.ts';
 import { short } from '../decide/short-revision.ts';
 import type { DriftRecord, ObjectSummary, SetStatus } from '../http/contract.ts';
 import type { Hub } from '../hub.ts';
@@ -38,7 +39,7 @@ export class SetReports {
     const { host, address, paths, action, by } = record;
     const who = by === undefined ? '' : ` by ${by}`;
     const level = action === 'failed' ? 'error' : 'info';
-    this.log(level, `${address} drifted (${paths.join(', ')})${who}: ${action}`, host);
+    this.log(level, `${address} drifted (${pathsText(paths)})${who}: ${action}`, host);
   }
 
   objects(changed: readonly ObjectSummary[], gone: readonly ObjectSummary[]): void {

@@ -57,29 +57,37 @@ interface Recorded {
 export class RecordLog<T extends Recorded> {
   readonly #file: string;
   readonly #most: number;
+  readonly #weightOf: (record: T) => number;
+  #weight = 0;
   readonly #records = new Map<string, T>();
-  #lines = 0;
+  /** The weight of all lines of the file. */
+  #written = 0;
   #isCut = false;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(file: string, most: number) {
+  /** `most`: how much is kept; each record counts as one, or as `weightOf` says. */
+  constructor(file: string, most: number, weightOf: (record: T) => number = () => 1) {
     this.#file = file;
     this.#most = most;
+    this.#weightOf = weightOf;
   }
 
   async load(): Promise<void> {
     await this.#writing;
     const text = await readFile(this.#file, 'utf8').catch(() => '');
+    this.#written = 0;
     // The end of a process cut the last line off: what follows is a line of its own.
     this.#isCut = text !== '' && !text.endsWith('\n');
     for (const line of text.split('\n')) {
       try {
-        if (line !== '') this.#keep(JSON.parse(line) as T);
+        if (line === '') continue;
+        const record = JSON.parse(line) as T;
+        this.#written += this.#weightOf(record);
+        this.#keep(record);
       } catch {
         // The end of the process cut it off.
       }
     }
-    this.#lines = text.split('\n').length;
   }
 
   /** Newest first. */
@@ -93,9 +101,9 @@ export class RecordLog<T extends Recorded> {
 
   put(record: T): void {
     this.#keep(record);
-    this.#lines += 1;
-    const isLong = this.#lines > 4 * this.#most;
-    if (isLong) this.#lines = this.#records.size;
+    this.#written += this.#weightOf(record);
+    const isLong = this.#written > 4 * this.#most;
+    if (isLong) this.#written = this.#weight;
     const lines = isLong ? [...this.#records.values()] : [record];
     const text = (this.#isCut ? '\n' : '') + lines.map((one) => `${JSON.stringify(one)}\n`).join('');
     this.#isCut = false;
@@ -114,8 +122,14 @@ export class RecordLog<T extends Recorded> {
   }
 
   #keep(record: T): void {
+    const before = this.#records.get(record.id);
+    this.#weight += this.#weightOf(record) - (before === undefined ? 0 : this.#weightOf(before));
     this.#records.set(record.id, record);
-    const [oldest] = this.#records.keys();
-    if (this.#records.size > this.#most && oldest !== undefined) this.#records.delete(oldest);
+    // The newest stays, however heavy it is.
+    for (const [id, oldest] of this.#records) {
+      if (this.#weight <= this.#most || this.#records.size === 1) break;
+      this.#weight -= this.#weightOf(oldest);
+      this.#records.delete(id);
+    }
   }
 }

@@ -123,7 +123,7 @@ describe('controllers as processes', { timeout: 120_000 }, () => {
       [`hosts: { file: none.yaml }\n${source('file:///x')}`, /none\.yaml does not exist[^]*hosts\.file/],
       [
         `${hosts}${source('file:///x').replace('web,', 'web, hosts: role=db,')}`,
-        /the set web: no host of the hosts file/,
+        /bad\.yaml:3:\d+[^]*the set web: no host of the hosts file|the set web: no host of the hosts file[^]*bad\.yaml:3:\d+/,
       ],
     ] as const) {
       await writeFile(file, text);

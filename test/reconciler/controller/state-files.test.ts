@@ -3,6 +3,13 @@ import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  changesOn,
+  changesOf,
+  weightOfChanges,
+  type HostChanges,
+} from '../../../reconciler/controller/sets/object-history.ts';
+import { pathsText } from '../../../reconciler/controller/decide/suspended-drift.ts';
 import { RecordLog } from '../../../reconciler/controller/sets/state-file.ts';
 import { StoredSet } from '../../../reconciler/controller/sets/set-state.ts';
 import { Suspensions } from '../../../reconciler/controller/sets/suspensions.ts';
@@ -62,4 +69,32 @@ test('as many earlier revisions are kept as the set asks for, and no rollback go
   for (const revision of ['one', 'two', 'three', 'four']) await set.advance({ revision, at: '2026-01-01T00:00:00Z' });
   expect(set.known).toEqual(['four', 'three', 'two']);
   expect(() => set.named('one')).toThrow('the set web has no revision one: it has four, three, two');
+});
+
+test('a run of thousands of objects is kept for each object, and the oldest changes go when there are too many', async () => {
+  const names = Array.from({ length: 3304 }, (_, at) => `container/c${at}`);
+  const changes = names.map((address) => ({ address, action: 'create', steps: [address] }));
+  const record = (run: string): HostChanges => {
+    const made = changesOn('h1', run, { changes } as never, { done: names, failures: [] } as never, 0);
+    if (made === undefined) throw new Error('the run changed nothing');
+    return made;
+  };
+  const open = (): RecordLog<HostChanges> => new RecordLog(join(folder, 'changes'), 10_000, weightOfChanges);
+  const log = open();
+  for (const run of ['a', 'b', 'c', 'd']) log.put(record(run));
+  await log.flush();
+  const again = open();
+  await again.load();
+  for (const one of [log, again]) {
+    expect(one.list(10).map(({ run }) => run)).toEqual(['d', 'c', 'b']);
+    expect(changesOf(one.list(10), () => undefined, 'h1', 'container/c3303')).toHaveLength(3);
+  }
+});
+
+test('drift of an object as a whole is named in words', () => {
+  expect([pathsText(['']), pathsText([]), pathsText(['a', ''])]).toEqual([
+    'the object as a whole',
+    'the object as a whole',
+    'a, the object as a whole',
+  ]);
 });

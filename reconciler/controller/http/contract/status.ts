@@ -168,6 +168,7 @@ export const ObjectDetail = Type.Object({
   differences: Type.Array(Difference),
   suspensions: Type.Array(Suspension),
   history: Type.Array(ObjectChange, { description: 'Newest first.' }),
+  isHistoryCut: Type.Optional(Type.Boolean({ description: 'What happened to the object before is not kept.' })),
 });
 export type ObjectDetail = Shape<typeof ObjectDetail>;
 

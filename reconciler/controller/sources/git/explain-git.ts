@@ -5,6 +5,8 @@ interface Meaning {
   readonly sign: RegExp;
   readonly problem: SourceProblem;
   readonly say: string;
+  /** The words of git would only mislead. */
+  readonly isEnough?: true;
 }
 
 const meanings: readonly Meaning[] = [
@@ -19,7 +21,13 @@ const meanings: readonly Meaning[] = [
     say: 'the server refuses the key; check credentials.sshKeyFile and its mode (0600)',
   },
   {
-    sign: /Authentication failed|could not read Username|could not read Password|error: 40[13]|HTTP Basic: Access denied/,
+    sign: /could not read Username|could not read Password|terminal prompts disabled/,
+    problem: 'denied',
+    say: 'the server asks for a user name and a password; set credentials.username and credentials.passwordFile of the source, or check the address: some servers ask so for a repository that does not exist',
+    isEnough: true,
+  },
+  {
+    sign: /Authentication failed|error: 40[13]|HTTP Basic: Access denied/,
     problem: 'denied',
     say: 'the server refuses the credentials; check credentials.username and credentials.passwordFile',
   },
@@ -80,7 +88,7 @@ export function explainGit(verb: string, told: Told, stderr: string, code: numbe
   const detail = said === '' ? `git ${verb} ended with ${code}` : `git ${verb}: ${said}`;
   const problem = meaning?.problem ?? 'unreachable';
   if (meaning === undefined || told.isOwn === true) return new SourceError(problem, `${told.shown}: ${detail}`);
-  return new SourceError(problem, `${told.shown}: ${meaning.say} (${detail})`);
+  return new SourceError(problem, `${told.shown}: ${meaning.say}${meaning.isEnough === true ? '' : ` (${detail})`}`);
 }
 
 /** The lines that name the failure, without progress and without secrets. */

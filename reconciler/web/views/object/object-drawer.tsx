@@ -104,7 +104,7 @@ function Body({ set, host, address, detail }: BodyProps) {
       <section aria-labelledby="object-history">
         <h3 id="object-history">History</h3>
         {history.length === 0 ? (
-          <p class="soft">Nothing was changed yet.</p>
+          <p class="soft">{detail.isHistoryCut === true ? 'No change of it is kept.' : 'Nothing was changed yet.'}</p>
         ) : (
           <ol class="history">
             {history.map((change, at) => (
@@ -121,6 +121,9 @@ function Body({ set, host, address, detail }: BodyProps) {
               </li>
             ))}
           </ol>
+        )}
+        {detail.isHistoryCut === true && history.length > 0 && (
+          <p class="soft small">What happened before is not kept.</p>
         )}
       </section>
     </>
