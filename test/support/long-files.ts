@@ -2,6 +2,7 @@
 // than 20 seconds.
 
 export const longFiles: readonly string[] = [
+  'test/e2e/cluster/members/keys-killed.test.ts',
   'test/e2e/cluster/healing-lxc.test.ts',
   'test/e2e/lxc-verbs/lxc-verbs.test.ts',
   'test/e2e/cluster/settings.test.ts',
