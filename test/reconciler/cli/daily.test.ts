@@ -257,3 +257,10 @@ describe('a verb that is none', () => {
     expect((await gantry(['snapshot', 'frobnicate'])).stderr).not.toContain('did you mean');
   });
 });
+
+test('explain finds a config key of containers without its kind, and still names an unknown kind', async () => {
+  const key = await gantry(['explain', 'limits.memory']);
+  expect(key).toEqual(await gantry(['explain', 'container.config.limits.memory']));
+  expect(key.code).toBe(0);
+  expect((await gantry(['explain', 'contaner'])).stderr).toContain('did you mean container?');
+});

@@ -25,6 +25,12 @@ export const explainPath: Run = async (context, [word]) => {
   if (first === 'terraform') return explainRefusals(context, rest);
   const kind = kindOfWord(first) ?? explainKinds().find(({ name }) => name === first)?.name;
   if (kind === undefined) {
+    // A bare config key is most often one of containers.
+    const key = explain('container', `config.${word}`);
+    if (!isUnknown(key)) {
+      show(context, key);
+      return exitCodes.ok;
+    }
     const known = explainKinds().map(({ name }) => name);
     throw new CliError(
       `unknown kind ${first}${hint(first, known)}; the kinds are ${known.join(', ')}`,
