@@ -5,7 +5,7 @@ interface ErrorRow {
   /** Spec part 7 allows no others. */
   readonly status: 400 | 401 | 403 | 404 | 409 | 412 | 500;
   /** Of real servers, in the dialect of LXD; default: `status`. */
-  readonly lxdStatus?: 500 | 501 | 503;
+  readonly lxdStatus?: 501 | 503;
   /** The text of real servers, which clients of LXD compare; default: the message. */
   readonly lxdText?: string;
   /** The situation in which it is the answer. */
@@ -39,7 +39,7 @@ export const errorTable = {
     doc: 'The disk of the server is full: it is read-only, apart from deletions, until there is free space.',
   },
   internal: { status: 500, doc: 'An internal error, which the caller cannot correct.' },
-  notClustered: { status: 400, lxdStatus: 500, doc: 'The server is not part of a cluster.' },
+  notClustered: { status: 400, doc: 'The server is not part of a cluster.' },
   notImplemented: {
     status: 400,
     lxdStatus: 501,

@@ -7,6 +7,7 @@ import type { Kind } from './documents.ts';
 import { follow, readAll } from './follower.ts';
 import { KeySpace } from './key-space.ts';
 import type { OtherMembers } from './other-members.ts';
+import { refuseTooLarge } from './too-large.ts';
 import { Turns } from './turns.ts';
 
 export { Changes, type Guard, type Put } from './changes.ts';
@@ -186,7 +187,10 @@ export class Records {
   #built(build: (changes: Changes) => void): Changes {
     const changes = new Changes(this.contents);
     build(changes);
-    if (changes.ops.length > 0) this.#guard(changes, [...this.#pending]);
+    if (changes.ops.length > 0) {
+      refuseTooLarge(changes);
+      this.#guard(changes, [...this.#pending]);
+    }
     return changes;
   }
 

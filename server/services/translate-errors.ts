@@ -2,6 +2,7 @@
 import { AppError, type ErrorCode } from '../api/errors.ts';
 import { DriverError } from '../drivers/driver-error.ts';
 import { RecordConflict } from '../records/records.ts';
+import { ChangeTooLarge } from '../records/too-large.ts';
 import { StoreError } from '../store/store.ts';
 import { errorText } from '../lib/shared/reason.ts';
 import { assertNever } from '../lib/shared/assert-never.ts';
@@ -12,6 +13,7 @@ export function toAppError(error: unknown): AppError {
   if (error instanceof DriverError) return as(fromDriver(error), error);
   if (error instanceof StoreError) return as(fromStore(error), error);
   if (error instanceof RecordConflict) return as('conflict', error);
+  if (error instanceof ChangeTooLarge) return as('badRequest', error);
   if (error instanceof Error && 'code' in error && error.code === 'ENOSPC')
     return new AppError('diskFull', 'No space is left on a disk of the server: delete what is not needed', {
       cause: error,
@@ -48,5 +50,6 @@ function fromDriver(error: DriverError): ErrorCode {
 
 function fromStore({ code }: StoreError): ErrorCode {
   if (code === 'NoSpace') return 'diskFull';
+  if (code === 'TooLarge') return 'badRequest';
   return code === 'Unavailable' || code === 'Locked' || code === 'Unknown' ? 'unavailable' : 'internal';
 }

@@ -126,7 +126,6 @@ describe('the error table', () => {
       .filter((code) => statusIn('svc', code) !== statusIn('lxd', code))
       .map((code) => [code, statusIn('svc', code), statusIn('lxd', code)]);
     expect(differing).toEqual([
-      ['notClustered', 400, 500],
       ['notImplemented', 400, 501],
       ['unavailable', 500, 503],
     ]);

@@ -70,20 +70,39 @@ describe.each([
     expect([answer.status, textOf(answer)]).toEqual([400, expect.stringMatching(why)]);
   });
 
+  test.each([
+    ['POST', '/1.0/cluster/members', { server_name: 'one' }],
+    ['PUT', '/1.0/cluster/certificate', { cluster_certificate: 'a', cluster_certificate_key: 'b' }],
+    ['POST', '/1.0/cluster/groups', { name: 'g' }],
+    ['GET', '/1.0/cluster/groups/g', undefined],
+    ['PUT', '/1.0/cluster/groups/g', { members: [] }],
+    ['PATCH', '/1.0/cluster/groups/g', { description: 'a' }],
+    ['POST', '/1.0/cluster/groups/g', { name: 'h' }],
+    ['DELETE', '/1.0/cluster/groups/g', undefined],
+    ['POST', '/internal/cluster/keys', undefined],
+    ['GET', '/1.0?target=one', undefined],
+    ['POST', '/1.0/containers?target=one', { name: 'c', source: { type: 'none' } }],
+  ])('%s %s is refused: the caller asked the wrong server', async (method, path, body) => {
+    const answer = await send(method, path, body);
+    expect([answer.status, textOf(answer)]).toEqual([400, expect.stringContaining('not part of a cluster')]);
+  });
+
   test('no member is found', async () => {
     const answers = await Promise.all([
       send('GET', '/1.0/cluster/members/one'),
       send('POST', '/1.0/cluster/members/one', { server_name: 'two' }),
       send('DELETE', '/1.0/cluster/members/one?force=1'),
+      send('PUT', '/1.0/cluster/members/one', {}),
+      send('POST', '/1.0/cluster/members/one/state', { action: 'evacuate' }),
     ]);
     for (const answer of answers)
       expect([answer.status, textOf(answer)]).toEqual([404, expect.stringContaining('not part of a cluster')]);
   });
 });
 
-test('the list of members is empty; clients of LXD get the failure that real servers answer with', async () => {
+test('the list of members is empty; clients of LXD get a refusal, as on real servers', async () => {
   for (const path of ['/1.0/cluster/members', '/1.0/cluster/members?recursion=1'])
     expect((await svc('GET', path)).metadata).toEqual([]);
   const failed = await lxd('GET', '/1.0/cluster/members');
-  expect([failed.status, failed.body.error]).toEqual([500, 'This server is not part of a cluster']);
+  expect([failed.status, failed.body.error]).toEqual([400, 'This server is not part of a cluster']);
 });
