@@ -15,6 +15,7 @@ import {
   projectData,
   storagePoolData,
 } from './datasources/objects.ts';
+import { certificateData, storageVolumeData } from './datasources/volumes-and-certificates.ts';
 import { clusterData, resourcesData, serverData } from './datasources/server.ts';
 import { containerExecEphemeral } from './ephemeral/container-exec.ts';
 import { containerFileEphemeral } from './ephemeral/container-file.ts';
@@ -86,6 +87,7 @@ export function gantryProvider({ env, log }: GantryDeps): AnyProvider<Link> {
       volumeSnapshot,
     ],
     dataSources: [
+      certificateData,
       clusterData,
       containerData,
       containersData,
@@ -97,6 +99,7 @@ export function gantryProvider({ env, log }: GantryDeps): AnyProvider<Link> {
       resourcesData,
       serverData,
       storagePoolData,
+      storageVolumeData,
     ],
     functions,
     ephemeralResources: [containerExecEphemeral, containerFileEphemeral],

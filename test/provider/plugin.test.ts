@@ -186,7 +186,7 @@ describe('calls', () => {
     const metadata = wire.MetadataReply.decode((await caller.call(rpc('GetMetadata'))).body);
     expect(Object.keys(schema.resources).sort()).toEqual(metadata.resources.map(({ name }) => name).sort());
     expect(Object.keys(schema.resources)).toHaveLength(16);
-    expect(Object.keys(schema.dataSources)).toHaveLength(11);
+    expect(Object.keys(schema.dataSources)).toHaveLength(13);
     expect(Object.keys(schema.ephemeralResources)).toEqual(['gantry_container_exec', 'gantry_container_file']);
     expect(metadata.ephemeralResources.map(({ name }) => name)).toEqual(Object.keys(schema.ephemeralResources));
     expect(Object.keys(schema.functions)).toEqual(['image_reference', 'parse_size']);

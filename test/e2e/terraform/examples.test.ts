@@ -42,6 +42,10 @@ describe.skipIf(missing !== undefined)('the examples', { timeout: 120_000 }, () 
       config: { 'ipv4.address': '10.9.9.1/24', 'ipv6.address': 'none' },
     });
     await createContainer(daemon, 'db');
+    await daemon.call('POST', '/1.0/storage-pools/default/volumes/custom', { name: 'data' });
+    const certificate = (await makeClient('ci')).certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
+    await daemon.call('POST', '/1.0/certificates', { type: 'client', name: 'ci', certificate });
+    const [url = ''] = (await daemon.get('/1.0/certificates')) as readonly string[];
     const image = await buildBusyboxImage(join(terraform.dir, 'image'));
     terraform.write(`resource "gantry_image" "i" {
   source = { type = "file", file = "${image.metadataPath}" }
@@ -53,7 +57,8 @@ resource "gantry_image_alias" "i" {
 `);
     await terraform.apply();
     const served = provider.dataSources.filter(({ typeName }) => typeName !== 'gantry_project');
-    terraform.write(served.map(({ example }) => example).join('\n'));
+    const examples = served.map(({ example }) => example).join('\n');
+    terraform.write(examples.replace(/fingerprint = "[0-9a-f]{64}"/, `fingerprint = "${url.split('/').at(-1) ?? ''}"`));
     await terraform.apply();
     expect(await terraform.state('data.gantry_container.db')).toMatchObject({
       name: 'db',
