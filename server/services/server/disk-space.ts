@@ -1,18 +1,13 @@
 // Room on the disk of the daemon's state: says when there is none, keeps a reserve so that deleting works then, and notices new room.
-import { rmSync, statSync, statfsSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { errors, type AppError } from '../../api/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
+import { readDiskSpace, type DiskSpace } from './free-bytes.ts';
 import type { ScheduledTask } from './scheduler.ts';
-
-export interface DiskSpace {
-  /** What this process may still write. */
-  readonly freeBytes: number;
-  readonly totalBytes: number;
-}
 
 export interface DiskState {
   readonly isFull: boolean;
@@ -33,11 +28,6 @@ export function nextDiskState(state: DiskState, space: DiskSpace): DiskState {
   const hasRoom = space.freeBytes >= 2 * reserve;
   if (space.freeBytes < reserve / 2 || (state.isFull && !hasRoom)) return { isFull: true, hasReserve: false };
   return { isFull: false, hasReserve: state.hasReserve || hasRoom };
-}
-
-export function readDiskSpace(dir: string): DiskSpace {
-  const { bsize, bavail, bfree, blocks } = statfsSync(dir);
-  return { freeBytes: (process.getuid?.() === 0 ? bfree : bavail) * bsize, totalBytes: blocks * bsize };
 }
 
 function spaceIfKnown(dir: string): DiskSpace | undefined {

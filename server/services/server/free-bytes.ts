@@ -1,0 +1,32 @@
+// How much this process may still write to the disk of a directory: less than the file system counts as free where it keeps blocks for itself.
+import { readFileSync, readlinkSync, statSync, statfsSync } from 'node:fs';
+import { basename } from 'node:path';
+
+export interface DiskSpace {
+  /** What this process may still write. */
+  readonly freeBytes: number;
+  readonly totalBytes: number;
+}
+
+export function readDiskSpace(dir: string): DiskSpace {
+  const { bsize, bavail, bfree, blocks, type } = statfsSync(dir);
+  const isRoot = process.getuid?.() === 0;
+  const free = isRoot ? bfree - (type === extType ? blocksKeptByExt4(statSync(dir).dev) : 0) : bavail;
+  return { freeBytes: Math.max(0, free) * bsize, totalBytes: blocks * bsize };
+}
+
+const extType = 0xef53;
+
+/** Ext4 gives nobody its last blocks (a fiftieth of the disk, 4096 at most), and counts them as free for root. */
+function blocksKeptByExt4(device: number): number {
+  try {
+    const name = basename(readlinkSync(`/sys/dev/block/${majorOf(device)}:${minorOf(device)}`));
+    return Number(readFileSync(`/sys/fs/ext4/${name}/reserved_clusters`, 'utf8')) || 0;
+  } catch {
+    return 0;
+  }
+}
+
+// As makedev(3) has it; the numbers of Linux have 32 bits.
+const majorOf = (device: number): number => (device >>> 8) & 0xfff;
+const minorOf = (device: number): number => (device & 0xff) | ((device >>> 12) & 0xfff00);
