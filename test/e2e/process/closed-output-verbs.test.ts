@@ -19,7 +19,8 @@ let daemon: TestDaemon;
 let folder: string;
 beforeAll(async () => {
   programs = buildPrograms();
-  daemon = await makeDaemon();
+  // With an address, which tokens of `trust add` name.
+  daemon = await makeDaemon({ https: '127.0.0.1:0' });
   await seed(daemon);
   folder = mkdtempSync(join(tmpdir(), 'gcv-'));
   for (const name of ['c1', 'c2', 'm1', 'm2', 'x1', 'x2']) await createContainer(daemon, name);
