@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { lazyMethods } from './wire/calls.ts';
 import { logLine, type Log } from './wire/log.ts';
 import { HandshakeError, startPlugin } from './wire/plugin.ts';
+import { version } from '../server/api/version.ts';
 import { guardOutput } from '../server/lib/shared/output-stream.ts';
 
 /** At a higher rate of errors the plugin ends: it has no work left to protect. */
@@ -55,6 +56,8 @@ async function runInstall(args: readonly string[]): Promise<void> {
 }
 
 async function main(): Promise<void> {
+  if (['--version', '-version', 'version'].includes(process.argv[2] ?? ''))
+    return void process.stdout.write(`terraform-provider-gantry ${version}\n`);
   if (process.argv[2] === 'install') return runInstall(process.argv.slice(3));
   // Ctrl-C reaches the whole process group; Terraform sends StopProvider when operations must end.
   process.on('SIGINT', () => {});

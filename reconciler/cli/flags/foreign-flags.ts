@@ -1,5 +1,6 @@
 // Rewrites a command line before it is parsed: flags that users of other tools type, and flags and variables from the environment.
 // Pure; the caller changes the directory.
+import { arrangeWords, type KnownVerbs } from './arrange-words.ts';
 import { usageError } from '../errors/usage-error.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -12,16 +13,15 @@ export interface CommandLine {
   readonly directory?: string;
 }
 
-/** Leaves everything after `--` alone, and everything before the verb except `-chdir`. */
-export function readCommandLine(argv: readonly string[], env: Env): CommandLine {
+/** Leaves everything after `--` alone. */
+export function readCommandLine(argv: readonly string[], env: Env, known: KnownVerbs): CommandLine {
   const chdir = /^--?chdir=(.+)$/.exec(argv[0] ?? '')?.[1];
   const rest = chdir === undefined ? argv : argv.slice(1);
-  const end = rest.includes('--') ? rest.indexOf('--') : rest.length;
-  const words = rest.map((word, index) => (index < end ? translatedWord(word) : word));
-  const [verb, ...more] = words;
-  const given = verb === undefined || verb.startsWith('-') ? [] : environmentFlags(verb, env);
+  const { verb, rest: given } = arrangeWords(rest, known);
+  const end = given.includes('--') ? given.indexOf('--') : given.length;
+  const words = given.map((word, index) => (index < end ? translatedWord(word) : word));
   return {
-    argv: verb === undefined ? words : [verb, ...given, ...more],
+    argv: [...verb, ...environmentFlags(verb[0], env), ...words],
     ...(chdir === undefined ? {} : { directory: chdir }),
   };
 }
@@ -37,7 +37,8 @@ function translatedWord(word: string): string {
 }
 
 /** GANTRY_CLI_ARGS for every verb, GANTRY_CLI_ARGS_plan for one; separated by blanks. */
-function environmentFlags(verb: string, env: Env): readonly string[] {
+function environmentFlags(verb: string | undefined, env: Env): readonly string[] {
+  if (verb === undefined) return [];
   const texts = [env['GANTRY_CLI_ARGS'], env[`GANTRY_CLI_ARGS_${verb.replaceAll('-', '_')}`]];
   return texts.flatMap((text) => (text ?? '').split(/\s+/)).filter((word) => word !== '');
 }

@@ -14,6 +14,8 @@ export interface Verb<F extends Flags = Flags> {
   readonly summary: string;
   readonly args?: readonly Argument[];
   readonly flags: F;
+  /** Its second argument and whatever follows are a command with flags of its own, also without `--`. */
+  readonly runsCommand?: true;
   /** Command lines that the help shows. */
   readonly examples?: readonly string[];
 }

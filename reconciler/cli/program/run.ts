@@ -9,6 +9,7 @@ import type { OutputOptions } from '../flags/output-flags.ts';
 import type { ConnectOptions } from '../session/host.ts';
 import { paintFor } from '../output/paint.ts';
 import { buildProgram, longFlags } from './program.ts';
+import { knownVerbs } from './verbs.ts';
 import { jsonLine, versionLine } from '../output/render-json.ts';
 import { codeOf, messageOf } from '../errors/error-outcome.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
@@ -38,7 +39,7 @@ async function runProgram(io: ShownIo): Promise<ExitCode> {
       .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) }),
   );
   try {
-    const { argv, directory } = readCommandLine(io.argv, io.env);
+    const { argv, directory } = readCommandLine(io.argv, io.env, knownVerbs);
     if (directory !== undefined) changeDirectory(directory);
     await program.parseAsync([...normalizeArgv(argv, flags)], { from: 'user' });
     return code;

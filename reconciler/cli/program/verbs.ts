@@ -1,5 +1,6 @@
 // All verbs, under the titles and in the order of `gantry --help`: what declares each, and how its code is loaded when it runs.
 import type { Fleet, RunOnHosts } from '../fleet/choose-hosts.ts';
+import type { KnownVerbs } from '../flags/arrange-words.ts';
 import type { OptionsOf, Verb } from '../flags/verb.ts';
 import type { OpenContext, Run } from '../session/context.ts';
 import * as access from '../verbs/access/access-verbs.ts';
@@ -201,9 +202,14 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
   ],
 };
 
+/** What can be typed. */
+export const knownVerbs: KnownVerbs = {
+  verbs: Object.values(verbs).flatMap((rows) => rows.map(({ verb }) => verb)),
+  groups,
+};
+
 /** The scripts complete the verbs of this table. */
 async function loadCompletion(): Promise<{ readonly run: Run }> {
   const { completion } = await import('../verbs/setup/completion.ts');
-  const declared = Object.values(verbs).flatMap((rows) => rows.map(({ verb }) => verb));
-  return { run: (context, args) => completion(context, args, { verbs: declared, groups }) };
+  return { run: (context, args) => completion(context, args, knownVerbs) };
 }

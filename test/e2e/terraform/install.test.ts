@@ -17,8 +17,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bundleProvider } from '../../../provider/packaging/bundle.ts';
 import { install } from '../../../provider/packaging/install.ts';
-import { installationBlock, platformOf } from '../../../provider/packaging/mirror.ts';
+import { installationBlock, launcherName, platformOf } from '../../../provider/packaging/mirror.ts';
 import { packageFiles, writeRelease } from '../../../provider/packaging/release.ts';
+import { version as ownVersion } from '../../../server/api/version.ts';
 import { buildPrograms, repository, type Programs } from '../../support/cli/programs.ts';
 import { terraformMissing } from '../../support/terraform/terraform.ts';
 
@@ -79,6 +80,15 @@ describe.skipIf(missing !== undefined)('the provider from the npm package', { ti
       'registry.opentofu.org',
       'registry.terraform.io',
     ]);
+  });
+
+  test('--version names the version of the package, with and without the launcher', () => {
+    for (const word of ['--version', '-version', 'version']) {
+      const asked = run([process.execPath, program, word], place);
+      expect(asked).toEqual({ code: 0, output: `terraform-provider-gantry ${ownVersion}\n` });
+    }
+    const launcher = join(npmPackage.root, 'dist/provider-package', launcherName(version));
+    expect(run([launcher, '--version'], place).output).toBe(`terraform-provider-gantry ${ownVersion}\n`);
   });
 
   test('The printed block finds the provider in another directory, and other providers still come from their registry', () => {

@@ -5,7 +5,8 @@ import type { Argument, OptionsOf, Verb } from '../../flags/verb.ts';
 
 export const exec = {
   name: 'exec',
-  summary: 'run a command in a container: gantry exec NAME -- COMMAND...',
+  summary: 'run a command in a container: gantry exec NAME COMMAND...',
+  runsCommand: true,
   args: [['<name command...>', 'the container, then the command and its arguments', 'container']],
   flags: {
     ...hostFlags,
@@ -17,7 +18,7 @@ export const exec = {
     user: text('--user <id>', 'user id in the container (default 0)'),
     group: text('--group <id>', 'group id in the container (default 0)'),
   },
-  examples: ['gantry exec web1 -- ls -l /srv', 'gantry exec web1 --user 1000 -- id'],
+  examples: ['gantry exec web1 systemctl status nginx', 'gantry exec web1 --user 1000 -- id'],
 } satisfies Verb;
 export type ExecOptions = OptionsOf<typeof exec>;
 

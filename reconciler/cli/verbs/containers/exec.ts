@@ -1,4 +1,4 @@
-// `gantry exec NAME -- COMMAND...` and `gantry console NAME`: this program's streams or terminal, connected to a container.
+// `gantry exec NAME COMMAND...` and `gantry console NAME`: this program's streams or terminal, connected to a container.
 import type { OpenContext, Run } from '../../session/context.ts';
 import { PassThrough, type Readable } from 'node:stream';
 import type { ExecSession, TerminalSize } from '../../../../server/client/channels/exec.ts';
@@ -15,7 +15,7 @@ const interruptSignal = 2;
 
 export const exec: Run<ExecOptions> = async (context, words) => {
   const [name, ...command] = words;
-  if (name === undefined || command.length === 0) throw usageError('usage: gantry exec NAME [--] COMMAND...');
+  if (name === undefined || command.length === 0) throw usageError('usage: gantry exec NAME COMMAND...');
   return runInside(context, name, command, context.options);
 };
 
