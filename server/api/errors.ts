@@ -48,7 +48,11 @@ export const errorTable = {
   unavailable: {
     status: 500,
     lxdStatus: 503,
-    doc: 'The daemon is starting, stopping, or its store is unavailable.',
+    doc: 'The daemon is starting, stopping, or its store is unavailable: the same request may be sent again.',
+  },
+  outcomeUnknown: {
+    status: 500,
+    doc: 'Whether the change was made is not known, since the store or another member did not answer: read the object before sending the request again.',
   },
 } as const satisfies Record<string, ErrorRow>;
 
@@ -119,6 +123,7 @@ export const errors = {
   notClustered: (message: string) => new AppError('notClustered', message),
   notImplemented: (message: string) => new AppError('notImplemented', message),
   unavailable: (message: string, cause?: unknown) => new AppError('unavailable', message, { cause }),
+  outcomeUnknown: (message: string, cause?: unknown) => new AppError('outcomeUnknown', message, { cause }),
 };
 
 const article = (kind: string): string => (/^[aeiou]/.test(kind) ? 'An' : 'A');

@@ -108,6 +108,7 @@ export function remedyFor(error: unknown, idempotent: boolean): Remedy {
     case 'unreachable':
       return idempotent || neverSent(error.cause) ? 'retry' : 'reread';
     case 'timeout':
+    case 'outcomeUnknown':
       return idempotent ? 'retry' : 'reread';
     case 'operationLost':
       return 'reread';
@@ -120,6 +121,16 @@ export function remedyFor(error: unknown, idempotent: boolean): Remedy {
       if (isUnavailable(error) || isOverloaded(error)) return 'retry';
       return error.status === 412 || error.status === 409 ? 'reread' : 'stop';
   }
+}
+
+/**
+ * The connection broke, no answer came in time, the server lost the operation or does not know whether it made the change: only a read of
+ * the object shows the outcome.
+ */
+export function hasUnknownOutcome(error: unknown): boolean {
+  if (!(error instanceof ClientError)) return false;
+  if (error.code === 'operationLost' || error.code === 'outcomeUnknown') return true;
+  return error.status === 0 && remedyFor(error, false) === 'reread';
 }
 
 const refusals = new Set(['ECONNREFUSED', 'ENOENT', 'EACCES', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);

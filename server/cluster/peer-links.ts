@@ -54,8 +54,8 @@ const maxConnections = 128;
 
 export class PeerLinks {
   readonly #deps: PeerLinksDeps;
-  /** Requests whose answers are not complete, by address. */
-  readonly #asked = new Map<string, Set<AbortController>>();
+  /** What ends the requests whose answers are not complete, and the connections, by address. */
+  readonly #asked = new Map<string, Set<() => void>>();
   /** By address. */
   readonly #agents = new Map<string, { readonly of: string; readonly agent: Agent }>();
 
@@ -63,9 +63,13 @@ export class PeerLinks {
     this.#deps = deps;
   }
 
-  /** Throws AppError unavailable, with the name of the member, when it cannot be reached. */
+  /** Throws AppError with the name of the member: unavailable when it was not reached, outcomeUnknown when it may have made a change. */
   async request(member: Peer, request: PeerRequest): Promise<PeerAnswer> {
-    const asked = this.#enter(member, request);
+    const given = new AbortController();
+    const mayHaveChanged = request.method !== 'GET';
+    const stop = (): void => given.abort(stoppedRenewing(member.name, mayHaveChanged));
+    const leave = request.outlivesLease === true ? () => undefined : this.#enter(member, stop);
+    const signal = request.signal === undefined ? given.signal : AbortSignal.any([given.signal, request.signal]);
     try {
       const { statusCode, headers, body } = await (
         await this.#agentFor(member)
@@ -77,46 +81,44 @@ export class PeerLinks {
         body: request.body ?? null,
         headersTimeout: request.timeoutMs ?? (member.isPresent === false ? absentMs : 0),
         bodyTimeout: 0,
-        signal: asked.signal,
+        signal,
       });
-      body.once('close', asked.leave);
+      body.once('close', leave);
       return { status: statusCode, headers, body };
     } catch (error) {
-      asked.leave();
-      throw unreachable(member.name, error);
+      leave();
+      throw unanswered(member.name, error, mayHaveChanged);
     }
   }
 
-  /** Ends what it was asked: it has lost its lease, and may be frozen. */
-  giveUp({ name, address }: Peer): void {
-    const reason = errors.unavailable(
-      `The cluster member ${name} has stopped renewing its lease, and did not answer: whether it did what it was asked is not known`,
-    );
-    for (const asked of this.#asked.get(address) ?? []) asked.abort(reason);
+  /** Ends what it was asked, and the connections to it: it has lost its lease, and may be frozen. */
+  giveUp({ address }: Peer): void {
+    for (const end of this.#asked.get(address) ?? []) end();
   }
 
-  #enter({ address }: Peer, { signal, outlivesLease = false }: PeerRequest) {
-    const asked = new AbortController();
+  /** Until the returned function is called, `end` is called when the lease of the member ends. */
+  #enter({ address }: Peer, end: () => void): () => void {
     const all = this.#asked.get(address) ?? new Set();
-    if (!outlivesLease) this.#asked.set(address, all.add(asked));
-    const leave = (): void => {
-      all.delete(asked);
+    this.#asked.set(address, all.add(end));
+    return () => {
+      all.delete(end);
       if (all.size === 0 && this.#asked.get(address) === all) this.#asked.delete(address);
     };
-    return { signal: signal === undefined ? asked.signal : AbortSignal.any([asked.signal, signal]), leave };
   }
 
   /** What the other member answers in its own dialect, of a request by a member. Throws AppError as it answered. */
   async json<T>(member: Peer, request: PeerRequest): Promise<T> {
     const { status, body } = await this.request(member, request);
-    const text = await textOf(body);
+    const text = await textOf(body).catch((error: unknown) => {
+      throw unanswered(member.name, error, request.method !== 'GET');
+    });
     const { metadata } = JSON.parse(text) as { readonly metadata?: unknown };
     if (status < 400) return metadata as T;
     const { code, message = text } = (metadata ?? {}) as { readonly code?: string; readonly message?: string };
     throw new AppError(isErrorCode(code) ? code : 'internal', `The cluster member ${member.name}: ${message}`);
   }
 
-  /** A connection of its own, for what is no request any more after its beginning. */
+  /** A connection of its own, for what is no request any more after its beginning. It ends with the lease of the member. */
   dial(member: Peer): Promise<Duplex> {
     const { cert, key, known, servername } = this.#ends(member);
     const url = new URL(`https://${member.address}`);
@@ -130,6 +132,10 @@ export class PeerLinks {
         rejectUnauthorized: false,
         timeout: connectMs,
       });
+      socket.once(
+        'close',
+        this.#enter(member, () => socket.destroy(stoppedRenewing(member.name, false))),
+      );
       const fail = (error: Error): void => {
         socket.destroy();
         reject(unreachable(member.name, error));
@@ -187,17 +193,21 @@ export class PeerLinks {
   /** The library is loaded when there is another member to ask. */
   async #agentFor(member: Peer): Promise<Agent> {
     // In the bundle the default export is all that there is.
-    const { Agent: Connections } = (await import('undici')).default;
+    const { Agent: Connections, buildConnector } = (await import('undici')).default;
     const tls = this.#tls(member);
     const of = [tls.cert, ...tls.ca].join();
     const former = this.#agents.get(member.address);
     if (former?.of === of) return former.agent;
     void former?.agent.close();
+    const open = buildConnector({ ...tls, timeout: connectMs });
     const agent = new Connections({
       connections: maxConnections,
       keepAliveTimeout: 30_000,
       allowH2: false,
-      connect: { ...tls, timeout: connectMs },
+      connect: (options, done) =>
+        open(options, (error, socket) =>
+          error === null ? done(null, socket) : done(new NotConnected(error.message, { cause: error }), null),
+        ),
     });
     this.#agents.set(member.address, { of, agent });
     return agent;
@@ -213,9 +223,30 @@ const isOneOf = (raw: Uint8Array | undefined, known: readonly string[]): boolean
 const foreign = (where: string): Error =>
   new Error(`the server at ${where} does not have the certificate of that member of the cluster`);
 
-function unreachable(name: string, error: unknown): AppError {
+/** No connection was made, so nothing was sent. */
+class NotConnected extends Error {
+  override readonly name = 'NotConnected';
+}
+
+function unanswered(name: string, error: unknown, mayHaveChanged: boolean): AppError {
   if (error instanceof AppError) return error;
-  return errors.unavailable(`The cluster member ${name} cannot be reached`, error);
+  if (error instanceof NotConnected || !mayHaveChanged) return unreachable(name, error);
+  return errors.outcomeUnknown(
+    `The cluster member ${name} did not answer: whether it did what it was asked is not known, so read the object before asking again`,
+    error,
+  );
+}
+
+const unreachable = (name: string, error: unknown): AppError =>
+  errors.unavailable(`The cluster member ${name} cannot be reached`, error);
+
+function stoppedRenewing(name: string, mayHaveChanged: boolean): AppError {
+  const what = `The cluster member ${name} has stopped renewing its lease, and did not answer`;
+  return mayHaveChanged
+    ? errors.outcomeUnknown(
+        `${what}: whether it did what it was asked is not known, so read the object before asking again`,
+      )
+    : errors.unavailable(what);
 }
 
 async function textOf(body: Readable): Promise<string> {

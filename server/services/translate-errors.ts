@@ -51,5 +51,6 @@ function fromDriver(error: DriverError): ErrorCode {
 function fromStore({ code }: StoreError): ErrorCode {
   if (code === 'NoSpace') return 'diskFull';
   if (code === 'TooLarge') return 'badRequest';
-  return code === 'Unavailable' || code === 'Locked' || code === 'Unknown' ? 'unavailable' : 'internal';
+  if (code === 'Unknown') return 'outcomeUnknown';
+  return code === 'Unavailable' || code === 'Locked' ? 'unavailable' : 'internal';
 }

@@ -8,7 +8,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { connect, createClient, dialectOf, type Client, type ClientOptions } from '../../server/client/client.ts';
-import { ClientError, isOverloaded, isRefused, remedyFor } from '../../server/client/client-error.ts';
+import {
+  ClientError,
+  hasUnknownOutcome,
+  isOverloaded,
+  isRefused,
+  remedyFor,
+} from '../../server/client/client-error.ts';
 import { parseEndpoint } from '../../server/client/transport/host-endpoint.ts';
 import { TooLongError } from '../../server/client/transport/exchange.ts';
 import { Transport } from '../../server/client/transport/transport.ts';
@@ -157,6 +163,24 @@ test('503 is retried also for writes, and 400 is never retried', async () => {
   expect(puts).toBe(2);
   await failure(client.get('profile', 'b'));
   expect(daemon.requests.filter(({ path }) => path.endsWith('/b'))).toHaveLength(1);
+});
+
+test('a change whose outcome the server does not know is sent once, and its caller is to read the object; a read is sent again', async () => {
+  const unknown = { error: 500, message: 'etcd did not answer', code: 'outcomeUnknown' };
+  let reads = 0;
+  const { client, daemon } = await setUp({
+    routes: {
+      'POST /1.0/profiles': () => unknown,
+      'GET /1.0/profiles/a': () => {
+        reads += 1;
+        return reads === 1 ? unknown : { sync: { name: 'a' } };
+      },
+    },
+  });
+  const error = await failure(client.create('profile', { name: 'a' }));
+  expect([error.code, remedyFor(error, false), hasUnknownOutcome(error)]).toEqual(['outcomeUnknown', 'reread', true]);
+  expect(daemon.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  expect((await client.get('profile', 'a')).metadata.name).toBe('a');
 });
 
 test('a call ends at its time limit, and on abort with the reason of its signal', async () => {

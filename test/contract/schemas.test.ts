@@ -158,6 +158,7 @@ describe('the error table', () => {
       notImplemented: errors.notImplemented('x'),
       unauthorized: errors.unauthorized('x'),
       unavailable: errors.unavailable('x'),
+      outcomeUnknown: errors.outcomeUnknown('x'),
     };
     expect(Object.keys(made).toSorted()).toEqual(Object.keys(errorTable).toSorted());
     for (const [code, error] of Object.entries(made)) expect(error.code).toBe(code);

@@ -37,6 +37,8 @@ describe('an object', () => {
     ['nothing listened', new ClientError('unreachable', 'x', refusedConnection), false],
     ['the connection broke', new ClientError('unreachable', 'x'), true],
     ['no answer came in time', new ClientError('timeout', 'x'), true],
+    ['the server does not know the outcome', new ClientError('outcomeUnknown', 'x', { status: 500 }), true],
+    ['the server did nothing', new ClientError('unavailable', 'x', { status: 500 }), false],
     ['the request was refused', new ClientError('badRequest', 'x', { status: 400 }), false],
   ])('An object whose creation failed because %s is in the state if it may exist', async (_why, request, expected) =>
     expect(await mayExistAfter({ request })).toBe(expected),

@@ -2,10 +2,10 @@
 import type { Reply } from '../../../server/client/transport/reply.ts';
 import {
   ClientError,
+  hasUnknownOutcome as isOutcomeUnknown,
   isNotFound,
   isPreconditionFailed,
   isRefused,
-  remedyFor,
 } from '../../../server/client/client-error.ts';
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
@@ -20,10 +20,8 @@ const busyPauseMs = 250;
 const overloadPauseMs = 500;
 
 /** The request may have taken effect although no answer came. Only reading the object shows it. */
-export function hasUnknownOutcome(error: unknown): boolean {
-  if (!(error instanceof ClientError)) return true;
-  return error.code === 'operationLost' || (error.status === 0 && remedyFor(error, false) === 'reread');
-}
+export const hasUnknownOutcome = (error: unknown): boolean =>
+  !(error instanceof ClientError) || isOutcomeUnknown(error);
 
 /** Sends a request and waits for the operation that it may start. Retries while another operation runs on the object. */
 export const perform = <T>(context: Context<Link>, begin: () => Promise<Reply<T>>): Promise<Reply<T>> =>

@@ -1,8 +1,7 @@
 // Deletes an object. A missing object counts as deleted; a container that was started since the plan is stopped first.
-import { isNotFound, isRefused } from '../../../server/client/client-error.ts';
+import { hasUnknownOutcome, isNotFound, isRefused } from '../../../server/client/client-error.ts';
 import type { DeleteStep } from '../../core/plan/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
-import { hasUnknownOutcome } from './unknown-outcome.ts';
 
 export async function deleteObject(context: StepContext, step: DeleteStep, signal: AbortSignal): Promise<Note> {
   const { client } = context;

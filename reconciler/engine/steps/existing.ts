@@ -1,12 +1,11 @@
 // Interprets a failed creation: accepts an equal object from an interrupted earlier run, and rejects a different one.
 import type { KindName } from '../../../server/api/kinds.ts';
-import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
+import { ClientError, hasUnknownOutcome, isNotFound } from '../../../server/client/client-error.ts';
 import type { Operations } from '../../../server/client/operations.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
 import type { CreateStep } from '../../core/plan/plan.ts';
 import { StaleError, type EngineClient } from './context.ts';
-import { hasUnknownOutcome } from './unknown-outcome.ts';
 
 /** Members that creation accepts and that the server never returns. */
 const creationOnly = new Set([

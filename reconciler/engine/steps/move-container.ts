@@ -1,12 +1,11 @@
 // Moves a stopped container to another member of the cluster, before the other edits of its step are written.
-import { isNotFound } from '../../../server/client/client-error.ts';
+import { hasUnknownOutcome, isNotFound } from '../../../server/client/client-error.ts';
 import { pathOf } from '../../../server/client/kind-paths.ts';
 import { asText } from '../../core/documents/json-values.ts';
 import { isMove } from '../../core/live/placement.ts';
 import type { UpdateStep } from '../../core/plan/plan.ts';
 import { perform, StaleError, type StepContext } from './context.ts';
 import { settle } from './existing.ts';
-import { hasUnknownOutcome } from './unknown-outcome.ts';
 
 /** Returns the rest of the step. A container that is there already, from an earlier run, does not move again. */
 export async function moveFirst(context: StepContext, step: UpdateStep, signal: AbortSignal): Promise<UpdateStep> {

@@ -1,11 +1,10 @@
 // Starts, stops and restarts a container. A container that is already in the wanted state needs nothing.
 import type { ContainerStatePut } from '../../../server/api/container/container.ts';
 import { statusCodes } from '../../../server/api/status.ts';
-import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
+import { ClientError, hasUnknownOutcome, isNotFound } from '../../../server/client/client-error.ts';
 import { assertNever } from '../../../server/lib/shared/assert-never.ts';
 import type { PowerStep } from '../../core/plan/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
-import { hasUnknownOutcome } from './unknown-outcome.ts';
 
 export async function changePower(context: StepContext, step: PowerStep, signal: AbortSignal): Promise<Note> {
   try {

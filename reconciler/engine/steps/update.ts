@@ -1,6 +1,6 @@
 // Updates an object: reads it, merges the edits onto the live object, and writes it back under the ETag of that read.
 import type { KindName } from '../../../server/api/kinds.ts';
-import { isNotFound, isPreconditionFailed } from '../../../server/client/client-error.ts';
+import { hasUnknownOutcome, isNotFound, isPreconditionFailed } from '../../../server/client/client-error.ts';
 import type { KindTypes } from '../../../server/api/kind-schemas.ts';
 import type { JsonObject } from '../../core/documents/document.ts';
 import { isStale, putBody, stalePaths } from '../../core/plan/apply-edits.ts';
@@ -12,7 +12,6 @@ import { targetPart } from './create.ts';
 import { perform, StaleError, type Note, type StepContext } from './context.ts';
 import { updateMembers } from './member-config.ts';
 import { moveFirst } from './move-container.ts';
-import { hasUnknownOutcome } from './unknown-outcome.ts';
 
 const attempts = 5;
 /** A random pause, so that concurrent writers stop colliding. */

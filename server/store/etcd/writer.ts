@@ -100,10 +100,9 @@ export class Writer {
       await fence.leaveBehind(under);
       return await this.#find(plan, sentAt + 1, fence.revision);
     } catch (cause) {
-      if (link.isClosed) throw storeErrors.closed();
       throw new StoreError(
         'Unknown',
-        'etcd did not answer: the write may have been applied, so read the object again',
+        `${link.isClosed ? 'the store was closed before etcd answered' : 'etcd did not answer'}: the write may have been applied, so read the object again`,
         { cause },
       );
     }

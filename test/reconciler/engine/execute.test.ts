@@ -210,6 +210,25 @@ describe('a creation that meets an existing object', () => {
     expect(events.at(-1)).toMatchObject({ type: 'apply_complete', note: 'it already existed as wanted' });
   });
 
+  test('A creation of which the server does not know the outcome is read, not sent again', async () => {
+    const world = new FakeWorld();
+    const plan = await planFor(world, 'kind: profile\nname: web\nconfig: { limits.memory: 1GiB }\n');
+    const sent: string[] = [];
+    world.beforeChange = (what) => {
+      sent.push(what);
+      world.objects.profile.set('web', {
+        name: 'web',
+        description: '',
+        config: { 'limits.memory': '1GiB' },
+        devices: {},
+      });
+      throw new ClientError('outcomeUnknown', 'etcd did not answer', { status: 500 });
+    };
+    const { result } = await run(world, plan);
+    expect(result.failures).toEqual([]);
+    expect(sent).toHaveLength(1);
+  });
+
   test('A creation is stale when the existing object differs, and names the differences', async () => {
     const world = new FakeWorld();
     const plan = await planFor(world, 'kind: profile\nname: web\nconfig: { limits.memory: 1GiB }\n');

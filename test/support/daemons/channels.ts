@@ -24,7 +24,11 @@ export interface TestChannel {
 
 const empty = Buffer.alloc(0);
 
-export async function openChannel(daemon: TestDaemon, operation: string, secret: string): Promise<TestChannel> {
+export async function openChannel(
+  daemon: Pick<TestDaemon, 'socketPath'>,
+  operation: string,
+  secret: string,
+): Promise<TestChannel> {
   const socket = new WebSocket(`ws+unix://${daemon.socketPath}:${operation}/websocket?secret=${secret}`, {
     maxPayload: 64 * 1024 * 1024,
   });
@@ -69,6 +73,8 @@ export function refusal(daemon: TestDaemon, path: string): Promise<{ readonly st
   });
 }
 
+type Executor = Pick<TestDaemon, 'socketPath' | 'call' | 'wait'>;
+
 export interface Session {
   readonly operation: string;
   readonly fds: Readonly<Record<string, string>>;
@@ -79,7 +85,7 @@ export interface Session {
 
 /** Starts a command and connects to all its channels but those in `without`. */
 export async function startExec(
-  daemon: TestDaemon,
+  daemon: Executor,
   name: string,
   body: object,
   without: readonly string[] = [],
@@ -89,7 +95,7 @@ export async function startExec(
 }
 
 export async function connectAll(
-  daemon: TestDaemon,
+  daemon: Executor,
   answer: Awaited<ReturnType<TestDaemon['call']>>,
   without: readonly string[] = [],
 ): Promise<Session> {

@@ -128,13 +128,13 @@ export class KeyChange {
     });
   }
 
-  /** Resolves when every member that is there uses the newest keys. Throws AppError unavailable when that takes too long; it goes on then. */
+  /** Resolves when every member that is there uses the newest keys. Throws AppError outcomeUnknown when that takes too long; it goes on then. */
   async settled(): Promise<void> {
     const untilMs = this.#deps.nowMs() + endMs;
     this.look();
     while (this.#document !== undefined && this.#document.phase !== 'done') {
       if (this.#deps.nowMs() > untilMs)
-        throw errors.unavailable(
+        throw errors.outcomeUnknown(
           `The members have not all taken the new keys of the cluster in ${endMs / 1000} s: that goes on, and until it ends a removed member may still reach the records${this.#problem === undefined ? '' : ` (${this.#problem})`}`,
         );
       await pause(lookEveryMs.restless, this.#closing.signal);

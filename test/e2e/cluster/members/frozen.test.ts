@@ -1,7 +1,9 @@
 // A member that freezes while others ask it: its kernel still takes connections, and no answer ever comes.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Operation } from '../../../../server/api/operation.ts';
 import { asCandidate, type Member, threeMembers, type ThreeMembers } from '../../../support/cluster/three-members.ts';
 import { done } from '../../../support/cluster/form.ts';
+import { startExec, isGone, type Session } from '../../../support/daemons/channels.ts';
 import { bundleDaemon, type Bundle } from '../../../support/daemons/child-process.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { until } from '../../../support/until.ts';
@@ -11,6 +13,7 @@ describe.skipIf(etcdMissing() !== undefined)('a frozen member', { timeout: 90_00
   let cluster: ThreeMembers;
   let one: Member;
   let two: Member;
+  let session: Session;
   beforeAll(async () => {
     bundle = bundleDaemon();
     cluster = await threeMembers({ runtime: 'sim', gantryd: bundle.entry, etcdMembers: 1, isLocal: true });
@@ -18,8 +21,10 @@ describe.skipIf(etcdMissing() !== undefined)('a frozen member', { timeout: 90_00
     await one.gantryd.patch('/1.0', { config: { 'cluster.offline_threshold': '5' } });
     const body = { name: 'c1', source: { type: 'none' } };
     await done(asCandidate(one), 'POST', `/1.0/containers?target=${two.name}`, body);
-    // From here on there is an open connection.
-    expect((await one.gantryd.call('GET', '/1.0/containers/c1/state')).status).toBe(200);
+    await done(asCandidate(one), 'PUT', '/1.0/containers/c1/state', { action: 'start' });
+    // From here on there are open connections.
+    const asked = Array.from({ length: 4 }, () => one.gantryd.call('GET', '/1.0/containers/c1/state'));
+    for (const { status } of await Promise.all(asked)) expect(status).toBe(200);
   }, 90_000);
   afterAll(async () => {
     two.gantryd.signal('SIGCONT');
@@ -33,11 +38,29 @@ describe.skipIf(etcdMissing() !== undefined)('a frozen member', { timeout: 90_00
     return (metadata as { readonly message: string }).message;
   };
 
-  test('keeps a request on an open connection waiting until its lease ends, and not until it thaws', async () => {
+  test('keeps requests on open connections waiting until its lease ends, and says of a change that its outcome is unknown', async () => {
+    const { socketPath } = one.gantryd;
+    const server = {
+      socketPath,
+      call: (method: string, path: string, body?: object) => one.gantryd.call(method, path, body),
+      wait: (operation: string) => one.gantryd.get(`${operation}/wait`) as Promise<Operation>,
+    };
+    session = await startExec(server, 'c1', { command: ['sleep', '600'], interactive: true });
     two.gantryd.signal('SIGSTOP');
     const began = performance.now();
+    const change = one.gantryd.call('POST', '/1.0/containers/c1/exec', { command: ['true'] });
     expect(await refusal()).toContain(`The cluster member ${two.name} has stopped renewing its lease`);
     expect(performance.now() - began).toBeLessThan(30_000);
+    expect((await one.gantryd.get(`/1.0/cluster/members/${two.name}`)).status).toBe('Offline');
+    // It is in the connection of the frozen member, which carries it out when it thaws.
+    expect((await change).metadata).toMatchObject({
+      code: 'outcomeUnknown',
+      message: expect.stringContaining(two.name),
+    });
+  });
+
+  test('loses the channels of its commands with its lease', async () => {
+    await Promise.all(Object.values(session.channels).map((channel) => isGone(channel)));
     expect((await one.gantryd.get(`/1.0/cluster/members/${two.name}`)).status).toBe('Offline');
   });
 
