@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { DriverError } from '../driver-error.ts';
-import { mortal } from '../../lib/die-with-parent.ts';
+import { confined } from '../../lib/confined.ts';
 import { programEnv } from '../../lib/program-env.ts';
 
 export interface Program {
@@ -25,7 +25,7 @@ const keptStderrBytes = 65_536;
 
 export function start(argv: readonly string[], options: RunOptions, signal: AbortSignal): Program {
   const [file = ''] = argv;
-  const [started = '', ...args] = mortal(argv);
+  const [started = '', ...args] = confined(argv);
   const child = spawn(started, args, { stdio: [options.inputFd ?? 'ignore', options.output, 'pipe'], env: programEnv });
   const kill = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });

@@ -1,0 +1,41 @@
+// Confines programs that read what strangers made: no network, few capabilities, no new privileges, bounded memory.
+import { spawnSync } from 'node:child_process';
+import { mortal } from './die-with-parent.ts';
+import { programEnv } from './program-env.ts';
+
+/** What unpacking files of any owner needs. */
+const kept = ['chown', 'dac_override', 'dac_read_search', 'fowner', 'fsetid', 'mknod', 'setfcap'];
+const capabilities = ['-all', ...kept.map((name) => `+${name}`)].join(',');
+/** Decompressors of honest images need less than 1 GiB. */
+const maxDataBytes = 4 * 1024 ** 3;
+
+/** The start of the command line, made of programs of util-linux that each replace themselves by the next. */
+export const confinement: readonly string[] = [
+  'unshare',
+  '--net',
+  '--ipc',
+  '--',
+  'prlimit',
+  '--core=0',
+  `--data=${maxDataBytes}`,
+  '--nofile=1024',
+  '--',
+  'setpriv',
+  '--pdeathsig',
+  'KILL',
+  '--no-new-privs',
+  '--bounding-set',
+  capabilities,
+  '--inh-caps',
+  '-all',
+  '--',
+];
+
+let isPossible: boolean | undefined;
+
+/** The same program, confined and killed by the kernel when this process ends. Only the latter where the daemon may not confine (it is not root). */
+export function confined(argv: readonly string[]): readonly string[] {
+  const [first = '', ...rest] = confinement;
+  isPossible ??= spawnSync(first, [...rest, 'true'], { stdio: 'ignore', env: programEnv }).status === 0;
+  return isPossible ? [...confinement, ...argv] : mortal(argv);
+}
