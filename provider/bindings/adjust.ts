@@ -11,12 +11,18 @@ export function adjustGenerated(written: Files, providerName: string): Files {
     if (!path.startsWith(prefix)) throw new Error(`the generator wrote ${path}, which is not below ${prefix}`);
     const name = path.slice(prefix.length);
     const isUsed = name.endsWith('.ts') && name !== 'lazy-index.ts';
-    return isUsed ? [[name, withOwnMaps(withQuotedKeys(name, withPlainName(name, text)))] as const] : [];
+    return isUsed
+      ? [[name, withOwnMaps(withQuotedKeys(name, withLaterVersions(withPlainName(name, text))))] as const]
+      : [];
   });
   const adjusted = new Map(files.toSorted(([a], [b]) => (a < b ? -1 : 1)));
   if (!adjusted.has('index.ts')) throw new Error('the generator wrote no index.ts');
   return adjusted;
 }
+
+/** Output that is kept for long also takes later providers: `~> 0.1` is 0.1 and newer, below 1.0. */
+const withLaterVersions = (text: string): string =>
+  text.replaceAll(/(providerVersionConstraint: ')(\d+\.\d+)\.[^']+'/g, "$1~> $2'");
 
 /** Generators append an A to a resource that has the name of another resource's nested type, although each has its own namespace. */
 function withPlainName(name: string, text: string): string {

@@ -20,12 +20,26 @@ describe('links in Markdown', () => {
     expect(broken).toEqual([]);
   });
 
+  test('lead from a page of the npm package to files of the package', () => {
+    const lost = links().filter(({ from, path }) => isShipped(from) && existsSync(path) && !isShipped(path));
+    expect(lost.map(({ from, target }) => `${from}: ${target}`)).toEqual([]);
+  });
+
   test('reach every page of docs/ from its index', () => {
     const reached = new Set(['docs/README.md']);
     for (const path of reached) for (const link of links()) if (link.from === path) reached.add(link.path);
     expect(pages.map(({ path }) => path).filter((path) => path.startsWith('docs/') && !reached.has(path))).toEqual([]);
   });
 });
+
+const shipped = (JSON.parse(readFileSync('package.json', 'utf8')) as { files: readonly string[] }).files;
+
+/** Whether the list of files in package.json names the file or a folder above it. */
+const isShipped = (path: string): boolean =>
+  shipped.some((pattern) => {
+    const [folder = '', names = ''] = pattern.split('/**/*');
+    return path === folder || (path.startsWith(`${folder}/`) && path.endsWith(names));
+  });
 
 function links() {
   return pages.flatMap(({ path, file, text }) =>

@@ -110,6 +110,8 @@ describe.skipIf(!isBuilt)('npm package', { timeout: 120_000 }, () => {
         'examples',
         // Units, and the system user and directories, for hosts.
         'packaging',
+        // The reference of the provider.
+        'provider',
         'package.json',
       ]),
     );

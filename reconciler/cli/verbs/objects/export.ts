@@ -16,9 +16,10 @@ import type { Written } from '../../../manifest/write-export.ts';
 export const exportHost: Run<ExportOptions> = async (context, words) => {
   const { options } = context;
   const set = setNameOf(context.options, []);
-  const [{ exportAcls, exportWorld }, { writeExport }] = await Promise.all([
+  const [{ exportAcls, exportWorld }, { writeExport }, { formatManifest }] = await Promise.all([
     import('../../../core/adoption/export.ts'),
     import('../../../manifest/write-export.ts'),
+    import('../../../manifest/text/format.ts'),
   ]);
   const { objects, host } = await withClient(context, async (client) => {
     const world = await observeWhole(context, client, set);
@@ -31,11 +32,16 @@ export const exportHost: Run<ExportOptions> = async (context, words) => {
   const head = `# Written by gantry export from ${host}. Keys that the server generates are left out.
 # Of the contents of containers, only the files that the set ${set} has written are here; commands (exec:), waits, snapshots
 # and other files are not: keep the manifests that have them.\n`;
+  // What gantry writes, gantry fmt --check accepts.
+  const formatted = (text: string): string => formatManifest(text).text;
   const target = context.options.output;
   if (target === undefined) {
     if (context.isJson) writeJson(context, written);
-    else context.io.stdout.write(`${head}${written.variables}${written.parts.map(({ text }) => text).join('')}`);
-  } else await writeFiles(context, written, head, target, options.force === true);
+    else
+      context.io.stdout.write(
+        formatted(`${head}${written.variables}${written.parts.map(({ text }) => text).join('')}`),
+      );
+  } else await writeFiles(context, filesOf(written, head, target), target, formatted);
   warn(context, written, options.redact === true);
   return exitCodes.ok;
 };
@@ -46,24 +52,29 @@ function writeJson(context: CliContext, { parts }: Written): void {
   }
 }
 
+const isFile = (target: string): boolean => /\.ya?ml$/.test(target);
+
 /** One file for `-o NAME.yaml`, else one file per kind in a directory. */
-async function writeFiles(
-  context: CliContext,
-  { parts, variables }: Written,
-  head: string,
-  target: string,
-  force: boolean,
-): Promise<void> {
+function filesOf({ parts, variables }: Written, head: string, target: string): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   const put = (name: string, text: string): void => void files.set(name, (files.get(name) ?? head) + text);
-  const isFile = /\.ya?ml$/.test(target);
-  const nameOf = (kind: string): string => (isFile ? target : join(target, `${kind}.yaml`));
+  const nameOf = (kind: string): string => (isFile(target) ? target : join(target, `${kind}.yaml`));
   if (variables !== '') put(nameOf('vars'), variables);
   for (const { exported, text } of parts) put(nameOf(exported.kind), text);
-  await mkdir(isFile ? dirname(target) : target, { recursive: true });
+  return files;
+}
+
+async function writeFiles(
+  context: CliContext<ExportOptions>,
+  files: ReadonlyMap<string, string>,
+  target: string,
+  formatted: (text: string) => string,
+): Promise<void> {
+  const flag = context.options.force === true ? 'w' : 'wx';
+  await mkdir(isFile(target) ? dirname(target) : target, { recursive: true });
   for (const [file, text] of files) {
     // Values may be secret.
-    await writeFile(file, text, { flag: force ? 'w' : 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
+    await writeFile(file, formatted(text), { flag, mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
       const why = error.code === 'EEXIST' ? 'it already exists; --force overwrites it' : error.message;
       throw new CliError(`cannot write ${file}: ${why}`, exitCodes.error, error);
     });

@@ -292,7 +292,7 @@ export class Certificate extends cdktn.TerraformResource {
       terraformResourceType: 'gantry_certificate',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

@@ -274,7 +274,7 @@ export class ClusterMember extends cdktn.TerraformResource {
       terraformResourceType: 'gantry_cluster_member',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

@@ -346,7 +346,7 @@ export class ContainerExec extends cdktn.TerraformResource {
       terraformResourceType: 'gantry_container_exec',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

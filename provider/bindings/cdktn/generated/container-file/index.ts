@@ -334,7 +334,7 @@ export class ContainerFile extends cdktn.TerraformResource {
       terraformResourceType: 'gantry_container_file',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

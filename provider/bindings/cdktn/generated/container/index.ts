@@ -2203,7 +2203,7 @@ export class Container extends cdktn.TerraformResource {
       terraformResourceType: 'gantry_container',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

@@ -145,7 +145,7 @@ export class DataGantryCluster extends cdktn.TerraformDataSource {
       terraformResourceType: 'gantry_cluster',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

@@ -152,7 +152,7 @@ export class DataGantryContainer extends cdktn.TerraformDataSource {
       terraformResourceType: 'gantry_container',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

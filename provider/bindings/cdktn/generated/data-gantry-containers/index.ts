@@ -209,7 +209,7 @@ export class DataGantryContainers extends cdktn.TerraformDataSource {
       terraformResourceType: 'gantry_containers',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

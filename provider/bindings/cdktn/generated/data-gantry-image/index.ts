@@ -73,7 +73,7 @@ export class DataGantryImage extends cdktn.TerraformDataSource {
       terraformResourceType: 'gantry_image',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

@@ -162,7 +162,7 @@ export class DataGantryNetworkLeases extends cdktn.TerraformDataSource {
       terraformResourceType: 'gantry_network_leases',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

@@ -67,7 +67,7 @@ export class DataGantryNetwork extends cdktn.TerraformDataSource {
       terraformResourceType: 'gantry_network',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

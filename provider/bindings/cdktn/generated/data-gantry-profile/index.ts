@@ -68,7 +68,7 @@ export class DataGantryProfile extends cdktn.TerraformDataSource {
       terraformResourceType: 'gantry_profile',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

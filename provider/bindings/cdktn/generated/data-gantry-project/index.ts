@@ -61,7 +61,7 @@ export class DataGantryProject extends cdktn.TerraformDataSource {
       terraformResourceType: 'gantry_project',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

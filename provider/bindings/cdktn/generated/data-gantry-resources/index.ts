@@ -55,7 +55,7 @@ export class DataGantryResources extends cdktn.TerraformDataSource {
       terraformResourceType: 'gantry_resources',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

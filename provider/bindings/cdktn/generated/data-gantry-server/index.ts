@@ -55,7 +55,7 @@ export class DataGantryServer extends cdktn.TerraformDataSource {
       terraformResourceType: 'gantry_server',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

@@ -61,7 +61,7 @@ export class DataGantryStoragePool extends cdktn.TerraformDataSource {
       terraformResourceType: 'gantry_storage_pool',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

@@ -73,7 +73,7 @@ export class DataGantryStorageVolume extends cdktn.TerraformDataSource {
       terraformResourceType: 'gantry_storage_volume',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

@@ -107,7 +107,7 @@ export class EphemeralGantryContainerExec extends cdktn.TerraformEphemeralResour
       terraformResourceType: 'gantry_container_exec',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

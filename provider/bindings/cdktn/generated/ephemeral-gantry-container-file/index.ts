@@ -65,7 +65,7 @@ export class EphemeralGantryContainerFile extends cdktn.TerraformEphemeralResour
       terraformResourceType: 'gantry_container_file',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

@@ -776,7 +776,7 @@ export class Image extends cdktn.TerraformResource {
       terraformResourceType: 'gantry_image',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

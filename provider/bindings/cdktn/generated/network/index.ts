@@ -412,7 +412,7 @@ export class Network extends cdktn.TerraformResource {
       terraformResourceType: 'gantry_network',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

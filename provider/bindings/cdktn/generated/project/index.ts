@@ -286,7 +286,7 @@ export class Project extends cdktn.TerraformResource {
       terraformResourceType: 'gantry_project',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

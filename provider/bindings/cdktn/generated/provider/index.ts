@@ -302,7 +302,7 @@ export class GantryProvider extends cdktn.TerraformProvider {
       terraformResourceType: 'gantry',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       terraformProviderSource: 'gantry/gantry'
     });

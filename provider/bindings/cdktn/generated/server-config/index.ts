@@ -280,7 +280,7 @@ export class ServerConfig extends cdktn.TerraformResource {
       terraformResourceType: 'gantry_server_config',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

@@ -406,7 +406,7 @@ export class StoragePool extends cdktn.TerraformResource {
       terraformResourceType: 'gantry_storage_pool',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

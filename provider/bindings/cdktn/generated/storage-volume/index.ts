@@ -467,7 +467,7 @@ export class StorageVolume extends cdktn.TerraformResource {
       terraformResourceType: 'gantry_storage_volume',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,

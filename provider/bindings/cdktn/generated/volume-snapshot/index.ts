@@ -304,7 +304,7 @@ export class VolumeSnapshot extends cdktn.TerraformResource {
       terraformResourceType: 'gantry_volume_snapshot',
       terraformGeneratorMetadata: {
         providerName: 'gantry',
-        providerVersionConstraint: '0.1.0'
+        providerVersionConstraint: '~> 0.1'
       },
       provider: config.provider,
       dependsOn: config.dependsOn,
