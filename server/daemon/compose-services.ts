@@ -291,7 +291,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
       ...imageRefresh.tasks(),
       ...(isDryRun ? [] : [replicateImages({ records, cluster: base.cluster, members, log })]),
       ...(room === undefined ? [] : [room.task()]),
-      ...(isDryRun ? [] : [watched.warningWatch.task()]),
+      ...(isDryRun ? [] : [watched.warningWatch.task(), watched.unsyncedFiles.task()]),
     ],
     server,
     sessions,

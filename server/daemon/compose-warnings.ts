@@ -2,6 +2,7 @@
 import type { ClusterObjects } from '../services/cluster/cluster-objects.ts';
 import type { CertificateChange } from '../services/cluster/certificate/certificate-change.ts';
 import type { Fencing } from '../services/cluster/healing/fencing.ts';
+import { UnsyncedFiles } from '../services/containers/life/unsynced-files.ts';
 import type { ContainerView } from '../services/containers/view.ts';
 import type { NetworkHosts } from '../services/networks/network-hosts.ts';
 import { NetworkWatch } from '../services/networks/network-watch.ts';
@@ -54,6 +55,7 @@ export function composeWarnings(base: Foundation, book: WarningBook, parts: Watc
     poolWatch,
     networkWatch,
     warningWatch: new WarningWatch({ book, log, looks: [poolWatch, networkWatch], sources }),
+    unsyncedFiles: new UnsyncedFiles({ records, pools, book, log, canWrite: () => !isFull() }),
     warnings: new Warnings({ records, cluster, events, clock, book }),
   };
 }

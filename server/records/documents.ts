@@ -26,6 +26,8 @@ export interface ContainerDocument extends ContainerFields {
   readonly uuid: string;
   /** Pool that holds the root volume. */
   readonly pool: string;
+  /** The boot of the host during which its files were made, until they are on the disk. */
+  readonly unsynced?: string;
 }
 
 /** What was written on the root volume; absent: nothing. Its size is in the devices. */

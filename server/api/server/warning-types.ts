@@ -73,6 +73,12 @@ export const warningTypes = {
     seen: 'The disk with the records of the server is full, so that the server is read-only.',
     over: 'The disk has room.',
   },
+  unsyncedFiles: {
+    text: 'Files of instance lost in power cut',
+    severity: 'high',
+    seen: 'The host went down within about a minute after a container was created, before its files were on the disk: some may be empty or missing.',
+    over: 'The container is deleted. A warning of one whose files are well is acknowledged or deleted by hand.',
+  },
   listener: {
     text: 'Address unavailable',
     severity: 'moderate',

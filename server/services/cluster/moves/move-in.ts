@@ -10,6 +10,7 @@ import type { OtherEntry } from '../../../records/other-members.ts';
 import type { IdMaps } from '../../containers/life/id-maps.ts';
 import { lockOf } from '../../containers/find.ts';
 import { checkDescription, withRootIn } from '../../containers/life/draft.ts';
+import { withoutMark } from '../../containers/life/unsynced-files.ts';
 import type { SnapshotEntry } from '../../containers/snapshots/records.ts';
 import { expand, nicNetworks, withoutServerKeys } from '../../expand.ts';
 import { PeerError } from '../../migration/peer.ts';
@@ -89,7 +90,7 @@ function arrivalOf(deps: MoveInDeps, body: ClusterArrival): ArriveParams {
   const { pool } = body;
   if (records.pools.get(pool)?.document.lifecycle !== 'ready') throw noPool(deps, pool);
   const devices = withRootIn(records, body.to, found.document, pool);
-  const document = { ...arriving(found.document, devices), pool };
+  const document = { ...arriving(withoutMark(found.document), devices), pool };
   checkDescription(records, body.to, { ...document, config: withoutServerKeys(document.config) });
   records.check((changes) => changes.bring('containers', found, body.to, document));
   const snapshots = body.container_only ? [] : snapshotsAt(deps, found, body.to, pool);

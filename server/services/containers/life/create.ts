@@ -26,6 +26,7 @@ import { withoutHostKeys } from '../../projects/limits/volatile.ts';
 import { createContainerSaga, type CreateParams } from '../sagas/container-create.ts';
 import { profilesOf } from '../../project-scope.ts';
 import { withNewInstanceId } from './instance-id.ts';
+import { unsyncedMark } from './unsynced-files.ts';
 
 type CreateDeps = Pick<
   ContainerDeps,
@@ -84,17 +85,18 @@ function prepareContainer(
   body: ContainerCreate,
 ): (handle: OperationHandle, signal: AbortSignal) => Promise<void> {
   const origin = findOrigin(deps, caller.project, body.source);
-  const document = draftDocument(deps, name, body, origin);
-  deps.idMaps.check(name, document);
+  const draft = draftDocument(deps, name, body, origin);
+  deps.idMaps.check(name, draft);
+  const source =
+    origin.from === undefined
+      ? (origin.volume ?? { kind: 'empty' })
+      : copyVolumeSource(deps.pools, origin.from, draft.pool);
+  const document = { ...draft, ...unsyncedMark(deps.records, draft.pool, source) };
   const params: CreateParams = {
     name,
     document,
-    ...(origin.from === undefined
-      ? { source: origin.volume ?? { kind: 'empty' } }
-      : {
-          source: copyVolumeSource(deps.pools, origin.from, document.pool),
-          copied: { from: origin.from, snapshots: origin.snapshots ?? [] },
-        }),
+    source,
+    ...(origin.from === undefined ? {} : { copied: { from: origin.from, snapshots: origin.snapshots ?? [] } }),
   };
   const saga = createContainerSaga(deps);
   return (handle, signal) =>
