@@ -43,6 +43,8 @@ export interface RootVolumeDocument {
 export interface SnapshotDocument extends ContainerFields {
   /** The zero time: never. */
   readonly expiresAt: string;
+  /** Bytes that it holds; absent: nobody has measured it. */
+  readonly sizeBytes?: number;
 }
 
 export interface ProfileDocument {
@@ -102,6 +104,8 @@ export interface VolumeSnapshotDocument {
   readonly createdAt: string;
   /** The zero time, or absent: never. */
   readonly expiresAt?: string;
+  /** Bytes that it holds; absent: nobody has measured it. */
+  readonly sizeBytes?: number;
   readonly lifecycle: Lifecycle;
 }
 

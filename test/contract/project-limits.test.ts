@@ -21,7 +21,7 @@ const told = (found: ProjectContents): readonly string[] =>
   );
 
 describe('limits', () => {
-  test('every limit adds up what the containers, volumes and images of the project have', () => {
+  test('every limit adds up what the containers, volumes, images, snapshots and backups of the project have', () => {
     const found = contents(
       {},
       {
@@ -35,6 +35,8 @@ describe('limits', () => {
           { pool: 'slow', name: 'w', config: {} },
         ],
         images: { f1: 1024 },
+        snapshotSizes: [{ pool: 'slow', bytes: 7 }],
+        backupBytes: 5,
         networks: ['n'],
       },
     );
@@ -46,9 +48,9 @@ describe('limits', () => {
     expect(useOf(found, 'limits.cpu')).toBe(2);
     expect(useOf(found, 'limits.memory')).toBe(gib);
     expect(useOf(found, 'limits.processes')).toBe(100);
-    expect(useOf(found, 'limits.disk')).toBe(23 * gib + 1024);
+    expect(useOf(found, 'limits.disk')).toBe(23 * gib + 1024 + 7 + 5);
     expect(useOf(found, 'limits.disk.pool.fast')).toBe(21 * gib);
-    expect(useOf(found, 'limits.disk.pool.slow')).toBe(2 * gib);
+    expect(useOf(found, 'limits.disk.pool.slow')).toBe(2 * gib + 7);
   });
 
   test.each([

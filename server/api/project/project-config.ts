@@ -77,7 +77,7 @@ export const projectConfigKeys = {
     doc: 'Maximum number of processors of all containers together; each needs limits.cpu, as a number, then.',
   },
   'limits.disk': size(
-    'Maximum size of root disks, custom volumes and images together; each disk and volume needs a size then.',
+    'Maximum size of root disks, custom volumes, images, backups and what snapshots hold, together; each disk and volume needs a size then.',
   ),
   'limits.instances': count('containers and virtual machines'),
   'limits.memory': size('Maximum memory of all containers together; each needs limits.memory, as a size, then.'),

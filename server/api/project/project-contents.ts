@@ -30,6 +30,10 @@ export interface ProjectContents {
   /** Keys of snapshots of its containers and volumes. */
   readonly snapshots: readonly string[];
   readonly backups: readonly string[];
+  /** What snapshots hold, by the pool that they are in. */
+  readonly snapshotSizes: readonly { readonly pool: string; readonly bytes: number }[];
+  /** Of the files of all backups together. */
+  readonly backupBytes: number;
 }
 
 export type SubjectKind = 'container' | 'profile' | 'volume' | 'image' | 'snapshot' | 'backup';
@@ -52,4 +56,6 @@ export const emptyContents = (name: string, config: ConfigMap): ProjectContents 
   images: {},
   snapshots: [],
   backups: [],
+  snapshotSizes: [],
+  backupBytes: 0,
 });

@@ -53,8 +53,9 @@ export function useOf(contents: ProjectContents, key: LimitKey): number {
   }
 }
 
-/** Sizes of root disks and custom volumes (of one pool), and of images. */
-function diskUse({ containers, volumes, images }: ProjectContents, pool: string | undefined): number {
+/** Sizes of root disks, custom volumes and snapshots (of one pool), of images and of backups. */
+function diskUse(contents: ProjectContents, pool: string | undefined): number {
+  const { containers, volumes, images, snapshotSizes, backupBytes } = contents;
   const isThere = (name: string): boolean => pool === undefined || name === pool;
   const roots = containers.flatMap(({ devices }) => {
     const root = rootOf(devices);
@@ -63,7 +64,8 @@ function diskUse({ containers, volumes, images }: ProjectContents, pool: string 
   const custom = volumes
     .filter((volume) => isThere(volume.pool))
     .map(({ config }) => parseBytes(config['size'] ?? '') ?? 0);
-  return sum([...roots, ...custom, ...(pool === undefined ? Object.values(images) : [])]);
+  const held = snapshotSizes.filter((snapshot) => isThere(snapshot.pool)).map(({ bytes }) => bytes);
+  return sum([...roots, ...custom, ...held, ...(pool === undefined ? [...Object.values(images), backupBytes] : [])]);
 }
 
 /** Every broken limit. */

@@ -6,6 +6,7 @@ import { DriverError } from '../../drivers/driver-error.ts';
 import type { ExportForm, PoolSpec, StorageDriver, TreeRef, VolumeRef } from '../../drivers/storage/driver.ts';
 import { gather } from '../../lib/join-chunks.ts';
 import { packInto, type Write } from '../compression.ts';
+import type { Room } from '../room.ts';
 import type { RenderedIndex } from './index-yaml.ts';
 
 export interface TarballPlan {
@@ -20,6 +21,7 @@ export interface TarballPlan {
   readonly optimized: boolean;
   /** Seconds since 1970, for the members made here. */
   readonly timeS: number;
+  readonly room: Room;
   readonly ownerOf?: (kind: 'uid' | 'gid', id: number) => number;
 }
 
@@ -48,7 +50,7 @@ export async function writeTarball(
     }
     await put(Buffer.alloc(1024));
   };
-  await packInto(plan.path, plan.packer, fill, signal);
+  await packInto(plan.path, plan.packer, fill, signal, plan.room);
 }
 
 interface Part {

@@ -18,6 +18,8 @@ import { renderIndex, type BackupContent } from './index-yaml.ts';
 import { writeTarball } from './tarball-writer.ts';
 import { projectOf } from '../../api/project/project-names.ts';
 import { profilesOf } from '../project-scope.ts';
+import type { Room } from '../room.ts';
+import { withinRoom } from '../projects/limits/image-room.ts';
 
 export type BackupDeps = Pick<
   ContainerDeps,
@@ -56,7 +58,7 @@ export async function writeBackup(
   const index = await renderIndex(content);
   const packer = await packerOf(algorithm);
   let last = 0;
-  const write = (held: TreeRef): Promise<void> =>
+  const write = (held: TreeRef, room: Room): Promise<void> =>
     writeTarball(
       { driver, pool },
       {
@@ -68,6 +70,7 @@ export async function writeBackup(
         snapshots: content.snapshots.map(({ name }) => name),
         optimized: document.optimizedStorage,
         timeS: Math.floor(deps.clock.nowMs() / 1000),
+        room,
         ...(ownerOf === undefined ? {} : { ownerOf }),
       },
       (bytes) => {
@@ -87,7 +90,7 @@ export async function writeBackup(
         await drop();
         // Where maps are not applied by mounting, the next start may give the files to other owners.
         if (isStill || deps.runtime.rootfsIdmapped) share();
-        await write(from);
+        await withinRoom(deps.records, projectOf(container), (room) => write(from, room));
       },
       context.signal,
     );

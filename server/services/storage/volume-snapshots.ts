@@ -51,7 +51,7 @@ export class VolumeSnapshots {
     const expiresAt = checkExpiry(body.expires_at) ?? never.expires;
     const createdAt = this.#deps.clock.timestamp();
     const first = ownedKey(uuid, wanted ?? this.#nextName(volume, undefined, new Date(this.#deps.clock.nowMs())));
-    const draft = { v: 1, description: '', config, createdAt, expiresAt, lifecycle: 'ready' } as const;
+    const draft = { v: 1, description: '', config, createdAt, expiresAt, lifecycle: 'creating' } as const;
     this.#deps.records.check((changes) => changes.put('volumeSnapshots', first, draft));
     return this.#start(caller, 'Snapshotting storage volume', volume, async (signal) => {
       await this.takeNow(caller, volume, { ...body, name: wanted }, signal);

@@ -11,6 +11,7 @@ import { lockOf } from '../find.ts';
 import { qualifiedName } from '../../../api/project/project-names.ts';
 import { needProject } from '../../project-scope.ts';
 import { withRootIn } from './draft.ts';
+import { measured } from '../../projects/limits/measure-snapshot.ts';
 import { putSnapshots, snapshotKey, snapshotsOf, type SnapshotEntry } from '../snapshots/records.ts';
 
 /** Where the files come from; kept in the intent of a creation. */
@@ -90,11 +91,9 @@ export async function copySnapshots(
   const place = { name: to.name, pool: to.document.pool };
   const names = snapshots.map((one) => one.name);
   await copySnapshotFiles(deps.pools, from, place, names, signal);
-  await putSnapshots(
-    deps.records,
-    to.document.uuid,
-    snapshots.map((one) => asCopied(deps.records, to.name, one, to.document.pool)),
-  );
+  const copied = snapshots.map((one) => asCopied(deps.records, to.name, one, to.document.pool));
+  const owner = { pool: place.pool, volume: volumeOf(to.name) };
+  await putSnapshots(deps.records, to.document.uuid, await measured(deps, owner, copied, signal));
 }
 
 export async function copySnapshotFiles(

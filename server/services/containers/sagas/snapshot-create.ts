@@ -12,7 +12,8 @@ import type { Saga } from '../../../operations/saga.ts';
 import { readyContainer } from '../find.ts';
 import { snapshotKey } from '../snapshots/records.ts';
 import { errors } from '../../../api/errors.ts';
-import { removeRecord } from '../../saga-records.ts';
+import { makeReady, removeRecord } from '../../saga-records.ts';
+import { sizeOf } from '../../projects/limits/measure-snapshot.ts';
 import { needCheckpoints, makeCheckpointDir, removeCheckpoint } from '../life/checkpoint.ts';
 
 export type CreateSnapshotParams = SnapshotParams & {
@@ -51,13 +52,26 @@ export function createSnapshotSaga(deps: StateDeps): Saga<CreateSnapshotParams> 
           deps.pools.createSnapshot(pool, snapshotRef(container, snapshot), { kind: 'now' }, context.signal),
         undo: (params) => deleteSnapshotFiles(deps, params),
       },
+      {
+        name: 'size',
+        execute: (params, context) => noteSize(deps, params, context.signal),
+      },
       { name: 'go on', execute: (params) => forgetCheckpoint(deps, params) },
     ],
-    commit: (changes, { uuid, snapshot, document }) =>
-      changes.put('snapshots', snapshotKey(uuid, snapshot), { ...document, lifecycle: 'ready' }),
+    commit: (changes, { uuid, snapshot }) => makeReady(deps.records, changes, 'snapshots', snapshotKey(uuid, snapshot)),
     rollBack: (changes, { uuid, snapshot }) =>
       removeRecord(deps.records, changes, 'snapshots', snapshotKey(uuid, snapshot)),
   };
+}
+
+/** A limit of the project may refuse it now that its size is known. */
+async function noteSize(deps: StateDeps, params: CreateSnapshotParams, signal: AbortSignal): Promise<void> {
+  const { container, uuid, pool, snapshot, document } = params;
+  const size = await sizeOf(deps, pool, snapshotRef(container, snapshot), signal);
+  if (size.sizeBytes === undefined) return;
+  await deps.records.retry((changes) => {
+    changes.put('snapshots', snapshotKey(uuid, snapshot), { ...document, ...size, lifecycle: 'creating' });
+  });
 }
 
 async function storeCheckpoint(deps: StateDeps, params: CreateSnapshotParams, signal: AbortSignal): Promise<void> {

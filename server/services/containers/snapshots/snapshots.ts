@@ -60,7 +60,8 @@ export class Snapshots {
     const now = new Date(this.#deps.clock.nowMs());
     const first = wanted ?? this.#nextName(document.uuid, undefined, now);
     const draft = this.#draft(document, body.description, expiresAt, false);
-    this.#deps.records.check((changes) => changes.put('snapshots', snapshotKey(document.uuid, first), draft));
+    const begun = { ...draft, lifecycle: 'creating' } as const;
+    this.#deps.records.check((changes) => changes.put('snapshots', snapshotKey(document.uuid, first), begun));
     return this.#deps.operations.start({
       description: 'Snapshotting container',
       resources: { containers: [containerUrl(container)] },

@@ -1,4 +1,5 @@
 // A container is made of what another server or a backup sends, or it does not exist.
+import { measured } from '../../projects/limits/measure-snapshot.ts';
 import { putSnapshots, type SnapshotEntry } from '../../containers/snapshots/records.ts';
 import type { SagaContext, Saga } from '../../../operations/saga.ts';
 import type { ContainerDeps } from '../../containers/deps.ts';
@@ -24,7 +25,10 @@ export function receiveContainerSaga(
     steps: [
       ...fillContainer<ReceiveContainerParams>(deps, {
         fill: receive,
-        snapshots: ({ document, snapshots }) => putSnapshots(deps.records, document.uuid, snapshots),
+        async snapshots({ name, document, snapshots }, { signal }) {
+          const place = { pool: document.pool, volume: { type: 'container', name } } as const;
+          await putSnapshots(deps.records, document.uuid, await measured(deps, place, snapshots, signal));
+        },
       }),
       dropCheckpoint<ReceiveContainerParams>(deps, ({ document }) => !document.stateful),
     ],

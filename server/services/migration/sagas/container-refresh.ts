@@ -7,6 +7,7 @@ import type { ContainerDeps } from '../../containers/deps.ts';
 import { readyContainer } from '../../containers/find.ts';
 import { idMapKeys } from '../../containers/life/id-maps.ts';
 import { limitNewRoot } from '../../containers/devices/root-size.ts';
+import { measured } from '../../projects/limits/measure-snapshot.ts';
 import { putSnapshots, snapshotKey, type SnapshotEntry } from '../../containers/snapshots/records.ts';
 import { removeCheckpoint, checkpointDirOf } from '../../containers/life/checkpoint.ts';
 import { expand } from '../../expand.ts';
@@ -71,7 +72,10 @@ export function refreshContainerSaga(
       },
       {
         name: 'snapshots',
-        execute: ({ uuid, added }) => putSnapshots(deps.records, uuid, added),
+        async execute({ name, pool, uuid, added }, { signal }) {
+          const place = { pool, volume: { type: 'container', name } } as const;
+          await putSnapshots(deps.records, uuid, await measured(deps, place, added, signal));
+        },
         async undo({ uuid, added }) {
           for (const { name } of added) {
             await deps.records.retry((changes) => {

@@ -1,8 +1,9 @@
 // A custom volume is made of what another server sends, or it does not exist.
-import type { VolumeSagaDeps, VolumeSnapshots } from '../../storage/custom-volumes.ts';
+import { refOf, type VolumeSagaDeps, type VolumeSnapshots } from '../../storage/custom-volumes.ts';
 import { fillVolume, type NewVolume } from '../../storage/new-volume.ts';
 import type { SagaContext, Saga } from '../../../operations/saga.ts';
 import { putOwned } from '../../owned-records.ts';
+import { measured } from '../../projects/limits/measure-snapshot.ts';
 
 export interface ReceiveVolumeParams extends NewVolume {
   readonly snapshots: VolumeSnapshots;
@@ -19,7 +20,11 @@ export function receiveVolumeSaga(
     onRestart: 'unwind',
     ...fillVolume<ReceiveVolumeParams>(deps, {
       fill: receive,
-      snapshots: ({ document, snapshots }) => putOwned(deps.records, 'volumeSnapshots', document.uuid, snapshots),
+      async snapshots({ volume, document, snapshots }, { signal }) {
+        const place = { pool: volume.pool, volume: refOf(volume.name) };
+        const sized = await measured(deps, place, snapshots, signal);
+        await putOwned(deps.records, 'volumeSnapshots', document.uuid, sized);
+      },
     }),
   };
 }

@@ -9,6 +9,7 @@ import {
 import { useOf, type LimitKey } from '../../../api/project/project-limits.ts';
 import { defaultProject, plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
+import { parseBytes } from '../../../api/text/byte-size.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import type { ContainerDocument, ProfileDocument } from '../../../records/documents.ts';
 import { ownedName, volumeIdOf } from '../../../records/record-names.ts';
@@ -36,6 +37,8 @@ export function contentsOf(view: RecordView, project: string): ProjectContents |
     images: Object.fromEntries(parts.flatMap(({ images }) => images)),
     snapshots: parts.flatMap(({ snapshots }) => snapshots),
     backups: parts.flatMap(({ backups }) => backups),
+    snapshotSizes: parts.flatMap(({ snapshotSizes }) => snapshotSizes),
+    backupBytes: parts.reduce((sum, { backupBytes }) => sum + backupBytes, 0),
   };
 }
 
@@ -55,7 +58,42 @@ function partOf(view: RecordView, part: RecordPart, project: string) {
       .map(({ name, document }) => [plainName(name), document.sizeBytes] as const),
     snapshots: [...ownedNames(part, 'snapshots', nameOf), ...ownedNames(part, 'volumeSnapshots', placeOf)],
     backups: ownedNames(part, 'backups', nameOf),
+    snapshotSizes: [
+      ...snapshotSizes(part, 'snapshots', new Map(containers.map(({ uuid, member }) => [uuid, rootOf(member)]))),
+      ...snapshotSizes(part, 'volumeSnapshots', new Map(volumes.map(({ uuid, volume }) => [uuid, placed(volume)]))),
+    ],
+    backupBytes: part
+      .list('backups')
+      .filter(({ name }) => nameOf.has(ownedName(name).uuid))
+      .reduce((sum, { document }) => sum + document.sizeBytes, 0),
   };
+}
+
+interface Place {
+  readonly pool: string;
+  readonly bytes: number;
+}
+
+const placed = ({ pool, config }: ProjectVolume): Place => ({ pool, bytes: parseBytes(config['size'] ?? '') ?? 0 });
+
+function rootOf({ devices }: ProjectMember): Place {
+  const root = rootDisk(devices);
+  if (root === undefined) return { pool: '', bytes: 0 };
+  return { pool: root.pool, bytes: parseBytes(devices[root.name]?.['size'] ?? '') ?? 0 };
+}
+
+/** One that nobody has measured may hold as much as what it is a snapshot of; one that is being made is measured at its end. */
+function snapshotSizes(
+  part: RecordPart,
+  kind: 'snapshots' | 'volumeSnapshots',
+  owners: ReadonlyMap<string, Place>,
+): readonly Place[] {
+  return part.list(kind).flatMap(({ name, document }) => {
+    const owner = owners.get(ownedName(name).uuid);
+    if (owner === undefined) return [];
+    const unmeasured = document.lifecycle === 'creating' ? 0 : owner.bytes;
+    return [{ pool: owner.pool, bytes: document.sizeBytes ?? unmeasured }];
+  });
 }
 
 /** The project `default` exists before it is recorded. */

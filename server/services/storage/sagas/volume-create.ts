@@ -5,6 +5,7 @@ import { copyVolumeSnapshots, refOf, type VolumeSagaDeps, type VolumeSnapshots }
 import { fillVolume, type NewVolume } from '../new-volume.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { putOwned } from '../../owned-records.ts';
+import { measured } from '../../projects/limits/measure-snapshot.ts';
 
 export interface CreateVolumeParams extends NewVolume {
   readonly source: VolumeSource;
@@ -23,7 +24,9 @@ export function createVolumeSaga(deps: VolumeSagaDeps): Saga<CreateVolumeParams>
       async snapshots({ volume, document, copied }, { signal }) {
         if (copied === undefined) return;
         await copyVolumeSnapshots(pools, copied.from, volume, copied.snapshots, signal);
-        await putOwned(records, 'volumeSnapshots', document.uuid, copied.snapshots);
+        const place = { pool: volume.pool, volume: refOf(volume.name) };
+        const snapshots = await measured(deps, place, copied.snapshots, signal);
+        await putOwned(records, 'volumeSnapshots', document.uuid, snapshots);
       },
     }),
   };

@@ -11,7 +11,8 @@ import { volumeKey } from '../../../records/record-names.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { errors } from '../../../api/errors.ts';
 import { dropVolumeSnapshot } from './volume-snapshot-delete.ts';
-import { removeRecord } from '../../saga-records.ts';
+import { makeReady, removeRecord } from '../../saga-records.ts';
+import { sizeOf } from '../../projects/limits/measure-snapshot.ts';
 
 export type CreateVolumeSnapshotParams = VolumeSnapshotParams & { readonly document: VolumeSnapshotDocument };
 
@@ -43,8 +44,20 @@ export function createVolumeSnapshotSaga(deps: VolumeSagaDeps): Saga<CreateVolum
           ),
         undo: (params) => dropVolumeSnapshot(deps, params),
       },
+      {
+        // A limit of the project may refuse it now that its size is known.
+        name: 'size',
+        async execute(params, context) {
+          const { volume, snapshot, document } = params;
+          const size = await sizeOf(deps, volume.pool, { volume: refOf(volume.name), snapshot }, context.signal);
+          if (size.sizeBytes === undefined) return;
+          await deps.records.retry((changes) => {
+            changes.put('volumeSnapshots', volumeSnapshotKey(params), { ...document, ...size, lifecycle: 'creating' });
+          });
+        },
+      },
     ],
-    commit: (changes, params) => changes.put('volumeSnapshots', volumeSnapshotKey(params), params.document),
+    commit: (changes, params) => makeReady(deps.records, changes, 'volumeSnapshots', volumeSnapshotKey(params)),
     rollBack: (changes, params) => removeRecord(deps.records, changes, 'volumeSnapshots', volumeSnapshotKey(params)),
   };
 }
