@@ -24,21 +24,36 @@ export function imagesOfCluster(records: Reading): readonly Entry<ImageDocument>
   const own = records.images.list();
   if (records.others.generation('images') === 0) return own;
   const found = new Map<string, { readonly entry: Entry<ImageDocument>; readonly member: number }>();
+  const lastUse = new Map<string, string>();
   const take = (entry: Entry<ImageDocument>, member: number): void => {
     const known = found.get(entry.name);
     if (known === undefined || !isReady(known.entry) || (isReady(entry) && member < known.member))
       found.set(entry.name, { entry, member });
+    lastUse.set(entry.name, later(lastUse.get(entry.name), entry.document.lastUsedAt));
   };
   for (const entry of own) take(entry, records.member ?? 0);
   for (const entry of records.others.list('images')) if (isReady(entry)) take(entry, entry.member);
-  return [...found.values()].map(({ entry }) => entry).sort((a, b) => (a.name < b.name ? -1 : 1));
+  return [...found.values()]
+    .map(({ entry }) => usedAt(entry, lastUse.get(entry.name)))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** The record that tells of it, as in the list. */
 export function imageOfCluster(records: Reading, image: string): Entry<ImageDocument> | undefined {
   const own = records.images.get(image);
-  const [other] = otherHolders(records, image);
+  const others = otherHolders(records, image);
+  const [other] = others;
   if (other === undefined) return own;
+  const lastUse = others.reduce<string | undefined>(
+    (last, { document }) => later(last, document.lastUsedAt),
+    own?.document.lastUsedAt,
+  );
   const isOwn = own !== undefined && isReady(own) && (records.member ?? 0) < other.member;
-  return isOwn ? own : other;
+  return usedAt(isOwn ? own : other, lastUse);
 }
+
+const later = (a: string | undefined, b: string): string => (a !== undefined && Date.parse(a) > Date.parse(b) ? a : b);
+
+/** Each member tells of the containers that it made of its own copy: the image was used when any of them was. */
+const usedAt = (entry: Entry<ImageDocument>, lastUsedAt = entry.document.lastUsedAt): Entry<ImageDocument> =>
+  lastUsedAt === entry.document.lastUsedAt ? entry : { ...entry, document: { ...entry.document, lastUsedAt } };

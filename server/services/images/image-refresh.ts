@@ -14,6 +14,7 @@ import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { ImageDocument } from '../../records/documents.ts';
 import type { Entry } from '../../records/records.ts';
+import { imageOfCluster } from '../../cluster/cluster-images.ts';
 import type { Caller } from '../caller.ts';
 import { daemonCaller } from '../caller.ts';
 import { ofProject } from '../project-scope.ts';
@@ -165,7 +166,9 @@ export class ImageRefresh {
     const days = Number(imageSetting(records, project, 'images.remote_cache_expiry'));
     if (days <= 0 || !this.#pruned.isDue(project, hourMs, clock.nowMs())) return;
     const isOld = (image: string): boolean => {
-      const document = records.images.get(image)?.document;
+      if (!records.images.has(image)) return false;
+      // Used on any member: the others would fetch it again from those that keep it.
+      const document = imageOfCluster(records, image)?.document;
       return document !== undefined && isUnused(document, clock.nowMs() - days * dayMs);
     };
     const old = cached.filter(isOld);

@@ -124,11 +124,7 @@ export class Profiles {
   async rename(caller: Caller, name: string, newName: string): Promise<void> {
     if (plainName(name) === defaultProfile) throw errors.protectedObject('The default profile cannot be renamed');
     this.#find(name);
-    const elsewhere = this.#users.elsewhere(name).map((user) => user.name);
-    if (elsewhere.length > 0)
-      throw errors.badRequest(
-        `The profile ${plainName(name)} cannot be renamed: containers of other cluster members use it (${elsewhere.slice(0, 3).join(', ')})`,
-      );
+    this.#refuseUsedElsewhere(name);
     const rule = profileName(newName);
     if (rule !== undefined) throw errors.invalidName('profile', newName, rule);
     const to = qualifiedName(projectOf(name), newName);
@@ -140,9 +136,19 @@ export class Profiles {
     this.#deps.events.lifecycle('profile-renamed', profileUrl(name), { new_name: newName }, caller.requestor);
   }
 
+  /** Each member writes the records of its own containers only. */
+  #refuseUsedElsewhere(name: string): void {
+    const elsewhere = this.#users.elsewhere(name).map((user) => plainName(user.name));
+    if (elsewhere.length > 0)
+      throw errors.badRequest(
+        `The profile ${plainName(name)} cannot be renamed: containers of other cluster members use it (${elsewhere.slice(0, 3).join(', ')}). Make a profile with the new name, give it to them, and delete this one`,
+      );
+  }
+
   async #renameAtOnce(name: string, to: string): Promise<void> {
     await this.#deps.records.retry((changes) => {
       const { document } = this.#find(name);
+      this.#refuseUsedElsewhere(name);
       if (this.#deps.records.profiles.has(to)) throw errors.exists('profile', to);
       changes.delete('profiles', name);
       changes.put('profiles', to, document);

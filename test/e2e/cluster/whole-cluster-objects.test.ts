@@ -111,7 +111,7 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a whole cluster', () =>
     expect(subnets[0]).toMatch(/^10\./);
   });
 
-  test('a profile changed at one member is applied to running containers of another, and is not deleted while used', async () => {
+  test('a profile changed at one member is applied to running containers of another, and is neither deleted nor renamed while used there', async () => {
     await one?.call('POST', '/1.0/profiles', { name: 'web', config: { 'limits.memory': '100MB' } });
     const body = { name: 'c9', profiles: ['web'], source: { type: 'none' }, devices: root('phased') };
     await two?.ok('POST', '/1.0/containers?target=m2', body);
@@ -120,6 +120,11 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a whole cluster', () =>
     await until(() => two?.sim.limits('c9')?.['limits.memory'] === '200MB');
     expect(await three?.get('/1.0/profiles/web')).toMatchObject({ used_by: ['/1.0/containers/c9'] });
     expect((await three?.call('DELETE', '/1.0/profiles/web'))?.status).toBe(400);
+    const renamed = await three?.call('POST', '/1.0/profiles/web', { name: 'site' });
+    expect([renamed?.status, renamed?.metadata]).toMatchObject([
+      400,
+      { message: expect.stringMatching(/other cluster members use it \(c9\)\. Make a profile with the new name/) },
+    ]);
     await three?.ok('PUT', '/1.0/containers/c9/state', { action: 'stop', timeout: 5, force: true });
     await three?.ok('DELETE', '/1.0/containers/c9');
   });

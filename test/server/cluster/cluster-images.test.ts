@@ -1,0 +1,40 @@
+// The image that a cluster shows of the copies on its members.
+import { expect, test } from 'vitest';
+import { imageOfCluster, imagesOfCluster } from '../../../server/cluster/cluster-images.ts';
+import { encodeDocument } from '../../../server/records/codec.ts';
+import type { ImageDocument } from '../../../server/records/documents.ts';
+import { Records } from '../../../server/records/records.ts';
+import { openMemoryStore } from '../../../server/store/memory.ts';
+
+const document = (filename: string, lastUsedAt: string): ImageDocument => ({
+  v: 1,
+  architecture: 'x86_64',
+  filename,
+  properties: {},
+  public: false,
+  autoUpdate: false,
+  cached: true,
+  sizeBytes: 1,
+  createdAt: '2026-01-01T00:00:00Z',
+  expiresAt: '1970-01-01T00:00:00Z',
+  lastUsedAt,
+  uploadedAt: '2026-01-01T00:00:00Z',
+  split: false,
+  lifecycle: 'ready',
+});
+
+test('an image was used last when any copy was, whichever member is asked and whichever copy tells of it', async () => {
+  const store = openMemoryStore();
+  const uses = ['1970-01-01T00:00:00Z', '2026-03-01T00:00:00Z', '2026-02-01T00:00:00Z'];
+  const puts = uses.map((used, index) => ({
+    put: `/member/${index + 1}/images/fp`,
+    value: encodeDocument<'images'>(document(`copy ${index + 1}`, used)),
+  }));
+  await store.txn([], puts);
+  const shown = { name: 'fp', document: document('copy 1', '2026-03-01T00:00:00Z') };
+  for (const member of [1, 2, 3, 4]) {
+    const records = await Records.open(store, member);
+    expect(imageOfCluster(records, 'fp')).toMatchObject(shown);
+    expect(imagesOfCluster(records)).toMatchObject([shown]);
+  }
+});
