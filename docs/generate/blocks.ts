@@ -3,6 +3,7 @@ import { errorTable, statusIn, type ErrorCode } from '../../server/api/errors.ts
 import { lxdExtensions, lxdNames, servedExtensions, unservedExtensions } from '../../server/api/server/extensions.ts';
 import { warningTypes } from '../../server/api/server/warning-types.ts';
 import { daemonUsage } from '../../server/daemon/daemon-command.ts';
+import { controllerKeysBlock } from './controller-keys.ts';
 import { extensionRows } from './extension-rows.ts';
 import { code, table } from './markdown.ts';
 import { lxcVerbsBlock } from './lxc-verbs.ts';
@@ -18,6 +19,7 @@ export function allBlocks(): ReadonlyMap<string, string> {
     ...verbBlocks(),
     ['lxc verbs', lxcVerbsBlock()],
     ['lxd clients', lxdClientsBlock()],
+    ['controller keys', controllerKeysBlock()],
     ['errors', errorsBlock()],
     ['extensions', extensionsBlock()],
     ['unserved extensions', unservedBlock()],
