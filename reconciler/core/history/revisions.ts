@@ -220,11 +220,22 @@ function withoutUnused(config: Config, set: string, used: ReadonlySet<string>): 
   return Object.fromEntries(gone.map((key) => [key, '']));
 }
 
-/** Removes the history of a set that has no objects left. */
-export const dropHistory = (config: Config, set: string): Patch => ({
-  ...(historyKey(set) in config ? { [historyKey(set)]: '' } : {}),
-  ...withoutUnused(config, set, new Set()),
-});
+/** Histories of sets without objects that are kept beside each other. */
+const mostGone = 20;
+
+/** Removes the histories of sets that are gone, but for the latest. `isGone`: the set has no objects left. */
+export function dropOldHistories(config: Config, isGone: (set: string) => boolean): Patch {
+  const ended = (set: string): string => readHistory(config, set).revisions.at(-1)?.at ?? '';
+  const gone = setsWithHistory(config)
+    .filter(isGone)
+    .map((set) => ({ set, at: ended(set) }))
+    .sort((a, b) => (a.at < b.at ? 1 : -1));
+  return Object.fromEntries(
+    gone
+      .slice(mostGone)
+      .flatMap(({ set }) => [[historyKey(set), ''], ...Object.entries(withoutUnused(config, set, new Set()))]),
+  );
+}
 
 const mostChanges = 12;
 const signs = { create: '+', update: '~', replace: '±', delete: '-', 'no-op': '!' } as const;

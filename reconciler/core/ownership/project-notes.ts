@@ -18,13 +18,27 @@ const ending = (project: string): string => `@${project.replaceAll('.', '~')}`;
 export const setInProject = (name: string, project: string | undefined): string =>
   project === undefined || isPlain(project) ? name : `${name}${ending(project)}`;
 
-/** The config holds notes of the set. */
+const holds = (config: Config, key: string): boolean => (config[key] ?? '') !== '';
+
+/** The set has objects here, or a lock. A history alone, which outlives them, decides nothing. */
 export const hasNotesOf = (config: Config, set: string): boolean =>
-  [stateKey(set), lockKey(set), historyKey(set)].some((key) => (config[key] ?? '') !== '');
+  holds(config, stateKey(set)) || holds(config, lockKey(set));
 
 /** More than a lock: what decides in which place the set is noted. */
-export const hasRecordsOf = (config: Config, set: string): boolean =>
-  [stateKey(set), historyKey(set)].some((key) => (config[key] ?? '') !== '');
+export const hasRecordsOf = (config: Config, set: string): boolean => holds(config, stateKey(set));
+
+/** Anything, also the history of a set that is gone. */
+export const isNoted = (config: Config, set: string): boolean =>
+  hasNotesOf(config, set) || holds(config, historyKey(set));
+
+/** Without the histories of sets that are gone: a profile is there no longer than what its project uses it for. */
+export const withoutGoneSets = (config: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(config).filter(([key]) => {
+      const set = setOfKey(key);
+      return set === undefined || hasNotesOf(config, set);
+    }),
+  );
 
 interface Restriction {
   readonly restricted?: boolean | undefined;

@@ -4,7 +4,7 @@ import { isTrue } from '../../../server/api/container/container-config.ts';
 import { ClientError, isNotFound, withMessage } from '../../../server/client/client-error.ts';
 import type { Client } from '../../../server/client/client.ts';
 import { notesDescription, notesProfile } from '../../core/ownership/notes-profile.ts';
-import { isNote } from '../../core/ownership/project-notes.ts';
+import { isNote, withoutGoneSets } from '../../core/ownership/project-notes.ts';
 import { OvertakenWriteError, type Notes, type Patch, type ReadNotes } from './notes.ts';
 
 export type ProfileClient = Pick<Client, 'get' | 'create' | 'put' | 'delete'>;
@@ -37,7 +37,7 @@ export class ProjectNotes implements Notes {
 
   async write(patch: Patch, read: ReadNotes & { readonly object?: object }, signal: AbortSignal): Promise<void> {
     await this.#check(signal);
-    const config = changed(read.config, patch);
+    const config = withoutGoneSets(changed(read.config, patch));
     try {
       if (read.object === undefined) await this.#create(config, signal);
       else if (leavingKey in read.config) await this.#awaitDeletion(signal);

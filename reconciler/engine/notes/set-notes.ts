@@ -2,7 +2,7 @@
 // write it) a profile of the project of the connection.
 import { ClientError } from '../../../server/client/client-error.ts';
 import type { Client } from '../../../server/client/client.ts';
-import { hasNotesOf, hasRecordsOf, joinedNotes } from '../../core/ownership/project-notes.ts';
+import { hasNotesOf, hasRecordsOf, isNoted, joinedNotes } from '../../core/ownership/project-notes.ts';
 import {
   OvertakenWriteError,
   type Notes,
@@ -71,5 +71,5 @@ export async function readNotes(
     new ProjectNotes(reader, project).read(signal),
   ]);
   const config = joinedNotes(server.config, profile.config, project);
-  return { config, isInProfile: (set) => hasNotesOf(config, set) && !hasNotesOf(server.config, set) };
+  return { config, isInProfile: (set) => isNoted(config, set) && !isNoted(server.config, set) };
 }

@@ -6,7 +6,7 @@ import {
   changesOf,
   defaultLimits,
   documentsText,
-  dropHistory,
+  dropOldHistories,
   nextNumber,
   readHistory,
   refusedOf,
@@ -14,6 +14,7 @@ import {
   type Revision,
   type WrittenDocument,
 } from '../../core/history/revisions.ts';
+import { hasNotesOf } from '../../core/ownership/project-notes.ts';
 import type { Plan } from '../../core/plan/plan.ts';
 import { summarize } from '../../core/plan/summary.ts';
 import type { RunResult } from '../execute.ts';
@@ -92,9 +93,10 @@ export class RevisionNotes implements RunNotes {
   }
 
   closed(config: NotesConfig, result: RunResult | undefined, isSetRemoved: boolean): Patch {
-    if (isSetRemoved) return dropHistory(config, this.#set);
+    const isGone = (set: string): boolean => set !== this.#set && !hasNotesOf(config, set);
+    const dropped = isSetRemoved ? dropOldHistories(config, isGone) : {};
     const kept = readHistory(config, this.#set).revisions.find(({ number }) => number === this.#revision?.number);
-    if (kept === undefined) return {};
+    if (kept === undefined) return dropped;
     const failed = result?.failures.length ?? 0;
     const outcome =
       result === undefined || failed > 0
@@ -105,7 +107,7 @@ export class RevisionNotes implements RunNotes {
             ? 'partial'
             : 'done';
     const ended: Revision = { ...kept, outcome, ...(failed === 0 ? {} : { failed }) };
-    return addRevision(config, this.#set, ended, undefined, this.#limits);
+    return { ...dropped, ...addRevision(config, this.#set, ended, undefined, this.#limits) };
   }
 }
 

@@ -57,7 +57,7 @@ export interface SetRunDeps {
 /** Further keys to write at the begin and the end of a run. Both functions may be called again with a newer config before a write succeeds. */
 export interface RunNotes {
   opened(config: NotesConfig, plan: Plan, run: string, atMs: number): Patch;
-  /** `isSetRemoved`: the set has no objects left, so all that is recorded about it goes. */
+  /** `isSetRemoved`: the set has no objects left, so its state goes. */
   closed(config: NotesConfig, result: RunResult | undefined, isSetRemoved: boolean): Patch;
 }
 

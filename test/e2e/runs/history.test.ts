@@ -170,7 +170,7 @@ for (const { host, reason } of hosts) {
       expect([damaged.code, damaged.stderr]).toEqual([1, expect.stringContaining('are damaged')]);
     });
 
-    test('its growth is bounded, and it ends with the set', async () => {
+    test('its growth is bounded, and it outlives the objects of the set', async () => {
       for (const x of ['1', '2', '3', '4'])
         await applied('four', profileOf('four', `user.x: "${x}"`), '--history-limit', '2');
       expect((await listed('four')).map(({ number }) => number)).toEqual([4, 3]);
@@ -182,7 +182,14 @@ for (const { host, reason } of hosts) {
       expect((await on('apply', join(bench.dir, 'four.yaml'), '-y', '-m', 'x'.repeat(1001))).code).toBe(64);
       const end = await on('destroy', join(bench.dir, 'four.yaml'), '-y', '--set', 'four');
       expect(end.code, end.stderr).toBe(0);
-      expect(await notes('four')).toEqual({});
+      expect((await listed('four')).map(({ number, outcome }) => [number, outcome])).toEqual([
+        [2, 'done'],
+        [1, 'done'],
+      ]);
+      expect(await notes('four')).not.toHaveProperty(['user.gantry.set.four']);
+      const back = await on('rollback', '1', '-y', '--set', 'four');
+      expect(back.code, back.stderr).toBe(0);
+      expect(await configOf('four')).toMatchObject({ 'user.x': '6' });
     });
 
     test('a commit, a part and a saved plan are recorded', async () => {
