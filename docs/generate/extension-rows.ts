@@ -332,7 +332,11 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'limits.disk',
   ],
   projects_limits_instances: ['api/project/project-limits.ts', 'contract/project-limits.test.ts', 'limits.instances'],
-  projects_restrictions: ['services/projects/limits/guard.ts', 'server/services/projects/limits.test.ts', 'restricted'],
+  projects_restrictions: [
+    'http/dialects/lxd-networks.ts',
+    'server/http/lxd-networks.test.ts',
+    'restricted.networks.access',
+  ],
   project_usage: ['services/projects/limits/state.ts', 'server/services/projects/limits.test.ts', '/state'],
   oidc: ['auth/oidc/settings.ts', 'server/hostile/bearer-tokens.test.ts', 'issuer'],
   external_authentication: ['auth/oidc/settings.ts', 'server/hostile/bearer-tokens.test.ts', 'issuer'],

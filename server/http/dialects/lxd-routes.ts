@@ -8,6 +8,7 @@ import { warningUrl } from '../../api/server/warning.ts';
 import { volumeUrl } from '../../services/storage/volume-urls.ts';
 import { parseFilter } from './lxd-filter.ts';
 import { createWithName, renameWithName } from './lxd-names.ts';
+import { networksOfProjects } from './lxd-networks.ts';
 import { typed } from './lxd-spellings.ts';
 
 export function lxdRoutes(routes: RouteTable): RouteTable {
@@ -31,6 +32,7 @@ export function lxdRoutes(routes: RouteTable): RouteTable {
       ),
     ),
     ...replaced(routes, 'operations.list', byStatus),
+    ...networksOfProjects(routes),
     // Real servers fail there instead of returning an empty list.
     ...replaced(routes, 'members.list', ofClustersOnly),
     ...replaced(routes, 'memberGroups.list', ofClustersOnly),
