@@ -97,6 +97,7 @@ ${cases.join('\n')}
     *) COMPREPLY=($(compgen -W "${kinds}" -- "$cur")) ;;
     esac ;;
   container) COMPREPLY=($(compgen -W "$(gantry get container -o name 2>/dev/null)" -- "$cur")) ;;
+  image) COMPREPLY=($(compgen -W "$(gantry get image_alias -o name 2>/dev/null)" -- "$cur")) ;;
   address)
     case "$cur" in
     */*)
@@ -165,6 +166,7 @@ function valuesFor(path: string, flag: string): string {
 
 function namesFor(begin: string, wanted: Completion): readonly string[] {
   if (wanted === 'container') return [`${begin} -f -a '(gantry get container -o name 2>/dev/null)'`];
+  if (wanted === 'image') return [`${begin} -f -a '(gantry get image_alias -o name 2>/dev/null)'`];
   if (wanted === 'kind') return [`${begin} -f -a '(__gantry_of_kind)'`];
   return wanted === 'address' ? [`${begin} -f -a '(__gantry_addresses)'`] : [];
 }

@@ -24,7 +24,7 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 /** The completions that bash offers for the words; `gantry` is a stub that prints its arguments. */
 async function offered(...words: readonly string[]): Promise<readonly string[]> {
   const { stdout: script } = await cli(['completion', 'bash']);
-  const stub = `gantry() { [ "$1 $2" = "completion hosts" ] && echo "one two @web-$3"; [ "$1 $2" = "completion environments" ] && echo "prod stage-$3"; }`;
+  const stub = `gantry() { [ "$1 $2" = "completion hosts" ] && echo "one two @web-$3"; [ "$*" = "get image_alias -o name" ] && echo "debian/12 debian/13"; [ "$1 $2" = "completion environments" ] && echo "prod stage-$3"; }`;
   const typed = ['gantry', ...words].map((word) => `'${word}'`).join(' ');
   const code = `${stub}\n${script}\nCOMP_WORDS=(${typed}); COMP_CWORD=${words.length}; _gantry 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`;
   return execFileSync('bash', ['-c', code], { encoding: 'utf8' }).trimEnd().split('\n');
@@ -46,4 +46,13 @@ test('Completion offers these names where a command expects them', async () => {
   const { stdout: fish } = await cli(['completion', 'fish']);
   expect(fish).toMatch(/-l env -r -f -a '\(gantry completion environments/);
   expect(fish).toMatch(/-l host -r -f -a '\(gantry completion hosts hosts.yaml/);
+});
+
+test('Verbs that take an image of the server are completed with its aliases', async () => {
+  for (const verb of [['launch'], ['image', 'delete'], ['image', 'refresh'], ['image', 'unalias']])
+    expect(await offered(...verb, 'deb')).toEqual(['debian/12', 'debian/13']);
+  const { stdout: fish } = await cli(['completion', 'fish']);
+  expect(fish).toMatch(
+    /__gantry_at 'launch'' -f -a '\(gantry get image_alias -o name|launch.* -f -a '\(gantry get image_alias/,
+  );
 });

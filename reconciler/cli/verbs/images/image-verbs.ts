@@ -91,7 +91,7 @@ export const imageExport = {
 export const imageRefresh = {
   name: 'image refresh',
   summary: 'fetch the newest version of an image from its source',
-  args: [['<image>', anImage]],
+  args: [['<image>', anImage, 'image']],
   flags: hostFlags,
 } satisfies Verb;
 
@@ -99,7 +99,7 @@ export const imageDelete = {
   name: 'image delete',
   alias: 'rm',
   summary: 'delete images',
-  args: [['<image...>', anImage]],
+  args: [['<image...>', anImage, 'image']],
   flags: hostFlags,
 } satisfies Verb;
 
@@ -141,6 +141,6 @@ export const remoteRemove = {
 export const imageUnalias = {
   name: 'image unalias',
   summary: 'delete aliases; the images stay',
-  args: [['<name...>', 'aliases']],
+  args: [['<name...>', 'aliases', 'image']],
   flags: hostFlags,
 } satisfies Verb;
