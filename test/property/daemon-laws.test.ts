@@ -121,7 +121,9 @@ describe('laws on a daemon', { timeout: 120_000 }, () => {
       await apply(daemon, ...yaml(documents));
       const config = (await client.get('profile', 'web')).metadata.config;
       await client.patch('profile', 'web', { config: { ...config, 'user.by-hand': 'kept' } });
-      await apply(daemon, '--set', 'default', '--prune', '--allow-destroy', '--allow-recreate', ...yaml(other));
+      // Two stacks may have little in common: the cap of deletions is another law's.
+      const all = ['--prune', '--prune-limit', '100%', '--allow-destroy', '--allow-recreate'];
+      await apply(daemon, '--set', 'default', ...all, ...yaml(other));
       expect((await client.get('profile', 'web')).metadata.config['user.by-hand']).toBe('kept');
       const gone = await gantry(daemon, 'destroy', '--auto-approve', ...yaml(other));
       expect(gone.code, gone.stderr).toBe(0);

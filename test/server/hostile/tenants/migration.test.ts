@@ -220,6 +220,7 @@ describe('of what a tenant sends', () => {
       'volatile.last_state.idmap': '[{"Isuid":true,"Isgid":true,"Hostid":0,"Nsid":0,"Maprange":65536}]',
       'volatile.uuid': 'x',
       'volatile.eth0.host_name': 'lo',
+      'volatile.cloud-init.instance-id': 'x\\nuser-data: y',
     };
     const name = fresh();
     const snapshots = [snapshotOf('s', { config })];
@@ -229,8 +230,13 @@ describe('of what a tenant sends', () => {
     const saved = await suite.host.tenant('GET', `/1.0/containers/${name}/snapshots/s${own}`);
     for (const found of [shown.metadata.config, saved.metadata.config] as Record<string, string>[]) {
       const kept = Object.keys(found).filter((key) => key.startsWith('volatile.'));
-      expect(kept.filter((key) => !/^volatile\.(apply_template|last_state\.idmap|.*hwaddr)$/.test(key))).toEqual([]);
+      expect(
+        kept.filter(
+          (key) => !/^volatile\.(apply_template|last_state\.idmap|cloud-init\.instance-id|.*hwaddr)$/.test(key),
+        ),
+      ).toEqual([]);
       expect(found['volatile.last_state.idmap']).toBe('[]');
+      expect(found['volatile.cloud-init.instance-id'] ?? '').toMatch(/^([0-9a-f-]{36})?$/);
     }
   });
 
