@@ -16,9 +16,9 @@ export interface ClusterCertificate {
 }
 
 export interface PeerLinksDeps {
-  /** That all members share: for those of older releases, which have none of their own. */
+  /** The certificate that all members share: members of older releases have no other. */
   readonly shared: () => ClusterCertificate;
-  /** That of this member; undefined: the others do not know it yet. */
+  /** The certificate of this member; undefined: the others do not know it yet. */
   readonly own: () => MemberPair | undefined;
   /** PEM of that of the member with this name; undefined: it has none. */
   readonly certificateOf: (name: string) => string | undefined;

@@ -45,7 +45,7 @@ const opsPerTxn = 60;
 const longestStopMs = 2000;
 /** Before a lost lease is asked for again. */
 const againMs = 500;
-/** Of the time to live; three renewals are sent in it. */
+/** A lease is overdue after this share of its time to live; three renewals are sent in that time. */
 const overdueShare = 0.5;
 
 export class Presence {

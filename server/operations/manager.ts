@@ -20,7 +20,7 @@ export interface OperationRequest {
   readonly description: string;
   /** Resource kind -> URLs. */
   readonly resources: Readonly<Record<string, readonly string[]>>;
-  /** That of the request, which may use objects of another one. Default: that of the first resource. */
+  /** Project of the request, which may use objects of another one. Default: project of the first resource. */
   readonly project?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** The work can be stopped by aborting its signal. */

@@ -226,7 +226,7 @@ test('a refusal of a database that had no room for a transaction is tried again;
   expect(posts).toBe(3);
   const ended = new ClientError('operationFailed', busy, { status: 400, operation: {} as never });
   expect([isRefused(ended, 'overloaded'), isOverloaded(ended)]).toEqual([true, false]);
-  // That alone does not say that nothing was done.
+  // This text alone does not say that nothing was done.
   expect(isOverloaded(await failure(client.get('profile', 'b')))).toBe(false);
 });
 

@@ -34,7 +34,7 @@ export function buildProgram(run: Runner): Command {
   return program;
 }
 
-/** Of a group, or of the program. */
+/** Refuses unknown words after a group, or after the program's name, with a suggestion. */
 function refuseUnknownVerbs(command: Command, group: string): void {
   const { commands } = command;
   const known = commands.flatMap((one) => [one.name(), ...one.aliases()]);

@@ -8,7 +8,7 @@ export const withheld = '(shown to the role operate only)';
 
 /** raw.lxc and the like, environment.*, the records of sets, environment and raw of other objects. */
 const guardedStart = /^(?:raw|environment|user\.gantry)(?:\.|$)/;
-/** Of commands and files in a container. */
+/** Fields of commands and files in a container whose values are withheld. */
 const guardedInside: ReadonlySet<string> = new Set(['command', 'unless', 'content', 'triggers']);
 
 const isGuardedKey = (key: string): boolean => guardedStart.test(key) || isSeedKey(key) || guardedInside.has(key);

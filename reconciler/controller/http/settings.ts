@@ -10,7 +10,7 @@ export interface HttpSettings {
   readonly anonymous?: 'view';
   /** Users with the role operate may open consoles of containers. */
   readonly console: boolean;
-  /** Of `gantry ui`: the callers reach the host itself, and no value is kept for operators. */
+  /** Set by `gantry ui`: its callers reach the host itself, so no value is withheld from them. */
   readonly isOwnHost?: true;
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies?: readonly string[];

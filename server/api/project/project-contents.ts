@@ -32,7 +32,7 @@ export interface ProjectContents {
   readonly backups: readonly string[];
   /** What snapshots hold, by the pool that they are in. */
   readonly snapshotSizes: readonly { readonly pool: string; readonly bytes: number }[];
-  /** Of the files of all backups together. */
+  /** Size of the files of all backups together. */
   readonly backupBytes: number;
 }
 

@@ -22,7 +22,7 @@ export class ClusterKeys implements Vault {
   readonly #deps: ClusterKeysDeps;
   #kept: KeptKeys | undefined;
   #learned: Keyring = [];
-  /** Of this member; undefined outside a cluster. */
+  /** Number of this member; undefined outside a cluster. */
   #number: number | undefined;
   #writing: Promise<void> = Promise.resolve();
 
@@ -45,7 +45,7 @@ export class ClusterKeys implements Vault {
     return this.#kept?.peers ?? [];
   }
 
-  /** Of a new cluster, whose first member this is. */
+  /** Makes the keys of a new cluster, whose first member this is. */
   async found(number: number, certificate: string): Promise<ClusterKeysDocument> {
     const keyring = [newGeneration(1)];
     const state = { generation: 1, phase: 'done' as const, trusted: [1], shown: 1 };
@@ -54,7 +54,7 @@ export class ClusterKeys implements Vault {
     return { v: 1, ...state, ...sealKeyring(keyring, [{ number, certificate }]), rewritten: true };
   }
 
-  /** Of a cluster that this host joins as that member: it begins where the others are. Throws an Error when they are not for it. */
+  /** Takes the keys of the cluster that this host joins as member `number`. Throws an Error when they are sealed for another member. */
   async join(number: number, document: ClusterKeysDocument): Promise<void> {
     this.#number = number;
     await this.take(document);

@@ -119,7 +119,7 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
     await this.#keepAuthority(undefined);
   }
 
-  /** Of a cluster without keys; undefined: it has keys, or its first one is the authority. */
+  /** Stores the key of a cluster's authority; undefined: the cluster keys hold it, or its first key is the authority. */
   async #keepAuthority(keyPem: string | undefined): Promise<void> {
     const path = etcdAuthorityPath(this.#deps.stateDir);
     if (keyPem === undefined) await rm(path, { force: true });

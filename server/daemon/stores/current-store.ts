@@ -60,7 +60,7 @@ export class CurrentStore {
     this.#opened.useEndpoints?.(endpoints);
   }
 
-  /** Of the store of a cluster whose authority has changed. */
+  /** Changes the TLS files of the open store when the cluster's authority has changed. */
   useTls(tls: MemberOptions['tls']): void {
     this.#opened.useTls?.(tls);
   }

@@ -3,7 +3,7 @@ import { ClusterKeys } from '../../cluster/keys/cluster-keys.ts';
 import { readMemberPair } from '../../cluster/keys/identity.ts';
 import { readMembership } from '../../cluster/membership.ts';
 
-/** Of the member of this state directory. On a single host there are none, and every value is read as it is. */
+/** Keys of the member of this state directory. A single host has none and reads every value as it is. */
 export async function keysOf(stateDir: string): Promise<ClusterKeys> {
   const current = await readMemberPair(stateDir);
   const keys = new ClusterKeys({ stateDir, identity: { current } });

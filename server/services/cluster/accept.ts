@@ -121,7 +121,7 @@ function checkVersion(version: string, { records }: ClusterUseCaseDeps): void {
     );
 }
 
-/** Of a host that knows that members have one. Throws AppError badRequest. */
+/** Reads the certificate that a joining host sends for itself. Throws AppError badRequest when it sends none. */
 function memberCertificate({ member_certificate: pem }: ClusterAccept): string {
   if (pem === undefined)
     throw errors.badRequest(

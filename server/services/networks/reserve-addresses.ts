@@ -62,7 +62,7 @@ function wantedKeys(records: Records, devices: DeviceMap): ReadonlyMap<string, U
   );
 }
 
-/** With the filters of its project, without what is reserved. */
+/** Devices of the container with the filters of its project, without reserved addresses. */
 function devicesOf(records: Records, name: string, document: ContainerDocument): DeviceMap {
   return runDevices(records, name, expand(document, profilesOf(records, name)), {});
 }

@@ -4,7 +4,7 @@ import { bitsOf, cidrsOverlap, parseCidr, type Cidr } from '../../api/text/ip.ts
 import type { Problem } from '../../api/problem.ts';
 import type { HostInterface } from '../../drivers/network/driver.ts';
 
-/** Of networks that exist or are being made, and of the host. */
+/** Addresses of networks that exist or are being made, and of the host. */
 export interface Neighbours {
   readonly networks: readonly { readonly name: string; readonly config: ConfigMap }[];
   readonly interfaces: readonly HostInterface[];
@@ -18,7 +18,7 @@ interface Owner {
 
 export const addressKeys = ['ipv4.address', 'ipv6.address'] as const;
 
-/** Of the addresses that differ from `before`: what already has the address, or one in a subnet that overlaps. */
+/** Problems of addresses that differ from `before`: something has the address already, or a subnet overlaps. */
 export function takenAddresses(name: string, config: ConfigMap, before: ConfigMap, others: Neighbours): Problem[] {
   return addressKeys.flatMap((key) => {
     const value = config[key] ?? '';

@@ -19,7 +19,7 @@ let daemon: TestDaemon;
 let folder: string;
 beforeAll(async () => {
   programs = buildPrograms();
-  // With an address, which tokens of `trust add` name.
+  // Tokens of `trust add` name an address: the daemon needs one.
   daemon = await makeDaemon({ https: '127.0.0.1:0' });
   await seed(daemon);
   folder = mkdtempSync(join(tmpdir(), 'gcv-'));

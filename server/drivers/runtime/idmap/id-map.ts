@@ -62,7 +62,7 @@ export interface IdMapSources {
 }
 
 const rootNames = ['root', '0'] as const;
-/** Whoever may write id maps may give its own id, without a line in any file. */
+/** A process that may write id maps may map its own id without a line in any file. */
 const ownId: IdRange = { start: 0, count: 1 };
 
 /** What the host lends, or why nothing and what to do about it. */

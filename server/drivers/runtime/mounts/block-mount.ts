@@ -4,11 +4,11 @@ import { DriverError } from '../../driver-error.ts';
 import type { Libc } from '../host/syscalls.ts';
 
 export interface BlockMount {
-  /** Of the block device. */
+  /** Path of the block device. */
   readonly source: string;
   /** As the kernel calls it. */
   readonly fileSystem: string;
-  /** Of the file system itself: NAME or NAME=VALUE. */
+  /** Options of the file system itself: NAME or NAME=VALUE. */
   readonly options: readonly string[];
   readonly readonly: boolean;
 }

@@ -32,7 +32,7 @@ export const withNewInstanceId = (config: ConfigMap): Record<string, string> => 
 export const renewedInstanceId = (config: ConfigMap, before: Expanded, after: Expanded): ConfigMap =>
   readBy(before) === readBy(after) ? config : withNewInstanceId(config);
 
-/** With the identity that was decided for its new name. */
+/** The document under its new name, with the identity decided for it. */
 export function renamedInstance<T extends { readonly config: ConfigMap }>(
   document: T,
   { from, to, instanceId }: { readonly from: string; readonly to: string; readonly instanceId: string | undefined },
@@ -42,7 +42,7 @@ export function renamedInstance<T extends { readonly config: ConfigMap }>(
   return { ...document, config: { ...document.config, [instanceIdKey]: instanceId } };
 }
 
-/** Of a machine that arrives from elsewhere: under its name it is the same one. */
+/** A machine that arrives from elsewhere keeps its identity if it keeps its name. */
 export function arrivedInstanceId(sent: ConfigMap, isSameName: boolean): ConfigMap {
   if (!isSameName) return { [instanceIdKey]: randomUUID() };
   const id = sent[instanceIdKey] ?? '';

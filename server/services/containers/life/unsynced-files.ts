@@ -37,7 +37,7 @@ export interface UnsyncedFilesDeps {
   readonly canWrite: () => boolean;
 }
 
-/** Of one transaction. */
+/** Max records that one transaction changes. */
 const atOnce = 50;
 
 export class UnsyncedFiles {

@@ -26,7 +26,7 @@ export interface MoveParams {
   readonly to: ContainerLocation;
   /** Those that come along; others end with the original. */
   readonly snapshots: readonly string[];
-  /** Of the container under another name, for cloud-init. */
+  /** Identity for cloud-init under another name. */
   readonly instanceId?: string;
 }
 

@@ -13,7 +13,7 @@ export interface MeasureDeps {
 }
 
 const dayMs = 86_400_000;
-/** Of one without files: what a file system needs for it, so that none is free. */
+/** A snapshot without files counts as what a file system needs for it, so that none is free. */
 const leastBytes = 16_384;
 
 /** For the record of the snapshot, whose files are there. Empty: no limit counts it. */

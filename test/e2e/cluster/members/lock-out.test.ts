@@ -21,7 +21,7 @@ const pairOf = ({ cert, key }: { readonly cert: string; readonly key: string }) 
 describe.skipIf(etcdMissing() !== undefined)('a member that was removed', { timeout: 240_000 }, () => {
   let cluster: TestCluster;
   let [one, two, three] = [] as unknown as [TestMember, TestMember, TestMember];
-  /** Of the state directory of the third member, from before its removal. */
+  /** A copy of the third member's state directory, made before its removal. */
   const copy = mkdtempSync(join(tmpdir(), 'lock-out-'));
 
   let etcds: readonly string[] = [];
