@@ -15,6 +15,8 @@ export interface RoutedRequest {
   readonly query: Readonly<Record<string, string | undefined>>;
 }
 
+const volumePath = '/1.0/storage-pools/:pool/volumes/:type/:name';
+
 export class Routing {
   readonly #records: Records;
   readonly #members: Members;
@@ -49,11 +51,17 @@ export class Routing {
     // A volume that the target has not goes there, which the member that was asked sees to.
     if (id === 'volumes.post' && group !== undefined) return undefined;
     if (id === 'volumes.post' && target !== undefined && !this.#hasVolume(target, params)) return undefined;
-    if (path.startsWith('/1.0/storage-pools/:pool/volumes/:type/:name'))
+    if (path.startsWith(volumePath))
       return target ?? this.#ownerOfVolume(params['type'] ?? '', params['pool'] ?? '', params['name'] ?? '');
     if (path.startsWith('/1.0/images/:fingerprint')) return this.#holderOfImage(id, params['fingerprint'] ?? '', query);
     if (group !== undefined && takesGroup.has(id)) return placeVolume(this.#members.list(), `@${group}`).number;
     return takesTarget(id) ? target : undefined;
+  }
+
+  /** Whether the member for the request depends on what others wrote a moment ago: a volume may just have been moved or deleted there. For
+   *  containers a wrong guess is corrected by another look. */
+  dependsOnOthers({ endpoint: { path }, query }: RoutedRequest): boolean {
+    return path.startsWith(volumePath) && this.#targetOf(query['target']) === undefined;
   }
 
   /** Changes and secrets are the matter of the member with the lowest number that has it; its files come from any. Lists and deletions

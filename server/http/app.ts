@@ -238,6 +238,7 @@ async function carryOut(
     const forwarded = { member, caller, dialect: deps.dialect.name, request: request.raw, ...more };
     return forward(deps.cluster, forwarded, reply, goneSignal(reply.raw));
   };
+  if (isRouted && deps.cluster.routing.dependsOnOthers(asked)) await deps.cluster.readBarrier();
   const elsewhere = isRouted ? deps.cluster.routing.memberFor(asked) : undefined;
   if (elsewhere !== undefined) return await passOn(elsewhere);
   const takesChange = !needsStore(endpoint) || (await deps.cluster.takesChanges());
