@@ -3,8 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { mortal } from './die-with-parent.ts';
 import { programEnv } from './program-env.ts';
 
-/** What unpacking files of any owner needs. */
-const kept = ['chown', 'dac_override', 'dac_read_search', 'fowner', 'fsetid', 'mknod', 'setfcap'];
+/** What unpacking files of any owner needs. Attributes named `trusted.*`, which images with overlay layers have, need sys_admin: it is the widest of
+ *  them, and the reason why these programs get neither a network nor new privileges. */
+const kept = ['chown', 'dac_override', 'dac_read_search', 'fowner', 'fsetid', 'mknod', 'setfcap', 'sys_admin'];
 const capabilities = ['-all', ...kept.map((name) => `+${name}`)].join(',');
 /** Decompressors of honest images need less than 1 GiB. */
 const maxDataBytes = 4 * 1024 ** 3;
