@@ -32,11 +32,20 @@ export const confinement: readonly string[] = [
   '--',
 ];
 
-let isPossible: boolean | undefined;
+/** By effective user: a process may give its rights up and take them back. */
+const isPossible = new Map<number | undefined, boolean>();
 
 /** The same program, confined and killed by the kernel when this process ends. Only the latter where the daemon may not confine (it is not root). */
 export function confined(argv: readonly string[]): readonly string[] {
+  return mayConfine() ? [...confinement, ...argv] : mortal(argv);
+}
+
+function mayConfine(): boolean {
+  const user = process.geteuid?.();
+  const known = isPossible.get(user);
+  if (known !== undefined) return known;
   const [first = '', ...rest] = confinement;
-  isPossible ??= spawnSync(first, [...rest, 'true'], { stdio: 'ignore', env: programEnv }).status === 0;
-  return isPossible ? [...confinement, ...argv] : mortal(argv);
+  const found = spawnSync(first, [...rest, 'true'], { stdio: 'ignore', env: programEnv }).status === 0;
+  isPossible.set(user, found);
+  return found;
 }

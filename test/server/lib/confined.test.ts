@@ -40,4 +40,16 @@ describe.skipIf(!isConfining)('a confined program', () => {
     expect(limits).toMatch(/Max data size +4294967296 +4294967296/);
     expect(limits).toMatch(/Max core file size +0 +0/);
   });
+
+  test('starts also after the process gave its rights up, and is confined again once it has them back', () => {
+    const nobody = 65534;
+    run('true');
+    process.seteuid?.(nobody);
+    try {
+      expect(run('id', '-u')).toBe(`${nobody}\n`);
+    } finally {
+      process.seteuid?.(0);
+    }
+    expect(run('cat', '/proc/self/status')).toMatch(/NoNewPrivs:\t1/);
+  });
 });
