@@ -1,7 +1,8 @@
 // Values that are legal and rarely written so: sizes in all units, booleans in all forms, addresses in long form, texts with white space
 // and line ends. Made from the tables that judge manifests, so that a new key is tried without being named here.
+import { parse } from 'yaml';
 import { containerConfigKeys, type ConfigKey } from '../../server/api/container/container-config-keys.ts';
-import { deviceSchemas } from '../../server/api/devices/index.ts';
+import { deviceSchemas, validateDevices, type DeviceConfig } from '../../server/api/devices/index.ts';
 
 /** As written in YAML: flow scalars. */
 const booleans = [
@@ -52,9 +53,9 @@ const absent = ['null', '""', '~'];
 const more = [
   '"00:16:3E:AA:BB:0C" 10.4.5.6 "fd42:0000::0AAA:1" "FD42::9" 0-1 "0,1" 50% 25ms/100ms 100Mbit 30MB 500iops "100:200" unlimited',
   'hard soft stop "@daily" "s%d" /a//b/ /tmp/ "tcp:127.0.0.1:80" "tcp:[0:0::1]:8080" "udp:127.0.0.1:80-82" 0660 0777 046D "0x046d"',
-  'host container private rslave eth9 lo 1450 65536 compute,utility ip_tables',
+  'host container private rslave eth9 lo 1450 65536 compute,utility ip_tables noatime nodev,noexec',
 ].flatMap((words) => words.split(' '));
-const spaced = ['1w 2d', '"0 3 * * *"', 'both 1000 1000', '"lxc.environment = A=b"'];
+const spaced = ['"noexec, nodev,noatime"', '1w 2d', '"0 3 * * *"', 'both 1000 1000', '"lxc.environment = A=b"'];
 
 const candidates = [...booleans, ...sizes, ...integers, ...texts, ...lines, ...absent, ...more, ...spaced];
 
@@ -110,14 +111,20 @@ const bases: Readonly<Record<string, string>> = {
   gpu: '',
 };
 
+/** Some values are legal by themselves and not with this device: options of a file system without a block device. */
+const isFineIn = (device: string, name: string, value: string): boolean =>
+  validateDevices({ odd: { ...(parse(`{ ${device} }`) as DeviceConfig), [name]: value } }).length === 0;
+
 /** Every property of devices that is valid with few others; the whole device as YAML. */
 export const oddDevices = (): readonly (OddValue & { readonly device: string })[] =>
   Object.entries(bases).flatMap(([type, base]) => {
     const { properties } = deviceSchemas[type as keyof typeof deviceSchemas];
     return Object.entries(properties).flatMap(([name, row]) => {
       if (new RegExp(`(^|, )${name}:`).test(base) || needsMore.has(name)) return [];
-      const fit = candidates.filter((text) => isOneLine(text) && isFine(row.check, text));
       const device = `type: ${type}${base === '' ? '' : `, ${base}`}`;
+      const fit = candidates.filter(
+        (text) => isOneLine(text) && isFine(row.check, text) && isFineIn(device, name, read(text)),
+      );
       return someOf(fit, name, isThorough).map((text) => ({
         key: `${type}.${name}`,
         text,
