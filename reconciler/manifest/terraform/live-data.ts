@@ -6,6 +6,8 @@ import type { Container, ContainerState } from '../../../server/api/container/co
 import type { Image, ImageAlias } from '../../../server/api/image/image.ts';
 import type { Network } from '../../../server/api/network/network.ts';
 import type { PoolResources, StoragePool } from '../../../server/api/storage/pool.ts';
+import type { StorageVolume } from '../../../server/api/storage/volume.ts';
+import type { Certificate } from '../../../server/api/server/certificate.ts';
 import type { Profile } from '../../../server/api/container/profile.ts';
 import type { Resources } from '../../../server/api/server/server.ts';
 import type { Client } from '../../../server/client/client.ts';
@@ -174,6 +176,28 @@ async function storagePool(asked: Asked): Promise<Members> {
   };
 }
 
+async function storageVolume(asked: Asked): Promise<Members> {
+  const { pool, name } = asked.args;
+  const volumes = `${at('storage-pools', pool)}/volumes/custom`;
+  const live = await get<StorageVolume>(asked, `${volumes}/${encodeURIComponent(textOf(name) ?? '')}`);
+  return {
+    description: live.description,
+    config: present(live.config),
+    location: live.location ?? '',
+    used_by: live.used_by ?? [],
+  };
+}
+
+async function certificate(asked: Asked): Promise<Members> {
+  const live = await get<Certificate>(asked, at('certificates', asked.args['fingerprint']));
+  return {
+    name: live.name,
+    certificate: live.certificate,
+    restricted: live.restricted ?? false,
+    projects: live.projects ?? [],
+  };
+}
+
 async function server({ client, signal }: Asked): Promise<Members> {
   const { metadata } = await client.server(signal);
   const { environment, config } = metadata;
@@ -236,6 +260,7 @@ const readers: Readonly<Record<string, (asked: Asked) => Promise<Members>>> = {
     return { leases: found.map(({ hwaddr, ...rest }) => ({ mac_address: hwaddr, ...rest })) };
   },
   gantry_storage_pool: storagePool,
+  gantry_storage_volume: storageVolume,
   async gantry_project(asked) {
     const live = await get<Static<typeof Project>>(asked, at('projects', asked.args['name']));
     const { description, config, used_by: users } = live;
@@ -252,4 +277,5 @@ const readers: Readonly<Record<string, (asked: Asked) => Promise<Members>>> = {
     };
   },
   gantry_cluster: cluster,
+  gantry_certificate: certificate,
 };

@@ -1,5 +1,6 @@
 // Terraform JSON with modules, data sources, copies, properties of images, volumes and their snapshots, applied by Terraform to one
 // daemon and by gantry to another: both have an empty plan afterwards and leave both daemons in the same state.
+import { X509Certificate } from 'node:crypto';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -7,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Json } from '../../../reconciler/core/documents/document.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { makeClient } from '../../support/daemons/tls.ts';
 import { daemonState } from '../../support/daemons/comparable-state.ts';
 import { packImage } from '../../support/cli/daemon-with-manifests.ts';
 import { serveHere, Terraform, terraformMissing, type Attached } from '../../support/terraform/terraform.ts';
@@ -62,10 +64,12 @@ const service: Json = {
   output: { names: { value: '${gantry_container.one[*].name}' } },
 };
 
-const configuration = (size: number): Readonly<Record<string, Json>> => ({
+const configuration = (size: number, fingerprint: string): Readonly<Record<string, Json>> => ({
   variable: { motd: { type: 'string' }, nets: { type: 'map(string)' } },
   data: {
     gantry_storage_pool: { there: { name: 'pre' } },
+    gantry_storage_volume: { kept: { pool: 'pre', name: 'kept' } },
+    gantry_certificate: { ci: { fingerprint } },
     gantry_server: { this: {} },
     gantry_containers: { all: { name_prefix: 'pre' } },
   },
@@ -113,7 +117,12 @@ const configuration = (size: number): Readonly<Record<string, Json>> => ({
         name: 'copy',
         profiles: ['${gantry_profile.p.name}'],
         source: { type: 'copy', source: '${gantry_container.source.name}', container_only: true },
-        config: { 'user.own': '${var.motd}' },
+        config: {
+          'user.own': '${var.motd}',
+          'user.volume':
+            '${data.gantry_storage_volume.kept.description}: ${data.gantry_storage_volume.kept.config["user.a"]}',
+          'user.trusted': '${data.gantry_certificate.ci.name}',
+        },
         running: false,
       },
     },
@@ -158,8 +167,11 @@ describe.skipIf(missing !== undefined)('modules, data sources, copies and volume
     const [ofTerraform, ofGantry] = [await makeDaemon(), await makeDaemon()];
     const terraform = new Terraform(attached);
     const own = join(folder, 'own');
+    const { certPem } = await makeClient('ci');
+    const trusted = new X509Certificate(certPem);
+    const fingerprint = trusted.fingerprint256.replaceAll(':', '').toLowerCase();
     const say = (size: number): void => {
-      const config = configuration(size);
+      const config = configuration(size, fingerprint);
       const shared: Readonly<Record<string, Json>> = {
         'service/main.tf.json': service,
         'service/hosts.tpl': '%{ for name, address in hosts ~}\n${address} ${name}\n%{ endfor ~}\n',
@@ -171,8 +183,13 @@ describe.skipIf(missing !== undefined)('modules, data sources, copies and volume
       write(terraform.dir, { 'main.tf.json': { terraform: settings, provider, ...config }, ...shared });
     };
     try {
-      for (const daemon of [ofTerraform, ofGantry])
+      for (const daemon of [ofTerraform, ofGantry]) {
         await daemon.call('POST', '/1.0/storage-pools', { name: 'pre', driver: 'dir' });
+        const volume = { name: 'kept', description: 'for long', config: { 'user.a': 'b' } };
+        await daemon.call('POST', '/1.0/storage-pools/pre/volumes/custom', volume);
+        const certificate = trusted.raw.toString('base64');
+        await daemon.call('POST', '/1.0/certificates', { type: 'client', name: 'ci', certificate });
+      }
       const settle = async (): Promise<string> => {
         await terraform.apply();
         await terraform.expectNoChanges();
@@ -187,7 +204,7 @@ describe.skipIf(missing !== undefined)('modules, data sources, copies and volume
       await terraform.run(['get']);
       expect(await settle()).toContain('check driver: No zfs.');
       expect(await ofGantry.get('/1.0/containers/copy')).toMatchObject({
-        config: { 'user.own': 'from HCL' },
+        config: { 'user.own': 'from HCL', 'user.volume': 'for long: b', 'user.trusted': 'ci' },
         devices: {},
       });
       expect(await ofGantry.get('/1.0/storage-pools/pre/volumes/custom/a/snapshots/s')).toMatchObject({

@@ -77,6 +77,7 @@ const types: Readonly<Record<string, DataType>> = {
     'space_used_bytes',
     'space_total_bytes',
   ),
+  gantry_storage_volume: dataType({ pool: 'text', name: 'text' }, 'description', 'config', 'location', 'used_by'),
   gantry_project: dataType({ name: 'text' }, 'description', 'config', 'used_by'),
   gantry_server: dataType(
     {},
@@ -96,6 +97,7 @@ const types: Readonly<Record<string, DataType>> = {
   ),
   gantry_resources: dataType({}, 'cpu_total', 'memory_total_bytes', 'memory_used_bytes', 'cpu_names'),
   gantry_cluster: dataType({}, 'enabled', 'server_name', 'members'),
+  gantry_certificate: dataType({ fingerprint: 'text' }, 'name', 'certificate', 'restricted', 'projects'),
 };
 
 /** Of the server as a whole. */
@@ -105,6 +107,7 @@ const inNoProject: ReadonlySet<string> = new Set([
   'gantry_server',
   'gantry_resources',
   'gantry_cluster',
+  'gantry_certificate',
 ]);
 
 /** Arguments of every data source. */

@@ -14,14 +14,24 @@ import { dataTypes } from '../../../../reconciler/manifest/terraform-json/types/
 import { createClient } from '../../../../server/client/client.ts';
 import { cli, type CliRun } from '../../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { makeClient } from '../../../support/daemons/tls.ts';
 import { TerraformFolder } from '../../../support/terraform/folder.ts';
 
 const provider = gantryProvider({ env: {}, log: () => undefined });
+
+/** The client's certificate, as the daemon takes it. */
+async function trust(where: TestDaemon, name: string): Promise<void> {
+  const certificate = (await makeClient(name)).certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
+  await where.call('POST', '/1.0/certificates', { type: 'client', name, certificate });
+}
 
 let daemon: TestDaemon;
 beforeAll(async () => {
   daemon = await makeDaemon({ runtime: 'sim' });
   await daemon.call('POST', '/1.0/storage-pools', { name: 'data', driver: 'dir', config: { 'user.a': 'b' } });
+  const volume = { name: 'kept', description: 'for long', config: { 'user.a': 'b' } };
+  await daemon.call('POST', '/1.0/storage-pools/data/volumes/custom', volume);
+  await trust(daemon, 'ci');
   await daemon.call('POST', '/1.0/networks', {
     name: 'lan0',
     config: { 'ipv4.address': '10.9.8.1/24', 'ipv6.address': 'none' },
@@ -86,12 +96,15 @@ describe('data of a daemon', () => {
     ['gantry_network', { name: 'lan0' }],
     ['gantry_network_leases', { network: 'lan0' }],
     ['gantry_storage_pool', { name: 'data' }],
+    ['gantry_storage_volume', { pool: 'data', name: 'kept' }],
+    ['gantry_storage_volume', { pool: 'data', name: 'lost' }],
     ['gantry_image', { alias: 'nothing', fingerprint: null }],
     ['gantry_image', { alias: null, fingerprint: null }],
     ['gantry_server', {}],
     ['gantry_resources', {}],
     ['gantry_cluster', {}],
     ['gantry_project', { name: 'default' }],
+    ['gantry_certificate', { fingerprint: '00' }],
   ];
 
   test('is what the provider reads, and is missing where the provider finds nothing', async () => {
@@ -99,7 +112,10 @@ describe('data of a daemon', () => {
     const { signal } = new AbortController();
     const link = { client, server: (await client.server()).metadata } as unknown as Link;
     try {
-      for (const [type, args] of asked) {
+      const trusted = (await daemon.get('/1.0/certificates?recursion=1')) as readonly { fingerprint: string }[];
+      const ours = trusted.map(({ fingerprint }) => ['gantry_certificate', { fingerprint }] as const);
+      expect(ours).toHaveLength(1);
+      for (const [type, args] of [...asked, ...ours]) {
         const [mine] = await readData(client, [{ type, args }]);
         const source = provider.dataSources.find(({ typeName }) => typeName === type) as unknown as Source | undefined;
         const context = { client: link, signal } as unknown as Context<Link>;
