@@ -46,6 +46,7 @@ function mayConfine(): boolean {
   if (known !== undefined) return known;
   const [first = '', ...rest] = confinement;
   const found = spawnSync(first, [...rest, 'true'], { stdio: 'ignore', env: programEnv }).status === 0;
-  isPossible.set(user, found);
+  // A refusal to root may pass, such as a lack of processes for a moment: it is asked again.
+  if (found || user !== 0) isPossible.set(user, found);
   return found;
 }
