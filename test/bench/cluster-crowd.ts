@@ -2,7 +2,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,7 +12,7 @@ import { type Candidate, done, found, joinCluster } from '../support/cluster/for
 import { timesOf, type BenchContext, type Group } from './group.ts';
 import type { Row } from './report.ts';
 import { startCrowdProcess, type CrowdProcess } from './processes/crowd-process.ts';
-import { gantrydPath, temporaryDir } from './servers.ts';
+import { gantrydPath, processorMs, temporaryDir } from './servers.ts';
 import { inParallel, NotNow, Wire } from './wire.ts';
 
 const memberCount = 100;
@@ -156,8 +155,8 @@ async function idle(founder: Gantryd, etcd: TestEtcd, processes: readonly Proces
   const used = async (): Promise<{ members: number; etcd: number }> => {
     const times = await Promise.all(processes.map((process) => process.cpu()));
     return {
-      members: times.reduce((sum, ms) => sum + ms, cpuOf(founder.pid)),
-      etcd: etcds.reduce((sum, pid) => sum + cpuOf(pid), 0),
+      members: times.reduce((sum, ms) => sum + ms, processorMs(founder.pid)),
+      etcd: etcds.reduce((sum, pid) => sum + processorMs(pid), 0),
     };
   };
   await pause(collectedMs, undefined, { signal });
@@ -166,13 +165,6 @@ async function idle(founder: Gantryd, etcd: TestEtcd, processes: readonly Proces
   const after = await used();
   const percent = (from: number, to: number): number => ((to - from) * 100) / idleMs;
   return { members: percent(before.members, after.members), etcd: percent(before.etcd, after.etcd) };
-}
-
-/** Milliseconds of processor time of another process; the kernel counts hundredths of a second. */
-function cpuOf(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 /** `again`: how often one was sent again. */

@@ -1,7 +1,6 @@
 // The controller as a process over many simulated hosts with 100 objects each: what it costs at rest, and how soon commits and drift are
 // done. The number of hosts is a tenth of --count.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +9,7 @@ import { createClient, type Client } from '../../server/client/client.ts';
 import type { BenchContext, Group } from './group.ts';
 import type { Row } from './report.ts';
 import { startCrowdProcess, type CrowdProcess } from './processes/crowd-process.ts';
-import { temporaryDir } from './servers.ts';
+import { processorMs, residentMb, temporaryDir } from './servers.ts';
 
 const cliPath = fileURLToPath(new URL('../../bin/gantry.js', import.meta.url));
 const objects = 100;
@@ -100,7 +99,7 @@ async function measured(
   const before = processorMs(pid);
   await sleep(restMs, undefined, { signal });
   const restingMs = (processorMs(pid) - before) / (restMs / 1000);
-  const residentMb = residentOf(pid);
+  const memoryMb = residentMb(pid);
   const commits: number[] = [];
   for (const note of ['b', 'c', 'd']) {
     await writeManifests(folder, note);
@@ -126,7 +125,7 @@ async function measured(
   return [
     row('everything made', 'ms', [firstMs]),
     row('processor time a second at rest', 'ms', [restingMs], 200),
-    row('resident memory', 'MB', [residentMb], 300),
+    row('resident memory', 'MB', [memoryMb], 300),
     row('a commit is on all hosts', 'ms', commits, 10_000),
     row('drift is healed, 95th percentile', 'ms', [p95], 2000),
   ];
@@ -146,16 +145,4 @@ async function noted(client: Client, name: string, note: string, signal: AbortSi
     if (Date.now() > endMs) throw new Error(`profile ${name} is not as declared after ${limitMs} ms`);
     await sleep(50, undefined, { signal });
   }
-}
-
-/** User and system time; the fields after the name count clock ticks of 10 ms. */
-function processorMs(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
-function residentOf(pid: number): number {
-  const kb = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kb) / 1024;
 }

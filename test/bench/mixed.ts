@@ -1,12 +1,11 @@
 // One apply of many objects of five kinds, containers started, by the whole program on a simulated daemon: time, and processor time of both.
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Group } from './group.ts';
-import { startGantryd, temporaryDir } from './servers.ts';
+import { processorMs, startGantryd, temporaryDir } from './servers.ts';
 
 const run = promisify(execFile);
 const cliPath = fileURLToPath(new URL('../../bin/gantry.js', import.meta.url));
@@ -24,7 +23,7 @@ export const mixedGroup: Group = async ({ containers, say, signal }) => {
     const args = ['-f', stack, '--host', `unix://${gantryd.socket}`];
     const gantry = (...words: readonly string[]) =>
       run(process.execPath, [cliPath, ...words, ...args], { env, signal, maxBuffer: 2 ** 30 });
-    const cpu = () => cpuMs(gantryd.child.pid ?? 0) + cpuMs('self', 'children');
+    const cpu = () => processorMs(gantryd.child.pid ?? 0) + processorMs('self', 'children');
     const cpuBefore = cpu();
     const startedAt = performance.now();
     await gantry('apply', '-y');
@@ -70,15 +69,4 @@ function documents(count: number): readonly string[] {
       return `kind: container\nname: c${index}\nprofiles: [p${index % others}]\nsource: { type: none }\nconfig: { limits.cpu: "${1 + (index % 4)}" }\ndevices: ${devices}`;
     }),
   ];
-}
-
-/** Processor time of a process until now, or of its ended children, in milliseconds (proc(5): clock ticks of 10 ms). */
-function cpuMs(pid: number | 'self', whose: 'own' | 'children' = 'own'): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat
-    .slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .map(Number);
-  const first = whose === 'own' ? 11 : 13;
-  return ((fields[first] ?? 0) + (fields[first + 1] ?? 0)) * 10;
 }

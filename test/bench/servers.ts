@@ -212,3 +212,14 @@ export function residentMb(pid: number): number {
   const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return Number(line?.[1]) / 1024;
 }
+
+/** Processor time of a process until now, or of its ended children, in milliseconds (proc(5): clock ticks of 10 ms). */
+export function processorMs(pid: number | 'self', whose: 'own' | 'children' = 'own'): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number);
+  const first = whose === 'own' ? 11 : 13;
+  return ((fields[first] ?? 0) + (fields[first + 1] ?? 0)) * 10;
+}

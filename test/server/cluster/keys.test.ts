@@ -49,7 +49,7 @@ describe('keys that are sealed', () => {
     expect(openKeyring(more, { number: 1, keyPem: one.keyPem })).toEqual(keyring);
   });
 
-  test('after a removal are none that the removed member knows, and older ones go once nothing needs them', async () => {
+  test('new keys after a removal are unknown to the removed member, and older ones go once nothing needs them', async () => {
     const one = await pairOf('one');
     const receivers = [{ number: 1, certificate: one.certPem }];
     const first = [newGeneration(1)];
@@ -218,7 +218,7 @@ describe('a change of keys', () => {
     }
   });
 
-  test('in the middle of another one trusts all that members may still show', () => {
+  test('a change begun during another one trusts every authority that members may still show', () => {
     const trust = nextState(first);
     const again = nextState({ ...trust, phase: 'show' });
     expect([again.generation, trustedIn(again), usedIn(again)]).toEqual([3, [1, 2, 3], 2]);

@@ -126,7 +126,7 @@ describe('creating a network', () => {
     expect((await daemon.call('DELETE', '/1.0/networks/own0')).status).toBeLessThan(300);
   });
 
-  test('with a subnet that contains another one or lies in it answers 400 and names both', async () => {
+  test('a network whose subnet contains another one or lies in it is refused with 400 and both names', async () => {
     const config = (address: string): object => ({ 'ipv4.address': address, 'ipv6.address': 'none' });
     const wide = fresh();
     expect((await create(wide, config('10.216.0.1/16'))).status).toBe(200);
@@ -142,7 +142,7 @@ describe('creating a network', () => {
     for (const name of [wide, six]) await daemon.call('DELETE', `/1.0/networks/${name}`);
   });
 
-  test('in parallel gives a subnet to one network only, made or changed', async () => {
+  test('parallel requests for one subnet give it to one network only, made or changed', async () => {
     const config = { 'ipv4.address': '10.213.0.1/24', 'ipv6.address': 'none' };
     const names = Array.from({ length: 4 }, fresh);
     const answers = await Promise.all(names.map((name) => create(name, config)));

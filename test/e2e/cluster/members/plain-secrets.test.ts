@@ -91,7 +91,7 @@ describe.skipIf(etcdMissing() !== undefined)('the records of a cluster in etcd',
     expect(Buffer.from(profile?.value ?? '', 'base64').toString()).toContain('token-of-a-tenant');
   });
 
-  test('after a removal are encrypted anew with a key that the removed member never had', async () => {
+  test('values are encrypted again after a removal with a key that the removed member never had', async () => {
     cpSync(join(two.dir, 'cluster'), join(copy, 'cluster'), { recursive: true });
     const former = Math.max(...(await generations()).map(([, generation]) => generation ?? 0));
     await one.ok('DELETE', '/1.0/cluster/members/m2');

@@ -48,7 +48,7 @@ describe('the first bytes of a device', () => {
     expect(contentOf(head(at, bytes))).toEqual({ other });
   });
 
-  test('that are known nowhere are told as such, also when there are few', () => {
+  test('contents that are known nowhere have no name, also when there are few bytes', () => {
     expect([contentOf(head(0, 'x')), contentOf(Buffer.alloc(3))]).toEqual([undefined, undefined]);
   });
 });
