@@ -46,7 +46,7 @@ function importsOf(path: string, text: string): Import[] {
   });
 }
 
-const all = [...sources('docs'), ...sources('server'), ...sources('reconciler'), ...sources('provider')];
+const all = ['docs', 'server', 'reconciler', 'provider', 'packaging'].flatMap(sources);
 
 interface Rule {
   /** Which files it binds. */
@@ -213,6 +213,12 @@ const rules: readonly Rule[] = [
     why: 'bindings are loaded by apps of their users: they bring nothing of the provider along, and one flavour only',
   },
   {
+    from: /^packaging\//,
+    own: /^packaging\//,
+    packages: /^(node:|esbuild$)/,
+    why: 'packages are made of what was built, and the product does not know of them',
+  },
+  {
     from: /^provider\/wire\//,
     own: /^(provider\/(wire|framework)\/|server\/lib\/(self-signed|shared\/))/,
     packages: /^node:/,
@@ -353,7 +359,7 @@ describe('files', () => {
   });
 
   test('a folder holds at most 25 files', () => {
-    const folders = ['server', 'reconciler', 'provider', 'docs', 'examples', 'test'].flatMap(foldersBelow);
+    const folders = ['server', 'reconciler', 'provider', 'packaging', 'docs', 'examples', 'test'].flatMap(foldersBelow);
     const full = folders
       .map((folder) => ({ folder, files: filesIn(folder).length }))
       .filter(({ folder, files }) => files > 25 && !/^test\/(golden|fixtures)\b|\/generated\b/.test(folder))

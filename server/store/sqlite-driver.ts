@@ -26,11 +26,20 @@ export interface Driver {
 /** Older SQLite can corrupt a WAL when it is reset. */
 const oldestSqlite = '3.51.3';
 
-/** The SQLite built into Node when it is new enough, else the add-on with the same interface. */
+/** The SQLite built into Node when it is new enough, else the add-on with the same interface, which the package has for a few processors. */
 export async function loadDriver(): Promise<Driver> {
   const builtIn: string = 'node:sqlite';
   if (isAtLeast(process.versions['sqlite'], oldestSqlite)) return (await import(builtIn)) as Driver;
-  return await import('@photostructure/sqlite');
+  try {
+    return await import('@photostructure/sqlite');
+  } catch (cause) {
+    const here = `${process.platform} on ${process.arch}`;
+    throw new StoreError(
+      'Unavailable',
+      `there is no SQLite for ${here} in this package, and that of Node.js ${process.versions.node} is older than ${oldestSqlite}: use a newer Node.js (node -p process.versions.sqlite shows the version)`,
+      { cause },
+    );
+  }
 }
 
 function isAtLeast(version: string | undefined, wanted: string): boolean {

@@ -17,7 +17,7 @@ const within = (folder: string): readonly string[] =>
     .filter((path) => !(notRooms.test(path) && path.startsWith('provider/')) && !path.endsWith('/node_modules'));
 
 const tops = ['server', 'reconciler', 'provider', 'test'];
-const rooms = [...tops, ...[...tops, 'server/drivers', 'server/services'].flatMap(within)];
+const rooms = ['packaging', ...tops, ...[...tops, 'server/drivers', 'server/services'].flatMap(within)];
 const pages = [...new Set([...rooms, ...tops.flatMap((top) => deepPages(top))])].sort();
 
 /** Sub-rooms that have a page of their own although they need none. */
