@@ -32,9 +32,8 @@ interface Listed {
   readonly directories: string[];
 }
 
-/** False: too big for this, and nothing was removed. */
+/** False: too big for this, and no file was removed. */
 async function removeSmall(directory: string, device: number): Promise<boolean> {
-  if (await removeEmpty(directory)) return true;
   const listed: Listed = { files: [], directories: [directory] };
   if (!(await list(directory, device, listed))) return false;
   await all(listed.files, unlink);
@@ -47,7 +46,8 @@ async function removeEmpty(directory: string): Promise<boolean> {
     await rmdir(directory);
     return true;
   } catch (error) {
-    if (!hasCode(error, 'ENOTEMPTY') && !hasCode(error, 'EEXIST')) throw error;
+    // Something mounted on it is judged by whoever looks into it.
+    if (!['ENOTEMPTY', 'EEXIST', 'EBUSY'].some((code) => hasCode(error, code))) throw error;
     return false;
   }
 }
@@ -59,8 +59,9 @@ async function list(directory: string, device: number, listed: Listed): Promise<
   if (listed.files.length + listed.directories.length + entries.length > smallTree) return false;
   const below: string[] = [];
   for (const entry of entries) (entry.isDirectory() ? below : listed.files).push(join(directory, entry.name));
-  listed.directories.push(...below);
   const isListed = await all(below, async (path) => {
+    if (await removeEmpty(path)) return true;
+    listed.directories.push(path);
     const { dev } = await lstat(path);
     // A subvolume of btrfs looks like one, and is a guest's to make.
     if (dev !== device && (await hasMounts(path))) throw new Error(`${path} is a mount point, or has one in it`);

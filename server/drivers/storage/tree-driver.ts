@@ -111,9 +111,9 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     if (source.kind === 'copy') return fillFromCopy(pool, volume, source, signal);
     await staging.build(root, pathOf(pool, volume), async (temporary) => {
       if (source.kind === 'tree') return kind.importTree(source.path, temporary, signal);
-      await kind.makeTree(temporary);
       // 0700: with idmapped mounts the files of a container are real setuid-root files on the host.
-      await chmod(temporary, volume.type === 'custom' ? 0o711 : 0o700);
+      await kind.makeTree(temporary);
+      if (volume.type === 'custom') await chmod(temporary, 0o711);
       if (volume.type === 'container') await mkdir(join(temporary, 'rootfs'), { mode: 0o755 });
     });
   }
@@ -170,11 +170,15 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       signal.throwIfAborted();
       // The cache has its own lock per image; two volumes made from one image must not wait for each other here.
       await mutex.run(path, async () => {
-        if (await exists(path)) throw new DriverError('Exists', `cannot ${what}: it exists`);
+        const refusal = (): DriverError => new DriverError('Exists', `cannot ${what}: it exists`);
+        // An empty container has a folder in it and cannot be moved over another one; making anything else first costs more than a look.
+        const isRefusedByMove = source.kind === 'empty' && volume.type === 'container';
+        if (!isRefusedByMove && (await exists(path))) throw refusal();
         try {
           await withRoom(root, () => fill(pool, volume, source, progress, signal));
         } catch (error) {
           if (signal.aborted) throw signal.reason;
+          if (isRefusedByMove && isTaken(error)) throw refusal();
           throw asDriverError(`cannot ${what}`, error);
         }
       });

@@ -13,7 +13,7 @@ export interface TreeKind {
   applyConfig(pool: PoolSpec): Promise<void>;
   /** Makes the place usable; leftovers apart from `busy` paths are removed. */
   mountPool(pool: PoolSpec, busy: ReadonlySet<string>): Promise<void>;
-  /** An empty tree. On a throw of this and the next two the caller removes what is there. */
+  /** An empty tree that only root may enter (mode 0700). On a throw of this and the next two the caller removes what is there. */
   makeTree(path: string): Promise<void>;
   /** `to` is absent. `settled`: `from` does not change meanwhile; `guest`: a hostile process may change it. */
   copyTree(from: string, to: string, by: 'settled' | 'guest', signal: AbortSignal): Promise<void>;

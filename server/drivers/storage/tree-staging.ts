@@ -36,11 +36,14 @@ const mostUnderWay = 4;
 const laterMs = 100;
 /** A client that deletes to make room uses the room at once. */
 const roomyPart = 0.25;
+/** A quarter of a file system does not fill sooner. */
+const roomyMs = 1_000;
 
 export function openTreeStaging(kind: Pick<TreeKind, 'removeTree' | 'tag'>, log: Log): TreeStaging {
   const temporaryIn = (root: string): string => join(root, temporaryFolder, `${kind.tag?.() ?? ''}${randomUUID()}`);
   const busy = new Set<string>();
   const underWay = new Map<string, Set<Removal>>();
+  const roomyUntil = new Map<string, number>();
 
   async function make(
     root: string,
@@ -100,6 +103,14 @@ export function openTreeStaging(kind: Pick<TreeKind, 'removeTree' | 'tag'>, log:
     if (removals.size > mostUnderWay || !(await isRoomy(root))) await finish([removal]);
   }
 
+  async function isRoomy(root: string): Promise<boolean> {
+    const now = performance.now();
+    if (now < (roomyUntil.get(root) ?? 0)) return true;
+    const isNow = await hasRoom(root);
+    if (isNow) roomyUntil.set(root, now + roomyMs);
+    return isNow;
+  }
+
   async function settled(root?: string): Promise<boolean> {
     const wanted = root === undefined ? [...underWay.values()] : [underWay.get(root) ?? new Set<Removal>()];
     return finish(wanted.flatMap((removals) => [...removals]));
@@ -151,7 +162,7 @@ async function finish(removals: readonly Removal[]): Promise<boolean> {
   return removals.length > 0;
 }
 
-async function isRoomy(root: string): Promise<boolean> {
+async function hasRoom(root: string): Promise<boolean> {
   try {
     const { blocks, bavail, files, ffree } = await statfs(root);
     // Some file systems (btrfs) count no files.

@@ -1,4 +1,5 @@
 // The LXC runtime: starts, stops and changes containers with LXC's tools. Reads and live changes go straight to the kernel.
+import { existsSync } from 'node:fs';
 import { Exits } from './exits.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { KeyedMutex } from '../../../lib/keyed-mutex.ts';
@@ -276,10 +277,12 @@ export class LxcRuntime implements RuntimeDriver {
     const { tree, paths } = this.#deps;
     await this.#mutex.run(name, async () => {
       if (this.#live.has(name)) throw new DriverError('InUse', `Container "${name}" is running`);
-      removeContainerDir(this.#deps, name);
       this.#spool.discard(paths.key(name));
+      // A start makes it before its groups, and this removes it last: without it there are none in a dozen hierarchies.
+      if (!existsSync(paths.containerDir(name))) return;
       removeGroup(tree, paths.group(name));
       removeGroup(tree, paths.monitorGroup(name));
+      removeContainerDir(this.#deps, name);
     });
   }
 

@@ -2,6 +2,7 @@
 import type { ContainerDeps } from '../deps.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { readyContainer } from '../find.ts';
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dropSnapshots } from '../snapshots/records.ts';
@@ -28,8 +29,10 @@ export function deleteContainerSaga(
       {
         name: 'files',
         async execute({ name, pool }) {
+          const logs = join(deps.logsDir, name);
           const ended = await Promise.allSettled([
-            rm(join(deps.logsDir, name), { recursive: true, force: true }),
+            // A look takes a hundredth of a removal, and a container that never ran has none.
+            existsSync(logs) ? rm(logs, { recursive: true, force: true }) : undefined,
             deps.pools.deleteVolume(pool, { type: 'container', name }),
           ]);
           for (const one of ended) if (one.status === 'rejected') throw one.reason;
