@@ -6,7 +6,7 @@ import { validateNetworkConfig } from '../../server/api/network/validate-network
 import { text, textMap, texts, type StateOf, type TextMap } from '../framework/attribute.ts';
 import { endImport, isImported, markImport } from '../framework/import-mark.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
-import { unknownValue, type ValueMap } from '../framework/value.ts';
+import { unknownValue, type Value, type ValueMap } from '../framework/value.ts';
 import { overlapWarnings } from './network-overlaps.ts';
 import { deleteKind, readKind } from './shared/read-by-kind.ts';
 import { completedConfigAttribute, describedChange } from './shared/completed-config.ts';
@@ -21,6 +21,7 @@ import {
   shownMap,
 } from './shared/common-attributes.ts';
 import { renameKind } from './shared/rename.ts';
+import { notePlannedNetwork } from './shared/static-addresses.ts';
 import { edit, editOf } from './shared/write.ts';
 
 const picked = new Set(['ipv4.address', 'ipv6.address', 'fan.underlay_subnet']);
@@ -99,6 +100,8 @@ export const network = gantryResource({
   async plan({ prior, planned, differs, client, add }) {
     if (prior !== null && planned.config !== unknownValue && !differs)
       planned.effective_config = prior.effective_config;
+    if (client !== undefined)
+      notePlannedNetwork(client, planned.name, planned.config as Value, prior?.effective_config ?? null);
     if (differs && client !== undefined && !client.activity.hasWritten)
       for (const found of await overlapWarnings(client, planned as ValueMap, prior)) add(found);
   },

@@ -6,11 +6,13 @@ import type { StateOf } from '../framework/attribute.ts';
 import { failure, DiagnosticError } from '../framework/diagnostic.ts';
 import type { Context } from '../framework/object-type.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
+import type { Value } from '../framework/value.ts';
 import { deleteKind, readKind } from './shared/read-by-kind.ts';
 import { at } from '../framework/path.ts';
 import { importByParts } from './shared/import-ids.ts';
 import { rawLxcFailures } from './shared/raw-lxc.ts';
 import { renameKind } from './shared/rename.ts';
+import { inDevices, strayAddresses } from './shared/static-addresses.ts';
 import { present, readMap, readMaps, writtenMap, writtenMaps } from './shared/config-maps.ts';
 import {
   containerConfigAttribute,
@@ -92,8 +94,10 @@ export const profile = gantryResource({
     const body = { name, description: description ?? '', config: present(config ?? {}), devices: writtenMaps(devices) };
     await performCreate(context, () => context.client.client.create('profile', body, {}, context.signal));
   },
-  plan({ prior, planned, replace, client, add }) {
+  async plan({ prior, planned, replace, client, add }) {
     for (const found of rawLxcFailures(planned.config, prior?.config ?? null, client)) add(found);
+    const nics = { devices: planned.devices as Value, prior: prior?.devices ?? null, runs: false, pathOf: inDevices };
+    for (const found of await strayAddresses(client, nics)) add(found);
     // `default` is never created, deleted or renamed.
     if (prior !== null && planned.name !== prior.name && [prior.name, planned.name].some((name) => name === permanent))
       replace(at('name'));

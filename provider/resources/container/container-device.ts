@@ -9,12 +9,13 @@ import { DiagnosticError, failure, warning, type Diagnostic } from '../../framew
 import { at } from '../../framework/path.ts';
 import type { Context } from '../../framework/object-type.ts';
 import { timeoutsAttribute } from '../../framework/timeouts.ts';
-import { isMap, isWhollyKnown, type Value } from '../../framework/value.ts';
+import { isMap, isWhollyKnown, type Value, type ValueMap } from '../../framework/value.ts';
 import { isUp } from './container-state.ts';
 import { importByParts } from '../shared/import-ids.ts';
 import { readMap, sameMap, writtenMap } from '../shared/config-maps.ts';
 import { isOtherOwner, otherOwner } from '../shared/rename.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
+import { strayAddresses, type PlannedNics } from '../shared/static-addresses.ts';
 import { containerPath } from './snapshot.ts';
 import { conflicting, edit, editOf, hasUnknownOutcome, keepEtag } from '../shared/write.ts';
 import { separateDeviceNames, withNamesApart } from '../shared/separate-devices.ts';
@@ -58,8 +59,9 @@ export const containerDevice = gantryResource({
   importing: importByParts(['container', 'name'], 'web/data'),
   validate: ({ name, type, properties }) => deviceProblems(name as Value, type as Value, properties as Value),
 
-  async plan({ prior, planned, client, replace }) {
+  async plan({ prior, planned, client, replace, add }) {
     planned.noted = true;
+    for (const found of await strayAddresses(client, nicOf(planned as ValueMap, prior))) add(found);
     if (prior === null) return;
     const owner = { attribute: 'container', before: prior.container, after: planned.container, path: containerPath };
     if (await isOtherOwner(client, owner)) replace(at('container'));
@@ -104,6 +106,14 @@ export const containerDevice = gantryResource({
       if (!isNotFound(error)) throw error;
     }
   },
+});
+
+/** Whether the container runs is not known here. */
+const nicOf = ({ name, type, properties }: ValueMap, prior: State | null): PlannedNics => ({
+  devices: typeof name === 'string' && isMap(properties) ? { [name]: { ...properties, type: type ?? null } } : {},
+  prior: prior === null ? null : { [prior.name]: prior.properties ?? {} },
+  runs: false,
+  pathOf: (_device, key) => at('properties', { key }),
 });
 
 /** Null when the container has no such device. */

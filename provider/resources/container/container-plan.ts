@@ -8,6 +8,7 @@ import type { ContainerAttributes, ContainerState, Source } from './container-at
 import { wantedHash } from './container-files.ts';
 import { baseImageOf, isMissing, isSameSource } from './same-source.ts';
 import { declaredTwice, twiceProblem } from '../shared/separate-devices.ts';
+import { inDevices, strayAddresses } from '../shared/static-addresses.ts';
 import { rawLxcFailures } from '../shared/raw-lxc.ts';
 import { planTarget } from './container-place.ts';
 import { costOf, isUp, wholeConfig, type Cost } from './container-state.ts';
@@ -18,6 +19,8 @@ type Hook = PlanHook<ContainerAttributes, Link>;
 export async function planContainer(hook: Hook): Promise<void> {
   const { prior, planned, config, differs } = hook;
   for (const found of rawLxcFailures(planned.config, prior?.config ?? null, hook.client)) hook.add(found);
+  const nics = { devices: planned.devices as Value, prior: prior?.devices ?? null, pathOf: inDevices };
+  for (const found of await strayAddresses(hook.client, { ...nics, runs: planned.running !== false })) hook.add(found);
   await planFiles(hook);
   const moves = await planTarget(hook);
   if (config.source !== null)

@@ -55,6 +55,59 @@ resource "gantry_network" "${name}" {
     expect(await terraform.fails('apply', '-auto-approve')).toContain('the network lan0 has 10.77.0.1/16');
   });
 
+  test('The plan finds a static address outside the network that it will be in, also when the network changes with it', async () => {
+    const lan = (address: string): string => `
+resource "gantry_network" "lan" {
+  name   = "lan0"
+  config = { "ipv4.address" = "${address}", "ipv6.address" = "none" }
+}
+`;
+    const nic = (address: string, network = 'gantry_network.lan.name'): string => `
+resource "gantry_container" "c" {
+  name     = "web"
+  profiles = []
+  devices  = {
+    root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name }
+    eth0 = { type = "nic", network = ${network}, "ipv4.address" = "${address}" }
+  }
+}
+`;
+    const first = lan('10.77.0.1/24');
+    for (const address of ['10.78.0.5', '10.77.0.1', '10.77.0.255']) {
+      terraform.write(`${pool}${first}${nic(address)}`);
+      expect(await terraform.fails('plan')).toMatch(
+        /The nic eth0 cannot have its ipv4.address: [\s\S]*the network lan0/,
+      );
+    }
+    terraform.write(`${pool}${first}${nic('10.77.0.5')}`);
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    terraform.write(`${pool}${lan('10.78.0.1/24')}${nic('10.78.0.5')}`);
+    expect((await terraform.plan()).output).not.toContain('cannot have its');
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    // A network that the configuration only names may change in the same apply.
+    terraform.write(`${pool}${lan('10.78.0.1/24')}${nic('10.79.0.5', '"lan0"')}`);
+    expect((await terraform.run(['plan'])).output).toMatch(
+      /(Warning|Error): The nic eth0 cannot have its ipv4.address/,
+    );
+    terraform.write(`${pool}${lan('10.78.0.1/24')}${nic('10.78.0.5')}
+resource "gantry_profile" "x" {
+  name    = "x"
+  devices = { eth0 = { type = "nic", nictype = "bridged", parent = "lan0", "ipv4.address" = "10.80.0.5" } }
+}
+resource "gantry_container_device" "d" {
+  container  = "web"
+  name       = "eth1"
+  type       = "nic"
+  properties = { network = "lan0", "ipv4.address" = "10.81.0.5" }
+}
+`);
+    const { output } = await terraform.plan();
+    expect(output).toMatch(/Warning: The nic eth0 cannot have its ipv4.address[\s\S]*with gantry_profile.x/);
+    expect(output).toMatch(/Warning: The nic eth1 cannot have its ipv4.address[\s\S]*with gantry_container_device.d/);
+  });
+
   test('The plan refuses unknown and unavailable drivers, wrong schedules, and wrong keys of volumes', async () => {
     terraform.write(pool.replace('"dir"', '"dri"'));
     expect(await terraform.fails('plan')).toContain('There is no storage driver dri (did you mean dir?)');
