@@ -43,7 +43,9 @@ describe('separate devices', () => {
     const container = live('["data","gone"]');
     expect(devicesOfItsOwn(container.config, container.devices)).toEqual({ root });
     expect(devicesApart(container)).toEqual({ data });
-    expect(withoutApart(container)).toEqual({ name: 'web', config: { 'user.x': '1' }, devices: { root } });
+    const copy = { name: 'web', config: { 'user.x': '1' }, devices: { root } };
+    expect(withoutApart(container, [])).toEqual(copy);
+    expect(withoutApart({ ...container, config: { 'user.x': '1' } }, ['data'])).toEqual(copy);
   });
 
   test('A separate device that the container also declares is not written', () => {

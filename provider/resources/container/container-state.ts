@@ -12,8 +12,9 @@ import type { SeenContainer } from '../../connection/reader.ts';
 import type { TextMap, TextMaps } from '../../framework/attribute.ts';
 import type { ContainerState, Source } from './container-attributes.ts';
 import { readExecs } from './container-commands.ts';
+import { inheritedBy, inheritedDevices, stillInherited, withInherited, withoutInherited } from '../shared/inherited.ts';
 import { devicesApart, devicesOfItsOwn } from '../shared/separate-devices.ts';
-import { present, readMap, readMaps, nonEmpty, writtenMap, writtenMaps } from '../shared/config-maps.ts';
+import { present, readMap, readMaps, nonEmpty, writtenMap, writtenMaps, type MapRules } from '../shared/config-maps.ts';
 import { copiedFrom } from './copy-source.ts';
 import { isWaiting } from '../shared/placement.ts';
 import { containerRules, isContainerComputed, shownMaps } from '../shared/common-attributes.ts';
@@ -32,7 +33,8 @@ export const isFrozen = (status: string): boolean => status === 'Frozen';
 
 /** Takes everything from the server. Attributes that only the configuration knows stay as they were. */
 export function readContainer(live: SeenContainer, state: ContainerState) {
-  const config = ownConfig(live.config, state);
+  const own = withoutInherited(live);
+  const config = ownConfig(own.config, state);
   const addresses = interfacesOf(live.state ?? null);
   const first = Object.values(addresses)[0];
   const all = Object.values(addresses);
@@ -42,7 +44,7 @@ export function readContainer(live: SeenContainer, state: ContainerState) {
     profiles: live.profiles ?? [],
     ephemeral: live.ephemeral,
     ...config,
-    devices: readMaps(devicesOfItsOwn(live.config, live.devices ?? {}), state.devices),
+    devices: readMaps(devicesOfItsOwn(live.config, own.devices ?? {}), state.devices),
     // Frozen is neither running nor stopped, so it always shows as a difference.
     // One that waits for the end of an evacuation starts then, by itself.
     running: (isUp(live.status) && !isFrozen(live.status)) || (isWaiting(live.config) && state.running === true),
@@ -144,11 +146,19 @@ export function wholeConfig(state: Pick<ContainerState, 'config' | 'snapshots'>)
   return { ...config, ...Object.fromEntries(policy) };
 }
 
-export function putContainer(planned: ContainerState, prior: ContainerState, live: Container) {
+export function putContainer(
+  planned: ContainerState,
+  prior: ContainerState,
+  live: Container,
+  inherited = inheritedBy(live.config),
+) {
+  const declared = wholeConfig(planned);
+  const kept = stillInherited(inherited, { config: declared, devices: planned.devices });
+  const rules: MapRules = { isComputed: (key) => isContainerComputed(key) || kept.config.includes(key) };
   return {
     architecture: planned.architecture ?? live.architecture,
-    config: writtenMap(live.config, wholeConfig(planned), wholeConfig(prior), containerRules),
-    devices: { ...devicesApart(live), ...writtenMaps(planned.devices) },
+    config: withInherited(writtenMap(live.config, declared, wholeConfig(prior), rules), kept),
+    devices: { ...devicesApart(live), ...inheritedDevices(live, kept), ...writtenMaps(planned.devices) },
     ephemeral: planned.ephemeral ?? false,
     profiles: [...(planned.profiles ?? live.profiles)],
     description: planned.description ?? '',

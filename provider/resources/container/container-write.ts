@@ -7,10 +7,12 @@ import { type ContainerState, type Source } from './container-attributes.ts';
 import { dueCommands, notedCommands, runDue } from './container-commands.ts';
 import { awaitAddress, startContainer, waitForAll } from './container-power.ts';
 import { costOf, expanded, putContainer, readContainer, createBody } from './container-state.ts';
-import { checkDeclaredOnce, withoutApart } from '../shared/separate-devices.ts';
+import { isContainerComputed } from '../shared/common-attributes.ts';
+import type { Inherited } from '../shared/inherited.ts';
+import { checkDeclaredOnce, separateDeviceNames, withoutApart } from '../shared/separate-devices.ts';
 import { moveTo, restartRefused } from './container-place.ts';
 import { inTurn } from './container-queue.ts';
-import { inherited } from './copy-source.ts';
+import { inherited, readOrigin } from './copy-source.ts';
 import { createFromBackup } from './backup-file.ts';
 import { conflicting, edit, editOf, performCreate } from '../shared/write.ts';
 
@@ -28,14 +30,27 @@ export async function makeContainer(
   return source;
 }
 
-/** A copy or a restored backup starts with the config and devices of its source. This removes those that are not configured. */
-export async function keepOnlyOwn(context: Context<Link>, planned: ContainerState): Promise<void> {
+/** A copy keeps config and devices of its source that are not configured, and notes them. A restored backup loses those. */
+export async function settleSource(context: Context<Link>, planned: ContainerState): Promise<void> {
+  const source = planned.source?.type === 'copy' ? planned.source : undefined;
+  // A gantryd leaves the note of separate devices out of a copy, but not the devices.
+  const origin = source === undefined ? undefined : await readOrigin(context, source);
+  const atSource = separateDeviceNames(origin?.config ?? {});
   const change = {
     changedSince: () => [],
-    body: (live: Container) => putContainer(planned, planned, withoutApart(live)),
+    body: (live: Container) => {
+      const own = withoutApart(live, atSource);
+      return putContainer(planned, planned, own, source === undefined ? nothing : everythingIn(own));
+    },
   };
   await edit(context, editOf(context, 'container', planned.name, change));
 }
+
+const nothing: Inherited = { config: [], devices: [] };
+const everythingIn = ({ config, devices }: Container): Inherited => ({
+  config: Object.keys(config).filter((key) => !isContainerComputed(key)),
+  devices: Object.keys(devices ?? {}),
+});
 
 /** Writes config, devices and other members; returns their former values. */
 export function changeObject(

@@ -21,10 +21,10 @@ import { importShape, parseContainerId } from './container-import.ts';
 import {
   afterStart,
   changeObject,
-  keepOnlyOwn,
   makeContainer,
   moveOrContinue,
   mustRestart,
+  settleSource,
 } from './container-write.ts';
 
 export const container = gantryResource({
@@ -96,7 +96,7 @@ export const container = gantryResource({
     if (planned.instance_type !== null) needExtension(client, 'instance_types', 'take instance_type');
     const target = planned.target ?? client.target;
     const source = await makeContainer(context, planned, target);
-    if (['copy', 'backup'].includes(planned.source?.type ?? '')) await keepOnlyOwn(context, planned);
+    if (['copy', 'backup'].includes(planned.source?.type ?? '')) await settleSource(context, planned);
     await writeFiles(context, name, planned.files, null);
     return { source, ...(await afterStart(context, planned, null, planned.running !== false)) };
   },

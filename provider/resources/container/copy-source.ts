@@ -5,7 +5,7 @@ import { isGantry, type Link } from '../../connection/link.ts';
 import type { Context } from '../../framework/object-type.ts';
 import type { ContainerState, Source } from './container-attributes.ts';
 import { nonEmpty } from '../shared/config-maps.ts';
-import { segment } from '../shared/read-by-path.ts';
+import { readPath, segment } from '../shared/read-by-path.ts';
 
 /** The name in the API: `web`, or `web/before` for a snapshot. */
 export function copiedFrom({ source, snapshot }: Pick<Source, 'source' | 'snapshot'>): string {
@@ -20,10 +20,13 @@ export function copiedPath(source: Source): string {
   return snapshot.length === 0 ? path : `${path}/snapshots/${segment(snapshot.join('/'))}`;
 }
 
+/** The container or snapshot that is copied; undefined when it is gone. */
+export const readOrigin = async (context: Context<Link>, source: Source): Promise<Container | Snapshot | undefined> =>
+  (await readPath<Container | Snapshot>(context, copiedPath(source)))?.metadata;
+
 /** The profiles of the source, for a copy without configured ones. LXD leaves that to its clients and would assign `default`. */
-export async function inherited({ client, signal }: Context<Link>, { source, profiles }: ContainerState) {
-  if (source?.type !== 'copy' || profiles !== null || isGantry(client)) return {};
-  const call = { method: 'GET', path: copiedPath(source) } as const;
-  const { metadata } = await client.client.http.send<Container | Snapshot>(call, signal);
-  return { profiles: [...metadata.profiles] };
+export async function inherited(context: Context<Link>, { source, profiles }: ContainerState) {
+  if (source?.type !== 'copy' || profiles !== null || isGantry(context.client)) return {};
+  const origin = await readOrigin(context, source);
+  return origin === undefined ? {} : { profiles: [...origin.profiles] };
 }

@@ -10,6 +10,7 @@ import { text, textMap, textMaps, type TextMap, type TextMaps, type Attributes }
 import { failure, type Diagnostic } from '../../framework/diagnostic.ts';
 import { at, renderPath, type Path } from '../../framework/path.ts';
 import type { AnyDataSource, AnyResource, DataSource, Resource } from '../../framework/provider.ts';
+import { inheritedKey } from './inherited.ts';
 import { separateDevicesKey } from './separate-devices.ts';
 import { present, sameMap, type MapRules } from './config-maps.ts';
 
@@ -57,21 +58,26 @@ function pathOf(rest: string, prefix: string): Path {
   return dot < 0 ? [{ key: rest }] : [{ key: rest.slice(0, dot) }, { key: rest.slice(dot + 1) }];
 }
 
+/** Keys in which this provider notes what of a container a gantry_container leaves alone. */
+const reservedKeys: ReadonlySet<string> = new Set([separateDevicesKey, inheritedKey]);
+
 export const isContainerComputed = (key: string): boolean =>
   containerConfigKey(key)?.fact.computed === true ||
   key.startsWith('volatile.') ||
   key.startsWith('image.') ||
-  key === separateDevicesKey;
+  reservedKeys.has(key);
 export const containerRules: MapRules = { isComputed: isContainerComputed };
 
 export const containerConfigAttribute = (profile: boolean) =>
   textMap({
     doc: `Config keys, without those that the server manages (\`volatile.*\`${profile ? '' : ', `image.*`'}).`,
     default: {},
-    check: (config: TextMap) =>
-      separateDevicesKey in config
-        ? [{ path: [{ key: separateDevicesKey }], message: 'is reserved for gantry_container_device: leave it out' }]
-        : stepsIn(withoutKeysOfLxd('container', validateContainerConfig(config, { profile })), 'config'),
+    check: (config: TextMap) => {
+      const [reserved] = Object.keys(config).filter((key) => reservedKeys.has(key));
+      return reserved !== undefined
+        ? [{ path: [{ key: reserved }], message: 'is reserved for notes of this provider: leave it out' }]
+        : stepsIn(withoutKeysOfLxd('container', validateContainerConfig(config, { profile })), 'config');
+    },
     same: (before: TextMap, after: TextMap) => sameMap(before, after, containerRules),
   });
 

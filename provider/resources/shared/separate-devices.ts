@@ -40,12 +40,12 @@ export function devicesApart({ config, devices }: Live): TextMaps {
   return Object.fromEntries(Object.entries(devices ?? {}).filter(([name]) => separate.includes(name)));
 }
 
-/** A copy has no separate devices, because no resource manages them there. */
-export const withoutApart = <C extends Live>(live: C): C => ({
-  ...live,
-  config: withNamesApart(live.config, []),
-  devices: devicesOfItsOwn(live.config, live.devices ?? {}),
-});
+/** A copy has no separate devices, because no resource manages them there. `atSource`: their names at its source. */
+export const withoutApart = <C extends Live>(live: C, atSource: readonly string[]): C => {
+  const separate = [...separateDeviceNames(live.config), ...atSource];
+  const own = Object.entries(live.devices ?? {}).filter(([name]) => !separate.includes(name));
+  return { ...live, config: withNamesApart(live.config, []), devices: Object.fromEntries(own) };
+};
 
 /** Names that the resource of the container declares as well. */
 export const declaredTwice = (live: Live, declared: TextMaps | null): readonly string[] =>

@@ -126,7 +126,7 @@ resource "gantry_container_device" "many" {
     expect(first).toContain('The device http of the container web is declared twice');
     expect(first).toContain('remove the gantry_container_device from the configuration');
     terraform.write(container(`config = { "${key}" = "[]" }`) + device('http', 18_086));
-    expect(await terraform.fails('plan', '-input=false')).toContain('is reserved for gantry_container_device');
+    expect(await terraform.fails('plan', '-input=false')).toContain('is reserved for notes of this provider');
     await applied(container() + device('http', 18_086));
   });
 

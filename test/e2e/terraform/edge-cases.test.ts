@@ -258,9 +258,10 @@ ${container(
     expect((await daemon.get('/1.0/containers/a')).config).not.toHaveProperty(['limits.memory']);
   });
 
-  test('A copy has only the configured values', async () => {
+  test('A copy keeps config and devices of its source, under what it declares, also after changes and an import', async () => {
     const more = 'running = false\n  source  = { type = "copy", source = gantry_container.a.name }';
-    terraform.write(`${base}${image()}
+    const b = (written: string): string => container('b', `${written}\n  ${more}`);
+    const all = `${base}${image()}
 ${container(
   'a',
   `profiles = [gantry_profile.web.name]
@@ -268,20 +269,39 @@ ${container(
   config   = { "user.a" = "1", "limits.memory" = "64MiB" }
   devices  = { none = { type = "none" } }`,
 )}
-${container('b', `config = { "user.b" = "2" }\n  ${more}`)}
-${container('c', more)}`);
+${b('config = { "user.b" = "2" }')}
+${container('c', more)}`;
+    const own = async (): Promise<object> => {
+      const { config, devices, profiles } = await daemon.get('/1.0/containers/b');
+      const isOwn = ([key]: readonly [string, unknown]): boolean => !/^(volatile|image|user\.gantry)\./.test(key);
+      return { config: Object.fromEntries(Object.entries(config as object).filter(isOwn)), devices, profiles };
+    };
+    const none = { type: 'none' };
+    const inherited = { 'user.a': '1', 'limits.memory': '64MiB' };
+    terraform.write(all);
     await terraform.apply();
     await terraform.expectNoChanges();
-    const live = await daemon.get('/1.0/containers/b');
-    expect(live).toMatchObject({ profiles: ['web'], devices: {} });
-    expect(Object.keys(live.config as object).filter((key) => !/^(volatile|image)\./.test(key))).toEqual(['user.b']);
-    // An imported copy with a source in its id stays.
+    expect(await own()).toEqual({ profiles: ['web'], config: { ...inherited, 'user.b': '2' }, devices: { none } });
+    expect(await terraform.state('gantry_container.b')).toMatchObject({ config: { 'user.b': '2' }, devices: {} });
+    // A change of the copy leaves them, and a key that it declares and then gives up goes.
+    terraform.write(all.replace('"user.b" = "2"', '"limits.memory" = "32MiB", "user.a" = "9"'));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect(await own()).toMatchObject({ config: { 'user.a': '9', 'limits.memory': '32MiB' }, devices: { none } });
+    terraform.write(all.replace('"user.b" = "2"', '"user.a" = "1"'));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect(await own()).toMatchObject({ config: { 'user.a': '1' }, devices: { none } });
+    // An imported copy with a source in its id stays, with what it inherited.
+    terraform.write(all.replace('"user.b" = "2"', '"user.a" = "1"'));
     await terraform.forget('gantry_container.b', 'gantry_container.c');
     await terraform.import('gantry_container.b', 'b,copy=a');
     await terraform.import('gantry_container.c', 'c');
     const { output } = await terraform.plan();
     expect(output).toContain('gantry_container.c must be replaced');
     expect(output).toMatch(/gantry_container\.b will be updated in-place[\s\S]*stop_timeout += 30 -> 0/);
+    expect(await own()).toMatchObject({ devices: { none } });
+    expect(await terraform.state('gantry_container.b')).toMatchObject({ devices: {} });
     for (const id of ['b,copy=', 'b,image=a,copy=a', 'b,image=a b', 'b,other=a']) {
       expect(await terraform.fails('import', 'gantry_container.d', id)).toMatch(/is not understood|does not exist/);
     }

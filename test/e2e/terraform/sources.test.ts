@@ -149,7 +149,7 @@ resource "gantry_container" "c" {
     await terraform.apply();
     await terraform.expectNoChanges();
     expect(mark()).toBe('before');
-    expect(ownKeys((await daemon.get('/1.0/containers/copy')).config)).toEqual([]);
+    expect((await daemon.get('/1.0/containers/copy')).config).toMatchObject({ 'user.old': '1' });
     expect(await daemon.get('/1.0/containers/copy/snapshots')).toEqual([]);
     // The notation of the API for the same snapshot.
     terraform.write(copy('source = "web/before"'));

@@ -105,8 +105,6 @@ export const container: ObjectType = {
   }),
   manage: (args) => ({
     ...(args['allow_restart'] === false ? { disruption: 'none' } : {}),
-    // A copy begins with everything of its source; as with Terraform, arguments that are not written are absent.
-    ...(isMap(args['source']) && args['source']['type'] === 'copy' ? { mode: 'exact' } : {}),
     ...waitsOf(args['wait_for']),
     ...longestTimeout(args),
   }),

@@ -561,3 +561,12 @@ describe('everything that is not evaluated is refused, all at once', () => {
     expect(two.problems).toEqual([expect.objectContaining({ code: 'E_DUPLICATE', file: 'b.tf.json' })]);
   });
 });
+
+test('a copied container keeps what only its source has, as the provider leaves it', () => {
+  const source = { type: 'copy', source: 'web' };
+  const [copy] = documents({
+    resource: { gantry_container: { c: { name: 'c', source, config: { 'user.own': '1' } } } },
+  });
+  expect(copy).toMatchObject({ name: 'c', source, config: { 'user.own': '1' } });
+  expect(copy).not.toHaveProperty('manage.mode');
+});
