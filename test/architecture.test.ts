@@ -81,8 +81,8 @@ const rules: readonly Rule[] = [
     why: 'the store does not know what is stored',
   },
   {
-    from: /^server\/cluster\/etcd\//,
-    own: /^server\/(cluster\/etcd|store|lib)\//,
+    from: /^server\/membership\/etcd\//,
+    own: /^server\/(membership\/etcd|store|lib)\//,
     packages: anyPackage,
     why: 'it runs a program, and does not know what members keep in it',
   },
@@ -135,8 +135,8 @@ const rules: readonly Rule[] = [
     why: 'records are documents over the store',
   },
   {
-    from: /^server\/cluster\//,
-    own: /^server\/(cluster|api|lib|records|store)\//,
+    from: /^server\/membership\//,
+    own: /^server\/(membership|api|lib|records|store)\//,
     packages: /^(node:|undici$|ws$)/,
     why: 'the part in a cluster is known below the use cases, which act on it',
   },
@@ -148,13 +148,13 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^server\/services\//,
-    own: /^server\/(services|cluster|operations|events|auth|api|lib|records|drivers|store)\//,
+    own: /^server\/(services|membership|operations|events|auth|api|lib|records|drivers|store)\//,
     packages: /^node:(?!http)/,
     why: 'use cases know no HTTP: no ws, no request and response types',
   },
   {
     from: /^server\/http\//,
-    own: /^server\/(http|api|services|cluster|operations|events|auth|lib)\//,
+    own: /^server\/(http|api|services|membership|operations|events|auth|lib)\//,
     packages: anyPackage,
     why: 'HTTP is the edge: it reaches hosts and store only through services',
   },

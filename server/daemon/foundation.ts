@@ -2,10 +2,10 @@
 import { version } from '../api/version.ts';
 import { PkiWatch } from '../auth/pki-watch.ts';
 import { ServingCertificate } from '../auth/serving-certificate.ts';
-import { Cluster } from '../cluster/cluster.ts';
-import { ClusterKeys } from '../cluster/keys/cluster-keys.ts';
-import { MemberIdentity } from '../cluster/keys/identity.ts';
-import { keepClusterPair, readMembership, type Membership } from '../cluster/membership.ts';
+import { Cluster } from '../membership/cluster.ts';
+import { ClusterKeys } from '../membership/keys/cluster-keys.ts';
+import { MemberIdentity } from '../membership/keys/identity.ts';
+import { keepClusterPair, readMembership, type Membership } from '../membership/membership.ts';
 import { EventHub } from '../events/hub.ts';
 import { feedingLog, LogFeed } from '../events/log-feed.ts';
 import { systemClock } from '../lib/clock.ts';

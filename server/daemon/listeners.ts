@@ -7,7 +7,7 @@ import { defaultMetricsPort } from '../api/server/listen-address.ts';
 import { Connections, networkLimits } from '../http/listen/connections.ts';
 import { createApp, type AppDeps, type HttpHandler } from '../http/app.ts';
 import { errorText } from '../lib/shared/reason.ts';
-import { dialectHeader } from '../cluster/peer-headers.ts';
+import { dialectHeader } from '../membership/peer-headers.ts';
 import type { Dialect } from '../http/dialects/dialect.ts';
 import { lxdDialect } from '../http/dialects/lxd.ts';
 import { lxdRoutes } from '../http/dialects/lxd-routes.ts';

@@ -1,6 +1,6 @@
 // Opens the listeners on the services: who is trusted, and what ends when trust does.
 import type { Socket } from 'node:net';
-import type { EventRelay } from '../cluster/event-relay.ts';
+import type { EventRelay } from '../membership/event-relay.ts';
 import { fingerprintOf, identifyCaller } from '../auth/identify.ts';
 import { BearerTokens } from '../auth/oidc/bearer-tokens.ts';
 import { PeerConnections } from '../http/listen/peer-connections.ts';

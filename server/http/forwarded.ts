@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { errors } from '../api/errors.ts';
 import type { CallerClass } from '../api/endpoints/endpoint.ts';
 import { callerClasses } from '../api/endpoints/endpoint.ts';
-import { dialectHeader, fromHeader } from '../cluster/peer-headers.ts';
+import { dialectHeader, fromHeader } from '../membership/peer-headers.ts';
 import type { Caller } from '../services/caller.ts';
 
 const callerHeader = 'x-gantry-caller';

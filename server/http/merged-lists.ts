@@ -1,8 +1,8 @@
 // Lists of which each member of a cluster has a part: this member's with those of all others, of those that do not answer as their records
 // have it. Below the dialects, whose filters act on whole lists.
 import { AppError } from '../api/errors.ts';
-import type { Cluster } from '../cluster/cluster.ts';
-import type { Member } from '../cluster/members.ts';
+import type { Cluster } from '../membership/cluster.ts';
+import type { Member } from '../membership/members.ts';
 import type { AbsentMembers } from '../services/cluster/absent-members.ts';
 import { forwardHeaders } from './forwarded.ts';
 import {

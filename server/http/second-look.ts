@@ -3,10 +3,10 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError, errors } from '../api/errors.ts';
 import { plainName } from '../api/project/project-names.ts';
-import type { Cluster } from '../cluster/cluster.ts';
-import type { Member } from '../cluster/members.ts';
-import { hopsHeader } from '../cluster/peer-headers.ts';
-import type { RoutedRequest } from '../cluster/routing.ts';
+import type { Cluster } from '../membership/cluster.ts';
+import type { Member } from '../membership/members.ts';
+import { hopsHeader } from '../membership/peer-headers.ts';
+import type { RoutedRequest } from '../membership/routing.ts';
 
 export interface Refused {
   readonly asked: RoutedRequest;

@@ -215,7 +215,7 @@ export interface ClusterDocument {
   readonly certificate?: { readonly certPem: string; readonly keyPem: string };
 }
 
-/** See server/cluster/keys. */
+/** See server/membership/keys. */
 export type KeyPhase = 'trust' | 'show' | 'drop' | 'done';
 
 /** The keys of the cluster, sealed for each member, and how far their change is. One record, named `current`. */

@@ -10,9 +10,9 @@ export const longRuns: readonly string[] = [
   // Three stock LXD servers as a cluster; cluster-members.test.ts has one, adopt-cluster.test.ts volumes of one name.
   'test/e2e/documents/stock-cluster.test.ts',
   // Loads on etcds that are restarted one after the other; single restarts are in membership.test.ts.
-  'test/server/cluster/etcd/rolling.test.ts',
+  'test/server/membership/etcd/rolling.test.ts',
   // `npm run faults -- cluster` has all of it and more.
-  'test/server/cluster/store-faults.test.ts',
+  'test/server/membership/store-faults.test.ts',
   // Figures of the page; `npm run bench` has them.
   'test/reconciler/web/speed.test.ts',
   'test/reconciler/web/screenshots.test.ts',

@@ -7,7 +7,7 @@ import {
   removeMembership,
   type Membership,
   writeMembership,
-} from '../../cluster/membership.ts';
+} from '../../membership/membership.ts';
 import { decodeDocument, encodeDocument } from '../../records/codec.ts';
 import type { Store } from '../../store/store.ts';
 import { lockState, type StateLock, stateInUse } from '../stores/state-lock.ts';

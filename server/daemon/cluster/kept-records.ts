@@ -1,7 +1,7 @@
 // What this member has of the records of its cluster, in a file of its state directory: its own records and those that all members share.
 // A start that waits for a majority serves from it. It is a moment behind, and never read for anything else.
 import { readFile } from 'node:fs/promises';
-import { keptRecordsPath } from '../../cluster/membership.ts';
+import { keptRecordsPath } from '../../membership/membership.ts';
 import { writeDurably } from '../../lib/durable-files.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';

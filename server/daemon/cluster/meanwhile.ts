@@ -1,6 +1,6 @@
 // A member that waits for a majority at its start answers on its sockets meanwhile, from the records that it kept: its containers are
 // listed, entered and stopped. It starts none, since another member may run them by now, and changes no record.
-import { EventRelay } from '../../cluster/event-relay.ts';
+import { EventRelay } from '../../membership/event-relay.ts';
 import { AppError } from '../../api/errors.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import { errorText } from '../../lib/shared/reason.ts';

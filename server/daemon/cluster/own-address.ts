@@ -1,7 +1,7 @@
 // Before a member opens the store of its cluster, and so ends what another process with its number does: whether this is the host of the
 // member at all, and not one with a copy of its state directory.
 import { createServer } from 'node:net';
-import type { Membership } from '../../cluster/membership.ts';
+import type { Membership } from '../../membership/membership.ts';
 import { pause } from '../../lib/shared/deadline.ts';
 
 /** A daemon that is ending may still listen there. */

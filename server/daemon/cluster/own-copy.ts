@@ -2,12 +2,12 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { onlyIssuer, writeEtcdCertificates } from '../../cluster/etcd/certificates.ts';
-import type { EtcdStart } from '../../cluster/etcd/etcd-flags.ts';
-import { EtcdProcess } from '../../cluster/etcd/etcd-process.ts';
-import { freeAddress } from '../../cluster/etcd/free-address.ts';
-import { dataDir, exchangedDir, finishExchange, makeOnlyVoter, replay } from '../../cluster/etcd/learner.ts';
-import { clusterDir, readEtcdAuthority, type ClusterStore } from '../../cluster/membership.ts';
+import { onlyIssuer, writeEtcdCertificates } from '../../membership/etcd/certificates.ts';
+import type { EtcdStart } from '../../membership/etcd/etcd-flags.ts';
+import { EtcdProcess } from '../../membership/etcd/etcd-process.ts';
+import { freeAddress } from '../../membership/etcd/free-address.ts';
+import { dataDir, exchangedDir, finishExchange, makeOnlyVoter, replay } from '../../membership/etcd/learner.ts';
+import { clusterDir, readEtcdAuthority, type ClusterStore } from '../../membership/membership.ts';
 import { silentLog } from '../../lib/log.ts';
 import type { Store } from '../../store/store.ts';
 import { etcdNotePath, etcdStartOf, readEtcdNote, storeName } from '../stores/etcd-note.ts';

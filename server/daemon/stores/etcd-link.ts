@@ -1,7 +1,7 @@
 // Calls to the etcds that members of a cluster run, for what the daemon does with them.
 import { errors } from '../../api/errors.ts';
-import type { EtcdMembership } from '../../cluster/etcd/membership.ts';
-import type { ClusterStore } from '../../cluster/membership.ts';
+import type { EtcdMembership } from '../../membership/etcd/membership.ts';
+import type { ClusterStore } from '../../membership/membership.ts';
 import { pause } from '../../lib/shared/deadline.ts';
 import { etcdSettings } from './store-choice.ts';
 
@@ -12,7 +12,7 @@ const serveEveryMs = 100;
 /** Loads gRPC, which the other hosts need not keep in memory. */
 export async function membershipOf(store: ClusterStore): Promise<EtcdMembership> {
   const [{ EtcdMembership: Membership }, settings] = await Promise.all([
-    import('../../cluster/etcd/membership.ts'),
+    import('../../membership/etcd/membership.ts'),
     etcdSettings(store),
   ]);
   return new Membership(settings);

@@ -1,8 +1,8 @@
 // DIR/cluster/etcd.json: the etcd of the cluster that this host runs, so that every start is that of the same one.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { EtcdStart } from '../../cluster/etcd/etcd-flags.ts';
-import { clusterDir } from '../../cluster/membership.ts';
+import type { EtcdStart } from '../../membership/etcd/etcd-flags.ts';
+import { clusterDir } from '../../membership/membership.ts';
 
 /** What this host has noted of the etcd that it runs. */
 export type EtcdNote = Pick<EtcdStart, 'name' | 'clientAddress' | 'peerAddress' | 'first'>;

@@ -1,9 +1,9 @@
 // The keys of the cluster in this daemon: at its start, also after it was away while they changed, and while it runs.
-import { askPeers } from '../../cluster/keys/ask-peers.ts';
-import type { ClusterKeys } from '../../cluster/keys/cluster-keys.ts';
-import type { MemberIdentity } from '../../cluster/keys/identity.ts';
-import { type EtcdIssuers, onlyIssuer } from '../../cluster/etcd/certificates.ts';
-import { type Membership, readEtcdAuthority, readMembership } from '../../cluster/membership.ts';
+import { askPeers } from '../../membership/keys/ask-peers.ts';
+import type { ClusterKeys } from '../../membership/keys/cluster-keys.ts';
+import type { MemberIdentity } from '../../membership/keys/identity.ts';
+import { type EtcdIssuers, onlyIssuer } from '../../membership/etcd/certificates.ts';
+import { type Membership, readEtcdAuthority, readMembership } from '../../membership/membership.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { CurrentStore } from './current-store.ts';

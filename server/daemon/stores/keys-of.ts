@@ -1,7 +1,7 @@
 // The keys of the cluster for commands that work beside the daemon, or without it.
-import { ClusterKeys } from '../../cluster/keys/cluster-keys.ts';
-import { readMemberPair } from '../../cluster/keys/identity.ts';
-import { readMembership } from '../../cluster/membership.ts';
+import { ClusterKeys } from '../../membership/keys/cluster-keys.ts';
+import { readMemberPair } from '../../membership/keys/identity.ts';
+import { readMembership } from '../../membership/membership.ts';
 
 /** Keys of the member of this state directory. A single host has none and reads every value as it is. */
 export async function keysOf(stateDir: string): Promise<ClusterKeys> {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { compareVersions } from '../../api/text/compare-versions.ts';
-import type { Membership } from '../../cluster/membership.ts';
+import type { Membership } from '../../membership/membership.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Records } from '../../records/records.ts';
 import { openSqliteStore } from '../../store/sqlite.ts';

@@ -1,15 +1,15 @@
 // The etcds that the members of a cluster run themselves: which of them this host runs, and its part in changing that.
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { EtcdCare } from '../../cluster/etcd/care.ts';
-import { type EtcdIssuers, writeEtcdCertificates } from '../../cluster/etcd/certificates.ts';
-import { etcdQuotaBytes, type EtcdStart } from '../../cluster/etcd/etcd-flags.ts';
-import { EtcdProcess } from '../../cluster/etcd/etcd-process.ts';
-import { findEtcd } from '../../cluster/etcd/etcd-program.ts';
-import type { EtcdMembership } from '../../cluster/etcd/membership.ts';
-import { type EtcdCandidate, type EtcdMember, etcdVoters, nextEtcdChange } from '../../cluster/etcd/voters.ts';
-import { clusterDir, readMembership, writeMembership, type ClusterStore } from '../../cluster/membership.ts';
-import type { Members } from '../../cluster/members.ts';
+import { EtcdCare } from '../../membership/etcd/care.ts';
+import { type EtcdIssuers, writeEtcdCertificates } from '../../membership/etcd/certificates.ts';
+import { etcdQuotaBytes, type EtcdStart } from '../../membership/etcd/etcd-flags.ts';
+import { EtcdProcess } from '../../membership/etcd/etcd-process.ts';
+import { findEtcd } from '../../membership/etcd/etcd-program.ts';
+import type { EtcdMembership } from '../../membership/etcd/membership.ts';
+import { type EtcdCandidate, type EtcdMember, etcdVoters, nextEtcdChange } from '../../membership/etcd/voters.ts';
+import { clusterDir, readMembership, writeMembership, type ClusterStore } from '../../membership/membership.ts';
+import type { Members } from '../../membership/members.ts';
 import { writeDurably } from '../../lib/durable-files.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';

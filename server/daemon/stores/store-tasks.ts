@@ -13,7 +13,7 @@ import { absolute, holderOf, sqlitePath } from './open-store.ts';
 import { type EtcdChoice, etcdSettings } from './store-choice.ts';
 import { keysOf } from './keys-of.ts';
 import { readNote, writeNote } from './store-note.ts';
-import { readMembership } from '../../cluster/membership.ts';
+import { readMembership } from '../../membership/membership.ts';
 
 export interface StoreTask {
   readonly stateDir: string;

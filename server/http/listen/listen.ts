@@ -12,7 +12,7 @@ import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
-import { memberServerName } from '../../cluster/keys/identity.ts';
+import { memberServerName } from '../../membership/keys/identity.ts';
 import { errors } from '../../api/errors.ts';
 import { defaultHttpsPort } from '../../api/server/listen-address.ts';
 import type { Pki } from '../../auth/pki.ts';

@@ -3,7 +3,7 @@ import type { ContainerFull } from '../../api/container/container.ts';
 import type { NetworkLease } from '../../api/network/network.ts';
 import { dnsName } from '../../api/project/project-names.ts';
 import type { StorageVolume } from '../../api/storage/volume.ts';
-import type { Cluster } from '../../cluster/cluster.ts';
+import type { Cluster } from '../../membership/cluster.ts';
 import type { Records } from '../../records/records.ts';
 import type { Containers } from '../containers/containers.ts';
 import { expand } from '../expand.ts';

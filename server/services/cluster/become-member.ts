@@ -1,7 +1,7 @@
 // Makes this host a member of a cluster, founded here or joined: its records move into the store of the cluster while its containers run on.
 import { mkdir } from 'node:fs/promises';
 import { errors } from '../../api/errors.ts';
-import { clusterCertificateFiles, clusterDir, writeMembership, type Membership } from '../../cluster/membership.ts';
+import { clusterCertificateFiles, clusterDir, writeMembership, type Membership } from '../../membership/membership.ts';
 import { writeDurably } from '../../lib/durable-files.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { Store } from '../../store/store.ts';

@@ -3,7 +3,7 @@ import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { Network } from '../../api/network/network.ts';
 import { errors } from '../../api/errors.ts';
 import type { StoragePool } from '../../api/storage/pool.ts';
-import type { Cluster } from '../../cluster/cluster.ts';
+import type { Cluster } from '../../membership/cluster.ts';
 import type { DefinitionDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import { replaceConfig } from '../patch.ts';

@@ -2,7 +2,7 @@
 // that was away makes up for what it missed.
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { errors } from '../../api/errors.ts';
-import type { Member, Members } from '../../cluster/members.ts';
+import type { Member, Members } from '../../membership/members.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { DefinitionDocument } from '../../records/documents.ts';

@@ -1,10 +1,10 @@
 // The dependencies of the use cases of clusters.
 import type { ServingCertificate } from '../../auth/serving-certificate.ts';
 import type { PasswordAttempts } from '../../auth/password-attempts.ts';
-import type { Cluster } from '../../cluster/cluster.ts';
-import type { MemberIdentity } from '../../cluster/keys/identity.ts';
-import type { ClusterKeys } from '../../cluster/keys/cluster-keys.ts';
-import type { ClusterStore } from '../../cluster/membership.ts';
+import type { Cluster } from '../../membership/cluster.ts';
+import type { MemberIdentity } from '../../membership/keys/identity.ts';
+import type { ClusterKeys } from '../../membership/keys/cluster-keys.ts';
+import type { ClusterStore } from '../../membership/membership.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';

@@ -1,6 +1,6 @@
 // This member leaves its cluster: its records go to a file of its own, and it is a single host from then on.
 import { errors } from '../../api/errors.ts';
-import { removeMembership } from '../../cluster/membership.ts';
+import { removeMembership } from '../../membership/membership.ts';
 import type { Records } from '../../records/records.ts';
 import { load } from '../../store/load.ts';
 import { asSingle } from './convert-records.ts';

@@ -8,7 +8,7 @@ import {
   type ClusterGroupPut,
 } from '../../api/cluster/member-groups.ts';
 import { errors } from '../../api/errors.ts';
-import type { Cluster } from '../../cluster/cluster.ts';
+import type { Cluster } from '../../membership/cluster.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { Changes, Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';

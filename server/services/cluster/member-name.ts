@@ -1,6 +1,6 @@
 // The rule for names of cluster members: they stand in URLs, in `target`, and as the host name of the member.
 import { errors } from '../../api/errors.ts';
-import { noMember } from '../../cluster/members.ts';
+import { noMember } from '../../membership/members.ts';
 
 const rule = 'must be 1 to 63 letters, digits, dots and hyphens, begin and end with a letter or digit, and not be none';
 

@@ -1,6 +1,6 @@
 // Makes the pools and networks that the cluster defines on each member: here by own use cases, elsewhere by a request to the member.
-import type { Cluster } from '../../cluster/cluster.ts';
-import type { Member } from '../../cluster/members.ts';
+import type { Cluster } from '../../membership/cluster.ts';
+import type { Member } from '../../membership/members.ts';
 import { daemonCaller } from '../caller.ts';
 import type { Records } from '../../records/records.ts';
 import { networkUsers } from '../networks/network-users.ts';

@@ -2,9 +2,9 @@
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { statusCodes } from '../../api/status.ts';
-import type { Member } from '../../cluster/members.ts';
-import { peerHeaders } from '../../cluster/peer-headers.ts';
-import { fenceKey } from '../../cluster/signals.ts';
+import type { Member } from '../../membership/members.ts';
+import { peerHeaders } from '../../membership/peer-headers.ts';
+import { fenceKey } from '../../membership/signals.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { KeySpace, nameKey } from '../../records/key-space.ts';
 import type { Caller } from '../caller.ts';

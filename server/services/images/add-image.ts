@@ -12,7 +12,7 @@ import type { ImageDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
 import { imageUrl, plainName } from '../../api/project/project-names.ts';
 import { imageIn } from '../project-scope.ts';
-import { otherHolders } from '../../cluster/cluster-images.ts';
+import { otherHolders } from '../../membership/cluster-images.ts';
 import { imageFilesLock, imageLock } from './image-deps.ts';
 import { repairImage, storedDamage } from './repair-image.ts';
 import { addImageSaga, type AddParams } from './sagas/image-add.ts';

@@ -14,7 +14,7 @@ import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { ImageDocument } from '../../records/documents.ts';
 import type { Entry } from '../../records/records.ts';
-import { imageOfCluster } from '../../cluster/cluster-images.ts';
+import { imageOfCluster } from '../../membership/cluster-images.ts';
 import type { Caller } from '../caller.ts';
 import { daemonCaller } from '../caller.ts';
 import { ofProject } from '../project-scope.ts';

@@ -15,7 +15,7 @@ import { mergeConfig, replaceConfig } from '../patch.ts';
 import { aliasIn, imageIn, ofProject, projectWith } from '../project-scope.ts';
 import { renderImage } from './render-image.ts';
 import { storedImage } from './image-files.ts';
-import { holdersOf, imageOfCluster, imagesOfCluster, otherHolders } from '../../cluster/cluster-images.ts';
+import { holdersOf, imageOfCluster, imagesOfCluster, otherHolders } from '../../membership/cluster-images.ts';
 import { isUnpackedIn } from './unpacked-images.ts';
 import { deleteImageSaga } from './sagas/image-delete.ts';
 import { imageFilesLock, imageLock, sharersOf, type ImageStoreDeps } from './image-deps.ts';

@@ -1,7 +1,7 @@
 // Keeps enough copies of images in a cluster, and the copies of this member as the cluster knows them: each minute, in the background.
-import { imagesOfCluster, otherHolders } from '../../cluster/cluster-images.ts';
-import type { Cluster } from '../../cluster/cluster.ts';
-import { newHolders } from '../../cluster/image-replicas.ts';
+import { imagesOfCluster, otherHolders } from '../../membership/cluster-images.ts';
+import type { Cluster } from '../../membership/cluster.ts';
+import { newHolders } from '../../membership/image-replicas.ts';
 import { plainName } from '../../api/project/project-names.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';

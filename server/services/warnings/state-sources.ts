@@ -1,6 +1,6 @@
 // Where the states that warnings tell of are found: other parts of the daemon say what is wrong with them.
 import type { WarningType } from '../../api/server/warning-types.ts';
-import type { Cluster } from '../../cluster/cluster.ts';
+import type { Cluster } from '../../membership/cluster.ts';
 import type { HostFeature, RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { Records } from '../../records/records.ts';
 import { canLimit, limitingDrivers, rootSize } from '../containers/devices/root-size.ts';

@@ -2,7 +2,7 @@
 import { errors } from '../../api/errors.ts';
 import { readableNames } from '../../api/project/readable-names.ts';
 import { warningUrl, type Warning } from '../../api/server/warning.ts';
-import type { Cluster } from '../../cluster/cluster.ts';
+import type { Cluster } from '../../membership/cluster.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { WarningDocument } from '../../records/documents.ts';

@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks';
 import { encodeDocument } from '../../../server/records/codec.ts';
 import type { ContainerDocument, MemberDocument } from '../../../server/records/documents.ts';
 import { Records } from '../../../server/records/records.ts';
-import { encodePresent, encodeStatus, presentKey, statusKey } from '../../../server/cluster/signals.ts';
+import { encodePresent, encodeStatus, presentKey, statusKey } from '../../../server/membership/signals.ts';
 import { statusCodes } from '../../../server/api/status.ts';
 import { openEtcdStore } from '../../../server/store/etcd/etcd.ts';
 import type { Op, Store } from '../../../server/store/store.ts';

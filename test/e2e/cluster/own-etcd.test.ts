@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
-import { readMembership } from '../../../server/cluster/membership.ts';
+import { readMembership } from '../../../server/membership/membership.ts';
 
 describe.skipIf(etcdMissing() !== undefined)('a cluster without an etcd of somebody else', () => {
   let cluster: TestCluster;

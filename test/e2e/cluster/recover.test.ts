@@ -5,7 +5,7 @@ import { runClusterCommand } from '../../../server/daemon/cluster/cluster-comman
 import { backUp, restore } from '../../../server/daemon/stores/store-tasks.ts';
 import { startDaemon } from '../../../server/daemon/daemon.ts';
 import { silentLog } from '../../../server/lib/log.ts';
-import { readMembership } from '../../../server/cluster/membership.ts';
+import { readMembership } from '../../../server/membership/membership.ts';
 import { makeCluster, type TestCluster, type TestMember, tokenOf } from '../../support/cluster/members.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';

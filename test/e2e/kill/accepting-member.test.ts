@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readMembership } from '../../../server/cluster/membership.ts';
+import { readMembership } from '../../../server/membership/membership.ts';
 import { type Candidate, done, found, joinToken } from '../../support/cluster/form.ts';
 import { type Bundle, bundleDaemon } from '../../support/daemons/child-process.ts';
 import { type Gantryd, startGantryd } from '../../support/daemons/gantryd.ts';

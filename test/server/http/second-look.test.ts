@@ -1,8 +1,8 @@
 // A refusal that rests on what a member knew is looked at again: sent on, tried here once more, kept, or said to be uncertain.
 import { describe, expect, test } from 'vitest';
 import { errors } from '../../../server/api/errors.ts';
-import type { Cluster } from '../../../server/cluster/cluster.ts';
-import type { Member } from '../../../server/cluster/members.ts';
+import type { Cluster } from '../../../server/membership/cluster.ts';
+import type { Member } from '../../../server/membership/members.ts';
 import { lookAgain, type Refused } from '../../../server/http/second-look.ts';
 
 const other = { name: 'm3', number: 3 } as Member;

@@ -2,9 +2,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onlyIssuer, type EtcdTlsFiles, writeEtcdCertificates } from '../../../server/cluster/etcd/certificates.ts';
-import type { EtcdFirstStart, EtcdStart, EtcdTuning } from '../../../server/cluster/etcd/etcd-flags.ts';
-import { EtcdProcess } from '../../../server/cluster/etcd/etcd-process.ts';
+import { onlyIssuer, type EtcdTlsFiles, writeEtcdCertificates } from '../../../server/membership/etcd/certificates.ts';
+import type { EtcdFirstStart, EtcdStart, EtcdTuning } from '../../../server/membership/etcd/etcd-flags.ts';
+import { EtcdProcess } from '../../../server/membership/etcd/etcd-process.ts';
 import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
 import { freePort } from '../hosts/free-port.ts';
 

@@ -1,5 +1,5 @@
 // A member of an older release had no certificate of its own: after the upgrade it tells the others by which they are to know it.
-import type { MemberIdentity } from '../../../cluster/keys/identity.ts';
+import type { MemberIdentity } from '../../../membership/keys/identity.ts';
 import type { Log } from '../../../lib/log.ts';
 import type { Records } from '../../../records/records.ts';
 

@@ -2,8 +2,8 @@
 // when this daemon is dead or frozen; what ended so is started again here when it is still this member's.
 import { errors } from '../../../api/errors.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
-import type { Cluster } from '../../../cluster/cluster.ts';
-import { fenceKey } from '../../../cluster/signals.ts';
+import type { Cluster } from '../../../membership/cluster.ts';
+import { fenceKey } from '../../../membership/signals.ts';
 import type { RunConfig, RuntimeDriver } from '../../../drivers/runtime/driver.ts';
 import type { Guard } from '../../../drivers/runtime/guard/guard.ts';
 import type { Log } from '../../../lib/log.ts';

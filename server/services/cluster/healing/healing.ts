@@ -1,9 +1,9 @@
 // Gives what a lost member had on shared storage to other members. One member acts: the present one with the lowest number.
 import { isTrue } from '../../../api/text/value-checks.ts';
-import type { Cluster } from '../../../cluster/cluster.ts';
-import type { Member } from '../../../cluster/members.ts';
-import { placeContainer } from '../../../cluster/placement.ts';
-import { decodeFence, fenceKey, fencePrefix } from '../../../cluster/signals.ts';
+import type { Cluster } from '../../../membership/cluster.ts';
+import type { Member } from '../../../membership/members.ts';
+import { placeContainer } from '../../../membership/placement.ts';
+import { decodeFence, fenceKey, fencePrefix } from '../../../membership/signals.ts';
 import type { EventHub } from '../../../events/hub.ts';
 import type { Log } from '../../../lib/log.ts';
 import { errorText } from '../../../lib/shared/reason.ts';

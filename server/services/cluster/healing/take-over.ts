@@ -1,5 +1,5 @@
 // The transactions that give records of one member to another one, with the names that they hold. Pure.
-import { presentKey, fenceKey } from '../../../cluster/signals.ts';
+import { presentKey, fenceKey } from '../../../membership/signals.ts';
 import { encodeDocument } from '../../../records/codec.ts';
 import type { Documents, Kind } from '../../../records/documents.ts';
 import { KeySpace, nameKey } from '../../../records/key-space.ts';

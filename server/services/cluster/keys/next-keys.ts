@@ -1,6 +1,6 @@
 // The records of new keys of a cluster: the first ones, and those after a removal. Pure but for randomness.
-import { type Keyring, newGeneration, nextState, trustedIn } from '../../../cluster/keys/keyring.ts';
-import { type Receiver, sealKeyring } from '../../../cluster/keys/seal.ts';
+import { type Keyring, newGeneration, nextState, trustedIn } from '../../../membership/keys/keyring.ts';
+import { type Receiver, sealKeyring } from '../../../membership/keys/seal.ts';
 import type { ClusterKeysDocument } from '../../../records/documents.ts';
 
 /** `authority`: what has signed for the etcds so far, PEM of a key. */

@@ -1,7 +1,7 @@
 // A container leaves its member because one of the two is evacuated or restored: it stops, moves, and is noted as one to start.
 import type { Operation } from '../../../api/operation.ts';
 import { plainName, projectOf } from '../../../api/project/project-names.ts';
-import type { Member } from '../../../cluster/members.ts';
+import type { Member } from '../../../membership/members.ts';
 import type { Caller } from '../../caller.ts';
 import type { Containers } from '../../containers/containers.ts';
 import { readyContainer } from '../../containers/find.ts';

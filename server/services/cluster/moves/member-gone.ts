@@ -1,6 +1,6 @@
 // A signal that also aborts when a member of the cluster goes away: a connection to a host without power says nothing for long.
 import { errors } from '../../../api/errors.ts';
-import type { Members } from '../../../cluster/members.ts';
+import type { Members } from '../../../membership/members.ts';
 
 export interface MemberWatch {
   readonly signal: AbortSignal;

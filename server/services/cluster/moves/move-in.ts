@@ -4,7 +4,7 @@ import { ContainerMigrationOffer } from '../../../api/container/migration-messag
 import { AppError, errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
-import type { Cluster } from '../../../cluster/cluster.ts';
+import type { Cluster } from '../../../membership/cluster.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
 import type { OtherEntry } from '../../../records/other-members.ts';
 import type { IdMaps } from '../../containers/life/id-maps.ts';

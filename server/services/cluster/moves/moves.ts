@@ -2,7 +2,7 @@
 import type { ClusterArrival, ClusterMemberStatePost, ClusterReturn } from '../../../api/cluster/cluster.ts';
 import type { ContainerPost } from '../../../api/container/container.ts';
 import { AppError, errors } from '../../../api/errors.ts';
-import { noMember } from '../../../cluster/members.ts';
+import { noMember } from '../../../membership/members.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Caller } from '../../caller.ts';
 import { moveIn, type MoveInDeps } from './move-in.ts';

@@ -8,7 +8,7 @@ import { placeImageFiles, removeImageFiles } from '../image-files.ts';
 import { rm } from 'node:fs/promises';
 import { removeRecord } from '../../saga-records.ts';
 import { requireProject } from '../../project-scope.ts';
-import { otherHolders } from '../../../cluster/cluster-images.ts';
+import { otherHolders } from '../../../membership/cluster-images.ts';
 import type { Changes } from '../../../records/changes.ts';
 import { plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
 import { isShared, sharersOf } from '../image-deps.ts';

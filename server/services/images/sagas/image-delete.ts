@@ -5,7 +5,7 @@ import type { Saga } from '../../../operations/saga.ts';
 import { ofProject } from '../../project-scope.ts';
 import { makeReady, removeRecord } from '../../saga-records.ts';
 import { removeImageFiles } from '../image-files.ts';
-import { otherHolders } from '../../../cluster/cluster-images.ts';
+import { otherHolders } from '../../../membership/cluster-images.ts';
 import { isShared, type ImageStoreDeps } from '../image-deps.ts';
 
 export interface DeleteImageParams {

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { etcdAuthorityPath } from '../../../../server/cluster/membership.ts';
+import { etcdAuthorityPath } from '../../../../server/membership/membership.ts';
 import { type KeyAndCertificate, makeSelfSigned, makeSigned } from '../../../../server/lib/self-signed.ts';
 import { makeCluster, type TestCluster, type TestMember, tokenOf } from '../../../support/cluster/members.ts';
 import { type Answer, makeDaemon } from '../../../support/daemons/daemon.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { clusterCertificateFiles, memberPairFiles } from '../../../../server/cluster/membership.ts';
+import { clusterCertificateFiles, memberPairFiles } from '../../../../server/membership/membership.ts';
 import type { KeyAndCertificate } from '../../../../server/lib/self-signed.ts';
 import { clientOf } from '../../../../server/daemon/stores/etcd-place.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../../support/cluster/members.ts';

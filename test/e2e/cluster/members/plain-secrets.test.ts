@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { generationOf, isPlainKey } from '../../../../server/cluster/keys/vault.ts';
+import { generationOf, isPlainKey } from '../../../../server/membership/keys/vault.ts';
 import { keysOf } from '../../../../server/daemon/stores/keys-of.ts';
 import { makeSelfSigned } from '../../../../server/lib/self-signed.ts';
 import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';

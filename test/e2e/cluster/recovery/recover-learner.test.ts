@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findEtcd } from '../../../../server/cluster/etcd/etcd-program.ts';
+import { findEtcd } from '../../../../server/membership/etcd/etcd-program.ts';
 import { listMembers, recover } from '../../../../server/daemon/cluster/cluster-tasks.ts';
 import { hasOwnCopy } from '../../../../server/daemon/cluster/own-copy.ts';
 import { findProgram } from '../../../../server/drivers/runtime/host/programs.ts';

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readMembership } from '../../../../server/cluster/membership.ts';
+import { readMembership } from '../../../../server/membership/membership.ts';
 import { buildPrograms, type Programs } from '../../../support/cli/programs.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../../support/cluster/members.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ServingCertificate } from '../../../../server/auth/serving-certificate.ts';
-import type { Member } from '../../../../server/cluster/members.ts';
+import type { Member } from '../../../../server/membership/members.ts';
 import { EventHub } from '../../../../server/events/hub.ts';
 import { systemClock } from '../../../../server/lib/clock.ts';
 import { silentLog } from '../../../../server/lib/log.ts';

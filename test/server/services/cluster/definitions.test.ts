@@ -1,6 +1,6 @@
 // Definitions of pools and networks of a cluster: a creation under way, and one that an earlier daemon left.
 import { expect, test } from 'vitest';
-import { Members } from '../../../../server/cluster/members.ts';
+import { Members } from '../../../../server/membership/members.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
 import type { DefinitionDocument, MemberDocument } from '../../../../server/records/documents.ts';
 import { Records } from '../../../../server/records/records.ts';

@@ -1,7 +1,7 @@
 // For which requests a member first asks what the others wrote, before it decides where they belong.
 import { expect, test } from 'vitest';
-import type { Members } from '../../../server/cluster/members.ts';
-import { Routing } from '../../../server/cluster/routing.ts';
+import type { Members } from '../../../server/membership/members.ts';
+import { Routing } from '../../../server/membership/routing.ts';
 import type { Records } from '../../../server/records/records.ts';
 
 const members = { get: (name: string) => (name === 'm3' ? { name, number: 3 } : undefined) } as unknown as Members;

@@ -1,7 +1,7 @@
 // etcds join, die, come back and leave under writers: no acknowledged write is lost.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EtcdMembership } from '../../../../server/cluster/etcd/membership.ts';
+import { EtcdMembership } from '../../../../server/membership/etcd/membership.ts';
 import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
 import { type Rev, type Store, StoreError } from '../../../../server/store/store.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';

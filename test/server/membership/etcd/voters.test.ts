@@ -5,7 +5,7 @@ import {
   type EtcdMember,
   etcdVoters,
   nextEtcdChange,
-} from '../../../../server/cluster/etcd/voters.ts';
+} from '../../../../server/membership/etcd/voters.ts';
 
 const candidate = (number: number, facts: Partial<EtcdCandidate> = {}): EtcdCandidate => {
   return { number, peerAddress: `h${number}:2380`, isAvailable: true, runsEtcd: false, ...facts };

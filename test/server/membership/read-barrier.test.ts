@@ -1,6 +1,6 @@
 // A read waits for what others have acknowledged, and says when it cannot; what must be known waits until the store answers again.
 import { expect, test } from 'vitest';
-import { ReadBarrier } from '../../../server/cluster/read-barrier.ts';
+import { ReadBarrier } from '../../../server/membership/read-barrier.ts';
 import type { Store } from '../../../server/store/store.ts';
 
 /** A store that does not answer its first `away` questions; what it has is in memory. */

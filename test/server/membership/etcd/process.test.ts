@@ -5,8 +5,8 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { EtcdProcess } from '../../../../server/cluster/etcd/etcd-process.ts';
-import { findEtcd } from '../../../../server/cluster/etcd/etcd-program.ts';
+import { EtcdProcess } from '../../../../server/membership/etcd/etcd-process.ts';
+import { findEtcd } from '../../../../server/membership/etcd/etcd-program.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
 import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
@@ -191,7 +191,7 @@ async function startElsewhere(dir: string, start: object): Promise<{ child: Chil
   );
   const { build } = await import('esbuild');
   const bundle = join(dir, 'etcd-process.mjs');
-  const entry = new URL('../../../../server/cluster/etcd/etcd-process.ts', import.meta.url).pathname;
+  const entry = new URL('../../../../server/membership/etcd/etcd-process.ts', import.meta.url).pathname;
   await build({ entryPoints: [entry], outfile: bundle, bundle: true, platform: 'node', format: 'esm' });
   const child = spawn(process.execPath, [script, bundle, JSON.stringify(start)], {
     stdio: ['ignore', 'pipe', 'inherit'],

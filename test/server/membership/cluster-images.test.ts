@@ -1,6 +1,6 @@
 // The image that a cluster shows of the copies on its members.
 import { expect, test } from 'vitest';
-import { imageOfCluster, imagesOfCluster } from '../../../server/cluster/cluster-images.ts';
+import { imageOfCluster, imagesOfCluster } from '../../../server/membership/cluster-images.ts';
 import { encodeDocument } from '../../../server/records/codec.ts';
 import type { ImageDocument } from '../../../server/records/documents.ts';
 import { Records } from '../../../server/records/records.ts';

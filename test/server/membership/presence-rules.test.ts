@@ -1,6 +1,6 @@
 // Members whose leases ended at the same moment ask for new ones at different moments, as far apart as there are many of them.
 import { expect, test } from 'vitest';
-import { rejoinSpreadMs } from '../../../server/cluster/presence-rules.ts';
+import { rejoinSpreadMs } from '../../../server/membership/presence-rules.ts';
 import { seededRandom } from '../../support/random.ts';
 
 test('three members are back at once', () => {

@@ -1,7 +1,7 @@
 // What a member hears of a request that another member did not answer: whether that one may have carried it out.
 import { createServer, type Server } from 'node:https';
 import { afterEach, expect, test } from 'vitest';
-import { PeerLinks } from '../../../server/cluster/peer-links.ts';
+import { PeerLinks } from '../../../server/membership/peer-links.ts';
 import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
 

@@ -1,8 +1,8 @@
 // The file of etcd: unused space is given back, an alarm ends by itself when there is room, an operator is warned before.
 import { describe, expect, test } from 'vitest';
-import { EtcdCare } from '../../../../server/cluster/etcd/care.ts';
-import { type EtcdFacts, nextCare, warningsOf } from '../../../../server/cluster/etcd/care-plan.ts';
-import { EtcdMembership } from '../../../../server/cluster/etcd/membership.ts';
+import { EtcdCare } from '../../../../server/membership/etcd/care.ts';
+import { type EtcdFacts, nextCare, warningsOf } from '../../../../server/membership/etcd/care-plan.ts';
+import { EtcdMembership } from '../../../../server/membership/etcd/membership.ts';
 import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { openEtcdNest } from '../../../support/store/supervised-etcd.ts';

@@ -1,7 +1,7 @@
 // The choice of a member for a new container, and the reasons that are given when none can.
 import { describe, expect, test } from 'vitest';
-import type { Member } from '../../../server/cluster/members.ts';
-import { placeContainer, placeVolume, type PlacementWish } from '../../../server/cluster/placement.ts';
+import type { Member } from '../../../server/membership/members.ts';
+import { placeContainer, placeVolume, type PlacementWish } from '../../../server/membership/placement.ts';
 
 interface Sketch {
   readonly containers?: number;

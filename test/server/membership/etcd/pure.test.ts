@@ -1,10 +1,10 @@
 // The pure parts of the etcd of a cluster: its command line, its log, why it ended, when it is started again, its certificates.
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { onlyIssuer, makeEtcdCertificates } from '../../../../server/cluster/etcd/certificates.ts';
-import { etcdFlags, type EtcdStart } from '../../../../server/cluster/etcd/etcd-flags.ts';
-import { endReason, EtcdLog, readEtcdLine } from '../../../../server/cluster/etcd/etcd-log.ts';
-import { restartPauseMs } from '../../../../server/cluster/etcd/etcd-process.ts';
+import { onlyIssuer, makeEtcdCertificates } from '../../../../server/membership/etcd/certificates.ts';
+import { etcdFlags, type EtcdStart } from '../../../../server/membership/etcd/etcd-flags.ts';
+import { endReason, EtcdLog, readEtcdLine } from '../../../../server/membership/etcd/etcd-log.ts';
+import { restartPauseMs } from '../../../../server/membership/etcd/etcd-process.ts';
 import type { Log } from '../../../../server/lib/log.ts';
 import { makeSelfSigned } from '../../../../server/lib/self-signed.ts';
 

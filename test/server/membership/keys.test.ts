@@ -1,7 +1,7 @@
 // The keys of a cluster: which of them hold in each phase of a change, who follows when, and for whom they are sealed.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { type KeyMember, nextKeyStep } from '../../../server/cluster/keys/key-plan.ts';
+import { type KeyMember, nextKeyStep } from '../../../server/membership/keys/key-plan.ts';
 import {
   compareStates,
   keyPhases,
@@ -12,10 +12,10 @@ import {
   type Progress,
   trustedIn,
   usedIn,
-} from '../../../server/cluster/keys/keyring.ts';
-import { openKeyring, sealKeyring, withShare } from '../../../server/cluster/keys/seal.ts';
-import { generationOf, isPlainKey, openValue, sealValue } from '../../../server/cluster/keys/vault.ts';
-import { makeEtcdCertificates } from '../../../server/cluster/etcd/certificates.ts';
+} from '../../../server/membership/keys/keyring.ts';
+import { openKeyring, sealKeyring, withShare } from '../../../server/membership/keys/seal.ts';
+import { generationOf, isPlainKey, openValue, sealValue } from '../../../server/membership/keys/vault.ts';
+import { makeEtcdCertificates } from '../../../server/membership/etcd/certificates.ts';
 import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
 import { changedKeys } from '../../../server/services/cluster/keys/next-keys.ts';
 import { seededRandom } from '../../support/random.ts';

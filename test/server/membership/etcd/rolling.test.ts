@@ -3,7 +3,7 @@ import { createPrivateKey } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { EtcdMembership } from '../../../../server/cluster/etcd/membership.ts';
+import { EtcdMembership } from '../../../../server/membership/etcd/membership.ts';
 import { makeSelfSigned, makeSigned } from '../../../../server/lib/self-signed.ts';
 import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
@@ -90,7 +90,7 @@ describe.skipIf(missing !== undefined)('etcds of a cluster', () => {
         notAfter: new Date(),
         usage: 'server',
       });
-      const { makeEtcdCertificates, onlyIssuer } = await import('../../../../server/cluster/etcd/certificates.ts');
+      const { makeEtcdCertificates, onlyIssuer } = await import('../../../../server/membership/etcd/certificates.ts');
       const issuer = {
         commonName: 'etcd of the cluster',
         organization: 'gantry',

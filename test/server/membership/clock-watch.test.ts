@@ -1,7 +1,7 @@
 // A member whose clock differs from those of the others says so; one other member with a wrong clock does not make it doubt its own.
 import { expect, test } from 'vitest';
-import { ClockWatch, clockProblem } from '../../../server/cluster/clock-watch.ts';
-import type { Member } from '../../../server/cluster/members.ts';
+import { ClockWatch, clockProblem } from '../../../server/membership/clock-watch.ts';
+import type { Member } from '../../../server/membership/members.ts';
 
 const minute = 60_000;
 
