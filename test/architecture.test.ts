@@ -245,7 +245,7 @@ describe('layers', () => {
   });
 
   test('every file of server, reconciler and provider belongs to a room or is an edge', () => {
-    const edges = /^(server\/daemon\/(?:(?:stores|cluster)\/)?[^/]+|provider\/main|server\/drivers\/[^/]+)\.ts$/;
+    const edges = /^(server\/daemon\/(?:(?:compose|stores|cluster)\/)?[^/]+|provider\/main|server\/drivers\/[^/]+)\.ts$/;
     const homeless = all
       .map((source) => source.path)
       .filter((path) => !edges.test(path) && !rules.some((rule) => rule.from.test(path)));
@@ -259,6 +259,39 @@ describe('layers', () => {
     expect(importsOf('server/http/x.ts', "import type { Store } from '../store/store.ts';")[0]?.target).toBe(
       'server/store/store.ts',
     );
+  });
+});
+
+describe('the use cases', () => {
+  /** From the lowest up; server/services/README.md draws them. */
+  const floors = [
+    'shared',
+    'warnings',
+    'networks',
+    'limits',
+    'storage',
+    'images',
+    'containers',
+    'profiles',
+    'projects',
+    'transfer',
+    'cluster',
+    'server',
+  ];
+  const floorOf = (path: string): number => floors.indexOf(/^server\/services\/([^/]+)\//.exec(path)?.[1] ?? '');
+  const services = all.filter(({ path }) => path.startsWith('server/services/'));
+
+  test('a room of server/services imports only rooms below its own', () => {
+    const upward = services.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target }) => target.startsWith('server/services/') && floorOf(target) > floorOf(path))
+        .map(({ target }) => `${path} imports ${target}`),
+    );
+    expect(upward).toEqual([]);
+  });
+
+  test('every file of server/services lies in a room that has a floor', () => {
+    expect(services.map(({ path }) => path).filter((path) => floorOf(path) < 0)).toEqual([]);
   });
 });
 

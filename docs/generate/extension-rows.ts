@@ -20,9 +20,9 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'security.syscalls',
   ],
   auth_pki: ['auth/pki.ts', 'server/hostile/pki.test.ts', 'lets its clients connect'],
-  container_last_used_at: ['services/containers/view.ts', 'server/services/containers/state.test.ts', 'last_used_at'],
-  etag: ['services/etag.ts', 'server/services/profiles.test.ts', 'etag'],
-  patch: ['services/patch.ts', 'server/services/profiles.test.ts', 'PATCH'],
+  container_last_used_at: ['services/shared/container-view.ts', 'server/services/containers/state.test.ts', 'last_used_at'],
+  etag: ['services/shared/etag.ts', 'server/services/profiles.test.ts', 'etag'],
+  patch: ['services/shared/patch.ts', 'server/services/profiles.test.ts', 'PATCH'],
   usb_devices: ['drivers/devices/usb.ts', 'server/drivers/devices/host-devices.test.ts', 'devices are picked by ids'],
   https_allowed_credentials: [
     'services/server/server.ts',
@@ -30,15 +30,15 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'https_allowed_credentials',
   ],
   image_compression_algorithm: [
-    'services/images/publish.ts',
-    'server/services/images/publish.test.ts',
+    'services/transfer/publish/publish.ts',
+    'server/services/transfer/publish.test.ts',
     'compression_algorithm',
   ],
   directory_manipulation: ['services/containers/files/files.ts', 'conformance/files.ts', 'directory'],
   container_cpu_time: ['drivers/runtime/cgroup/metrics.ts', 'conformance/runtime.ts', 'cpuUsageNs'],
   network: ['services/networks/networks.ts', 'server/services/networks.test.ts', '/1.0/networks'],
   profile_usedby: ['services/profiles/profiles.ts', 'server/services/profiles.test.ts', 'used_by'],
-  container_push: ['services/migration/target.ts', 'server/services/migration/migration.test.ts', 'push'],
+  container_push: ['services/migration/target.ts', 'server/services/transfer/migration/migration.test.ts', 'push'],
   container_exec_recording: [
     'services/containers/exec/record-output.ts',
     'server/services/containers/exec.test.ts',
@@ -60,7 +60,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/services/containers/containers.test.ts',
     'image.os',
   ],
-  migration_progress: ['services/migration/progress.ts', 'server/services/migration/migration.test.ts', 'fs_progress'],
+  migration_progress: ['services/migration/progress.ts', 'server/services/transfer/migration/migration.test.ts', 'fs_progress'],
   id_map: ['drivers/runtime/idmap/plan.ts', 'server/services/containers/id-maps.test.ts', 'security.idmap.isolated'],
   network_firewall_filtering: [
     'drivers/network/firewall.ts',
@@ -81,7 +81,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   ],
   container_only_migration: [
     'services/containers/life/copy.ts',
-    'server/services/migration/migration.test.ts',
+    'server/services/transfer/migration/migration.test.ts',
     'container_only',
   ],
   unix_device_rename: [
@@ -89,7 +89,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/drivers/devices/host-devices.test.ts',
     'path and source stand for each other',
   ],
-  storage_rsync_bwlimit: ['services/migration/source.ts', 'server/services/migration/faults.test.ts', 'rsync.bwlimit'],
+  storage_rsync_bwlimit: ['services/migration/source.ts', 'server/services/transfer/migration/faults.test.ts', 'rsync.bwlimit'],
   network_vxlan_interface: [
     'drivers/network/ip-commands.ts',
     'server/drivers/network/bridge-host.test.ts',
@@ -108,7 +108,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   ],
   id_map_base: ['services/containers/life/id-maps.ts', 'server/services/containers/id-maps.test.ts', 'idmap.base'],
   file_symlinks: ['services/containers/files/files.ts', 'conformance/files.ts', 'symlink'],
-  container_push_target: ['services/migration/connect.ts', 'server/services/migration/migration.test.ts', 'push'],
+  container_push_target: ['services/migration/connect.ts', 'server/services/transfer/migration/migration.test.ts', 'push'],
   network_vlan_physical: ['drivers/runtime/nic/plug.ts', 'server/drivers/devices/plan.test.ts', 'vlan'],
   storage_images_delete: [
     'services/images/sagas/image-delete.ts',
@@ -122,7 +122,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   ],
   container_snapshot_stateful_migration: [
     'services/migration/container-source.ts',
-    'server/services/migration/live.test.ts',
+    'server/services/transfer/migration/live.test.ts',
     'stateful snapshot',
   ],
   instance_types: ['api/container/instance-type.ts', 'contract/instance-type.test.ts', 'c2-m4'],
@@ -147,7 +147,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   restrict_devlxd: ['services/containers/guest-access.ts', 'server/guest/socket.test.ts', 'security.devlxd'],
   migration_pre_copy: [
     'services/migration/memory-rounds.ts',
-    'server/services/migration/memory-rounds.test.ts',
+    'server/services/transfer/migration/memory-rounds.test.ts',
     'migration.incremental.memory',
   ],
   infiniband: ['drivers/devices/infiniband.ts', 'server/drivers/devices/host-devices.test.ts', 'infiniband'],
@@ -192,7 +192,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   event_lifecycle: ['events/hub.ts', 'server/operations/operations.test.ts', 'lifecycle'],
   storage_api_remote_volume_handling: [
     'services/migration/volume-target.ts',
-    'server/services/migration/volumes.test.ts',
+    'server/services/transfer/migration/volumes.test.ts',
     'migration',
   ],
   nvidia_runtime: ['drivers/runtime/lxc/config.ts', 'server/drivers/devices/plan.test.ts', 'nvidia.runtime'],
@@ -201,7 +201,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/drivers/devices/running-devices.test.ts',
     'propagation',
   ],
-  container_backup: ['services/backups/backups.ts', 'server/services/backups/backups.test.ts', 'backups'],
+  container_backup: ['services/backups/backups.ts', 'server/services/transfer/backups/backups.test.ts', 'backups'],
   devlxd_images: ['services/containers/guest-view.ts', 'server/guest/socket.test.ts', 'security.devlxd.images'],
   container_local_cross_pool_handling: [
     'services/containers/life/copy.ts',
@@ -240,7 +240,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   ],
   network_nat_order: ['drivers/network/config.ts', 'server/drivers/network/bridge-host.test.ts', 'ipv4.nat.order'],
   container_full: ['services/containers/containers.ts', 'server/services/containers/containers.test.ts', 'recursion=2'],
-  backup_compression: ['services/backups/backups.ts', 'server/services/backups/backups.test.ts', 'compression'],
+  backup_compression: ['services/backups/backups.ts', 'server/services/transfer/backups/backups.test.ts', 'compression'],
   nvidia_runtime_config: [
     'drivers/runtime/lxc/config.ts',
     'server/drivers/devices/plan.test.ts',
@@ -278,7 +278,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   ],
   projects: ['services/projects/projects.ts', 'server/services/projects/projects.test.ts', '/1.0/projects'],
   network_vxlan_ttl: ['drivers/network/ip-commands.ts', 'server/drivers/network/bridge-host.test.ts', 'tunnel.m.ttl'],
-  container_incremental_copy: ['services/migration/refresh.ts', 'server/services/migration/refresh.test.ts', 'refresh'],
+  container_incremental_copy: ['services/migration/refresh.ts', 'server/services/transfer/migration/refresh.test.ts', 'refresh'],
   usb_optional_vendorid: ['drivers/devices/usb.ts', 'server/drivers/devices/host-devices.test.ts', 'vendorid'],
   snapshot_scheduling: [
     'services/containers/snapshots/schedule.ts',
@@ -325,10 +325,10 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   network_nat_address: ['drivers/network/config.ts', 'server/drivers/network/bridge-host.test.ts', 'nat.address'],
   container_nic_routes: ['drivers/runtime/nic/routes.ts', 'server/drivers/devices/served-keys.test.ts', 'routes'],
   container_raw_mount: ['drivers/devices/disk.ts', 'server/drivers/devices/served-keys.test.ts', 'raw.mount.options'],
-  projects_limits: ['services/projects/limits/guard.ts', 'server/services/projects/limits.test.ts', 'limits.'],
+  projects_limits: ['services/limits/guard.ts', 'server/services/limits.test.ts', 'limits.'],
   projects_limits_disk: [
-    'services/projects/limits/contents-of.ts',
-    'server/services/projects/limits.test.ts',
+    'services/limits/contents-of.ts',
+    'server/services/limits.test.ts',
     'limits.disk',
   ],
   projects_limits_instances: ['api/project/project-limits.ts', 'contract/project-limits.test.ts', 'limits.instances'],
@@ -337,7 +337,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/http/lxd-networks.test.ts',
     'restricted.networks.access',
   ],
-  project_usage: ['services/projects/limits/state.ts', 'server/services/projects/limits.test.ts', '/state'],
+  project_usage: ['services/limits/state.ts', 'server/services/limits.test.ts', '/state'],
   oidc: ['auth/oidc/settings.ts', 'server/hostile/bearer-tokens.test.ts', 'issuer'],
   external_authentication: ['auth/oidc/settings.ts', 'server/hostile/bearer-tokens.test.ts', 'issuer'],
   instance_all_projects: ['services/containers/containers.ts', 'server/services/projects/edge.test.ts', 'all-projects'],
@@ -365,10 +365,10 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   trust_ca_certificates: ['auth/identify.ts', 'server/hostile/pki.test.ts', 'trust_ca_certificates'],
   container_backup_override_pool: [
     'services/backups/restore.ts',
-    'server/services/backups/backups.test.ts',
+    'server/services/transfer/backups/backups.test.ts',
     'x-svc-pool',
   ],
-  backup_override_name: ['services/backups/restore.ts', 'server/services/backups/backups.test.ts', 'x-svc-name'],
+  backup_override_name: ['services/backups/restore.ts', 'server/services/transfer/backups/backups.test.ts', 'x-svc-name'],
   network_leases_location: ['services/networks/networks.ts', 'server/services/networks.test.ts', "location: 'none'"],
   kernel_features: ['services/server/server.ts', 'server/http/lxd-dialect.test.ts', 'idmapped_mounts'],
   event_location: ['events/hub.ts', 'server/operations/operations.test.ts', 'event.location'],

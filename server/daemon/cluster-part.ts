@@ -12,8 +12,8 @@ import { errorText } from '../lib/shared/reason.ts';
 import { noteCertificate } from '../services/cluster/certificate/note-certificate.ts';
 import { noteRelease, raiseRelease } from '../services/cluster/releases.ts';
 import { serves } from '../services/server/https-listeners.ts';
-import { settingOf } from '../services/server/settings.ts';
-import type { Services } from './compose-services.ts';
+import { settingOf } from '../services/shared/settings.ts';
+import type { Services } from './compose/services.ts';
 import type { Foundation } from './foundation.ts';
 import type { Listeners } from './listeners.ts';
 

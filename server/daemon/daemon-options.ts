@@ -2,7 +2,7 @@
 import type { RemoteLimits } from '../drivers/remote/driver.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import type { MinuteTimer } from '../services/server/scheduler.ts';
+import type { MinuteTimer } from '../services/shared/scheduler.ts';
 import type { Store } from '../store/store.ts';
 import type { HostDriverOptions, HostDrivers, RuntimeChoice } from './host-drivers.ts';
 import type { LxdListeners } from './listeners.ts';

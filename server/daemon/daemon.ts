@@ -1,8 +1,8 @@
 // A daemon from start to stop: opens its parts, recovers, serves, and closes in the order in which the parts need each other.
 import { pause } from '../lib/shared/deadline.ts';
 import { isEvacuated } from '../services/cluster/moves/own-member.ts';
-import { Scheduler, systemMinutes, type MinuteTimer } from '../services/server/scheduler.ts';
-import { composeServices, type Services } from './compose-services.ts';
+import { Scheduler, systemMinutes, type MinuteTimer } from '../services/shared/scheduler.ts';
+import { composeServices, type Services } from './compose/services.ts';
 import type { Daemon, DaemonOptions } from './daemon-options.ts';
 import { openFoundation, type Foundation } from './foundation.ts';
 import type { Listeners } from './listeners.ts';

@@ -1,6 +1,6 @@
 // Keeps the tracer of the daemon as the config of the server says, also where another member of the cluster changed it.
 import type { LifecycleMetadata } from '../api/event.ts';
-import { settingOf } from '../services/server/settings.ts';
+import { settingOf } from '../services/shared/settings.ts';
 import type { TraceSettings } from '../traces/target.ts';
 import type { Foundation } from './foundation.ts';
 

@@ -2,7 +2,7 @@
 // found again.
 import { settleLimits } from '../services/storage/reapply-limits.ts';
 import { sweepFiles } from '../services/server/sweep-files.ts';
-import type { Services } from './compose-services.ts';
+import type { Services } from './compose/services.ts';
 import type { Foundation } from './foundation.ts';
 
 export async function recover({ records, dirs, log, isDryRun }: Foundation, services: Services): Promise<void> {

@@ -7,7 +7,7 @@ import { exportImage } from '../http/image-export.ts';
 import type { Log } from '../lib/log.ts';
 import { errorText } from '../lib/shared/reason.ts';
 import type { Guest, GuestView } from '../services/containers/guest-view.ts';
-import { toAppError } from '../services/translate-errors.ts';
+import { toAppError } from '../services/shared/translate-errors.ts';
 
 export interface GuestAnswer {
   readonly status: number;

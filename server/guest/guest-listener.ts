@@ -10,7 +10,7 @@ import { errors } from '../api/errors.ts';
 import { endSoon } from '../lib/end-soon.ts';
 import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import type { Guest } from '../services/containers/guest-view.ts';
-import { toAppError } from '../services/translate-errors.ts';
+import { toAppError } from '../services/shared/translate-errors.ts';
 import { answerGuest, refusal, text, type GuestAnswer, type GuestAnswerDeps } from './guest-answers.ts';
 import { guestTypes, type GuestEvents } from './guest-events.ts';
 import { Pace } from './rate-limit.ts';

@@ -7,7 +7,7 @@ import { defaultProject } from '../api/project/project-names.ts';
 import { jsonOf } from '../lib/cached-json.ts';
 import type { Log } from '../lib/log.ts';
 import { errorText } from '../lib/shared/reason.ts';
-import { readableError } from '../services/translate-errors.ts';
+import { readableError } from '../services/shared/translate-errors.ts';
 import type { Dialect, Rendered } from './dialects/dialect.ts';
 import type { RouteReply } from './route.ts';
 

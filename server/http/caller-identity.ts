@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import type { CallerClass } from '../api/endpoints/endpoint.ts';
 import { defaultProject } from '../api/project/project-names.ts';
-import type { Caller } from '../services/caller.ts';
+import type { Caller } from '../services/shared/caller.ts';
 import { forwardedCaller, isForwarded } from './forwarded.ts';
 
 export interface Identity {

@@ -8,7 +8,7 @@ import { errors } from '../api/errors.ts';
 import { checkReach, lookupWithin, type Reach } from '../lib/reach.ts';
 import { errorText } from '../lib/shared/reason.ts';
 import type { Channel } from '../operations/channels.ts';
-import type { DialTarget } from '../services/migration/connect.ts';
+import type { DialTarget } from '../services/transfer/migration/connect.ts';
 import { channelOf } from './websocket-channel.ts';
 
 const connectTimeoutMs = 10_000;

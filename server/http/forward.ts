@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify';
 import type { Cluster } from '../membership/cluster.ts';
 import { hopsHeader } from '../membership/peer-headers.ts';
 import type { Member } from '../membership/members.ts';
-import type { Caller } from '../services/caller.ts';
+import type { Caller } from '../services/shared/caller.ts';
 import { forwardHeaders } from './forwarded.ts';
 import { currentTraceparent } from '../lib/shared/spans.ts';
 

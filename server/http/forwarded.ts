@@ -5,7 +5,7 @@ import { errors } from '../api/errors.ts';
 import type { CallerClass } from '../api/endpoints/endpoint.ts';
 import { callerClasses } from '../api/endpoints/endpoint.ts';
 import { dialectHeader, fromHeader } from '../membership/peer-headers.ts';
-import type { Caller } from '../services/caller.ts';
+import type { Caller } from '../services/shared/caller.ts';
 
 const callerHeader = 'x-gantry-caller';
 

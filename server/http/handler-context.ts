@@ -1,7 +1,7 @@
 // The context that a handler gets of an admitted request, and the signal of its client.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Caller } from '../services/caller.ts';
-import type { ProjectNames } from '../services/project-scope.ts';
+import type { Caller } from '../services/shared/caller.ts';
+import type { ProjectNames } from '../services/shared/project-scope.ts';
 import type { Identity } from './caller-identity.ts';
 import type { RouteContext } from './route.ts';
 

@@ -10,7 +10,7 @@ import { isTrue } from '../api/text/value-checks.ts';
 import { aliasName } from '../api/names.ts';
 import { errorText } from '../lib/shared/reason.ts';
 import { uploadPath, type Upload } from '../services/images/add-image.ts';
-import { counted, type Room } from '../services/room.ts';
+import { counted, type Room } from '../services/shared/room.ts';
 
 interface ReceivedFiles {
   readonly metadataPath: string;

@@ -1,5 +1,5 @@
 // Names in paths become qualified names here, once for all routes. Pure.
-import type { ProjectNames } from '../services/project-scope.ts';
+import type { ProjectNames } from '../services/shared/project-scope.ts';
 
 type Params = Readonly<Record<string, string>>;
 type Qualify = (params: Params, names: ProjectNames) => Params;

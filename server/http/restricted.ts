@@ -4,8 +4,8 @@ import { projectOf } from '../api/project/project-names.ts';
 import { errors, type AppError } from '../api/errors.ts';
 import { decide } from '../auth/policy.ts';
 import { needOwn, paramsFor, projectsNamed, sharedObjectRefusal, viewOf, type Sight } from '../auth/restricted-view.ts';
-import type { Caller } from '../services/caller.ts';
-import type { ProjectNames } from '../services/project-scope.ts';
+import type { Caller } from '../services/shared/caller.ts';
+import type { ProjectNames } from '../services/shared/project-scope.ts';
 import type { RouteReply } from './route.ts';
 
 type Query = Readonly<Record<string, string | undefined>>;

@@ -6,8 +6,8 @@ import type { Static, TSchema } from 'typebox';
 import type { EndpointId, endpoints } from '../api/endpoints/endpoint-table.ts';
 import { isTrue } from '../api/text/value-checks.ts';
 import type { Operation } from '../api/operation.ts';
-import type { Caller } from '../services/caller.ts';
-import type { ProjectNames } from '../services/project-scope.ts';
+import type { Caller } from '../services/shared/caller.ts';
+import type { ProjectNames } from '../services/shared/project-scope.ts';
 
 export interface RouteContext<Params = Readonly<Record<string, string>>, Query = TextQuery, Body = unknown> {
   readonly caller: Caller;

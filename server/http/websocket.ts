@@ -10,7 +10,7 @@ import { eventTypesFor } from '../auth/policy.ts';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
 import { defaultProject } from '../api/project/project-names.ts';
 import { isSeen, type Sight } from '../auth/restricted-view.ts';
-import { isTrustedCaller, type Caller } from '../services/caller.ts';
+import { isTrustedCaller, type Caller } from '../services/shared/caller.ts';
 import { accessRefusal } from './restricted.ts';
 import { isTrue } from '../api/text/value-checks.ts';
 import type { EventHub } from '../events/hub.ts';
@@ -29,8 +29,8 @@ import type { Cluster } from '../membership/cluster.ts';
 import type { EventRelay } from '../membership/event-relay.ts';
 import { forwardUpgrade } from './forward.ts';
 import { admitBearer, identityOf, type Bearers, type Identify, type Identity } from './caller-identity.ts';
-import type { ProjectNames } from '../services/project-scope.ts';
-import { toAppError } from '../services/translate-errors.ts';
+import type { ProjectNames } from '../services/shared/project-scope.ts';
+import { toAppError } from '../services/shared/translate-errors.ts';
 import { traceSocket, type SocketTrace, type TracedSocket } from './trace-request.ts';
 
 export interface WebsocketDeps {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { plainName, projectOf, qualifiedName } from '../../server/api/project/project-names.ts';
 import { projectOfUrl } from '../../server/api/project/project-of-url.ts';
 import { readableNames } from '../../server/api/project/readable-names.ts';
-import { ofProject } from '../../server/services/project-scope.ts';
+import { ofProject } from '../../server/services/shared/project-scope.ts';
 
 const isProject = (name: string): boolean => ['default', 'a', 'team-1', 'b(c'].includes(name);
 

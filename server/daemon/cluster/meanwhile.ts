@@ -4,7 +4,7 @@ import { EventRelay } from '../../membership/event-relay.ts';
 import { AppError } from '../../api/errors.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import { errorText } from '../../lib/shared/reason.ts';
-import { composeServices } from '../compose-services.ts';
+import { composeServices } from '../compose/services.ts';
 import type { DaemonOptions } from '../daemon-options.ts';
 import { openFoundation } from '../foundation.ts';
 import { openHostDrivers, type HostDrivers } from '../host-drivers.ts';

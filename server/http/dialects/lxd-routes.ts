@@ -5,7 +5,7 @@ import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { recursionOf, sync, type RouteContext, type RouteHandler, type RouteTable, handlerOf } from '../route.ts';
 import { warningUrl } from '../../api/server/warning.ts';
-import { volumeUrl } from '../../services/storage/volume-urls.ts';
+import { volumeUrl } from '../../services/shared/volume-urls.ts';
 import { parseFilter } from './lxd-filter.ts';
 import { createWithName, renameWithName } from './lxd-names.ts';
 import { networksOfProjects } from './lxd-networks.ts';

@@ -6,11 +6,11 @@ import { pipeline } from 'node:stream/promises';
 import { errors } from '../../api/errors.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import type { Operation } from '../../api/operation.ts';
-import { backupUploadPath } from '../../services/backups/backup-files.ts';
-import type { Backups } from '../../services/backups/backups.ts';
-import type { BackupUpload } from '../../services/backups/restore.ts';
-import { counted, type Room } from '../../services/room.ts';
-import type { Caller } from '../../services/caller.ts';
+import { backupUploadPath } from '../../services/shared/backups.ts';
+import type { Backups } from '../../services/transfer/backups/backups.ts';
+import type { BackupUpload } from '../../services/transfer/backups/restore.ts';
+import { counted, type Room } from '../../services/shared/room.ts';
+import type { Caller } from '../../services/shared/caller.ts';
 import { rangeOf } from '../byte-range.ts';
 import { async_, collection, type RouteContext, type RouteReply, type RouteTable, type WithParams } from '../route.ts';
 

@@ -5,7 +5,7 @@ import type { Containers } from '../../services/containers/containers.ts';
 import { containerUrl } from '../../api/project/project-names.ts';
 import type { ClusterMoves } from '../../services/cluster/moves/moves.ts';
 import type { MemberCopies } from '../../services/cluster/member-copies.ts';
-import type { Migrations } from '../../services/migration/migrations.ts';
+import type { Migrations } from '../../services/transfer/migration/migrations.ts';
 import {
   async_,
   done,

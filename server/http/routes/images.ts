@@ -2,13 +2,13 @@
 import type { IncomingMessage } from 'node:http';
 import { ImagePost } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
-import { isOfMember, isTrustedCaller, type Caller } from '../../services/caller.ts';
+import { isOfMember, isTrustedCaller, type Caller } from '../../services/shared/caller.ts';
 import type { Upload } from '../../services/images/add-image.ts';
 import { aliasUrl, imageUrl } from '../../api/project/project-names.ts';
 import type { Aliases } from '../../services/images/aliases.ts';
 import type { ImageStore } from '../../services/images/image-store.ts';
-import { isOfThisServer } from '../../services/images/make-image.ts';
-import type { Room } from '../../services/room.ts';
+import { isOfThisServer } from '../../services/transfer/publish/make-image.ts';
+import type { Room } from '../../services/shared/room.ts';
 import { readBody } from '../request-body.ts';
 import { checkNamedProjects } from '../restricted.ts';
 import { exportImage } from '../image-export.ts';

@@ -1,7 +1,7 @@
 // Container snapshot endpoints: requests to use cases and back.
 import { errors } from '../../api/errors.ts';
 import type { Snapshots } from '../../services/containers/snapshots/snapshots.ts';
-import type { Migrations } from '../../services/migration/migrations.ts';
+import type { Migrations } from '../../services/transfer/migration/migrations.ts';
 import { async_, collection, sync, type RouteTable } from '../route.ts';
 
 export function snapshotRoutes(snapshots: Snapshots, migrations: Migrations) {

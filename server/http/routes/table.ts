@@ -1,12 +1,12 @@
 // Every endpoint's handler, put together from the use cases.
-import { backupRoom, imageRoom } from '../../services/projects/limits/image-room.ts';
+import { backupRoom, imageRoom } from '../../services/limits/image-room.ts';
 import type { Socket } from 'node:net';
 import type { ImagePost } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Operations } from '../../operations/manager.ts';
-import type { Backups } from '../../services/backups/backups.ts';
-import { restoreBackup, type BackupUpload, type RestoreDeps } from '../../services/backups/restore.ts';
-import type { Caller } from '../../services/caller.ts';
+import type { Backups } from '../../services/transfer/backups/backups.ts';
+import { restoreBackup, type BackupUpload, type RestoreDeps } from '../../services/transfer/backups/restore.ts';
+import type { Caller } from '../../services/shared/caller.ts';
 import type { ClusterObjects } from '../../services/cluster/cluster-objects.ts';
 import type { AbsentMembers } from '../../services/cluster/absent-members.ts';
 import type { ClusterMembership } from '../../services/cluster/cluster-membership.ts';
@@ -27,7 +27,7 @@ import type { MemberGroups } from '../../services/cluster/member-groups.ts';
 import type { MemberSettings } from '../../services/cluster/member-settings.ts';
 import type { MemberVolumes } from '../../services/cluster/member-volumes.ts';
 import type { MemberCopies } from '../../services/cluster/member-copies.ts';
-import type { Migrations } from '../../services/migration/migrations.ts';
+import type { Migrations } from '../../services/transfer/migration/migrations.ts';
 import type { Networks } from '../../services/networks/networks.ts';
 import type { StoragePools } from '../../services/storage/storage-pools.ts';
 import type { Projects } from '../../services/projects/projects.ts';

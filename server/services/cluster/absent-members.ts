@@ -6,12 +6,12 @@ import type { StorageVolume } from '../../api/storage/volume.ts';
 import type { Cluster } from '../../membership/cluster.ts';
 import type { Records } from '../../records/records.ts';
 import type { Containers } from '../containers/containers.ts';
-import { expand } from '../expand.ts';
+import { expand } from '../shared/expand.ts';
 import { claimsOf } from '../networks/nic-addresses.ts';
-import { profilesOf } from '../project-scope.ts';
+import { profilesOf } from '../shared/project-scope.ts';
 import type { Pools } from '../storage/pools.ts';
 import { VolumeLists } from '../storage/volume-lists.ts';
-import { containersWith } from '../used-by.ts';
+import { containersWith } from '../shared/used-by.ts';
 
 export interface AbsentMembersDeps {
   readonly records: Records;

@@ -9,7 +9,7 @@ import { sameSecret } from '../../auth/secrets.ts';
 import { fingerprintOfPem } from '../../membership/keys/identity.ts';
 import { readMembership } from '../../membership/membership.ts';
 import { hash } from 'node:crypto';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../shared/caller.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
 import { memberAddress } from './member-address.ts';
 import { readMemberConfig, takeMemberConfig } from './joining/member-config.ts';

@@ -6,7 +6,7 @@ import type { StoragePool } from '../../api/storage/pool.ts';
 import type { Cluster } from '../../membership/cluster.ts';
 import type { DefinitionDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
-import { replaceConfig } from '../patch.ts';
+import { replaceConfig } from '../shared/patch.ts';
 import { Definitions, type Realisation } from './definitions.ts';
 
 /** Of a request. */

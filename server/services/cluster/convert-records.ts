@@ -1,7 +1,7 @@
 // The records of a single host as those of a member: what every member has for itself under its number, the rest once for all. Pure
 // but for reading the store.
 import { decodeDocument, encodeDocument } from '../../records/codec.ts';
-import { networkKeys, poolKeys } from './member-keys.ts';
+import { networkKeys, poolKeys } from '../shared/member-keys.ts';
 import type {
   ClusterKeysDocument,
   DefinitionDocument,
@@ -12,7 +12,7 @@ import type {
 import { KeySpace, memberKinds, meaningOf, nameKey } from '../../records/key-space.ts';
 import { readAll } from '../../store/load.ts';
 import type { Store } from '../../store/store.ts';
-import { splitConfig } from '../server/settings.ts';
+import { splitConfig } from '../shared/settings.ts';
 
 export interface Pair {
   readonly key: string;

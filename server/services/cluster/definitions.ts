@@ -7,9 +7,9 @@ import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { DefinitionDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
-import { KnownProblems } from '../known-problems.ts';
-import { replaceConfig } from '../patch.ts';
-import type { MemberKeys } from './member-keys.ts';
+import { KnownProblems } from '../shared/known-problems.ts';
+import { replaceConfig } from '../shared/patch.ts';
+import type { MemberKeys } from '../shared/member-keys.ts';
 
 /** What one member has, or shall have. */
 export interface Part {

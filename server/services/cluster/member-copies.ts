@@ -9,11 +9,11 @@ import type { Member } from '../../membership/members.ts';
 import type { SnapshotDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import { ownedName } from '../../records/record-names.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../shared/caller.ts';
 import { copyBase } from '../containers/life/copy.ts';
 import { snapshotKey } from '../containers/snapshots/records.ts';
-import { replaceConfig, replaceDevices } from '../patch.ts';
-import { needProject } from '../project-scope.ts';
+import { replaceConfig, replaceDevices } from '../shared/patch.ts';
+import { needProject } from '../shared/project-scope.ts';
 
 export interface MemberCopiesDeps {
   readonly records: Records;

@@ -11,8 +11,8 @@ import { errors } from '../../api/errors.ts';
 import type { Cluster } from '../../membership/cluster.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { Changes, Records } from '../../records/records.ts';
-import type { Caller } from '../caller.ts';
-import { checkIfMatch, etagOf } from '../etag.ts';
+import type { Caller } from '../shared/caller.ts';
+import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { groupsOf } from './member-settings.ts';
 
 export interface MemberGroupsDeps {

@@ -6,9 +6,9 @@ import type { Problem } from '../../api/problem.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { MemberDocument } from '../../records/documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
-import type { Caller } from '../caller.ts';
-import { checkIfMatch, etagOf } from '../etag.ts';
-import { mergeConfig, replaceConfig } from '../patch.ts';
+import type { Caller } from '../shared/caller.ts';
+import { checkIfMatch, etagOf } from '../shared/etag.ts';
+import { mergeConfig, replaceConfig } from '../shared/patch.ts';
 
 export interface MemberSettingsDeps {
   readonly records: Records;

@@ -10,9 +10,9 @@ import { membersOf, placeVolume } from '../../membership/placement.ts';
 import { volumeOwner } from '../../membership/volume-owner.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { Operations } from '../../operations/manager.ts';
-import type { Caller } from '../caller.ts';
-import { volumeKeyIn, type ProjectNames } from '../project-scope.ts';
-import { customUrl } from '../storage/volume-urls.ts';
+import type { Caller } from '../shared/caller.ts';
+import { volumeKeyIn, type ProjectNames } from '../shared/project-scope.ts';
+import { customUrl } from '../shared/volume-urls.ts';
 import type { MemberCopiesDeps } from './member-copies.ts';
 import { successAt } from './moves/move-out.ts';
 

@@ -9,9 +9,9 @@ import { placeContainer } from '../../membership/placement.ts';
 import type { ContainerDocument, ImageDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import { volumeIdOf } from '../../records/record-names.ts';
-import type { Caller } from '../caller.ts';
-import { attachedVolumes, expand } from '../expand.ts';
-import { aliasIn, imageIn, profilesOf, volumeKeyIn } from '../project-scope.ts';
+import type { Caller } from '../shared/caller.ts';
+import { attachedVolumes, expand } from '../shared/expand.ts';
+import { aliasIn, imageIn, profilesOf, volumeKeyIn } from '../shared/project-scope.ts';
 
 export interface PlacingDeps {
   readonly records: Records;

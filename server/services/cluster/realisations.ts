@@ -1,14 +1,14 @@
 // Makes the pools and networks that the cluster defines on each member: here by own use cases, elsewhere by a request to the member.
 import type { Cluster } from '../../membership/cluster.ts';
 import type { Member } from '../../membership/members.ts';
-import { daemonCaller } from '../caller.ts';
+import { daemonCaller } from '../shared/caller.ts';
 import type { Records } from '../../records/records.ts';
 import { networkUsers } from '../networks/network-users.ts';
 import type { Networks } from '../networks/networks.ts';
 import { poolUsers } from '../storage/pool-users.ts';
 import type { StoragePools } from '../storage/storage-pools.ts';
 import type { Realisation } from './definitions.ts';
-import { networkKeys, poolKeys } from './member-keys.ts';
+import { networkKeys, poolKeys } from '../shared/member-keys.ts';
 
 export interface RealisationDeps {
   readonly records: Records;

@@ -7,7 +7,7 @@ import { peerHeaders } from '../../membership/peer-headers.ts';
 import { fenceKey } from '../../membership/signals.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { KeySpace, nameKey } from '../../records/key-space.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../shared/caller.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
 import { stillHas } from './leave.ts';
 

@@ -16,7 +16,7 @@ import type { ImageStore } from '../images/image-store.ts';
 import type { GuestAccess } from './guest-access.ts';
 import type { IdMaps } from './life/id-maps.ts';
 import type { RunningDevices } from './devices/running-devices.ts';
-import type { ContainerView } from './view.ts';
+import type { ContainerView } from '../shared/container-view.ts';
 
 export interface ContainerDeps {
   readonly records: Records;

@@ -9,7 +9,7 @@ import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { Records } from '../../records/records.ts';
 import type { Guest } from './guest-view.ts';
-import type { ContainerEntry, ContainerView } from './view.ts';
+import type { ContainerEntry, ContainerView } from '../shared/container-view.ts';
 
 /** Listens for guests: in a directory for each container, so that the directory, not the guest, identifies the container. */
 export interface GuestSockets {

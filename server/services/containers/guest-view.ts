@@ -3,11 +3,11 @@ import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import { isTrue } from '../../api/container/container-config.ts';
 import { errors } from '../../api/errors.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
-import { imageIn } from '../project-scope.ts';
+import { imageIn } from '../shared/project-scope.ts';
 import type { ImagePart, ImageStore } from '../images/image-store.ts';
 import type { Records } from '../../records/records.ts';
 import { instanceIdKey } from './life/instance-id.ts';
-import type { ContainerEntry, ContainerView } from './view.ts';
+import type { ContainerEntry, ContainerView } from '../shared/container-view.ts';
 
 /** A container as its socket knows it: neither changes while it runs. */
 export interface Guest {

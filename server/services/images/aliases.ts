@@ -7,9 +7,9 @@ import type { EventHub } from '../../events/hub.ts';
 import type { AliasDocument } from '../../records/documents.ts';
 import type { Changes } from '../../records/changes.ts';
 import type { Entry, Records } from '../../records/records.ts';
-import type { Caller } from '../caller.ts';
-import { checkIfMatch, etagOf } from '../etag.ts';
-import { ofProject, projectWith } from '../project-scope.ts';
+import type { Caller } from '../shared/caller.ts';
+import { checkIfMatch, etagOf } from '../shared/etag.ts';
+import { ofProject, projectWith } from '../shared/project-scope.ts';
 import type { ImageStore } from './image-store.ts';
 
 export interface AliasesDeps {

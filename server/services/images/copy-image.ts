@@ -3,7 +3,7 @@ import { copyFile, link } from 'node:fs/promises';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import { errors } from '../../api/errors.ts';
 import type { ImageTarget, RemoteImage } from '../../drivers/remote/driver.ts';
-import { ofProject } from '../project-scope.ts';
+import { ofProject } from '../shared/project-scope.ts';
 import type { ImageStoreDeps } from './image-deps.ts';
 import type { ImageStore } from './image-store.ts';
 

@@ -11,7 +11,7 @@ import type { ImageDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import type { Pools } from '../storage/pools.ts';
 import type { ImageSecrets } from './image-secrets.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../shared/caller.ts';
 import type { ImageUsers } from './image-users.ts';
 
 /** Copies of images that other members of a cluster have; see MemberImages. */

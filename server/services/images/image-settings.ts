@@ -1,6 +1,6 @@
 // The settings of images that hold in a project: its own, else the server's. Reads records only.
 import type { Records } from '../../records/records.ts';
-import { settingOf } from '../server/settings.ts';
+import { settingOf } from '../shared/settings.ts';
 
 type ImageSetting =
   | 'images.auto_update_cached'

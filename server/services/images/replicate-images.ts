@@ -6,8 +6,8 @@ import { plainName } from '../../api/project/project-names.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { Records } from '../../records/records.ts';
-import type { ScheduledTask } from '../server/scheduler.ts';
-import { settingOf } from '../server/settings.ts';
+import type { ScheduledTask } from '../shared/scheduler.ts';
+import { settingOf } from '../shared/settings.ts';
 import type { MemberImages } from './member-images.ts';
 
 export interface ReplicateImagesDeps {

@@ -1,7 +1,7 @@
 // Finds the containers that are recorded with an address that one container is to have.
 import type { Records } from '../../records/records.ts';
-import type { ContainerView } from '../containers/view.ts';
-import { containersWith } from '../used-by.ts';
+import type { ContainerView } from '../shared/container-view.ts';
+import { containersWith } from '../shared/used-by.ts';
 import { claimsOf, isSameAddress, type Claim } from './nic-addresses.ts';
 
 /**

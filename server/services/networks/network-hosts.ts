@@ -7,15 +7,15 @@ import { errorText } from '../../lib/shared/reason.ts';
 import type { Records } from '../../records/records.ts';
 import { dnsName } from '../../api/project/project-names.ts';
 import { errors } from '../../api/errors.ts';
-import { containersWith } from '../used-by.ts';
-import { nicNetwork } from '../expand.ts';
+import { containersWith } from '../shared/used-by.ts';
+import { nicNetwork } from '../shared/expand.ts';
 import { claimsOfOthers } from './claims-of-others.ts';
 import { claimsOf, subnetProblems, takenProblems, type Claim } from './nic-addresses.ts';
 import { fixedAddress, isHandedOut } from './nic-filtering.ts';
 import { reserveAddresses, runDevices } from './reserve-addresses.ts';
-import { readyContainer } from '../containers/find.ts';
+import { readyContainer } from '../shared/find-container.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
-import type { ContainerEntry, ContainerView } from '../containers/view.ts';
+import type { ContainerEntry, ContainerView } from '../shared/container-view.ts';
 
 export interface NetworkHostsDeps {
   readonly records: Records;

@@ -2,9 +2,9 @@
 import { errors } from '../../api/errors.ts';
 import { containerUrl, profileUrl } from '../../api/project/project-names.ts';
 import type { Records } from '../../records/records.ts';
-import { nicNetworks } from '../expand.ts';
-import { othersWith } from '../other-users.ts';
-import { containersWith } from '../used-by.ts';
+import { nicNetworks } from '../shared/expand.ts';
+import { othersWith } from '../shared/other-users.ts';
+import { containersWith } from '../shared/used-by.ts';
 
 /** URLs of the containers and profiles with a nic in the network. */
 export function networkUsers(records: Records, name: string): readonly string[] {

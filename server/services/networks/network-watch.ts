@@ -5,7 +5,7 @@ import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { NetworkDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
-import { KnownProblems } from '../known-problems.ts';
+import { KnownProblems } from '../shared/known-problems.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import { networkLock } from './networks.ts';
 

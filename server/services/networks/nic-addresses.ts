@@ -6,7 +6,7 @@ import { addressProblem } from '../../api/network/address-in-subnet.ts';
 import { formatIp, parseCidr, parseIp } from '../../api/text/ip.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { Records } from '../../records/records.ts';
-import { nicNetwork } from '../expand.ts';
+import { nicNetwork } from '../shared/expand.ts';
 import { fixedAddress, ipFamilies } from './nic-filtering.ts';
 
 /** One address of one nic, in the spelling that all share. */

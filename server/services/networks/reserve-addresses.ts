@@ -6,10 +6,10 @@ import type { NetworkDriver } from '../../drivers/network/driver.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
-import { expand, nicNetwork, type Expanded } from '../expand.ts';
-import { othersWith } from '../other-users.ts';
-import { profilesOf } from '../project-scope.ts';
-import { containersWith } from '../used-by.ts';
+import { expand, nicNetwork, type Expanded } from '../shared/expand.ts';
+import { othersWith } from '../shared/other-users.ts';
+import { profilesOf } from '../shared/project-scope.ts';
+import { containersWith } from '../shared/used-by.ts';
 import { claimsOf } from './nic-addresses.ts';
 import { addressFor, filteredDevices, ipFamilies, isFiltering, reservedKey } from './nic-filtering.ts';
 

@@ -12,12 +12,12 @@ import { newlyShared } from '../containers/life/draft.ts';
 import type { IdMaps } from '../containers/life/id-maps.ts';
 import type { GuestAccess } from '../containers/guest-access.ts';
 import type { RunningDevices } from '../containers/devices/running-devices.ts';
-import type { ContainerEntry, ContainerView } from '../containers/view.ts';
+import type { ContainerEntry, ContainerView } from '../shared/container-view.ts';
 import { renewedInstanceId } from '../containers/life/instance-id.ts';
-import { expand, type Expanded } from '../expand.ts';
-import { profilesOf } from '../project-scope.ts';
+import { expand, type Expanded } from '../shared/expand.ts';
+import { profilesOf } from '../shared/project-scope.ts';
 import type { Pools } from '../storage/pools.ts';
-import { othersWith } from '../other-users.ts';
+import { othersWith } from '../shared/other-users.ts';
 import { usersOfProfile } from './rename.ts';
 export interface ProfileUsersDeps {
   readonly records: Records;

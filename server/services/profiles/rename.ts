@@ -4,7 +4,7 @@ import type { Changes, Entry, Records } from '../../records/records.ts';
 import { ownedName } from '../../records/record-names.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import { storeLimits } from '../../store/store.ts';
-import { profileIn } from '../project-scope.ts';
+import { profileIn } from '../shared/project-scope.ts';
 
 export interface ProfileRename {
   readonly name: string;

@@ -4,13 +4,13 @@ import { AppError, errors } from '../../api/errors.ts';
 import { projectName } from '../../api/names.ts';
 import { defaultProject, plainName, projectOf, projectUrl } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../shared/caller.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
-import { lockOf } from '../containers/find.ts';
-import { nicNetworks } from '../expand.ts';
+import { lockOf } from '../shared/find-container.ts';
+import { nicNetworks } from '../shared/expand.ts';
 import { imageLock } from '../images/image-deps.ts';
 import type { NetworkHosts } from '../networks/network-hosts.ts';
-import { needProject, ofProject } from '../project-scope.ts';
+import { needProject, ofProject } from '../shared/project-scope.ts';
 import { renameProjectSaga } from './sagas/project-rename.ts';
 
 export type RenameProjectDeps = Pick<

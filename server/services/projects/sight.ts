@@ -4,8 +4,8 @@ import { projectOf } from '../../api/project/project-names.ts';
 import { projectOfUrl, type Sight } from '../../auth/restricted-view.ts';
 import type { Operations } from '../../operations/manager.ts';
 import type { Records } from '../../records/records.ts';
-import type { Caller } from '../caller.ts';
-import { containersWith } from '../used-by.ts';
+import type { Caller } from '../shared/caller.ts';
+import { containersWith } from '../shared/used-by.ts';
 
 export interface SightDeps {
   readonly records: Records;

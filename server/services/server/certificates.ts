@@ -21,8 +21,8 @@ import type { Log } from '../../lib/log.ts';
 import type { Operations } from '../../operations/manager.ts';
 import type { CertificateDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
-import type { Caller } from '../caller.ts';
-import { checkIfMatch, etagOf } from '../etag.ts';
+import type { Caller } from '../shared/caller.ts';
+import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { checkType, isNarrowed, restrictionOf, tokenRequest, type Restriction } from './certificate-bodies.ts';
 
 export interface CertificatesDeps {

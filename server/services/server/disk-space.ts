@@ -7,7 +7,7 @@ import { errors, type AppError } from '../../api/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { readDiskSpace, type DiskSpace } from './free-bytes.ts';
-import type { ScheduledTask } from './scheduler.ts';
+import type { ScheduledTask } from '../shared/scheduler.ts';
 
 export interface DiskState {
   readonly isFull: boolean;

@@ -22,11 +22,11 @@ import { errorText, reasonOf } from '../../lib/shared/reason.ts';
 import type { Log } from '../../lib/log.ts';
 import type { LoopFigures } from '../../lib/event-loop-monitor.ts';
 import type { Records } from '../../records/records.ts';
-import { isTrustedCaller, type Caller } from '../caller.ts';
-import { packerOf } from '../compression.ts';
-import { checkIfMatch, etagOf } from '../etag.ts';
+import { isTrustedCaller, type Caller } from '../shared/caller.ts';
+import { packerOf } from '../shared/compression.ts';
+import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import type { Pools } from '../storage/pools.ts';
-import { putConfig, storedConfig, storedDialect } from './settings.ts';
+import { putConfig, storedConfig, storedDialect } from '../shared/settings.ts';
 import {
   HttpsListeners,
   serves,

@@ -2,7 +2,7 @@
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { Records } from '../../records/records.ts';
-import { sweepBackups } from '../backups/backup-files.ts';
+import { sweepBackups } from '../shared/backups.ts';
 import { settleFormerAliases } from '../images/former-aliases.ts';
 import { reportDamagedImages, sweepImageDir } from '../images/image-files.ts';
 import type { AddImageDeps } from '../images/add-image.ts';

@@ -14,17 +14,17 @@ import type { Operations } from '../../operations/manager.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import { ownedKey } from '../../records/record-names.ts';
-import type { Caller } from '../caller.ts';
-import { lockOf, readyContainer } from '../containers/find.ts';
-import { checkIfMatch, etagOf } from '../etag.ts';
-import { expand, isServerKey } from '../expand.ts';
-import { ownedBy, type Owned } from '../owned-records.ts';
-import { mergeConfig, replaceConfig } from '../patch.ts';
-import { profilesOf } from '../project-scope.ts';
-import { sentExpiry } from '../snapshot-names.ts';
+import type { Caller } from '../shared/caller.ts';
+import { lockOf, readyContainer } from '../shared/find-container.ts';
+import { checkIfMatch, etagOf } from '../shared/etag.ts';
+import { expand, isServerKey } from '../shared/expand.ts';
+import { ownedBy, type Owned } from '../shared/owned-records.ts';
+import { mergeConfig, replaceConfig } from '../shared/patch.ts';
+import { profilesOf } from '../shared/project-scope.ts';
+import { sentExpiry } from '../shared/snapshot-names.ts';
 import type { Pools } from './pools.ts';
 import { describedVolume, type DescribedVolume, type VolumeLists } from './volume-lists.ts';
-import { volumeUrl } from './volume-urls.ts';
+import { volumeUrl } from '../shared/volume-urls.ts';
 
 interface Deps {
   readonly records: Records;

@@ -5,7 +5,7 @@ import type { SnapshotSource, VolumeRef } from '../../drivers/storage/driver.ts'
 import type { VolumeDocument } from '../../records/documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
 import { type VolumeId, ownedKey, volumeKey } from '../../records/record-names.ts';
-import { type Owned } from '../owned-records.ts';
+import { type Owned } from '../shared/owned-records.ts';
 import type { Pools } from './pools.ts';
 
 export interface VolumeSagaDeps {

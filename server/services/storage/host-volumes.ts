@@ -7,7 +7,7 @@ import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import { parseIdMap, renderIdMap } from '../../drivers/runtime/idmap/plan.ts';
 import type { Records } from '../../records/records.ts';
 import { type VolumeId, volumeKey } from '../../records/record-names.ts';
-import { volumeIn } from '../project-scope.ts';
+import { volumeIn } from '../shared/project-scope.ts';
 import type { Pools } from './pools.ts';
 import { runningUsers } from './volume-users.ts';
 

@@ -3,9 +3,9 @@ import { errors } from '../../api/errors.ts';
 import type { Saga } from '../../operations/saga.ts';
 import type { VolumeDocument } from '../../records/documents.ts';
 import { volumeKey, type VolumeId } from '../../records/record-names.ts';
-import { dropOwned } from '../owned-records.ts';
-import { requireProject } from '../project-scope.ts';
-import { removeRecord } from '../saga-records.ts';
+import { dropOwned } from '../shared/owned-records.ts';
+import { requireProject } from '../shared/project-scope.ts';
+import { removeRecord } from '../shared/saga-records.ts';
 import { limitVolume, refOf, requirePool, type VolumeSagaDeps } from './custom-volumes.ts';
 import { type Filling, fillingSteps } from './filling.ts';
 

@@ -1,12 +1,12 @@
 // The users of a storage pool, which keep it from being deleted, and the snapshots that are deleted with their containers.
 import { errors } from '../../api/errors.ts';
 import type { Records } from '../../records/records.ts';
-import { devicePools } from '../expand.ts';
-import { ownedBy } from '../owned-records.ts';
-import { othersWith } from '../other-users.ts';
-import { containersWith } from '../used-by.ts';
+import { devicePools } from '../shared/expand.ts';
+import { ownedBy } from '../shared/owned-records.ts';
+import { othersWith } from '../shared/other-users.ts';
+import { containersWith } from '../shared/used-by.ts';
 import { containerUrl, profileUrl } from '../../api/project/project-names.ts';
-import { customUrl } from './volume-urls.ts';
+import { customUrl } from '../shared/volume-urls.ts';
 
 export const poolUrl = (name: string): string => `/1.0/storage-pools/${encodeURIComponent(name)}`;
 

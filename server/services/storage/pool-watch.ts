@@ -6,7 +6,7 @@ import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { Records } from '../../records/records.ts';
-import { KnownProblems } from '../known-problems.ts';
+import { KnownProblems } from '../shared/known-problems.ts';
 import { poolLock, type Pools } from './pools.ts';
 
 export interface PoolWatchDeps {

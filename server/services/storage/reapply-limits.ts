@@ -3,11 +3,11 @@ import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { StorageDriver, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { Records } from '../../records/records.ts';
-import { rootSize } from '../containers/devices/root-size.ts';
-import { expand } from '../expand.ts';
+import { rootSize } from './root-size.ts';
+import { expand } from '../shared/expand.ts';
 import type { Pools } from './pools.ts';
 import { refOf, volumeSize } from './custom-volumes.ts';
-import { profilesOf } from '../project-scope.ts';
+import { profilesOf } from '../shared/project-scope.ts';
 
 interface Deps {
   readonly records: Records;

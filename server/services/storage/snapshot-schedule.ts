@@ -1,13 +1,13 @@
 // Takes scheduled snapshots of custom volumes and deletes expired ones, once a minute.
 import { ownedKey, volumeIdOf, volumeKey } from '../../records/record-names.ts';
 import { never } from '../../api/schema/common-schemas.ts';
-import { daemonCaller } from '../caller.ts';
-import { ownedBy } from '../owned-records.ts';
-import type { ScheduledTask } from '../server/scheduler.ts';
-import { isExpired } from '../snapshot-names.ts';
-import { inOneOperation, isScheduledAt } from '../snapshot-tasks.ts';
+import { daemonCaller } from '../shared/caller.ts';
+import { ownedBy } from '../shared/owned-records.ts';
+import type { ScheduledTask } from '../shared/scheduler.ts';
+import { isExpired } from '../shared/snapshot-names.ts';
+import { inOneOperation, isScheduledAt } from '../shared/snapshot-tasks.ts';
 import type { VolumeSnapshots } from './volume-snapshots.ts';
-import { customUrl } from './volume-urls.ts';
+import { customUrl } from '../shared/volume-urls.ts';
 import { warnedVolume } from '../warnings/warned-objects.ts';
 import { warnOfFailure, type WarningSink } from '../warnings/warning-sink.ts';
 import { volumeLock, type VolumesDeps } from './volume-checks.ts';

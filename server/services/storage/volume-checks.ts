@@ -10,7 +10,7 @@ import type { Sagas } from '../../operations/saga.ts';
 import type { VolumeDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import { type VolumeId, volumeKey } from '../../records/record-names.ts';
-import { lockOf as containerLock } from '../containers/find.ts';
+import { lockOf as containerLock } from '../shared/find-container.ts';
 import type { Pools } from './pools.ts';
 import { checkVolumeType } from './volume-lists.ts';
 import { containersUsing, runningUsers } from './volume-users.ts';

@@ -7,12 +7,12 @@ import type { StorageVolume } from '../../api/storage/volume.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import { volumeKey } from '../../records/record-names.ts';
-import { isUnpackedIn, unpackedImages } from '../images/unpacked-images.ts';
-import { expand } from '../expand.ts';
-import { ownedBy, type Owned } from '../owned-records.ts';
-import { profilesOf, projectWith, type ProjectFeature } from '../project-scope.ts';
+import { isUnpackedIn, unpackedImages } from '../shared/unpacked-images.ts';
+import { expand } from '../shared/expand.ts';
+import { ownedBy, type Owned } from '../shared/owned-records.ts';
+import { profilesOf, projectWith, type ProjectFeature } from '../shared/project-scope.ts';
 import type { Pools } from './pools.ts';
-import { volumeUrl } from './volume-urls.ts';
+import { volumeUrl } from '../shared/volume-urls.ts';
 import { volumeUsers } from './volume-users.ts';
 
 export const volumeTypes = ['container', 'image', 'custom'] as const;

@@ -4,8 +4,8 @@ import { errors } from '../../api/errors.ts';
 import { volumeName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import { plainName, projectOf, qualifiedName } from '../../api/project/project-names.ts';
-import type { Caller } from '../caller.ts';
-import { ownedBy } from '../owned-records.ts';
+import type { Caller } from '../shared/caller.ts';
+import { ownedBy } from '../shared/owned-records.ts';
 import { readyVolume, refOf } from './custom-volumes.ts';
 import { moveVolumeSaga } from './sagas/volume-move.ts';
 import { refuseLeavingUsers, renameVolumeSaga } from './sagas/volume-rename.ts';
@@ -17,7 +17,7 @@ import {
   withVolumes,
   type VolumesDeps,
 } from './volume-checks.ts';
-import { customUrl } from './volume-urls.ts';
+import { customUrl } from '../shared/volume-urls.ts';
 import { containersUsing, profilesUsing } from './volume-users.ts';
 
 /** Records of a volume, its users and two of its own must fit into one transaction. */

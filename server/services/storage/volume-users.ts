@@ -5,9 +5,9 @@ import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { Changes, Records } from '../../records/records.ts';
 import { type VolumeId, volumeKey } from '../../records/record-names.ts';
-import { containersWith } from '../used-by.ts';
-import { attachedVolumes } from '../expand.ts';
-import { profileIn, projectWith } from '../project-scope.ts';
+import { containersWith } from '../shared/used-by.ts';
+import { attachedVolumes } from '../shared/expand.ts';
+import { profileIn, projectWith } from '../shared/project-scope.ts';
 
 /** Devices say the plain name. */
 const isOf = (device: ConfigMap, { pool, name }: VolumeId): boolean =>

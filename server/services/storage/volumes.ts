@@ -8,15 +8,15 @@ import { withPoolDefaults } from '../../api/storage/storage-config.ts';
 import type { StorageVolume, StorageVolumeCreate, StorageVolumePut } from '../../api/storage/volume.ts';
 import type { VolumeDocument } from '../../records/documents.ts';
 import { type VolumeId, volumeKey } from '../../records/record-names.ts';
-import type { Caller } from '../caller.ts';
-import { checkIfMatch, etagOf } from '../etag.ts';
-import { isServerKey } from '../expand.ts';
-import { ownedBy } from '../owned-records.ts';
-import { mergeConfig, replaceConfig } from '../patch.ts';
-import { volumeIn, type ProjectNames } from '../project-scope.ts';
-import { unpackedImages } from '../images/unpacked-images.ts';
+import type { Caller } from '../shared/caller.ts';
+import { checkIfMatch, etagOf } from '../shared/etag.ts';
+import { isServerKey } from '../shared/expand.ts';
+import { ownedBy } from '../shared/owned-records.ts';
+import { mergeConfig, replaceConfig } from '../shared/patch.ts';
+import { volumeIn, type ProjectNames } from '../shared/project-scope.ts';
+import { unpackedImages } from '../shared/unpacked-images.ts';
 import { limitVolume, readyVolume, readyVolumeSnapshot, refOf } from './custom-volumes.ts';
-import { customUrl, volumeUrl } from './volume-urls.ts';
+import { customUrl, volumeUrl } from '../shared/volume-urls.ts';
 import {
   checkedVolumeConfig,
   customVolume,

@@ -2,7 +2,7 @@
 import { containerUrl, defaultProject, imageUrl, projectOf } from '../../api/project/project-names.ts';
 import { volumeIdOf } from '../../records/record-names.ts';
 import type { Records } from '../../records/records.ts';
-import { customUrl } from '../storage/volume-urls.ts';
+import { customUrl } from '../shared/volume-urls.ts';
 import type { WarningEntity } from './next-warning.ts';
 
 /** Of a record of this member. */

@@ -2,7 +2,7 @@
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { WarningType } from '../../api/server/warning-types.ts';
-import type { ScheduledTask } from '../server/scheduler.ts';
+import type { ScheduledTask } from '../shared/scheduler.ts';
 import type { FoundState, WarningBook } from './warning-book.ts';
 
 export interface StateSource {

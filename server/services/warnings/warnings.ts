@@ -8,8 +8,8 @@ import type { Clock } from '../../lib/clock.ts';
 import type { WarningDocument } from '../../records/documents.ts';
 import type { OtherEntry } from '../../records/other-members.ts';
 import type { Records } from '../../records/records.ts';
-import type { Caller } from '../caller.ts';
-import { checkIfMatch, etagOf } from '../etag.ts';
+import type { Caller } from '../shared/caller.ts';
+import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { presentEntity, projectOfEntity, urlOfEntity } from './warned-objects.ts';
 import type { KnownWarning, WarningBook } from './warning-book.ts';
 

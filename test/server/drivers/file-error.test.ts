@@ -2,7 +2,7 @@
 import { constants } from 'node:os';
 import { expect, test } from 'vitest';
 import { asFileError } from '../../../server/drivers/files/file-error.ts';
-import { toAppError } from '../../../server/services/translate-errors.ts';
+import { toAppError } from '../../../server/services/shared/translate-errors.ts';
 
 test('a push over the quota is the fault of the caller, and says so, though Node has no name for it', () => {
   const raw = Object.assign(new Error('Unknown system error -122: write'), {

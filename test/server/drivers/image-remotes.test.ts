@@ -11,7 +11,7 @@ import {
   sortStreamImages,
 } from '../../../server/drivers/remote/streams-index.ts';
 import { SharedWork } from '../../../server/lib/shared-work.ts';
-import { proxySettings } from '../../../server/services/server/settings.ts';
+import { proxySettings } from '../../../server/services/shared/settings.ts';
 
 describe('addresses', () => {
   test.each([

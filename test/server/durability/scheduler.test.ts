@@ -1,7 +1,7 @@
 // Tasks of the minute: a failing one does not delay others, and none runs once the daemon has stopped.
 import { expect, test } from 'vitest';
 import { silentLog } from '../../../server/lib/log.ts';
-import { Scheduler } from '../../../server/services/server/scheduler.ts';
+import { Scheduler } from '../../../server/services/shared/scheduler.ts';
 import { makeDaemon } from '../../support/daemons/daemon.ts';
 import { testMinutes } from '../../support/daemons/clock.ts';
 

@@ -4,7 +4,7 @@ import { mkdtemp, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hostAccessOf } from '../../../server/services/backups/host-access.ts';
+import { hostAccessOf } from '../../../server/services/transfer/backups/host-access.ts';
 import { call, createContainer, makeDaemon, seed, type Answer, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { backupByHand, type SavedByHand } from '../../support/hostile/backups.ts';
 

@@ -7,7 +7,7 @@ import { hostProofs } from '../../support/sagas/host-proofs.ts';
 import { moveProofs } from '../../support/sagas/move-proofs.ts';
 import { proveSagas, type SagaProofs } from '../../support/sagas/prove-saga.ts';
 import { storageProofs } from '../../support/sagas/storage-proofs.ts';
-import { sagaTable, type SagaDeps } from '../../../server/services/sagas.ts';
+import { sagaTable, type SagaDeps } from '../../../server/daemon/compose/saga-table.ts';
 import { Sagas, type SagaTable } from '../../../server/operations/saga.ts';
 import { Records } from '../../../server/records/records.ts';
 import { openMemoryStore } from '../../../server/store/memory.ts';

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import type { DeviceMap } from '../../../server/api/schema/common-schemas.ts';
 import type { ContainerDocument, ProfileDocument } from '../../../server/records/documents.ts';
 import { Records } from '../../../server/records/records.ts';
-import { containersWith } from '../../../server/services/used-by.ts';
-import { attachedVolumes, devicePools, expand, nicNetworks } from '../../../server/services/expand.ts';
+import { containersWith } from '../../../server/services/shared/used-by.ts';
+import { attachedVolumes, devicePools, expand, nicNetworks } from '../../../server/services/shared/expand.ts';
 import { openMemoryStore } from '../../../server/store/memory.ts';
 
 const some = ['a', 'b', 'c'] as const;

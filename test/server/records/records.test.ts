@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import type { ContainerDocument, ProfileDocument } from '../../../server/records/documents.ts';
 import { RecordConflict, Records } from '../../../server/records/records.ts';
-import { checkIfMatch, etagOf } from '../../../server/services/etag.ts';
-import { expand, isServerKey, nicNetwork, nicNetworks } from '../../../server/services/expand.ts';
-import { mergeConfig, mergeDevices, replaceConfig } from '../../../server/services/patch.ts';
+import { checkIfMatch, etagOf } from '../../../server/services/shared/etag.ts';
+import { expand, isServerKey, nicNetwork, nicNetworks } from '../../../server/services/shared/expand.ts';
+import { mergeConfig, mergeDevices, replaceConfig } from '../../../server/services/shared/patch.ts';
 import { openMemoryStore } from '../../../server/store/memory.ts';
 
 const profile = (description = ''): ProfileDocument => ({ v: 1, description, config: {}, devices: {} });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { ContainerDocument } from '../../../server/records/documents.ts';
 import { Records } from '../../../server/records/records.ts';
 import { NetworkHosts, type NetworkHostsDeps } from '../../../server/services/networks/network-hosts.ts';
-import { ContainerView } from '../../../server/services/containers/view.ts';
+import { ContainerView } from '../../../server/services/shared/container-view.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { openMemoryStore } from '../../../server/store/memory.ts';
 

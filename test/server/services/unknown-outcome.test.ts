@@ -1,7 +1,7 @@
 // What callers hear of a write to the store whose outcome is not known: never that nothing was done.
 import { expect, test } from 'vitest';
 import { statusIn } from '../../../server/api/errors.ts';
-import { toAppError } from '../../../server/services/translate-errors.ts';
+import { toAppError } from '../../../server/services/shared/translate-errors.ts';
 import { StoreError } from '../../../server/store/store.ts';
 
 test('a write that the store may have applied is told apart from one that it has not', () => {

@@ -1,6 +1,6 @@
 // Clocks of daemons on which tests set the minutes: one that stands still, and one that goes on.
 import { renderNanos, systemClock, type Clock } from '../../../server/lib/clock.ts';
-import type { MinuteTimer } from '../../../server/services/server/scheduler.ts';
+import type { MinuteTimer } from '../../../server/services/shared/scheduler.ts';
 
 export interface TestMinutes {
   readonly time: { readonly clock: Clock; readonly minutes: MinuteTimer };

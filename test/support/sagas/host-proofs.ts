@@ -20,14 +20,14 @@ import {
 import { Records } from '../../../server/records/records.ts';
 import { IdMaps } from '../../../server/services/containers/life/id-maps.ts';
 import { NetworkHosts } from '../../../server/services/networks/network-hosts.ts';
-import { ContainerView } from '../../../server/services/containers/view.ts';
+import { ContainerView } from '../../../server/services/shared/container-view.ts';
 import { Networks } from '../../../server/services/networks/networks.ts';
 import { Pools } from '../../../server/services/storage/pools.ts';
 import { openMemoryStore } from '../../../server/store/memory.ts';
 import type { SagaProofs, SagaUnderTest } from './prove-saga.ts';
 import { createContainerSaga } from '../../../server/services/containers/sagas/container-create.ts';
 import { deleteContainerSaga } from '../../../server/services/containers/sagas/container-delete.ts';
-import { createBackupSaga } from '../../../server/services/backups/sagas/backup-create.ts';
+import { createBackupSaga } from '../../../server/services/transfer/backups/sagas/backup-create.ts';
 import { renameContainerSaga } from '../../../server/services/containers/sagas/container-rename.ts';
 import { addImageSaga } from '../../../server/services/images/sagas/image-add.ts';
 import { renameProjectSaga } from '../../../server/services/projects/sagas/project-rename.ts';

@@ -18,7 +18,7 @@ import type {
 } from '../../../server/records/documents.ts';
 import { kindNames } from '../../../server/records/documents.ts';
 import { Records } from '../../../server/records/records.ts';
-import { refreshContainerSaga } from '../../../server/services/migration/sagas/container-refresh.ts';
+import { refreshContainerSaga } from '../../../server/services/transfer/migration/sagas/container-refresh.ts';
 import { Pools } from '../../../server/services/storage/pools.ts';
 import { openMemoryStore } from '../../../server/store/memory.ts';
 import type { SagaProofs, SagaUnderTest } from './prove-saga.ts';
@@ -30,8 +30,8 @@ import { deleteSnapshotSaga } from '../../../server/services/containers/sagas/sn
 import { renameSnapshotSaga } from '../../../server/services/containers/sagas/snapshot-rename.ts';
 import { restoreSnapshotSaga } from '../../../server/services/containers/sagas/snapshot-restore.ts';
 import { createContainerSaga } from '../../../server/services/containers/sagas/container-create.ts';
-import { receiveContainerSaga } from '../../../server/services/migration/sagas/container-receive.ts';
-import { receiveVolumeSaga } from '../../../server/services/migration/sagas/volume-receive.ts';
+import { receiveContainerSaga } from '../../../server/services/transfer/migration/sagas/container-receive.ts';
+import { receiveVolumeSaga } from '../../../server/services/transfer/migration/sagas/volume-receive.ts';
 import { createVolumeSaga } from '../../../server/services/storage/sagas/volume-create.ts';
 import { deleteVolumeSaga } from '../../../server/services/storage/sagas/volume-delete.ts';
 import { renameVolumeSaga } from '../../../server/services/storage/sagas/volume-rename.ts';

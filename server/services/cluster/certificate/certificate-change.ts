@@ -13,7 +13,7 @@ import type { Log } from '../../../lib/log.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { pause } from '../../../lib/shared/deadline.ts';
 import type { Records } from '../../../records/records.ts';
-import type { Caller } from '../../caller.ts';
+import type { Caller } from '../../shared/caller.ts';
 import { judgePair } from './certificate-pair.ts';
 
 export interface CertificateChangeDeps {

@@ -9,7 +9,7 @@ import type { Guard } from '../../../drivers/runtime/guard/guard.ts';
 import type { Log } from '../../../lib/log.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import type { Records } from '../../../records/records.ts';
-import { settingOf } from '../../server/settings.ts';
+import { settingOf } from '../../shared/settings.ts';
 import { warnedContainer } from '../../warnings/warned-objects.ts';
 import type { WarningSink } from '../../warnings/warning-sink.ts';
 

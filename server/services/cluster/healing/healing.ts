@@ -13,12 +13,12 @@ import type { OtherEntry } from '../../../records/other-members.ts';
 import type { Records } from '../../../records/records.ts';
 import { isOwnedBy, volumeIdOf } from '../../../records/record-names.ts';
 import type { Rev } from '../../../store/store.ts';
-import { daemonCaller } from '../../caller.ts';
+import { daemonCaller } from '../../shared/caller.ts';
 import { evacuateKeys } from '../../containers/life/evacuate-keys.ts';
-import { expand, nicNetworks } from '../../expand.ts';
-import { profilesOf } from '../../project-scope.ts';
-import { settingOf } from '../../server/settings.ts';
-import { usesOf } from '../../used-by.ts';
+import { expand, nicNetworks } from '../../shared/expand.ts';
+import { profilesOf } from '../../shared/project-scope.ts';
+import { settingOf } from '../../shared/settings.ts';
+import { usesOf } from '../../shared/used-by.ts';
 import { type HealingPlan, healingWaitMs, planHealing, type Unit } from './plan.ts';
 import { isGone, takeOver, type Taken } from './take-over.ts';
 

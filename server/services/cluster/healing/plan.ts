@@ -1,6 +1,6 @@
 // Chooses the containers of a lost member that start elsewhere, and those that must stay together. Pure.
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
-import { devicePools } from '../../expand.ts';
+import { devicePools } from '../../shared/expand.ts';
 
 export interface LostContainer {
   readonly name: string;

@@ -1,5 +1,5 @@
 // Gives the cluster new keys, and follows such a change with the other members: a removed member, and a copy of its files, is good for nothing after it.
-import type { Caller } from '../../caller.ts';
+import type { Caller } from '../../shared/caller.ts';
 import { AppError, errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Cluster } from '../../../membership/cluster.ts';

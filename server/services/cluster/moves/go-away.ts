@@ -2,9 +2,9 @@
 import type { Operation } from '../../../api/operation.ts';
 import { plainName, projectOf } from '../../../api/project/project-names.ts';
 import type { Member } from '../../../membership/members.ts';
-import type { Caller } from '../../caller.ts';
+import type { Caller } from '../../shared/caller.ts';
 import type { Containers } from '../../containers/containers.ts';
-import { readyContainer } from '../../containers/find.ts';
+import { readyContainer } from '../../shared/find-container.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { isToRun, leaving } from './evacuation-plan.ts';
 import { moveOutHeld, startMove, successAt, type MoveOutDeps } from './move-out.ts';

@@ -8,11 +8,11 @@ import type { Cluster } from '../../../membership/cluster.ts';
 import type { Member } from '../../../membership/members.ts';
 import type { Records } from '../../../records/records.ts';
 import { ownedKey, volumeIdOf } from '../../../records/record-names.ts';
-import { readyContainer } from '../../containers/find.ts';
+import { readyContainer } from '../../shared/find-container.ts';
 import type { RemoveDeps } from '../../containers/life/remove.ts';
-import { ownedBy } from '../../owned-records.ts';
+import { ownedBy } from '../../shared/owned-records.ts';
 import { containersUsing } from '../../storage/volume-users.ts';
-import { usesOf } from '../../used-by.ts';
+import { usesOf } from '../../shared/used-by.ts';
 import { recordsPerTxn, takeOver, type Taken } from '../healing/take-over.ts';
 
 type Deps = Pick<RemoveDeps, 'records' | 'runtime' | 'logsDir'> & { readonly cluster: Cluster };

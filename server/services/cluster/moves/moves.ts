@@ -4,7 +4,7 @@ import type { ContainerPost } from '../../../api/container/container.ts';
 import { AppError, errors } from '../../../api/errors.ts';
 import { noMember } from '../../../membership/members.ts';
 import type { Operation } from '../../../api/operation.ts';
-import type { Caller } from '../../caller.ts';
+import type { Caller } from '../../shared/caller.ts';
 import { moveIn, type MoveInDeps } from './move-in.ts';
 import { moveOut, type MoveOutDeps } from './move-out.ts';
 import { evacuate } from './evacuate.ts';

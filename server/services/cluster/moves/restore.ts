@@ -2,8 +2,8 @@
 import type { ClusterMemberStatePost, ClusterReturn } from '../../../api/cluster/cluster.ts';
 import { AppError, errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
-import type { Caller } from '../../caller.ts';
-import { lockOf, readyContainer } from '../../containers/find.ts';
+import type { Caller } from '../../shared/caller.ts';
+import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { evacuateKeys } from '../../containers/life/evacuate-keys.ts';
 import { inTurn } from './evacuate.ts';
 import { isToRun, returned } from './evacuation-plan.ts';

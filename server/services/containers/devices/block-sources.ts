@@ -5,7 +5,7 @@ import type { Problem } from '../../../api/problem.ts';
 import type { DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { blockContent, unmountable } from '../../../drivers/devices/block-file-system.ts';
 import type { Records } from '../../../records/records.ts';
-import { checkDisks } from '../../projects/limits/host-paths.ts';
+import { checkDisks } from '../../limits/host-paths.ts';
 
 /**
  * `name`: of a container or profile. `before`: its devices as they are, whose older choices must not block an unrelated change. What is not

@@ -1,7 +1,7 @@
 // Records the hardware addresses of a container's nics.
 import type { DeviceMap } from '../../../api/schema/common-schemas.ts';
 import type { Records } from '../../../records/records.ts';
-import { readyContainer } from '../find.ts';
+import { readyContainer } from '../../shared/find-container.ts';
 import { withHardwareAddresses } from '../life/draft.ts';
 
 /** Every nic of the container has its hardware address recorded, also those that profiles brought later. */

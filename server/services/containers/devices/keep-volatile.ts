@@ -2,7 +2,7 @@
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
 import type { DeviceRun } from '../../../drivers/devices/device.ts';
 import type { Records } from '../../../records/records.ts';
-import { readyContainer } from '../find.ts';
+import { readyContainer } from '../../shared/find-container.ts';
 import { volatileKeys } from './prepare-devices.ts';
 
 /** Keys of devices that are gone go, keys that new devices were given are recorded. The caller holds the lock of the container. */

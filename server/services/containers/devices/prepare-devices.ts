@@ -7,10 +7,10 @@ import { type DeviceHandler, type DeviceRun, nothing } from '../../../drivers/de
 import { type HostPaths, thisHost } from '../../../drivers/devices/host-paths.ts';
 import { deviceHandler } from '../../../drivers/devices/index.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
-import type { Expanded } from '../../expand.ts';
+import type { Expanded } from '../../shared/expand.ts';
 import type { Pools } from '../../storage/pools.ts';
 import type { HostVolumes } from '../../storage/host-volumes.ts';
-import type { ContainerEntry } from '../view.ts';
+import type { ContainerEntry } from '../../shared/container-view.ts';
 
 export interface DeviceRunsOptions {
   readonly rootfs: string;

@@ -16,15 +16,15 @@ import type { Log } from '../../../lib/log.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { withRevert, type Revert } from '../../../lib/revert.ts';
 import type { Records } from '../../../records/records.ts';
-import { nicNetworks } from '../../expand.ts';
+import { nicNetworks } from '../../shared/expand.ts';
 import type { Pools } from '../../storage/pools.ts';
 import { deviceRuns, rootfsOf } from './prepare-devices.ts';
 import { planDevices, type DeviceStep } from './plan.ts';
 import { hostVolumes } from '../../storage/host-volumes.ts';
-import { lockOf, readyContainer } from '../find.ts';
+import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
-import type { ContainerView } from '../view.ts';
-import { checkDisks, shownPaths } from '../../projects/limits/host-paths.ts';
+import type { ContainerView } from '../../shared/container-view.ts';
+import { checkDisks, shownPaths } from '../../limits/host-paths.ts';
 
 export interface RunningDevicesDeps {
   readonly records: Records;

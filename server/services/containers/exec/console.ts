@@ -6,12 +6,12 @@ import { Readable } from 'node:stream';
 import type { ConsolePost } from '../../../api/container/container-exec.ts';
 import type { Operation } from '../../../api/operation.ts';
 import { ChannelSet, type Channel } from '../../../operations/channels.ts';
-import type { Caller } from '../../caller.ts';
+import type { Caller } from '../../shared/caller.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';
 import { requireRunning, sizeOf, waitFor } from './exec.ts';
 import { sendOutput, receiveInput, followControlMessages } from './streams.ts';
-import { readyContainer } from '../find.ts';
+import { readyContainer } from '../../shared/find-container.ts';
 import { isNotThere } from './logs.ts';
 
 type ConsoleDeps = Pick<ContainerDeps, 'records' | 'runtime' | 'operations' | 'events' | 'logsDir'>;

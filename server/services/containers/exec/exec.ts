@@ -11,12 +11,12 @@ import type { RuntimeCommand, RuntimeProcess, RuntimeStdio, TerminalSize } from 
 import { parseIdMap } from '../../../drivers/runtime/idmap/plan.ts';
 import { ChannelSet } from '../../../operations/channels.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
-import type { Caller } from '../../caller.ts';
+import type { Caller } from '../../shared/caller.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { containerUrl, projectOf } from '../../../api/project/project-names.ts';
 import { isRestricted } from '../../../api/project/project-restrictions.ts';
 import { relayPipes, relayTerminal } from './streams.ts';
-import { readyContainer } from '../find.ts';
+import { readyContainer } from '../../shared/find-container.ts';
 import { idMapKeys } from '../life/id-maps.ts';
 import { execLogName } from './logs.ts';
 import { maxRecordedBytes, recordOutput } from './record-output.ts';

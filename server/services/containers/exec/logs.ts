@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { errors } from '../../../api/errors.ts';
 import { containerName, projectName } from '../../../api/names.ts';
 import { containerUrl, plainName, projectOf } from '../../../api/project/project-names.ts';
-import type { ScheduledTask } from '../../server/scheduler.ts';
+import type { ScheduledTask } from '../../shared/scheduler.ts';
 import type { ContainerDeps } from '../deps.ts';
 
 type LogDeps = Pick<ContainerDeps, 'logsDir'>;

@@ -2,8 +2,8 @@
 import type { Readable } from 'node:stream';
 import type { ConsolePost, ExecPost } from '../../../api/container/container-exec.ts';
 import type { Operation } from '../../../api/operation.ts';
-import type { Caller } from '../../caller.ts';
-import type { ScheduledTask } from '../../server/scheduler.ts';
+import type { Caller } from '../../shared/caller.ts';
+import type { ScheduledTask } from '../../shared/scheduler.ts';
 import { clearConsoleLog, openConsole, readConsoleLog } from './console.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { execContainer } from './exec.ts';

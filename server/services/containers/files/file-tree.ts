@@ -10,7 +10,7 @@ import type { IdMapEntry } from '../../../drivers/runtime/driver.ts';
 import { holdsHostId, hostRootIds, toGuestId, toHostId } from '../../../drivers/runtime/idmap/id-map.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
 import type { ContainerDeps } from '../deps.ts';
-import { lockOf, readyContainer } from '../find.ts';
+import { lockOf, readyContainer } from '../../shared/find-container.ts';
 
 export type FileTreeDeps = Pick<ContainerDeps, 'records' | 'runtime' | 'pools' | 'view' | 'locks' | 'idMaps'>;
 

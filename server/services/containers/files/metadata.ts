@@ -2,14 +2,14 @@
 import type { ContainerMetadata, ContainerMetadataPut } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';
 import { parseMetadata, renderMetadata } from '../../../drivers/image/metadata.ts';
-import type { Caller } from '../../caller.ts';
-import { checkIfMatch, etagOf } from '../../etag.ts';
+import type { Caller } from '../../shared/caller.ts';
+import { checkIfMatch, etagOf } from '../../shared/etag.ts';
 import type { ContainerDeps } from '../deps.ts';
-import { lockOf, readyContainer } from '../find.ts';
+import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';
 import { volumeDir } from './file-tree.ts';
 import { checkMetadata, templateNameRule } from './metadata-check.ts';
-import type { ContainerEntry } from '../view.ts';
+import type { ContainerEntry } from '../../shared/container-view.ts';
 import {
   hasTemplate,
   readMetadataText,

@@ -1,10 +1,10 @@
 // Starts the containers that should run when the daemon starts, in their order.
-import type { ContainerEntry } from '../view.ts';
+import type { ContainerEntry } from '../../shared/container-view.ts';
 import type { StateDeps } from './state-deps.ts';
-import { daemonCaller } from '../../caller.ts';
+import { daemonCaller } from '../../shared/caller.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
-import { lockOf } from '../find.ts';
+import { lockOf } from '../../shared/find-container.ts';
 import { pause } from '../../../lib/shared/deadline.ts';
 import { startNow } from './start.ts';
 import { warnedContainer } from '../../warnings/warned-objects.ts';

@@ -7,11 +7,11 @@ import type { ContainerDocument, RootVolumeDocument } from '../../../records/doc
 import type { Records } from '../../../records/records.ts';
 import { applyTemplateKey } from '../files/apply-templates.ts';
 import type { ContainerDeps } from '../deps.ts';
-import { lockOf } from '../find.ts';
+import { lockOf } from '../../shared/find-container.ts';
 import { qualifiedName } from '../../../api/project/project-names.ts';
-import { needProject } from '../../project-scope.ts';
+import { needProject } from '../../shared/project-scope.ts';
 import { withRootIn } from './draft.ts';
-import { measured } from '../../projects/limits/measure-snapshot.ts';
+import { measured } from '../../storage/measure-snapshot.ts';
 import { putSnapshots, snapshotKey, snapshotsOf, type SnapshotEntry } from '../snapshots/records.ts';
 
 /** Where the files come from; kept in the intent of a creation. */

@@ -13,12 +13,12 @@ import type { Problem } from '../../../api/problem.ts';
 import { poolOfLimit, setLimits } from '../../../api/project/project-limits.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
 import type { Changes, Records } from '../../../records/records.ts';
-import { containersWith } from '../../used-by.ts';
-import { attachedVolumes, devicePools, expand, nicNetwork, nicNetworks } from '../../expand.ts';
+import { containersWith } from '../../shared/used-by.ts';
+import { attachedVolumes, devicePools, expand, nicNetwork, nicNetworks } from '../../shared/expand.ts';
 import { generatedName } from './generated-name.ts';
 import { ipFamilies, isFiltering } from '../../networks/nic-filtering.ts';
-import { canLimit, limitingDrivers, rootSize } from '../devices/root-size.ts';
-import { ofProject, profileIn, profilesOf, projectWith, requireProject, volumeKeyIn } from '../../project-scope.ts';
+import { canLimit, limitingDrivers, rootSize } from '../../storage/root-size.ts';
+import { ofProject, profileIn, profilesOf, projectWith, requireProject, volumeKeyIn } from '../../shared/project-scope.ts';
 import { plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
 
 type Draft = Pick<ContainerDocument, 'architecture' | 'profiles' | 'config' | 'devices'>;

@@ -1,12 +1,12 @@
 // Stops every container because the host goes down: in order, each with its time, and remembered as running (real system section 4).
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText } from '../../../lib/shared/reason.ts';
-import { daemonCaller } from '../../caller.ts';
-import { lockOf } from '../find.ts';
+import { daemonCaller } from '../../shared/caller.ts';
+import { lockOf } from '../../shared/find-container.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';
 import { type StateDeps } from './state-deps.ts';
 import { halt, afterStop } from './stop.ts';
-import type { ContainerEntry } from '../view.ts';
+import type { ContainerEntry } from '../../shared/container-view.ts';
 
 type Config = Readonly<Record<string, string>>;
 

@@ -7,10 +7,10 @@ import { parseIdMap, planIdMap, rangesOf, renderIdMap, sameMap } from '../../../
 import type { IdMapPlan, TakenIds } from '../../../drivers/runtime/idmap/plan.ts';
 import type { ContainerDocument, ProfileDocument } from '../../../records/documents.ts';
 import type { Records } from '../../../records/records.ts';
-import { expand } from '../../expand.ts';
-import { readyContainer } from '../find.ts';
+import { expand } from '../../shared/expand.ts';
+import { readyContainer } from '../../shared/find-container.ts';
 import { plainName, projectOf } from '../../../api/project/project-names.ts';
-import { profilesOf } from '../../project-scope.ts';
+import { profilesOf } from '../../shared/project-scope.ts';
 
 export const idMapKeys = {
   base: 'volatile.idmap.base',

@@ -1,11 +1,11 @@
 // Steps of every saga that makes a container: those of its volume, and what a copy leaves behind.
 import type { SagaStep } from '../../../operations/saga.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
-import { expand } from '../../expand.ts';
-import { profilesOf } from '../../project-scope.ts';
+import { expand } from '../../shared/expand.ts';
+import { profilesOf } from '../../shared/project-scope.ts';
 import { type Filling, fillingSteps } from '../../storage/filling.ts';
 import type { ContainerDeps } from '../deps.ts';
-import { limitNewRoot } from '../devices/root-size.ts';
+import { limitNewRoot } from '../../storage/root-size.ts';
 import { dropSnapshots } from '../snapshots/records.ts';
 import { checkpointDirOf, removeCheckpoint } from './checkpoint.ts';
 

@@ -3,10 +3,10 @@ import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import type { DeviceRun } from '../../../drivers/devices/device.ts';
 import type { HostPaths } from '../../../drivers/devices/host-paths.ts';
 import type { IdMapEntry, RunConfig } from '../../../drivers/runtime/driver.ts';
-import { nicNetwork, type Expanded } from '../../expand.ts';
+import { nicNetwork, type Expanded } from '../../shared/expand.ts';
 import type { HostVolumes } from '../../storage/host-volumes.ts';
 import { deviceRuns, volatileKeys } from '../devices/prepare-devices.ts';
-import type { ContainerEntry } from '../view.ts';
+import type { ContainerEntry } from '../../shared/container-view.ts';
 import { plainName } from '../../../api/project/project-names.ts';
 
 export interface RunPaths {

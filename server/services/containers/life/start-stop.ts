@@ -7,8 +7,8 @@ import { errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
 import { statusCodes } from '../../../api/status.ts';
 import { assertNever } from '../../../lib/shared/assert-never.ts';
-import type { Caller } from '../../caller.ts';
-import { lockOf, readyContainer } from '../find.ts';
+import type { Caller } from '../../shared/caller.ts';
+import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';
 
 /** What a timer can hold, some 24 days. */

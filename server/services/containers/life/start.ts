@@ -1,7 +1,7 @@
 // Starts a container, and records one that was found running.
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
-import type { Caller } from '../../caller.ts';
-import type { ContainerEntry } from '../view.ts';
+import type { Caller } from '../../shared/caller.ts';
+import type { ContainerEntry } from '../../shared/container-view.ts';
 import { type PreparedRun, prepareRun } from './run-config.ts';
 import type { RunConfig } from '../../../drivers/runtime/driver.ts';
 import type { StateDeps } from './state-deps.ts';
@@ -16,12 +16,12 @@ import { hostVolumes } from '../../storage/host-volumes.ts';
 import { join } from 'node:path';
 import { keepAddresses } from '../devices/keep-addresses.ts';
 import { mkdir } from 'node:fs/promises';
-import { readyContainer } from '../find.ts';
+import { readyContainer } from '../../shared/find-container.ts';
 import { statusCodes } from '../../../api/status.ts';
 import { dropCheckpoint } from '../sagas/container-drop-state.ts';
 import { warnedContainer } from '../../warnings/warned-objects.ts';
-import { checkDisks, shownPaths } from '../../projects/limits/host-paths.ts';
-import { checkUnprivileged } from '../../projects/limits/unprivileged-guard.ts';
+import { checkDisks, shownPaths } from '../../limits/host-paths.ts';
+import { checkUnprivileged } from '../../limits/unprivileged-guard.ts';
 
 const powerKey = 'volatile.last_state.power';
 

@@ -1,15 +1,24 @@
 // The dependencies of starting and stopping.
+import type { RunConfig } from '../../../drivers/runtime/driver.ts';
 import type { ContainerDeps } from '../deps.ts';
-import type { Fencing } from '../../cluster/healing/fencing.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 
 export type StateDeps = ContainerDeps & {
   readonly hosts: NetworkHosts;
   /** The daemon is started for unprivileged containers only. */
   readonly unprivilegedOnly: boolean;
-  /** Of this host in a cluster that starts containers of lost members elsewhere. */
-  readonly fencing: Fencing;
+  readonly fencing: StartGuard;
 };
+
+/** What a cluster that starts containers of lost members elsewhere lets this host run. */
+export interface StartGuard {
+  /** Names that a former daemon guarded. */
+  readonly formerNames: readonly string[];
+  /** The container ended because another member may start it: that is no stop. */
+  hasEnded(name: string): boolean;
+  /** Throws AppError unavailable when another member might start it, too. */
+  whileStarting<T>(name: string, start: (limits: Pick<RunConfig, 'startUntilFile'>) => Promise<T>): Promise<T>;
+}
 
 export interface Wanted {
   readonly force: boolean;

@@ -1,13 +1,13 @@
 // Stops a container, cleanly, by force or with a checkpoint, and does what follows any stop.
-import type { Caller } from '../../caller.ts';
+import type { Caller } from '../../shared/caller.ts';
 import type { StateDeps, Wanted } from './state-deps.ts';
 import { checkpointLogName, needCheckpoints } from './checkpoint.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';
 import { errors } from '../../../api/errors.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { join } from 'node:path';
-import { lockOf, readyContainer } from '../find.ts';
-import { nicNetworks } from '../../expand.ts';
+import { lockOf, readyContainer } from '../../shared/find-container.ts';
+import { nicNetworks } from '../../shared/expand.ts';
 import { removeNow } from './remove.ts';
 import { statusCodes } from '../../../api/status.ts';
 import { storeCheckpointSaga } from '../sagas/container-store-state.ts';

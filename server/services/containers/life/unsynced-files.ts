@@ -9,7 +9,7 @@ import type { Log } from '../../../lib/log.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
 import type { Entry, Records } from '../../../records/records.ts';
-import type { ScheduledTask } from '../../server/scheduler.ts';
+import type { ScheduledTask } from '../../shared/scheduler.ts';
 import type { Pools } from '../../storage/pools.ts';
 import { warnedContainer } from '../../warnings/warned-objects.ts';
 import type { WarningBook } from '../../warnings/warning-book.ts';

@@ -6,7 +6,7 @@ import type { ContainerDeps } from '../deps.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { beginContainer } from '../life/draft.ts';
 import { dropCheckpoint, fillContainer, type NewContainer } from '../life/new-container.ts';
-import { removeRecord } from '../../saga-records.ts';
+import { removeRecord } from '../../shared/saga-records.ts';
 
 export interface CreateParams extends NewContainer {
   readonly source: VolumeSource;

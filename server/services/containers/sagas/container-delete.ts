@@ -1,13 +1,13 @@
 // A stopped container is deleted with its logs, snapshots and backups.
 import type { ContainerDeps } from '../deps.ts';
 import type { Saga } from '../../../operations/saga.ts';
-import { readyContainer } from '../find.ts';
 import { existsSync } from 'node:fs';
+import { readyContainer } from '../../shared/find-container.ts';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dropSnapshots } from '../snapshots/records.ts';
-import { dropBackups } from '../../backups/backup-files.ts';
-import { removeRecord, makeReady } from '../../saga-records.ts';
+import { dropBackups } from '../../shared/backups.ts';
+import { removeRecord, makeReady } from '../../shared/saga-records.ts';
 
 export interface DeleteParams {
   readonly name: string;

@@ -2,7 +2,7 @@
 import type { ContainerDeps } from '../deps.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { removeCheckpoint, type CheckpointOwner, checkpointDirOf } from '../life/checkpoint.ts';
-import { readyContainer } from '../find.ts';
+import { readyContainer } from '../../shared/find-container.ts';
 
 /** A checkpoint must not outlive changes of the container's files: the record changes before the files are removed. */
 export function dropCheckpointSaga(deps: Pick<ContainerDeps, 'records' | 'pools'>): Saga<CheckpointOwner> {

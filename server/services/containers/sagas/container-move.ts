@@ -4,24 +4,25 @@ import type { ContainerDeps } from '../deps.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { errors } from '../../../api/errors.ts';
 import { copyVolumeSource, copySnapshotFiles } from '../life/copy.ts';
-import { expand } from '../../expand.ts';
-import { limitNewRoot } from '../devices/root-size.ts';
+import { expand } from '../../shared/expand.ts';
+import { limitNewRoot } from '../../storage/root-size.ts';
 import { renamedInstance } from '../life/instance-id.ts';
 import { moveLogs } from '../life/move-logs.ts';
 import type { SnapshotDocument } from '../../../records/documents.ts';
 import type { Records, Changes } from '../../../records/records.ts';
-import { readyContainer } from '../find.ts';
+import { readyContainer } from '../../shared/find-container.ts';
 import { requirePlaces, requireProfiles, withRootIn } from '../life/draft.ts';
 import { projectOf } from '../../../api/project/project-names.ts';
 import { snapshotsOf, snapshotKey } from '../snapshots/records.ts';
-import { profilesOf, requireProject } from '../../project-scope.ts';
+import type { PlannedContainerMove } from '../../limits/planned.ts';
+import { profilesOf, requireProject } from '../../shared/project-scope.ts';
 
 export interface ContainerLocation {
   readonly name: string;
   readonly pool: string;
 }
 
-export interface MoveParams {
+export interface MoveParams extends PlannedContainerMove {
   readonly from: ContainerLocation;
   readonly to: ContainerLocation;
   /** Those that come along; others end with the original. */

@@ -2,7 +2,7 @@
 import type { ContainerDeps } from '../deps.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { errors } from '../../../api/errors.ts';
-import { readyContainer } from '../find.ts';
+import { readyContainer } from '../../shared/find-container.ts';
 import { commitMove, requireArrival } from './container-move.ts';
 import { moveLogs } from '../life/move-logs.ts';
 import { snapshotsOf } from '../snapshots/records.ts';

@@ -8,7 +8,7 @@ import {
 } from '../life/checkpoint.ts';
 import type { ContainerDeps } from '../deps.ts';
 import type { Saga } from '../../../operations/saga.ts';
-import { readyContainer } from '../find.ts';
+import { readyContainer } from '../../shared/find-container.ts';
 import { removeTree } from '../../../drivers/storage/remove-tree.ts';
 import { rename } from 'node:fs/promises';
 

@@ -9,11 +9,11 @@ import {
 import type { SnapshotDocument } from '../../../records/documents.ts';
 import type { ContainerDeps } from '../deps.ts';
 import type { Saga } from '../../../operations/saga.ts';
-import { readyContainer } from '../find.ts';
+import { readyContainer } from '../../shared/find-container.ts';
 import { snapshotKey } from '../snapshots/records.ts';
 import { errors } from '../../../api/errors.ts';
-import { makeReady, removeRecord } from '../../saga-records.ts';
-import { sizeOf } from '../../projects/limits/measure-snapshot.ts';
+import { makeReady, removeRecord } from '../../shared/saga-records.ts';
+import { sizeOf } from '../../storage/measure-snapshot.ts';
 import { needCheckpoints, makeCheckpointDir, removeCheckpoint } from '../life/checkpoint.ts';
 
 export type CreateSnapshotParams = SnapshotParams & {

@@ -7,7 +7,7 @@ import {
 } from '../snapshots/snapshot-files.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { snapshotKey } from '../snapshots/records.ts';
-import { removeRecord, makeReady } from '../../saga-records.ts';
+import { removeRecord, makeReady } from '../../shared/saga-records.ts';
 
 export function deleteSnapshotSaga(deps: SnapshotSagaDeps): Saga<SnapshotParams> {
   return {

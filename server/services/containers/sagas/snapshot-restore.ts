@@ -6,20 +6,17 @@ import {
   snapshotRef,
   snapshotCheckpointDir,
 } from '../snapshots/snapshot-files.ts';
-import type { ContainerDocument } from '../../../records/documents.ts';
+import type { PlannedRestore } from '../../limits/planned.ts';
 import type { Saga } from '../../../operations/saga.ts';
-import { readyContainer } from '../find.ts';
+import { readyContainer } from '../../shared/find-container.ts';
 import { requirePlaces, requireProfiles } from '../life/draft.ts';
 import { snapshotKey } from '../snapshots/records.ts';
 import { removeCheckpoint } from '../life/checkpoint.ts';
-import { expand } from '../../expand.ts';
-import { limitNewRoot } from '../devices/root-size.ts';
-import { profilesOf } from '../../project-scope.ts';
+import { expand } from '../../shared/expand.ts';
+import { limitNewRoot } from '../../storage/root-size.ts';
+import { profilesOf } from '../../shared/project-scope.ts';
 
-export type RestoreParams = SnapshotParams & {
-  /** The container's record as it is to be afterwards. */
-  readonly document: ContainerDocument;
-};
+export type RestoreParams = SnapshotParams & PlannedRestore;
 
 /** Finished after a crash: from the first step on the old content may be gone. */
 export function restoreSnapshotSaga(deps: SnapshotSagaDeps): Saga<RestoreParams> {

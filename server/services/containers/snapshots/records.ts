@@ -1,7 +1,7 @@
 // Where the records of a container's snapshots are: under the container's uuid.
 import type { Records } from '../../../records/records.ts';
 import { ownedKey } from '../../../records/record-names.ts';
-import { dropOwned, ownedBy, putOwned, type Owned } from '../../owned-records.ts';
+import { dropOwned, ownedBy, putOwned, type Owned } from '../../shared/owned-records.ts';
 
 export type SnapshotEntry = Owned<'snapshots'>;
 

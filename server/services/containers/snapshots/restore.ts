@@ -4,11 +4,11 @@ import { errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
-import type { Caller } from '../../caller.ts';
-import { checkIfMatch, etagOf } from '../../etag.ts';
-import { expand, isServerKey, nicNetworks } from '../../expand.ts';
+import type { Caller } from '../../shared/caller.ts';
+import { checkIfMatch, etagOf } from '../../shared/etag.ts';
+import { expand, isServerKey, nicNetworks } from '../../shared/expand.ts';
 import { checkDraft, withHardwareAddresses } from '../life/draft.ts';
-import { lockOf, readyContainer } from '../find.ts';
+import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import { idMapKeys } from '../life/id-maps.ts';
 import { snapshotKey } from './records.ts';
@@ -18,7 +18,7 @@ import { startNow } from '../life/start.ts';
 import { halt } from '../life/stop.ts';
 import { needCheckpoints } from '../life/checkpoint.ts';
 import { restoreSnapshotSaga } from '../sagas/snapshot-restore.ts';
-import { profilesOf } from '../../project-scope.ts';
+import { profilesOf } from '../../shared/project-scope.ts';
 
 export function restoreSnapshot(
   deps: StateDeps,

@@ -2,13 +2,13 @@
 import { isTrue } from '../../../api/container/container-config.ts';
 import { isDueAtStart } from '../../../api/container/snapshot-schedule.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
-import { daemonCaller } from '../../caller.ts';
-import type { ScheduledTask } from '../../server/scheduler.ts';
+import { daemonCaller } from '../../shared/caller.ts';
+import type { ScheduledTask } from '../../shared/scheduler.ts';
 import type { ContainerDeps } from '../deps.ts';
-import { lockOf, readyContainer } from '../find.ts';
+import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';
-import { isExpired } from '../../snapshot-names.ts';
-import { inOneOperation, isScheduledAt } from '../../snapshot-tasks.ts';
+import { isExpired } from '../../shared/snapshot-names.ts';
+import { inOneOperation, isScheduledAt } from '../../shared/snapshot-tasks.ts';
 import { warnedContainer } from '../../warnings/warned-objects.ts';
 import { warnOfFailure } from '../../warnings/warning-sink.ts';
 import { snapshotKey, snapshotsOf } from './records.ts';

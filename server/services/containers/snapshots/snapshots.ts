@@ -6,19 +6,19 @@ import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Snapshot, SnapshotCreate, SnapshotPut } from '../../../api/container/snapshot.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
-import type { Caller } from '../../caller.ts';
-import { expand } from '../../expand.ts';
+import type { Caller } from '../../shared/caller.ts';
+import { expand } from '../../shared/expand.ts';
 import type { ContainerDeps } from '../deps.ts';
-import { lockOf, anyContainer, readyContainer } from '../find.ts';
-import { renderFields } from '../render-fields.ts';
-import { configuredExpiry, nextSnapshotName, sentExpiry } from '../../snapshot-names.ts';
+import { lockOf, anyContainer, readyContainer } from '../../shared/find-container.ts';
+import { renderFields } from '../../shared/container-view.ts';
+import { configuredExpiry, nextSnapshotName, sentExpiry } from '../../shared/snapshot-names.ts';
 import { snapshotKey, snapshotsOf, type SnapshotEntry } from './records.ts';
 import { needCheckpoints } from '../life/checkpoint.ts';
 import type { SnapshotParams } from './snapshot-files.ts';
 import { renameSnapshotSaga } from '../sagas/snapshot-rename.ts';
 import { createSnapshotSaga } from '../sagas/snapshot-create.ts';
 import { deleteSnapshotSaga } from '../sagas/snapshot-delete.ts';
-import { profilesOf } from '../../project-scope.ts';
+import { profilesOf } from '../../shared/project-scope.ts';
 
 export type SnapshotDeps = Pick<
   ContainerDeps,

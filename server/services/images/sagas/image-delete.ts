@@ -2,8 +2,8 @@
 import { errors } from '../../../api/errors.ts';
 import { plainName, projectOf } from '../../../api/project/project-names.ts';
 import type { Saga } from '../../../operations/saga.ts';
-import { ofProject } from '../../project-scope.ts';
-import { makeReady, removeRecord } from '../../saga-records.ts';
+import { ofProject } from '../../shared/project-scope.ts';
+import { makeReady, removeRecord } from '../../shared/saga-records.ts';
 import { removeImageFiles } from '../image-files.ts';
 import { otherHolders } from '../../../membership/cluster-images.ts';
 import { isShared, type ImageStoreDeps } from '../image-deps.ts';

@@ -3,7 +3,7 @@ import type { NetworkDriver } from '../../../drivers/network/driver.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import type { NetworkDocument } from '../../../records/documents.ts';
 import type { Records } from '../../../records/records.ts';
-import { removeRecord } from '../../saga-records.ts';
+import { removeRecord } from '../../shared/saga-records.ts';
 
 export interface NetworkParams {
   readonly name: string;

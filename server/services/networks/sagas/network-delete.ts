@@ -1,6 +1,6 @@
 // The bridge of an unused network is removed with its record.
 import type { Saga } from '../../../operations/saga.ts';
-import { removeRecord } from '../../saga-records.ts';
+import { removeRecord } from '../../shared/saga-records.ts';
 import { refuseUsedNetwork } from '../network-users.ts';
 import type { NetworkParams, NetworkSagaDeps } from './network-create.ts';
 

@@ -6,7 +6,7 @@ import type { Changes, Records } from '../../../records/records.ts';
 import { volumeIdOf, volumeKey } from '../../../records/record-names.ts';
 import type { ContainerDeps } from '../../containers/deps.ts';
 import { moveLogs } from '../../containers/life/move-logs.ts';
-import { ofProject } from '../../project-scope.ts';
+import { ofProject } from '../../shared/project-scope.ts';
 
 export interface ProjectRename {
   readonly name: string;

@@ -2,7 +2,7 @@
 import type { Saga } from '../../../operations/saga.ts';
 import type { PoolDocument } from '../../../records/documents.ts';
 import type { Records } from '../../../records/records.ts';
-import { removeRecord } from '../../saga-records.ts';
+import { removeRecord } from '../../shared/saga-records.ts';
 import { poolSpec, type Pools } from '../pools.ts';
 
 export interface PoolParams {

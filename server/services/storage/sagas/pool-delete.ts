@@ -1,6 +1,6 @@
 // An unused storage pool is deleted with what the driver keeps in it.
 import type { Saga } from '../../../operations/saga.ts';
-import { removeRecord } from '../../saga-records.ts';
+import { removeRecord } from '../../shared/saga-records.ts';
 import { refuseUsedPool } from '../pool-users.ts';
 import { poolSpec } from '../pools.ts';
 import type { PoolParams, PoolSagaDeps } from './pool-create.ts';

@@ -4,8 +4,8 @@ import type { VolumeSource } from '../../../drivers/storage/driver.ts';
 import { copyVolumeSnapshots, refOf, type VolumeSagaDeps, type VolumeSnapshots } from '../custom-volumes.ts';
 import { fillVolume, type NewVolume } from '../new-volume.ts';
 import type { Saga } from '../../../operations/saga.ts';
-import { putOwned } from '../../owned-records.ts';
-import { measured } from '../../projects/limits/measure-snapshot.ts';
+import { putOwned } from '../../shared/owned-records.ts';
+import { measured } from '../measure-snapshot.ts';
 
 export interface CreateVolumeParams extends NewVolume {
   readonly source: VolumeSource;

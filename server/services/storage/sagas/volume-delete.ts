@@ -4,8 +4,8 @@ import { readyVolume, type VolumeSagaDeps, refOf } from '../custom-volumes.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { volumeUsers } from '../volume-users.ts';
 import { errors } from '../../../api/errors.ts';
-import { dropOwned } from '../../owned-records.ts';
-import { removeRecord, makeReady } from '../../saga-records.ts';
+import { dropOwned } from '../../shared/owned-records.ts';
+import { removeRecord, makeReady } from '../../shared/saga-records.ts';
 
 export function deleteVolumeSaga(deps: VolumeSagaDeps): Saga<VolumeId> {
   return {

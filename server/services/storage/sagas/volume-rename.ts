@@ -4,15 +4,13 @@ import { refOf, type VolumeSagaDeps, readyVolume, requirePool } from '../custom-
 import type { Saga } from '../../../operations/saga.ts';
 import type { Records, Changes } from '../../../records/records.ts';
 import { type VolumeId, volumeKey } from '../../../records/record-names.ts';
-import { requireProject } from '../../project-scope.ts';
+import { requireProject } from '../../shared/project-scope.ts';
 import { projectOf } from '../../../api/project/project-names.ts';
-import { makeReady, removeRecord } from '../../saga-records.ts';
+import type { PlannedVolumeMove } from '../../limits/planned.ts';
+import { makeReady, removeRecord } from '../../shared/saga-records.ts';
 import { errors } from '../../../api/errors.ts';
 
-export interface MoveParams {
-  readonly from: VolumeId;
-  readonly to: VolumeId;
-}
+export type MoveParams = PlannedVolumeMove;
 
 export function renameVolumeSaga(deps: VolumeSagaDeps): Saga<MoveParams> {
   return {

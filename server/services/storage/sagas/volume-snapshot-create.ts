@@ -11,8 +11,8 @@ import { volumeKey } from '../../../records/record-names.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { errors } from '../../../api/errors.ts';
 import { dropVolumeSnapshot } from './volume-snapshot-delete.ts';
-import { makeReady, removeRecord } from '../../saga-records.ts';
-import { sizeOf } from '../../projects/limits/measure-snapshot.ts';
+import { makeReady, removeRecord } from '../../shared/saga-records.ts';
+import { sizeOf } from '../measure-snapshot.ts';
 
 export type CreateVolumeSnapshotParams = VolumeSnapshotParams & { readonly document: VolumeSnapshotDocument };
 

@@ -7,7 +7,7 @@ import {
   refOf,
 } from '../custom-volumes.ts';
 import type { Saga } from '../../../operations/saga.ts';
-import { removeRecord, makeReady } from '../../saga-records.ts';
+import { removeRecord, makeReady } from '../../shared/saga-records.ts';
 
 export function deleteVolumeSnapshotSaga(deps: VolumeSagaDeps): Saga<VolumeSnapshotParams> {
   return {

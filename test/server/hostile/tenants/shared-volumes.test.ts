@@ -1,7 +1,7 @@
 // A tenant whose project has no volumes of its own tries to write those of the project default, which other teams use.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Records } from '../../../../server/records/records.ts';
-import { checkDisks } from '../../../../server/services/projects/limits/host-paths.ts';
+import { checkDisks } from '../../../../server/services/limits/host-paths.ts';
 import { openMemoryStore } from '../../../../server/store/memory.ts';
 import { makeDaemon, seed, type Answer, type TestDaemon } from '../../../support/daemons/daemon.ts';
 import { makeContainerIn, makeProject } from '../../../support/daemons/projects.ts';

@@ -11,7 +11,7 @@ import { systemClock } from '../../../../server/lib/clock.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
 import { makeSelfSigned, type KeyAndCertificate } from '../../../../server/lib/self-signed.ts';
 import { Records } from '../../../../server/records/records.ts';
-import { daemonCaller } from '../../../../server/services/caller.ts';
+import { daemonCaller } from '../../../../server/services/shared/caller.ts';
 import { CertificateChange } from '../../../../server/services/cluster/certificate/certificate-change.ts';
 import { openMemoryStore } from '../../../../server/store/memory.ts';
 import { until } from '../../../support/until.ts';

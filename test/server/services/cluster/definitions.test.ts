@@ -5,7 +5,7 @@ import { silentLog } from '../../../../server/lib/log.ts';
 import type { DefinitionDocument, MemberDocument } from '../../../../server/records/documents.ts';
 import { Records } from '../../../../server/records/records.ts';
 import { Definitions, type Part } from '../../../../server/services/cluster/definitions.ts';
-import { poolKeys } from '../../../../server/services/cluster/member-keys.ts';
+import { poolKeys } from '../../../../server/services/shared/member-keys.ts';
 import { openMemoryStore } from '../../../../server/store/memory.ts';
 
 const member: MemberDocument = {

@@ -9,7 +9,7 @@ import type { ContainerDeps } from '../../../containers/deps.ts';
 import { requirePlaces, requireProfiles } from '../../../containers/life/draft.ts';
 import { fillContainer, type NewContainer } from '../../../containers/life/new-container.ts';
 import { putSnapshots, type SnapshotEntry } from '../../../containers/snapshots/records.ts';
-import { requireProject } from '../../../project-scope.ts';
+import { requireProject } from '../../../shared/project-scope.ts';
 
 /** `document`: what the container is here. It has the uuid of the original: it is the same container. */
 export interface ArriveParams extends NewContainer {

@@ -6,7 +6,7 @@ import type { Records } from '../../../../records/records.ts';
 import { plainName } from '../../../../api/project/project-names.ts';
 import type { Saga, SagaContext } from '../../../../operations/saga.ts';
 import type { ContainerDeps } from '../../../containers/deps.ts';
-import { readyContainer } from '../../../containers/find.ts';
+import { readyContainer } from '../../../shared/find-container.ts';
 import { dropSnapshots } from '../../../containers/snapshots/records.ts';
 
 export interface LeaveParams {

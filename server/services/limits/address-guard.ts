@@ -1,0 +1,113 @@
+// Refuses transactions that give a container of a restricted project an address that a container of another project has: only one of the
+// two could be up, and whoever starts first would keep the other one down.
+import { errors } from '../../api/errors.ts';
+import { plainName, projectOf } from '../../api/project/project-names.ts';
+import { isRestricted } from '../../api/project/project-restrictions.ts';
+import type { ContainerDocument } from '../../records/documents.ts';
+import type { Changes, Guard, Records } from '../../records/records.ts';
+import { expand } from '../shared/expand.ts';
+import { claimsOf, isSameAddress, takenProblems, type Claim } from '../networks/nic-addresses.ts';
+import { othersWith } from '../shared/other-users.ts';
+import { containersWith } from '../shared/used-by.ts';
+import { configOf, profilesSeenFrom, usersOfProfilesIn } from './contents-of.ts';
+import { RecordView } from './view.ts';
+
+export const addressGuard =
+  (records: Records): Guard =>
+  (changes, others) => {
+    if (!changes.puts.some(({ kind }) => kind === 'containers' || kind === 'profiles')) return;
+    const after = new RecordView(records, others, changes);
+    const before = new RecordView(records, []);
+    const under = [...others, changes].flatMap(({ puts }) =>
+      puts.flatMap(({ kind, name }) => (kind === 'containers' ? [name] : [])),
+    );
+    for (const { name, document } of touched(after, changes, (project) => isIn(after, project))) {
+      const known = previous(records, name, document);
+      const had = known === undefined ? [] : claims(before, known);
+      const fresh = claims(after, { name, document }).filter(
+        (claim) => !had.some((other) => isSameAddress(claim, other)),
+      );
+      // What other members give on these networks at the same moment is decided before or after this.
+      for (const network of newlyChosen(before, known, after, { name, document }))
+        changes.takeTurn('networkDefinitions', network);
+      const foreign = fresh.flatMap(({ network }) => claimsOn(records, after, network, under, { name, document }));
+      const problems = takenProblems(fresh, foreign);
+      if (problems.length > 0) throw errors.invalid(`container ${plainName(name)}`, problems);
+    }
+    if (records.member === undefined || !hasRestricted(after)) return;
+    for (const one of touched(after, changes, (project) => !isIn(after, project)))
+      for (const network of newlyChosen(before, previous(records, one.name, one.document), after, one))
+        changes.require('networkDefinitions', network);
+  };
+
+interface Named {
+  readonly name: string;
+  readonly document: ContainerDocument;
+}
+
+/** The containers of such projects that the changes may give an address. */
+function touched(after: RecordView, changes: Changes, isWanted: (project: string) => boolean): readonly Named[] {
+  const own = changes.puts.flatMap((put) => (put.kind === 'containers' ? [put] : []));
+  const users = changes.puts.flatMap((put) => {
+    if (put.kind !== 'profiles') return [];
+    const projects = usersOfProfilesIn(after, projectOf(put.name)).filter(isWanted);
+    if (projects.length === 0) return [];
+    const profile = plainName(put.name);
+    return after
+      .list('containers')
+      .filter(({ name, document }) => projects.includes(projectOf(name)) && document.profiles.includes(profile));
+  });
+  return [...own, ...users].filter(({ name }) => isWanted(projectOf(name)));
+}
+
+const isIn = (view: RecordView, project: string): boolean => isRestricted(configOf(view, project) ?? {});
+
+const hasRestricted = (view: RecordView): boolean =>
+  view.list('projects').some(({ document }) => isRestricted(document.config));
+
+/** Networks on which it is to have another address than before that a user has chosen: two may choose one at the same moment, unlike those
+ *  that are drawn. */
+function newlyChosen(
+  before: RecordView,
+  known: Named | undefined,
+  after: RecordView,
+  wanted: Named,
+): ReadonlySet<string> {
+  const chosenIn = (view: RecordView, { name, document }: Named): readonly Claim[] =>
+    claimsOf(name, expand(document, profilesSeenFrom(view, projectOf(name))).devices, {});
+  const had = known === undefined ? [] : chosenIn(before, known);
+  const fresh = chosenIn(after, wanted).filter((claim) => !had.some((other) => isSameAddress(claim, other)));
+  return new Set(fresh.map(({ network }) => network));
+}
+
+/** The same container as it is recorded, which may be under another name: it moves. */
+function previous(records: Records, name: string, { uuid }: ContainerDocument): Named | undefined {
+  const entry = records.containers.get(name);
+  if (entry !== undefined) return entry;
+  return uuid === '' ? undefined : records.containers.list().find(({ document }) => document.uuid === uuid);
+}
+
+function claims(view: RecordView, { name, document }: Named): readonly Claim[] {
+  const { devices, config } = expand(document, profilesSeenFrom(view, projectOf(name)));
+  return claimsOf(name, devices, config);
+}
+
+/** Of containers of other projects, on whichever member of a cluster. */
+function claimsOn(
+  records: Records,
+  after: RecordView,
+  network: string,
+  under: readonly string[],
+  { name, document: { uuid } }: Named,
+): readonly Claim[] {
+  const isForeign = (other: Named): boolean =>
+    projectOf(other.name) !== projectOf(name) && other.document.uuid !== uuid;
+  const there = containersWith(records, 'network', network).map((entry) => entry.name);
+  const here = [...new Set([...there, ...under])].flatMap((other) => {
+    const document = after.get('containers', other);
+    return document === undefined ? [] : [{ name: other, document }];
+  });
+  return [...here, ...othersWith(records, 'network', network)]
+    .filter(isForeign)
+    .flatMap((other) => claims(after, other));
+}

@@ -1,0 +1,138 @@
+// Refuses transactions that would break a limit or a restriction of a project. Whatever the way, a change passes here before it is
+// recorded, so that none goes unnoticed and two at once cannot take the last place.
+import { AppError, errors } from '../../api/errors.ts';
+import type { ProjectProblem, SubjectKind } from '../../api/project/project-contents.ts';
+import { isLimited, newProjectProblems } from '../../api/project/project-problems.ts';
+import type { ResolvePath } from '../../api/project/project-restrictions.ts';
+import { plainName, projectOf } from '../../api/project/project-names.ts';
+import type { Problem } from '../../api/problem.ts';
+import type { Kind } from '../../records/documents.ts';
+import type { Changes, Guard, Put, Records } from '../../records/records.ts';
+import { volumeIdOf } from '../../records/record-names.ts';
+import { ownerOf } from '../shared/owned-records.ts';
+import { isServerKey } from '../shared/expand.ts';
+import { configOf, contentsOf, usersOfProfilesIn } from './contents-of.ts';
+import { resolveOnHost } from './host-paths.ts';
+import { RecordView } from './view.ts';
+
+export const projectGuard =
+  (records: Records, resolve: ResolvePath = resolveOnHost): Guard =>
+  (changes, others) => {
+    if (!changes.puts.some((put) => isRelevant(records, put))) return;
+    const before = new RecordView(records, others);
+    const after = new RecordView(records, others, changes);
+    for (const project of new Set(changes.puts.flatMap((put) => projectsOf(after, put)))) {
+      const config = configOf(after, project);
+      if (config === undefined || !isLimited(config)) continue;
+      // What other members do in the project is decided before or after this.
+      changes.takeTurn('projects', project);
+      // A change of the project at the same time is decided before or after this one.
+      if (
+        records.projects.has(project) &&
+        !changes.puts.some(({ kind, name }) => kind === 'projects' && name === project)
+      )
+        changes.require('projects', project);
+      const then = contentsOf(after, project);
+      const problems = then === undefined ? [] : newProjectProblems(contentsOf(before, project), then, resolve);
+      if (problems.length > 0) throw refusal(project, changes, problems);
+    }
+  };
+
+const relevant: ReadonlySet<Kind> = new Set<Kind>([
+  'containers',
+  'snapshots',
+  'backups',
+  'profiles',
+  'networks',
+  'volumes',
+  'volumeSnapshots',
+  'images',
+  'projects',
+  'sagas',
+]);
+
+/** What a container is asked for changes rarely; what the daemon notes about it changes at each start. */
+function isRelevant(records: Records, put: Put): boolean {
+  if (!relevant.has(put.kind)) return false;
+  if (put.kind !== 'containers') return true;
+  const known = records.containers.get(put.name)?.document;
+  return known === undefined || known.pool !== put.document.pool || askedFor(known) !== askedFor(put.document);
+}
+
+function askedFor({ profiles, config, devices }: Extract<Put, { kind: 'containers' }>['document']): string {
+  const own = Object.entries(config).filter(([key]) => !isServerKey(key));
+  return JSON.stringify([profiles, own, devices]);
+}
+
+/** The projects whose contents the record is part of. */
+function projectsOf(view: RecordView, put: Put): readonly string[] {
+  switch (put.kind) {
+    case 'containers':
+    case 'images':
+      return [projectOf(put.name)];
+    case 'projects':
+      return [put.name];
+    case 'profiles':
+      return usersOfProfilesIn(view, projectOf(put.name));
+    case 'volumes':
+      return projectOfHeld(put.kind, put.name);
+    case 'networks':
+      return ['default'];
+    case 'snapshots':
+    case 'backups':
+      return projectOfOwner(view, 'containers', put.name);
+    case 'volumeSnapshots':
+      return projectOfOwner(view, 'volumes', put.name);
+    case 'sagas':
+      return (put.document.holds ?? []).flatMap(({ kind, name }) => projectOfHeld(kind, name));
+    case 'aliases':
+    case 'certificates':
+    case 'pools':
+    case 'server':
+    case 'members':
+    case 'cluster':
+    case 'memberConfig':
+    case 'clusterKeys':
+    case 'joinTokens':
+    case 'memberGroups':
+    case 'poolDefinitions':
+    case 'networkDefinitions':
+    case 'warnings':
+    default:
+      return [];
+  }
+}
+
+function projectOfOwner(view: RecordView, kind: 'containers' | 'volumes', key: string): readonly string[] {
+  const owner = ownerOf(view.list(kind), key);
+  return owner === undefined ? [] : projectOfHeld(kind, owner.name);
+}
+
+function projectOfHeld(kind: Kind, name: string): readonly string[] {
+  if (kind === 'containers') return [projectOf(name)];
+  return kind === 'volumes' ? [projectOf(volumeIdOf(name).name)] : [];
+}
+
+/** Of a project that is changed its new config is the mistake; of everything else it is that the project does not allow it. */
+function refusal(project: string, changes: Changes, problems: readonly ProjectProblem[]): AppError {
+  const changed = changes.puts.flatMap(subjectOf);
+  const only = changed.length === 1 ? changed[0] : undefined;
+  const told: readonly Problem[] = problems.map(({ subject, path, message }) => {
+    if (subject === undefined || (only?.kind === subject.kind && only.name === subject.name)) return { path, message };
+    const place = `${subject.kind} ${subject.name}`;
+    return { path: path === '' ? place : `${place}: ${path}`, message };
+  });
+  if (changes.puts.some(({ kind }) => kind === 'projects')) return errors.invalid(`project ${project}`, told);
+  const text = told.map(({ path, message }) => (path === '' ? message : `${path} ${message}`)).join('; ');
+  return new AppError('forbidden', `The project ${project} does not allow this: ${text}`, { details: told });
+}
+
+const kinds: Partial<Record<Kind, SubjectKind>> = { containers: 'container', profiles: 'profile', volumes: 'volume' };
+
+function subjectOf({ kind, name }: Put): readonly { readonly kind: SubjectKind; readonly name: string }[] {
+  const subject = kinds[kind];
+  if (subject === undefined) return [];
+  if (kind !== 'volumes') return [{ kind: subject, name: plainName(name) }];
+  const volume = volumeIdOf(name);
+  return [{ kind: subject, name: `${volume.pool}/${plainName(volume.name)}` }];
+}

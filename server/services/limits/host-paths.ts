@@ -1,0 +1,48 @@
+// Disks that a container is about to be shown, asked again at each start and hot-plug: a link on a path of the host may have changed
+// since the device was written, and an older release may have let it be written.
+import { realpathSync } from 'node:fs';
+import { AppError } from '../../api/errors.ts';
+import { emptyContents } from '../../api/project/project-contents.ts';
+import { plainName, projectOf } from '../../api/project/project-names.ts';
+import {
+  listOf,
+  isRestricted,
+  outermostPaths,
+  restrictionProblems,
+  type ResolvePath,
+} from '../../api/project/project-restrictions.ts';
+import type { DeviceMap } from '../../api/schema/common-schemas.ts';
+import type { Records } from '../../records/records.ts';
+
+/** Where a path of this host leads. */
+export const resolveOnHost: ResolvePath = (path) => {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Throws AppError forbidden when a disk shows paths or volumes that the project of the container may not show like this. */
+export function checkDisks(records: Pick<Records, 'projects'>, container: string, devices: DeviceMap): void {
+  const project = projectOf(container);
+  const config = records.projects.get(project)?.document.config ?? {};
+  const disks = Object.fromEntries(Object.entries(devices).filter(([, device]) => device['type'] === 'disk'));
+  const members = [{ name: plainName(container), config: {}, devices: disks }];
+  const details = restrictionProblems({ ...emptyContents(project, config), containers: members }, resolveOnHost)
+    .filter(({ path }) => path.endsWith('.source') || path.endsWith('.readonly'))
+    .map(({ path, message }) => ({ path, message }));
+  if (details.length === 0) return;
+  const text = details.map(({ path, message }) => `${path} ${message}`).join('; ');
+  throw new AppError('forbidden', `The project ${project} does not allow this: ${text}`, { details });
+}
+
+/**
+ * Directories that disks of the container may show, undefined when any. A mount is held to them itself: between checkDisks and the
+ * mount, whoever can write below one of them can put a link in the way.
+ */
+export function shownPaths(records: Pick<Records, 'projects'>, container: string): readonly string[] | undefined {
+  const config = records.projects.get(projectOf(container))?.document.config ?? {};
+  const paths = outermostPaths(listOf(config['restricted.devices.disk.paths']));
+  return isRestricted(config) && paths.length > 0 ? paths : undefined;
+}

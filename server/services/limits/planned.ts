@@ -1,0 +1,58 @@
+// Containers and volumes as changes under way will leave them: they count from the beginning of the change. Pure.
+import type { ContainerDocument, SagaDocument, VolumeDocument } from '../../records/documents.ts';
+import type { SagaKind } from '../../records/saga-kinds.ts';
+import { volumeKey, type VolumeId } from '../../records/record-names.ts';
+import type { RecordPart } from './view.ts';
+
+export interface Planned {
+  /** By qualified name. */
+  readonly containers: Map<string, ContainerDocument>;
+  /** By key. */
+  readonly volumes: Map<string, VolumeDocument>;
+}
+
+/** What the sagas' params must say, so that a limit counts their result. */
+export interface PlannedContainerMove {
+  readonly from: { readonly name: string };
+  readonly to: { readonly name: string; readonly pool: string };
+}
+
+export interface PlannedRestore {
+  readonly container: string;
+  /** The container's record as it is to be afterwards. */
+  readonly document: ContainerDocument;
+}
+
+export interface PlannedVolumeMove {
+  readonly from: VolumeId;
+  readonly to: VolumeId;
+}
+
+type Plan = (params: never, part: RecordPart, planned: Planned) => void;
+
+/** Sagas whose result is not in the records from their first transaction on. */
+const plans: Partial<Record<SagaKind, Plan>> = {
+  'snapshot-restore': ({ container, document }: PlannedRestore, _part, { containers }) => {
+    containers.set(container, document);
+  },
+  'container-move': ({ from, to }: PlannedContainerMove, part, { containers }) => {
+    const document = part.get('containers', from.name);
+    if (document !== undefined) containers.set(to.name, { ...document, pool: to.pool });
+  },
+  'volume-move': ({ from, to }: PlannedVolumeMove, part, { volumes }) => {
+    const document = part.get('volumes', volumeKey(from));
+    if (document !== undefined) volumes.set(volumeKey(to), document);
+  },
+};
+
+/** By one member. */
+export function plannedBy(part: RecordPart): Planned {
+  const planned: Planned = { containers: new Map(), volumes: new Map() };
+  for (const { document } of part.list('sagas')) planOf(document, part, planned);
+  return planned;
+}
+
+function planOf({ kind, params }: SagaDocument, part: RecordPart, planned: Planned): void {
+  const plan = Object.hasOwn(plans, kind) ? plans[kind as SagaKind] : undefined;
+  plan?.(params as never, part, planned);
+}

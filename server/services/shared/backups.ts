@@ -1,0 +1,53 @@
+// Backups of containers: where their files and uploads of them are, how clients see a record, removing files that no record knows.
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Backup } from '../../api/container/backup.ts';
+import type { Records } from '../../records/records.ts';
+import { dropOwned, ownedBy, type Owned } from './owned-records.ts';
+
+export type BackupEntry = Owned<'backups'>;
+
+const uploads = '.uploads';
+
+export const backupPath = (dir: string, file: string): string => join(dir, file);
+
+/** Where a request body is written until the container is made of it. */
+export async function backupUploadPath(dir: string): Promise<string> {
+  await mkdir(join(dir, uploads), { recursive: true, mode: 0o700 });
+  return join(dir, uploads, randomUUID());
+}
+
+/** The file and what its making may have left beside it. Idempotent. */
+export async function removeBackupFile(dir: string, file: string): Promise<void> {
+  for (const entry of await readdir(dir).catch(() => []))
+    if (entry === file || entry.startsWith(`${file}.`)) await rm(join(dir, entry), { force: true });
+}
+
+/** With their files. Idempotent. */
+export async function dropBackups(records: Records, dir: string, uuid: string): Promise<void> {
+  for (const { document } of ownedBy(records, 'backups', uuid)) await removeBackupFile(dir, document.file);
+  await dropOwned(records, 'backups', uuid);
+}
+
+/** At daemon start, after recovery: uploads of an earlier daemon, and files that no record knows. */
+export async function sweepBackups(deps: { readonly records: Records; readonly dir: string }): Promise<void> {
+  const known = new Set(deps.records.backups.list().map(({ document }) => document.file));
+  for (const entry of await readdir(deps.dir).catch(() => []))
+    if (!known.has(entry)) await rm(join(deps.dir, entry), { recursive: true, force: true });
+}
+
+/** The names of both releases of the real system. */
+export function renderBackup({ name, document }: BackupEntry): Backup {
+  return {
+    name,
+    creation_date: document.createdAt,
+    expiry_date: document.expiresAt,
+    created_at: document.createdAt,
+    expires_at: document.expiresAt,
+    container_only: document.containerOnly,
+    instance_only: document.containerOnly,
+    size: document.sizeBytes,
+    optimized_storage: document.optimizedStorage,
+  };
+}

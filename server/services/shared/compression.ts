@@ -1,0 +1,155 @@
+// Packs streams of bytes into files with the compression that is asked for; which archives are packed is the business of others.
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:fs';
+import { access, open, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { nearestName } from '../../api/text/nearest-word.ts';
+import { DriverError } from '../../drivers/driver-error.ts';
+import { syncDirectory } from '../../lib/durable-files.ts';
+import { programDirs, programEnv } from '../../lib/program-env.ts';
+
+/** `none` and programs whose packing this release can also unpack; others of the host are taken as they are. */
+export const knownPackings = ['none', 'gzip', 'bzip2', 'xz', 'lzma', 'zstd'] as const;
+
+const commands: Readonly<Record<string, readonly string[]>> = {
+  // Without name and time: the same content gives the same file.
+  gzip: ['gzip', '-c', '-n'],
+  bzip2: ['bzip2', '-c'],
+  xz: ['xz', '-c'],
+  lzma: ['xz', '-c', '--format=lzma'],
+  zstd: ['zstd', '-c', '-q'],
+};
+
+const keptStderrBytes = 4096;
+
+/** How to pack from standard input to standard output; undefined: not at all. Throws Invalid when the host cannot do it. */
+export async function packerOf(algorithm: string): Promise<readonly string[] | undefined> {
+  if (algorithm === 'none') return undefined;
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(algorithm)) throw unknown(algorithm);
+  const argv = commands[algorithm] ?? [algorithm, '-c'];
+  if (await isProgram(argv[0] ?? '')) return argv;
+  throw algorithm in commands
+    ? new DriverError(
+        'Invalid',
+        `compression_algorithm: ${algorithm} needs the program ${argv[0]}, which this host lacks`,
+      )
+    : unknown(algorithm);
+}
+
+function unknown(algorithm: string): DriverError {
+  const near = nearestName(algorithm, knownPackings);
+  const hint = near === undefined ? `use one of ${knownPackings.join(', ')}` : `did you mean ${near}?`;
+  return new DriverError(
+    'Invalid',
+    `compression_algorithm: there is no program ${JSON.stringify(algorithm)} here; ${hint}`,
+  );
+}
+
+async function isProgram(name: string): Promise<boolean> {
+  const found = await Promise.all(
+    programDirs.map((dir) =>
+      access(join(dir, name), constants.X_OK).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  return found.includes(true);
+}
+
+export type Write = (chunk: Buffer) => Promise<void>;
+
+/** Makes the file `path` of what `fill` writes, and puts it on the disk. On a throw a part may be there: the caller removes it. `room`:
+ *  throws when the file has too many bytes. */
+export async function packInto(
+  path: string,
+  packer: readonly string[] | undefined,
+  fill: (write: Write) => Promise<void>,
+  signal: AbortSignal,
+  room?: (bytes: number) => void,
+): Promise<void> {
+  signal.throwIfAborted();
+  const file = await open(path, 'wx', 0o600);
+  const check = async (): Promise<void> => room?.((await file.stat()).size);
+  const within = (write: Write): Promise<void> =>
+    fill(async (chunk) => {
+      await write(chunk);
+      if (room !== undefined) await check();
+    });
+  try {
+    if (packer === undefined) await within((chunk) => writeWhole(file, chunk));
+    else await through(packer, file, within, signal);
+    // What the program still had when the last chunk was written.
+    await check();
+    await file.sync();
+    await syncDirectory(dirname(path));
+  } catch (error) {
+    throw isFull(error) ? new DriverError('NoSpace', `cannot write ${path}: no space is left`, error) : error;
+  } finally {
+    await file.close();
+  }
+}
+
+async function writeWhole(file: FileHandle, chunk: Buffer): Promise<void> {
+  for (let at = 0; at < chunk.length;) at += (await file.write(chunk, at)).bytesWritten;
+}
+
+async function through(
+  [program = '', ...args]: readonly string[],
+  file: FileHandle,
+  fill: (write: Write) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const child = spawn(program, args, { stdio: ['pipe', file.fd, 'pipe'], env: programEnv }) as ChildProcessByStdio<
+    Writable,
+    null,
+    Readable
+  >;
+  const kill = (): void => void child.kill('SIGKILL');
+  signal.addEventListener('abort', kill, { once: true });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    if (stderr.length < keptStderrBytes) stderr += text;
+  });
+  let hasEnded = false;
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', resolve);
+  }).finally(() => {
+    hasEnded = true;
+  });
+  ended.catch(() => {});
+  // What the program has to say is in its exit, not in its closed pipe.
+  child.stdin.on('error', () => {});
+  const failed = async (): Promise<never> => {
+    const code = await ended;
+    signal.throwIfAborted();
+    const kind = /No space left on device|Disk quota exceeded/.test(stderr) ? 'NoSpace' : 'Failed';
+    throw new DriverError(kind, `${program} ended with ${code ?? 'a signal'}: ${stderr.trim().slice(0, 500)}`);
+  };
+  try {
+    await fill(async (chunk) => {
+      signal.throwIfAborted();
+      if (hasEnded) await failed();
+      if (child.stdin.write(chunk)) return;
+      // A closed pipe is no reason of its own: the program's end tells it.
+      await Promise.race([once(child.stdin, 'drain').catch(() => ended), ended]);
+    });
+    child.stdin.end();
+    if ((await ended) !== 0) await failed();
+  } catch (error) {
+    // A program that was out of space before its input ended tells more than the writer who noticed.
+    if (hasEnded && !signal.aborted && /No space left/.test(stderr)) await failed();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', kill);
+    kill();
+    await ended.catch(() => {});
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+}

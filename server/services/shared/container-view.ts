@@ -1,0 +1,211 @@
+// Renders stored containers for clients: profiles applied, live status added. Reads only.
+import type { Container, ContainerState } from '../../api/container/container.ts';
+import type { Snapshot } from '../../api/container/snapshot.ts';
+import { statusCodes, statusTexts, type StatusCode } from '../../api/status.ts';
+import type { RuntimeDriver, RuntimeMetrics } from '../../drivers/runtime/driver.ts';
+import { keepJson } from '../../lib/cached-json.ts';
+import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
+import type { Entry, Records } from '../../records/records.ts';
+import type { OtherEntry } from '../../records/other-members.ts';
+import { plainName, projectOf } from '../../api/project/project-names.ts';
+import { expand, type Expanded } from './expand.ts';
+import { ofProject, profilesOf } from './project-scope.ts';
+
+export type ContainerEntry = Entry<ContainerDocument>;
+
+interface Rendered {
+  readonly expanded: Expanded;
+  readonly object: Container;
+}
+
+/** What the view shows of the containers of other members of a cluster. */
+export interface ContainerPlaces {
+  /** Name of this member; `none` without a cluster. */
+  readonly ownName: string;
+  readonly members: {
+    nameOf(member: number): string;
+    statusOf(member: number, container: string): StatusCode;
+  };
+}
+
+export interface ContainerViewDeps {
+  readonly records: Records;
+  readonly runtime: RuntimeDriver;
+  /** Default: there is no cluster. */
+  readonly places?: ContainerPlaces;
+}
+
+/** A container as the records have it, of this member or another one. */
+type AnyEntry = Pick<ContainerEntry, 'name' | 'document'>;
+
+export class ContainerView {
+  readonly #deps: ContainerViewDeps;
+  /** Expansion is kept per entry until a profile changes. */
+  #expanded = new WeakMap<AnyEntry, Expanded>();
+  #profilesGeneration = -1;
+  /** What clients last saw of an entry; kept until its expansion or status is another. */
+  readonly #rendered = new WeakMap<AnyEntry, Rendered>();
+  /** The containers of all members in order of name, until one of them changes. */
+  #sorted:
+    | {
+        readonly own: number;
+        readonly others: number;
+        readonly all: readonly (ContainerEntry | OtherEntry<ContainerDocument>)[];
+      }
+    | undefined;
+  readonly #lists = new Map<string | undefined, WeakRef<readonly Container[]>>();
+  /** Set while an action is under way, so that readers see Starting, Stopping … */
+  readonly #transient = new Map<string, StatusCode>();
+
+  constructor(deps: ContainerViewDeps) {
+    this.#deps = deps;
+  }
+
+  expanded(entry: AnyEntry): Expanded {
+    const { profiles } = this.#deps.records;
+    if (profiles.generation !== this.#profilesGeneration) {
+      this.#expanded = new WeakMap();
+      this.#profilesGeneration = profiles.generation;
+    }
+    let expanded = this.#expanded.get(entry);
+    if (expanded === undefined) {
+      expanded = expand(entry.document, profilesOf(this.#deps.records, entry.name));
+      this.#expanded.set(entry, expanded);
+    }
+    return expanded;
+  }
+
+  async during<T>(name: string, status: StatusCode, work: () => Promise<T>): Promise<T> {
+    this.#transient.set(name, status);
+    try {
+      return await work();
+    } finally {
+      this.#transient.delete(name);
+    }
+  }
+
+  statusCode(name: string): StatusCode {
+    return this.#transient.get(name) ?? this.settledStatusCode(name);
+  }
+
+  /** What the runtime says, without actions under way. */
+  settledStatusCode(name: string): StatusCode {
+    const { status } = this.#deps.runtime.probe(name);
+    if (status === 'stopped') return statusCodes.stopped;
+    return status === 'frozen' ? statusCodes.frozen : statusCodes.running;
+  }
+
+  /** The same object for as long as nothing of it changes, so that its JSON is made once. */
+  render(entry: ContainerEntry): Container {
+    return this.#render(entry, this.statusCode(entry.name), this.#deps.places?.ownName ?? 'none');
+  }
+
+  /** A container of another member of the cluster. */
+  renderOther(entry: OtherEntry<ContainerDocument>): Container {
+    const { members } = this.#deps.places ?? noPlaces;
+    return this.#render(entry, members.statusOf(entry.member, entry.name), members.nameOf(entry.member));
+  }
+
+  #render(entry: AnyEntry, code: StatusCode, location: string): Container {
+    const expanded = this.expanded(entry);
+    const last = this.#rendered.get(entry)?.object;
+    const isSame = last?.status_code === code && last.location === location;
+    if (isSame && this.#rendered.get(entry)?.expanded === expanded) return last;
+    const object = keepJson(renderContainer(entry, expanded, code, location));
+    this.#rendered.set(entry, { expanded, object });
+    return object;
+  }
+
+  /** The containers of a project, or of all, in order of name: the same list for as long as it has the same members. It is long, so it is held
+   *  weakly: a daemon that nobody asks gives its memory back. */
+  renderAll(project: string | undefined): readonly Container[] {
+    const objects = this.#all(project).map((entry) =>
+      'member' in entry ? this.renderOther(entry) : this.render(entry),
+    );
+    const last = this.#lists.get(project)?.deref();
+    if (last?.length === objects.length && objects.every((object, index) => object === last[index])) return last;
+    this.#lists.set(project, new WeakRef(keepJson(objects)));
+    return objects;
+  }
+
+  /** Qualified names of all members' containers, in order. */
+  names(project: string | undefined): readonly string[] {
+    return this.#all(project).map(({ name }) => name);
+  }
+
+  /** Of all members, in order of name. */
+  #all(project: string | undefined): readonly (ContainerEntry | OtherEntry<ContainerDocument>)[] {
+    const { containers, others } = this.#deps.records;
+    const of = <E extends AnyEntry>(all: readonly E[]): readonly E[] =>
+      project === undefined ? all : ofProject(all, project);
+    const generation = others.generation('containers');
+    if (generation === 0) return of(containers.list());
+    if (this.#sorted?.own !== containers.generation || this.#sorted.others !== generation) {
+      const all = [...containers.list(), ...others.list('containers')].sort((a, b) => (a.name < b.name ? -1 : 1));
+      this.#sorted = { own: containers.generation, others: generation, all };
+    }
+    return of(this.#sorted.all);
+  }
+
+  async state(name: string): Promise<ContainerState> {
+    const probe = this.#deps.runtime.probe(name);
+    const code = this.statusCode(name);
+    if (probe.status === 'stopped') return renderState(code, undefined);
+    // The container may end between the probe and the read; then it is a stopped one.
+    const metrics = await this.#deps.runtime.metrics(name).catch(() => undefined);
+    return renderState(metrics === undefined ? this.statusCode(name) : code, metrics);
+  }
+}
+
+const noPlaces: ContainerPlaces = {
+  ownName: 'none',
+  members: { nameOf: () => 'none', statusOf: () => statusCodes.error },
+};
+
+type Shown = Omit<Snapshot, 'name' | 'description' | 'expires_at'>;
+
+/** The fields that containers and their snapshots show alike. */
+export const renderFields = (document: ContainerDocument | SnapshotDocument, expanded: Expanded): Shown => ({
+  architecture: document.architecture,
+  profiles: [...document.profiles],
+  ephemeral: document.ephemeral,
+  config: document.config,
+  devices: document.devices,
+  expanded_config: expanded.config,
+  expanded_devices: expanded.devices,
+  created_at: document.createdAt,
+  last_used_at: document.lastUsedAt,
+  stateful: document.stateful,
+});
+
+function renderContainer(
+  { name, document }: AnyEntry,
+  expanded: Expanded,
+  code: StatusCode,
+  location: string,
+): Container {
+  return {
+    name: plainName(name),
+    ...renderFields(document, expanded),
+    status: statusTexts[code],
+    status_code: code,
+    description: document.description,
+    location,
+    project: projectOf(name),
+  };
+}
+
+function renderState(code: StatusCode, metrics: RuntimeMetrics | undefined): ContainerState {
+  const none = { usage: 0, usage_peak: 0, swap_usage: 0, swap_usage_peak: 0 };
+  return {
+    status: statusTexts[code],
+    status_code: code,
+    cpu: { usage: metrics?.cpuUsageNs ?? 0 },
+    disk: {},
+    memory: { ...(metrics?.memory ?? none) },
+    network:
+      metrics === undefined ? null : (structuredClone(metrics.network) as NonNullable<ContainerState['network']>),
+    pid: metrics?.initPid ?? 0,
+    processes: metrics?.processes ?? 0,
+  };
+}

@@ -1,0 +1,65 @@
+// Pure: what a container's config and devices are once its profiles are applied, and who uses what by name.
+import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
+import { resolveDevice } from '../../api/devices/index.ts';
+import type { ContainerDocument, ProfileDocument } from '../../records/documents.ts';
+
+export interface Expanded {
+  readonly config: ConfigMap;
+  readonly devices: DeviceMap;
+}
+
+/** Profiles in order, local last; per config key and per whole device the later one wins (spec 2.5, 2.11). */
+export function expand(
+  container: Pick<ContainerDocument, 'profiles' | 'config' | 'devices'>,
+  profileOf: (name: string) => ProfileDocument | undefined,
+): Expanded {
+  const config: Record<string, string> = {};
+  const devices: Record<string, ConfigMap> = {};
+  for (const name of container.profiles) {
+    const profile = profileOf(name);
+    if (profile === undefined) continue;
+    Object.assign(config, profile.config);
+    Object.assign(devices, profile.devices);
+  }
+  Object.assign(config, container.config);
+  Object.assign(devices, container.devices);
+  return { config, devices };
+}
+
+/** The network that a nic of these properties sits on, if any. */
+export function nicNetwork(device: ConfigMap): string | undefined {
+  if (device['type'] !== 'nic') return undefined;
+  const { parent } = resolveDevice(device);
+  if (parent === undefined) return undefined;
+  return device['vlan'] === undefined ? parent : `${parent}.${device['vlan']}`;
+}
+
+/** The networks that any of the devices sits on. */
+export function nicNetworks(devices: DeviceMap): readonly string[] {
+  return [...new Set(Object.values(devices).flatMap((device) => nicNetwork(device) ?? []))];
+}
+
+/** Names of pools that devices refer to. */
+export function devicePools(devices: DeviceMap): readonly string[] {
+  const pools = Object.values(devices)
+    .filter((device) => device['type'] === 'disk')
+    .map((device) => device['pool']);
+  return pools.filter((pool): pool is string => pool !== undefined && pool !== '');
+}
+
+/** Custom volumes that devices attach. */
+export function attachedVolumes(devices: DeviceMap): readonly { readonly pool: string; readonly name: string }[] {
+  return Object.values(devices).flatMap((device) => {
+    const { type, pool = '', source = '', path } = device;
+    return type === 'disk' && pool !== '' && source !== '' && path !== '/' ? [{ pool, name: source }] : [];
+  });
+}
+
+/** Keys that only the server writes: kept over PUT and PATCH, outside the ETag. */
+export function isServerKey(key: string): boolean {
+  return key.startsWith('volatile.') || key.startsWith('image.');
+}
+
+export function withoutServerKeys(config: ConfigMap): Record<string, string> {
+  return Object.fromEntries(Object.entries(config).filter(([key]) => !isServerKey(key)));
+}

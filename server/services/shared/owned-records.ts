@@ -1,0 +1,81 @@
+// Records that belong to another object and are stored under its uuid (`<uuid>/<name>`), so that its renames do not touch them.
+import type { Documents } from '../../records/documents.ts';
+import type { Collection, Records } from '../../records/records.ts';
+import { ownedKey, ownedName } from '../../records/record-names.ts';
+
+export type OwnedKind = 'snapshots' | 'backups' | 'volumeSnapshots';
+
+export interface Owned<K extends OwnedKind> {
+  /** Without the owner. */
+  readonly name: string;
+  readonly document: Documents[K];
+}
+
+interface Index<K extends OwnedKind> {
+  readonly generation: number;
+  readonly byUuid: ReadonlyMap<string, readonly Owned<K>[]>;
+}
+
+const indexes = new WeakMap<object, Index<OwnedKind>>();
+
+/** In order of name. The index is kept until a record of the kind changes. */
+export function ownedBy<K extends OwnedKind>(records: Records, kind: K, uuid: string): readonly Owned<K>[] {
+  const collection = records[kind] as unknown as Collection<K>;
+  let index = indexes.get(collection) as Index<K> | undefined;
+  if (index === undefined || index.generation !== collection.generation) {
+    index = { generation: collection.generation, byUuid: group(collection) };
+    indexes.set(collection, index);
+  }
+  return index.byUuid.get(uuid) ?? [];
+}
+
+function group<K extends OwnedKind>(collection: Collection<K>): Map<string, Owned<K>[]> {
+  const byUuid = new Map<string, Owned<K>[]>();
+  for (const { name: key, document } of collection.list()) {
+    const { uuid, name } = ownedName(key);
+    const list = byUuid.get(uuid) ?? [];
+    byUuid.set(uuid, list);
+    list.push({ name, document });
+  }
+  return byUuid;
+}
+
+/** The object that a record stored under its uuid belongs to. `owners`: the objects that it may be. */
+export function ownerOf<T extends { readonly document: { readonly uuid: string } }>(
+  owners: readonly T[],
+  key: string,
+): T | undefined {
+  const { uuid } = ownedName(key);
+  return owners.find(({ document }) => document.uuid === uuid);
+}
+
+/** The store takes so many changes in one transaction. */
+const chunk = 100;
+
+/** All or, after a failure, some of them; running it again does the rest. */
+export async function putOwned<K extends OwnedKind>(
+  records: Records,
+  kind: K,
+  uuid: string,
+  owned: readonly Owned<K>[],
+): Promise<void> {
+  for (let at = 0; at < owned.length; at += chunk) {
+    await records.retry((changes) => {
+      for (const { name, document } of owned.slice(at, at + chunk)) changes.put(kind, ownedKey(uuid, name), document);
+    });
+  }
+}
+
+/** Idempotent. */
+export async function dropOwned(records: Records, kind: OwnedKind, uuid: string): Promise<void> {
+  for (;;) {
+    const some = ownedBy(records, kind, uuid).slice(0, chunk);
+    if (some.length === 0) return;
+    await records.retry((changes) => {
+      for (const { name } of some) {
+        const key = ownedKey(uuid, name);
+        if (records[kind].has(key)) changes.delete(kind, key);
+      }
+    });
+  }
+}

@@ -1,0 +1,51 @@
+// Measures what new snapshots hold, where a limit on disks counts them: as many bytes as their files have, also where they share these
+// with the volume, since they stay when the volume changes.
+import { projectOf } from '../../api/project/project-names.ts';
+import { setLimits } from '../../api/project/project-limits.ts';
+import type { SnapshotRef, VolumeRef } from '../../drivers/storage/driver.ts';
+import { exec } from '../../lib/exec.ts';
+import type { Records } from '../../records/records.ts';
+import type { Pools } from './pools.ts';
+
+export interface MeasureDeps {
+  readonly records: Pick<Records, 'projects'>;
+  readonly pools: Pick<Pools, 'use'>;
+}
+
+const dayMs = 86_400_000;
+/** A snapshot without files counts as what a file system needs for it, so that none is free. */
+const leastBytes = 16_384;
+
+/** For the record of the snapshot, whose files are there. Empty: no limit counts it. */
+export async function sizeOf(
+  deps: MeasureDeps,
+  poolOf: string,
+  snapshot: SnapshotRef,
+  signal: AbortSignal,
+): Promise<{ readonly sizeBytes?: number }> {
+  const config = deps.records.projects.get(projectOf(snapshot.volume.name))?.document.config ?? {};
+  if (!setLimits(config).some((key) => key.startsWith('limits.disk'))) return {};
+  const { driver, pool } = deps.pools.use(poolOf);
+  const { stdout } = await exec(
+    ['du', '--summarize', '--block-size=1', '--', driver.snapshotPath(pool, snapshot)],
+    { timeoutMs: dayMs, isMortal: true },
+    signal,
+  );
+  return { sizeBytes: Math.max(leastBytes, Number(stdout.split('\t')[0])) };
+}
+
+/** Those that came with a volume from elsewhere. */
+export async function measured<T extends { readonly name: string; readonly document: { readonly sizeBytes?: number } }>(
+  deps: MeasureDeps,
+  { pool, volume }: { readonly pool: string; readonly volume: VolumeRef },
+  snapshots: readonly T[],
+  signal: AbortSignal,
+): Promise<readonly T[]> {
+  const result: T[] = [];
+  for (const each of snapshots) {
+    const known = each.document.sizeBytes !== undefined;
+    const size = known ? {} : await sizeOf(deps, pool, { volume, snapshot: each.name }, signal);
+    result.push({ ...each, document: { ...each.document, ...size } });
+  }
+  return result;
+}

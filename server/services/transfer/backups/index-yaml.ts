@@ -1,0 +1,213 @@
+// The first member of a backup, index.yaml: the description of the container, written and read.
+import { BackupHead, BackupParts, type BackupMachine } from '../../../api/container/backup.ts';
+import type { Container } from '../../../api/container/container.ts';
+import { never } from '../../../api/schema/common-schemas.ts';
+import { errors } from '../../../api/errors.ts';
+import { isTimestamp } from '../../../api/text/timestamp.ts';
+import { validateBody } from '../../../api/schema/validate-json.ts';
+import { volumeCopy } from '../../storage/root-volume.ts';
+import { readYaml } from '../../../drivers/image/read-yaml.ts';
+import type { Snapshot } from '../../../api/container/snapshot.ts';
+import type { PoolDocument, ProfileDocument, RootVolumeDocument } from '../../../records/documents.ts';
+
+/** What a backup is made of, in the words of the API. */
+export interface BackupContent {
+  readonly container: Container;
+  readonly project: string;
+  readonly snapshots: readonly Snapshot[];
+  /** What was written on its root volume, and on those of its snapshots. */
+  readonly written: RootVolumeDocument | undefined;
+  readonly writtenOf: ReadonlyMap<string, RootVolumeDocument>;
+  readonly pool: { readonly name: string; readonly document: PoolDocument };
+  readonly profiles: readonly { readonly name: string; readonly document: ProfileDocument }[];
+  readonly optimized: boolean;
+}
+
+export interface RenderedIndex {
+  readonly index: string;
+  /** Beside the files of the container: the same without the head, as real backups have it. */
+  readonly backup: string;
+}
+
+/** Field names and their order are those of the real system (section 11), which reads it. */
+export async function renderIndex(content: BackupContent): Promise<RenderedIndex> {
+  const { renderYaml } = await import('../../../drivers/image/yaml-parser.ts');
+  const { container, snapshots, pool, optimized } = content;
+  const config = configOf(content);
+  const index = {
+    name: container.name,
+    backend: pool.document.driver,
+    pool: pool.name,
+    ...(snapshots.length === 0 ? {} : { snapshots: snapshots.map(({ name }) => name) }),
+    optimized,
+    optimized_header: false,
+    type: 'container',
+    config,
+  };
+  return { index: renderYaml(index), backup: renderYaml(config) };
+}
+
+function configOf({ container, project, snapshots, pool, profiles, written, writtenOf }: BackupContent) {
+  return {
+    container: { ...container, type: 'container', project },
+    snapshots: snapshots.map((snapshot) => ({ ...snapshot, size: -1 })),
+    pool: {
+      config: pool.document.config,
+      description: pool.document.description,
+      name: pool.name,
+      driver: pool.document.driver,
+      used_by: [],
+      status: 'Created',
+      locations: ['none'],
+    },
+    profiles: profiles.map(({ name, document }) => ({
+      config: document.config,
+      description: document.description,
+      devices: document.devices,
+      name,
+      used_by: [],
+    })),
+    volume: {
+      config: written?.config ?? {},
+      description: written?.description ?? '',
+      name: container.name,
+      type: 'container',
+      used_by: [],
+      location: 'none',
+      content_type: 'filesystem',
+      project,
+      created_at: never.expires,
+    },
+    volume_snapshots: snapshots.map(({ name, expires_at, created_at }) => ({
+      description: writtenOf.get(name)?.description ?? '',
+      expires_at,
+      name,
+      config: writtenOf.get(name)?.config ?? {},
+      content_type: 'filesystem',
+      created_at,
+    })),
+  };
+}
+
+/** A container or snapshot as a backup describes it. */
+export interface SavedMachine {
+  readonly architecture: string;
+  readonly config: Readonly<Record<string, string>>;
+  readonly devices: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly profiles: readonly string[];
+  readonly ephemeral: boolean;
+  readonly description: string;
+  /** Absent: unknown. */
+  readonly createdAt?: string;
+  readonly lastUsedAt?: string;
+  readonly volume?: RootVolumeDocument;
+}
+
+export interface SavedParts {
+  readonly container: SavedMachine;
+  readonly snapshots: readonly (SavedMachine & { readonly name: string; readonly expiresAt: string })[];
+}
+
+export interface BackupIndex {
+  readonly name: string;
+  /** Driver of the pool it comes from. */
+  readonly backend: string;
+  readonly pool: string;
+  readonly snapshots: readonly string[];
+  readonly optimized: boolean;
+  /** Absent in backups of old releases, which have it in backup.yaml only. */
+  readonly parts?: SavedParts;
+}
+
+/** Unknown members are ignored: every release adds some. Throws AppError badRequest naming the members that are wrong. */
+export async function parseIndex(text: string): Promise<BackupIndex> {
+  const value = await parse(text, 'backup/index.yaml');
+  const problems = validateBody(BackupHead, value);
+  if (problems.length > 0) throw errors.invalid('backup: backup/index.yaml', problems);
+  const head = value as BackupHead & { config?: unknown };
+  if (head.type !== undefined && head.type !== null && head.type !== '' && head.type !== 'container')
+    throw errors.badRequest(`The backup is of a ${head.type}; only those of containers can be restored here`);
+  const parts =
+    head.config === undefined || head.config === null
+      ? undefined
+      : partsOf(head.config, 'backup/index.yaml', 'config.');
+  const snapshots = head.snapshots ?? [];
+  if (new Set(snapshots).size < snapshots.length)
+    throw errors.badRequest('Invalid backup: backup/index.yaml: snapshots: a name is there twice');
+  return {
+    name: head.name,
+    backend: head.backend ?? '',
+    pool: head.pool ?? '',
+    snapshots,
+    optimized: head.optimized ?? false,
+    ...(parts === undefined ? {} : { parts: onlyListed(parts, snapshots) }),
+  };
+}
+
+/** Without snapshots whose files are not in the backup: some releases tell of all, also when they leave them out. */
+export function onlyListed(parts: SavedParts, names: readonly string[]): SavedParts {
+  return {
+    ...parts,
+    snapshots: names.flatMap((name) => parts.snapshots.find((snapshot) => snapshot.name === name) ?? []),
+  };
+}
+
+/** backup.yaml: the same as `config` of an index. */
+export async function parseBackupYaml(text: string): Promise<SavedParts> {
+  return partsOf(await parse(text, 'backup.yaml'), 'backup.yaml', '');
+}
+
+async function parse(text: string, what: string): Promise<unknown> {
+  try {
+    return await readYaml(text, what);
+  } catch (error) {
+    const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+    throw errors.badRequest(`Invalid backup: ${why}`);
+  }
+}
+
+function partsOf(value: unknown, file: string, path: string): SavedParts {
+  const problems = validateBody(BackupParts, value);
+  if (problems.length > 0) {
+    const below = problems.map((problem) => ({ ...problem, path: `${path}${problem.path}` }));
+    throw errors.invalid(`backup: ${file}`, below);
+  }
+  const { container, snapshots, volume, volume_snapshots } = value as BackupParts;
+  return {
+    container: { ...machineOf(container), ...writtenIn(volume) },
+    snapshots: (snapshots ?? []).map((snapshot) => ({
+      ...machineOf(snapshot),
+      ...writtenIn(volume_snapshots?.find((one) => plain(one.name) === plain(snapshot.name))),
+      // Old releases tell it with the name of the container.
+      name: plain(snapshot.name),
+      expiresAt: timeOf(snapshot.expires_at) ?? never.expires,
+    })),
+  };
+}
+
+const plain = (name: string): string => name.slice(name.indexOf('/') + 1);
+
+const writtenIn = (volume: BackupParts['volume']): ReturnType<typeof volumeCopy> =>
+  volumeCopy({ description: volume?.description ?? '', config: textsOf(volume?.config ?? {}) });
+
+function machineOf(saved: BackupMachine): SavedMachine {
+  const [createdAt, lastUsedAt] = [timeOf(saved.created_at), timeOf(saved.last_used_at)];
+  const devices = Object.entries(saved.devices ?? {}).map(([name, device]) => [name, textsOf(device)] as const);
+  return {
+    architecture: saved.architecture,
+    config: textsOf(saved.config ?? {}),
+    devices: Object.fromEntries(devices),
+    profiles: saved.profiles ?? [],
+    ephemeral: saved.ephemeral ?? false,
+    description: saved.description ?? '',
+    ...(createdAt === undefined ? {} : { createdAt }),
+    ...(lastUsedAt === undefined ? {} : { lastUsedAt }),
+  };
+}
+
+/** YAML takes `true` and `1` for what they look like. */
+const textsOf = (texts: Readonly<Record<string, string | boolean | number>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(texts).map(([key, value]) => [key, String(value)]));
+
+const timeOf = (text: string | null | undefined): string | undefined =>
+  typeof text === 'string' && isTimestamp(text) ? text : undefined;

@@ -1,0 +1,241 @@
+// Making a container of a backup that was uploaded: its record is drafted from the backup, then a saga makes it.
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { type ConfigMap, never } from '../../../api/schema/common-schemas.ts';
+import { isTrue } from '../../../api/container/container-config.ts';
+import { rootDisk } from '../../../api/devices/index.ts';
+import { errors } from '../../../api/errors.ts';
+import { snapshotName } from '../../../api/names.ts';
+import { containerUrl, plainName } from '../../../api/project/project-names.ts';
+import type { Operation } from '../../../api/operation.ts';
+import type { OperationHandle } from '../../../operations/manager.ts';
+import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
+import type { Caller } from '../../shared/caller.ts';
+import { arrivedInstanceId } from '../../containers/life/instance-id.ts';
+import { applyTemplateKey } from '../../containers/files/apply-templates.ts';
+import type { ContainerDeps } from '../../containers/deps.ts';
+import { lockOf } from '../../shared/find-container.ts';
+import {
+  checkArchitecture,
+  checkDraft,
+  freeName,
+  withHardwareAddresses,
+  withRootIn,
+} from '../../containers/life/draft.ts';
+import { idMapKeys } from '../../containers/life/id-maps.ts';
+import type { NetworkHosts } from '../../networks/network-hosts.ts';
+import type { SnapshotEntry } from '../../containers/snapshots/records.ts';
+import { expand, nicNetworks, withoutServerKeys } from '../../shared/expand.ts';
+import { volumeCopy } from '../../storage/root-volume.ts';
+import { settingOf } from '../../shared/settings.ts';
+import { keptKeys } from '../migration/container-target.ts';
+import { checkHostAccess } from './host-access.ts';
+import type { BackupIndex, SavedMachine, SavedParts } from './index-yaml.ts';
+import { receiveContainerSaga, type ReceiveContainerParams } from '../migration/sagas/container-receive.ts';
+import { inspectBackup, readIndex } from './tarball-reader.ts';
+import { unpackBackup } from './unpack-backup.ts';
+import { profileIn, profilesOf } from '../../shared/project-scope.ts';
+
+export type RestoreDeps = Pick<
+  ContainerDeps,
+  'records' | 'pools' | 'idMaps' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'architecture'
+> & { readonly hosts: NetworkHosts };
+
+export interface BackupUpload {
+  readonly path: string;
+  /** Instead of the backup's own. */
+  readonly pool?: string;
+  readonly name?: string;
+  /** The caller knows that it brings access to the host, and trusts it. */
+  readonly allowHostAccess?: boolean;
+}
+
+/** Takes over the uploaded file: whatever happens, it is gone afterwards. What the index says is judged before the operation starts. */
+export async function restoreBackup(
+  deps: RestoreDeps,
+  caller: Caller,
+  upload: BackupUpload,
+  signal: AbortSignal,
+): Promise<Operation> {
+  try {
+    const index = await readIndex(upload.path, signal);
+    const name = freeName(deps.records, caller.project, upload.name ?? index.name);
+    const pool = choosePool(deps, caller.project, index, upload.pool);
+    if (index.parts !== undefined) {
+      checkHostAccess(index.parts, isAllowed(deps, upload));
+      draft(deps, { name, index, pool }, index.parts);
+    }
+    return deps.operations.start({
+      description: 'Restoring backup',
+      resources: { containers: [containerUrl(name)] },
+      mayCancel: true,
+      run: async (handle, aborted) => {
+        try {
+          await restoreNow(deps, caller, { upload, index, name, pool }, handle, aborted);
+        } finally {
+          await rm(upload.path, { force: true });
+        }
+      },
+    });
+  } catch (error) {
+    await rm(upload.path, { force: true });
+    throw error;
+  }
+}
+
+interface Restore {
+  readonly upload: BackupUpload;
+  readonly index: BackupIndex;
+  readonly name: string;
+  readonly pool: string;
+}
+
+async function restoreNow(
+  deps: RestoreDeps,
+  caller: Caller,
+  { upload, index, name, pool }: Restore,
+  handle: OperationHandle,
+  signal: AbortSignal,
+): Promise<void> {
+  const parts = await inspectBackup(upload.path, index, await deps.pools.room(pool), signal);
+  checkHostAccess(parts, isAllowed(deps, upload));
+  await deps.locks.run(lockOf(name), async () => {
+    const params = draft(deps, { name, index, pool }, parts);
+    const profileOf = profilesOf(deps.records, name);
+    const { devices } = expand(params.document, profileOf);
+    const isPrivileged = (machine: Parameters<typeof expand>[0]): boolean =>
+      isTrue(expand(machine, profileOf).config['security.privileged'] ?? '');
+    const plan = {
+      volume: { type: 'container', name } as const,
+      index,
+      // As any of them may become the container.
+      keepNodes: [params, ...params.snapshots].every(({ document }) => isPrivileged(document)),
+    };
+    const saga = receiveContainerSaga(deps, (_params, context) =>
+      unpackBackup(
+        upload.path,
+        deps.pools.use(pool),
+        plan,
+        (part) => handle.update({ restore_backup_progress: part }),
+        context.signal,
+      ),
+    );
+    await deps.idMaps.reserving((reserve) =>
+      deps.sagas.run(
+        saga,
+        { ...params, document: reserve(name, params.document) },
+        { signal, progress: (metadata) => handle.update(metadata) },
+      ),
+    );
+    await deps.hosts.settle(nicNetworks(devices));
+    deps.events.lifecycle('container-created', containerUrl(name), undefined, caller.requestor);
+  });
+}
+
+const isAllowed = ({ records }: RestoreDeps, { allowHostAccess }: BackupUpload): boolean =>
+  allowHostAccess === true || isTrue(settingOf(records, 'backups.allow_host_access'));
+
+/** The one asked for, else that of the backup, else where the default profile has its root disk (real system section 11). */
+function choosePool(
+  { records, pools }: RestoreDeps,
+  project: string,
+  index: BackupIndex,
+  wanted: string | undefined,
+): string {
+  const isReady = (name: string): boolean => records.pools.get(name)?.document.lifecycle === 'ready';
+  const ofDefault =
+    rootDisk(records.profiles.get(profileIn(records, project, 'default'))?.document.devices ?? {})?.pool ?? '';
+  const pool = [wanted ?? index.pool, ...(wanted === undefined ? [ofDefault] : [])].find(isReady);
+  if (pool === undefined && wanted !== undefined) throw errors.notFound('storage pool', wanted);
+  if (pool === undefined)
+    throw errors.badRequest(
+      `The backup is of the storage pool ${index.pool}, which is not here, and the default profile has no root disk: name a pool`,
+    );
+  const { driver } = pools.use(pool);
+  if (index.optimized && driver.capabilities.nativeStreams !== index.backend)
+    throw errors.badRequest(
+      `The backup has the form of the storage driver ${index.backend}; the pool ${pool} is of driver ${driver.name}: ` +
+        `name a pool of driver ${index.backend}, or export it without optimized storage`,
+    );
+  return pool;
+}
+
+/** Throws AppError badRequest with all problems: missing profiles, unknown keys, devices that cannot be. */
+function draft(
+  deps: RestoreDeps,
+  { name, index, pool }: Omit<Restore, 'upload'>,
+  parts: SavedParts,
+): ReceiveContainerParams {
+  const saved = parts.container;
+  const plain = machineOf(deps, name, saved, pool);
+  const identity = arrivedInstanceId(saved.config, index.name === plainName(name));
+  const machine = { ...plain, config: { ...plain.config, ...identity } };
+  checkDraft(deps.records, name, { ...machine, config: withoutServerKeys(machine.config) });
+  const expanded = expand(machine, profilesOf(deps.records, name));
+  const document: ContainerDocument = {
+    v: 1,
+    uuid: randomUUID(),
+    ...machine,
+    config: withHardwareAddresses(deps.records, machine.config, expanded.devices),
+    ephemeral: saved.ephemeral,
+    description: saved.description,
+    createdAt: saved.createdAt ?? deps.clock.timestamp(),
+    lastUsedAt: saved.lastUsedAt ?? never.started,
+    stateful: false,
+    pool,
+    ...volumeCopy(saved.volume),
+    lifecycle: 'ready',
+  };
+  deps.idMaps.check(name, document);
+  return { name, document, snapshots: parts.snapshots.map((snapshot) => snapshotOf(deps, name, snapshot, pool)) };
+}
+
+function machineOf(deps: RestoreDeps, name: string, saved: SavedMachine, pool: string) {
+  const template = saved.config[applyTemplateKey];
+  const machine = {
+    architecture: checkArchitecture(saved.architecture, deps.architecture),
+    profiles: saved.profiles,
+    config: {
+      ...withoutTaken(deps, keptKeys(saved.config, true)),
+      ...(template === undefined ? {} : { [applyTemplateKey]: template }),
+      // Owners in a backup are as the container sees them.
+      [idMapKeys.files]: '[]',
+    },
+    devices: saved.devices,
+  };
+  return { ...machine, devices: withRootIn(deps.records, name, machine, pool) };
+}
+
+/** Addresses that a container here has: two on one network would not do. */
+function withoutTaken({ records }: RestoreDeps, config: ConfigMap): Record<string, string> {
+  const taken = new Set(records.containers.list().flatMap(({ document }) => Object.values(document.config)));
+  return Object.fromEntries(
+    Object.entries(config).filter(
+      ([key, value]) => !(/^volatile\..+\.(hwaddr|ipv[46]\.address)$/.test(key) && taken.has(value)),
+    ),
+  );
+}
+
+function snapshotOf(
+  deps: RestoreDeps,
+  container: string,
+  saved: SavedParts['snapshots'][number],
+  pool: string,
+): SnapshotEntry {
+  const { name } = saved;
+  const rule = snapshotName(name);
+  if (rule !== undefined) throw errors.invalidName('snapshot', name, rule);
+  const document: SnapshotDocument = {
+    v: 1,
+    ...machineOf(deps, container, saved, pool),
+    ephemeral: saved.ephemeral,
+    description: saved.description,
+    createdAt: saved.createdAt ?? deps.clock.timestamp(),
+    lastUsedAt: saved.lastUsedAt ?? never.started,
+    stateful: false,
+    expiresAt: saved.expiresAt,
+    ...volumeCopy(saved.volume),
+    lifecycle: 'ready',
+  };
+  return { name, document };
+}

@@ -1,0 +1,48 @@
+// The file of a backup is written and recorded, or it does not exist.
+import { ownedKey } from '../../../../records/record-names.ts';
+import { writeBackup, type WriteBackupDeps, type CreateBackupParams } from '../write-backup.ts';
+import type { Saga } from '../../../../operations/saga.ts';
+import { readyContainer } from '../../../shared/find-container.ts';
+import { errors } from '../../../../api/errors.ts';
+import { removeBackupFile, backupPath } from '../../../shared/backups.ts';
+import { stat } from 'node:fs/promises';
+import { makeReady, removeRecord } from '../../../shared/saga-records.ts';
+
+/** `share`: from here on the container may be used, but not what is being packed be deleted, renamed or replaced. */
+export function createBackupSaga(deps: WriteBackupDeps, share: () => void = () => {}): Saga<CreateBackupParams> {
+  return {
+    kind: 'backup-create',
+    onRestart: 'unwind',
+    begin(changes, { container, uuid, backup, document }) {
+      readyContainer(deps.records, container);
+      const key = ownedKey(uuid, backup);
+      if (deps.records.backups.has(key)) throw errors.exists('backup', `${container}/${backup}`);
+      changes.require('containers', container);
+      changes.put('backups', key, { ...document, lifecycle: 'creating' });
+    },
+    steps: [
+      {
+        name: 'file',
+        async execute(params, context) {
+          await removeBackupFile(deps.dir, params.document.file);
+          await writeBackup(deps, params, context, share);
+        },
+        undo: ({ document }) => removeBackupFile(deps.dir, document.file),
+      },
+      {
+        name: 'size',
+        async execute({ uuid, backup, document }) {
+          const { size } = await stat(backupPath(deps.dir, document.file));
+          await deps.records.retry((changes) => {
+            changes.put('backups', ownedKey(uuid, backup), { ...document, sizeBytes: size, lifecycle: 'creating' });
+          });
+        },
+      },
+    ],
+    commit(changes, { uuid, backup }) {
+      const key = ownedKey(uuid, backup);
+      makeReady(deps.records, changes, 'backups', key);
+    },
+    rollBack: (changes, { uuid, backup }) => removeRecord(deps.records, changes, 'backups', ownedKey(uuid, backup)),
+  };
+}

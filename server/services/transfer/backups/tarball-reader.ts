@@ -1,0 +1,218 @@
+// Reads the archive of a backup from a client: its index, and whether all of it is safe and complete. Nothing in it is trusted.
+import { DriverError } from '../../../drivers/driver-error.ts';
+import { openTar } from '../../../drivers/image/archive.ts';
+import { createEntryCheck, type EntryCheck, type EntryLimits } from '../../../drivers/image/check-entries.ts';
+import { detectFormat } from '../../../drivers/image/format.ts';
+import { shownName } from '../../../drivers/image/tar-header.ts';
+import { readTar, type TarMember } from '../../../drivers/image/tar-reader.ts';
+import { errors } from '../../../api/errors.ts';
+import { onlyListed, parseBackupYaml, parseIndex, type BackupIndex, type SavedParts } from './index-yaml.ts';
+
+const maxTextBytes = 8 * 1024 * 1024;
+/** Beyond the content of files: headers, padding and the end of the archive. */
+const overheadBytes = 64 * 1024 * 1024;
+const overheadOfEntry = 4096;
+/** The index comes first; a few members of others may be before it. */
+const indexWithin = 8;
+
+/** A part of the archive: the container, or a snapshot of it. */
+export interface Section {
+  readonly snapshot: string | undefined;
+  /** What the names of its members begin with. */
+  readonly prefix: string;
+}
+
+/** Reads no further than the index. Throws AppError or DriverError Invalid. */
+export async function readIndex(path: string, signal: AbortSignal): Promise<BackupIndex> {
+  return eachMember(
+    path,
+    () => Number.MAX_SAFE_INTEGER,
+    signal,
+    async (members) => {
+      let count = 0;
+      for await (const member of members) {
+        if (member.name === 'backup/index.yaml') return parseIndex(await textOf(member));
+        count += 1;
+        if (count >= indexWithin || !member.name.startsWith('backup')) break;
+      }
+      throw errors.badRequest('The upload is not a backup: it does not begin with backup/index.yaml');
+    },
+  );
+}
+
+/** Inspects the whole archive. Resolves to the description of container and snapshots. */
+export async function inspectBackup(
+  path: string,
+  index: BackupIndex,
+  limits: EntryLimits,
+  signal: AbortSignal,
+): Promise<SavedParts> {
+  let entries = 0;
+  const allowed = (): number => limits.bytes + overheadBytes + entries * overheadOfEntry;
+  return eachMember(path, allowed, signal, async (members) => {
+    const look = createLook(index, limits);
+    for await (const member of members) {
+      entries += 1;
+      await look.add(member);
+    }
+    return look.finish();
+  });
+}
+
+function createLook(index: BackupIndex, limits: EntryLimits) {
+  const done = new Set<string>();
+  let current: { readonly section: Section; readonly check: EntryCheck } | undefined;
+  let backupYaml: string | undefined;
+  let bytesLeft = limits.bytes;
+  let entriesLeft = limits.entries;
+  // Each part is checked alone, but they share the room that there is.
+  const shared: EntryLimits = {
+    get bytes() {
+      return bytesLeft;
+    },
+    get entries() {
+      return entriesLeft;
+    },
+  };
+
+  function close(): void {
+    if (current === undefined) return;
+    if (!index.optimized) {
+      const { bytes, entries } = current.check.finish();
+      [bytesLeft, entriesLeft] = [bytesLeft - bytes, entriesLeft - entries];
+    }
+    done.add(current.section.prefix);
+    current = undefined;
+  }
+
+  function enter(section: Section): NonNullable<typeof current> {
+    if (current?.section.prefix === section.prefix) return current;
+    close();
+    if (done.has(section.prefix)) throw invalid(`the members of ${section.prefix} are not together`);
+    current = { section, check: createEntryCheck('volume', shared) };
+    return current;
+  }
+
+  return {
+    async add(member: TarMember): Promise<void> {
+      const section = sectionOf(member.name, index);
+      if (section === undefined) return checkOther(member, index);
+      const part = enter(section);
+      const entry = inSection(member, section);
+      if (index.optimized) {
+        if (member.kind !== 'file') throw invalid(`${shownName(member.name)} is a ${member.kind}`);
+        if (member.size > bytesLeft) throw noSpace(member.name);
+        bytesLeft -= member.size;
+        return;
+      }
+      const path = part.check.add(entry);
+      if (path === '' && member.kind !== 'directory') throw invalid(`${shownName(member.name)} is a ${member.kind}`);
+      if (path === 'backup.yaml' && section.snapshot === undefined && member.kind === 'file')
+        backupYaml = await textOf(member);
+    },
+    async finish(): Promise<SavedParts> {
+      close();
+      const parts = index.parts ?? (await partsBeside(backupYaml));
+      if (parts === undefined) throw invalid('it does not say what the container was: no config in backup/index.yaml');
+      checkComplete(index, parts, done);
+      return onlyListed(parts, index.snapshots);
+    },
+  };
+}
+
+/** Old releases describe the container only beside its files. */
+async function partsBeside(backupYaml: string | undefined): Promise<SavedParts | undefined> {
+  return backupYaml === undefined ? undefined : parseBackupYaml(backupYaml);
+}
+
+/** Index, descriptions and files must name the same snapshots. */
+function checkComplete(index: BackupIndex, parts: SavedParts, done: ReadonlySet<string>): void {
+  if (!done.has('backup/container'))
+    throw invalid(`it has no ${index.optimized ? 'backup/container.bin' : 'backup/container'}`);
+  const told = new Set(parts.snapshots.map(({ name }) => name));
+  for (const name of index.snapshots) {
+    if (!done.has(`backup/snapshots/${name}`)) throw invalid(`the files of the snapshot ${name} are missing`);
+    if (!told.has(name)) throw invalid(`nothing is said of the snapshot ${name}`);
+  }
+  const known = new Set(index.snapshots.map((name) => `backup/snapshots/${name}`));
+  for (const prefix of done)
+    if (prefix !== 'backup/container' && !known.has(prefix)) throw invalid(`${prefix} is not in its list of snapshots`);
+}
+
+function checkOther(member: TarMember, index: BackupIndex): void {
+  const plain = ['backup/index.yaml', 'backup/optimized_header.yaml'];
+  const folders = ['backup', 'backup/snapshots'];
+  const name = member.name.replace(/\/$/, '');
+  if (plain.includes(name) && member.kind === 'file') return;
+  if (folders.includes(name) && member.kind === 'directory') return;
+  const isNested = index.optimized && /^backup\/(?:container|snapshots\/[^/]+)_.+\.bin$/.test(name);
+  throw invalid(
+    isNested
+      ? 'the container has btrfs subvolumes of its own; export it without optimized storage'
+      : `${shownName(member.name)} is no part of a backup`,
+  );
+}
+
+export function sectionOf(name: string, { optimized }: BackupIndex): Section | undefined {
+  const form = optimized
+    ? /^(backup\/(?:container|snapshots\/([^/]+)))\.bin$/s
+    : /^(backup\/(?:container|snapshots\/([^/]+)))(?:\/.*)?$/s;
+  const [, prefix, snapshot] = form.exec(name) ?? [];
+  if (prefix === undefined || snapshot === '.' || snapshot === '..') return undefined;
+  // The directory of all snapshots.
+  if (prefix === 'backup/snapshots') return undefined;
+  return { prefix, snapshot };
+}
+
+/** Names as they are in the part. */
+function inSection(member: TarMember, { prefix }: Section): TarMember {
+  const own = `.${member.name.slice(prefix.length)}`;
+  if (member.kind !== 'hard link') return { ...member, name: own };
+  if (!member.link.startsWith(`${prefix}/`))
+    throw invalid(`hard link ${shownName(member.name)} leads to ${shownName(member.link)}, outside of its part`);
+  return { ...member, name: own, link: `.${member.link.slice(prefix.length)}` };
+}
+
+export async function eachMember<T>(
+  path: string,
+  allowed: () => number,
+  signal: AbortSignal,
+  use: (members: AsyncGenerator<TarMember>) => Promise<T>,
+): Promise<T> {
+  try {
+    const format = await detectFormat(path, 'tarball');
+    if (format === 'squashfs') throw invalid('it is a squashfs, not a tarball');
+    const source = await openTar(path, format, signal);
+    try {
+      return await use(readTar(source.bytes, allowed));
+    } catch (error) {
+      // Damage in the packing shows first as a stream that ends early; the program's own error tells more.
+      if (error instanceof DriverError && /cut off/.test(error.message)) await source.done();
+      throw error;
+    } finally {
+      await source.close();
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw inBackupWords(error);
+  }
+}
+
+/** The reader of archives says image in its messages. */
+function inBackupWords(error: unknown): unknown {
+  if (!(error instanceof DriverError)) return error;
+  const message = error.message.replaceAll('the image', 'the backup');
+  // A program that cannot unpack the file means that the file is damaged.
+  const code = error.code === 'Failed' && /^(?:gzip|bzip2|xz|zstd) /.test(message) ? 'Invalid' : error.code;
+  return new DriverError(code, message, error.cause);
+}
+
+async function textOf(member: TarMember): Promise<string> {
+  if (member.kind !== 'file' || member.size > maxTextBytes)
+    throw invalid(`${shownName(member.name)} is a ${member.kind} of ${member.size} bytes`);
+  return (await member.read()).toString('utf8');
+}
+
+const invalid = (why: string): DriverError => new DriverError('Invalid', `cannot accept the backup: ${why}`);
+const noSpace = (name: string): DriverError =>
+  new DriverError('NoSpace', `cannot accept the backup: there is no room for ${shownName(name)}`);

@@ -1,0 +1,97 @@
+// Unpacks an inspected backup into a pool, part by part.
+import type { BackupIndex } from './index-yaml.ts';
+import type { PoolSpec, StorageDriver, VolumeRef } from '../../../drivers/storage/driver.ts';
+import { type Section, eachMember, sectionOf } from './tarball-reader.ts';
+import { type StreamChain, createStreamChain } from './send-stream.ts';
+import type { TarMember } from '../../../drivers/image/tar-reader.ts';
+import { gather } from '../../../lib/join-chunks.ts';
+
+interface Store {
+  readonly driver: StorageDriver;
+  readonly pool: PoolSpec;
+}
+
+export interface UnpackPlan {
+  readonly volume: VolumeRef;
+  readonly index: BackupIndex;
+  /** Of a privileged container: keeps device nodes. */
+  readonly keepNodes: boolean;
+}
+
+/** After inspectBackup has accepted it. On a throw a part may be there: the caller deletes the volume with its snapshots. */
+export async function unpackBackup(
+  path: string,
+  store: Store,
+  plan: UnpackPlan,
+  progress: (part: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  await eachMember(
+    path,
+    () => Number.MAX_SAFE_INTEGER,
+    signal,
+    async (members) => {
+      const { index } = plan;
+      const chain = createStreamChain({ allowNodes: plan.keepNodes });
+      let next = await members.next();
+      const current = (): TarMember | undefined => (next.done === true ? undefined : next.value);
+      const advance = async (): Promise<void> => {
+        next = await members.next();
+      };
+      for (let member = current(); member !== undefined; member = current()) {
+        const section = sectionOf(member.name, index);
+        if (section === undefined) {
+          await advance();
+          continue;
+        }
+        const inPart = (): TarMember | undefined => {
+          const each = current();
+          return each !== undefined && sectionOf(each.name, index)?.prefix === section.prefix ? each : undefined;
+        };
+        progress(section.prefix);
+        await unpackPart(store, plan, { section, first: member, inPart, advance, chain }, signal);
+        while (inPart() !== undefined) await advance();
+      }
+    },
+  );
+}
+
+interface Part {
+  readonly section: Section;
+  readonly first: TarMember;
+  /** The member that it is the turn of, while it is one of this part. */
+  readonly inPart: () => TarMember | undefined;
+  readonly advance: () => Promise<void>;
+  readonly chain: StreamChain;
+}
+
+async function unpackPart(
+  { driver, pool }: Store,
+  { volume, index, keepNodes }: UnpackPlan,
+  { section, first, inPart, advance, chain }: Part,
+  signal: AbortSignal,
+): Promise<void> {
+  const to = { volume, ...(section.snapshot === undefined ? {} : { snapshot: section.snapshot }) };
+  if (index.optimized) {
+    const stream = chain.next(first.content(), `${section.prefix}.bin`);
+    return driver.importVolume(pool, to, stream, { kind: 'native' }, signal);
+  }
+  async function* blocks(): AsyncGenerator<Buffer> {
+    for (let member = inPart(); member !== undefined; member = inPart()) {
+      if (isWanted(member, section)) yield* member.blocks();
+      await advance();
+    }
+    yield Buffer.alloc(1024);
+  }
+  const form = { kind: 'tar', prefix: section.prefix, strange: !keepNodes } as const;
+  await driver.importVolume(pool, to, gather(blocks()), form, signal);
+}
+
+/** What a volume has; the rest is of the system that made the backup. */
+function isWanted({ name }: TarMember, { prefix }: Section): boolean {
+  const [top] = name
+    .slice(prefix.length)
+    .split('/')
+    .filter((part) => part !== '' && part !== '.');
+  return top === 'rootfs' || top === 'metadata.yaml' || top === 'templates';
+}

@@ -1,0 +1,203 @@
+// The target of a container's migration: makes a container of what the source sends, or nothing at all.
+import { randomUUID } from 'node:crypto';
+import { never } from '../../../api/schema/common-schemas.ts';
+import { validateContainerConfig } from '../../../api/container/container-config.ts';
+import { rawLxcProblems } from '../../../api/container/raw-lxc.ts';
+import { isWithoutSnapshots, type ContainerCreate } from '../../../api/container/container.ts';
+import { validateDevices } from '../../../api/devices/index.ts';
+import { errors } from '../../../api/errors.ts';
+import { ContainerMigrationOffer, type ContainerSnapshotOffer } from '../../../api/container/migration-messages.ts';
+import { snapshotName } from '../../../api/names.ts';
+import { containerUrl, plainName } from '../../../api/project/project-names.ts';
+import type { Operation } from '../../../api/operation.ts';
+import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
+import type { Records } from '../../../records/records.ts';
+import { reachOf } from '../../limits/reach.ts';
+import type { Caller } from '../../shared/caller.ts';
+import { arrivedInstanceId } from '../../containers/life/instance-id.ts';
+import { applyTemplateKey } from '../../containers/files/apply-templates.ts';
+import type { ContainerDeps } from '../../containers/deps.ts';
+import { lockOf } from '../../shared/find-container.ts';
+import {
+  checkArchitecture,
+  checkDraft,
+  freeName,
+  withHardwareAddresses,
+  withRootIn,
+} from '../../containers/life/draft.ts';
+import { idMapKeys } from '../../containers/life/id-maps.ts';
+import type { NetworkHosts } from '../../networks/network-hosts.ts';
+import type { SnapshotEntry } from '../../containers/snapshots/records.ts';
+import { needCheckpoints } from '../../containers/life/checkpoint.ts';
+import { expand, isServerKey, nicNetworks, withoutServerKeys } from '../../shared/expand.ts';
+import { volumeCopy } from '../../storage/root-volume.ts';
+import { replaceConfig } from '../../shared/patch.ts';
+import type { ConnectDeps } from './connect.ts';
+import { goOnOrRemove, type LiveDeps } from './live.ts';
+import { startMigration } from './operation.ts';
+import {
+  isUntrustedSource,
+  refuseUntrustedCheckpoint,
+  untrustedContainer,
+  withoutCheckpoints,
+} from './untrusted-source.ts';
+import { targetMeeting, takeOffer, receiveAll, type TargetDeps } from './target.ts';
+import { receiveContainerSaga, type ReceiveContainer, type ReceiveContainerParams } from './sagas/container-receive.ts';
+import { profilesOf } from '../../shared/project-scope.ts';
+
+export type ContainerTargetDeps = Pick<ContainerDeps, 'operations' | 'events' | 'locks' | 'sagas' | 'architecture'> &
+  TargetDeps &
+  ConnectDeps &
+  LiveDeps & { readonly hosts: NetworkHosts };
+
+/** POST containers {source: {type: migration}}. What the body alone says is judged at once, the rest when the offer is there. */
+export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body: ContainerCreate): Operation {
+  const name = freeName(deps.records, caller.project, body.name);
+  checkBody(deps, name, body);
+  const untrusted = isUntrustedSource(deps.records, caller, name);
+  if (untrusted && body.source.live === true) refuseUntrustedCheckpoint(name);
+  const meeting = targetMeeting(body.source, reachOf(deps.records, caller));
+  return startMigration(deps, {
+    description: 'Creating container',
+    resources: { containers: [containerUrl(name)] },
+    meeting,
+    live: body.source.live === true,
+    run: async (peer, handle, signal) => {
+      const offered = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
+      if (untrusted && offered.live === true) refuseUntrustedCheckpoint(name);
+      const offer = untrusted ? withoutCheckpoints(offered) : offered;
+      if (offer.live === true) await needCheckpoints(deps.runtime, `Restoring the checkpoint of ${name}`);
+      const params = draft(deps, name, body, offer);
+      const receive: ReceiveContainer = async ({ document, snapshots }, context) =>
+        receiveAll(
+          deps,
+          peer,
+          { pool: document.pool, ref: { type: 'container', name } },
+          {
+            offer,
+            snapshots: snapshots.map((one) => one.name),
+            untrusted: untrusted ? await untrustedContainer(deps, name, document, snapshots) : undefined,
+          },
+          handle,
+          context.signal,
+        );
+      await deps.locks.run(lockOf(name), async () => {
+        await deps.sagas.run(receiveContainerSaga(deps, receive), params, { signal });
+        if (offer.live === true) await goOnOrRemove(deps, caller, name);
+      });
+      // It is here and recorded: that the source left early changes nothing any more.
+      await peer.send({ type: 'done' }).catch(() => {});
+      const { devices } = expand(params.document, profilesOf(deps.records, name));
+      await deps.hosts.settle(nicNetworks(devices));
+      deps.events.lifecycle('container-created', containerUrl(name), undefined, caller.requestor);
+    },
+  });
+}
+
+/** Before the connection: problems of the body alone. */
+function checkBody(deps: ContainerTargetDeps, name: string, body: ContainerCreate): void {
+  checkArchitecture(body.architecture, deps.architecture);
+  const missing = (body.profiles ?? []).filter((profile) => profilesOf(deps.records, name)(profile) === undefined);
+  const problems = [
+    ...missing.map((profile) => ({ path: 'profiles', message: `there is no profile ${profile} on this server` })),
+    ...validateContainerConfig(withoutServerKeys(replaceConfig(body.config)), { profile: false }),
+    ...rawLxcProblems(replaceConfig(body.config)),
+    ...validateDevices(body.devices ?? {}),
+  ];
+  if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
+  const { profiles, devices } = body;
+  if (profiles === undefined || profiles === null || devices === undefined || devices === null) return;
+  // All that the places of its files and its privileges follow from: real clients send it.
+  const config = withoutServerKeys(replaceConfig(body.config));
+  checkDraft(deps.records, name, { architecture: deps.architecture, profiles, devices, config });
+}
+
+/** Members that the body leaves out are those of the source. */
+function draft(
+  deps: ContainerTargetDeps,
+  name: string,
+  body: ContainerCreate,
+  { name: offered, object, snapshots, live }: ContainerMigrationOffer,
+): ReceiveContainerParams {
+  const base = body.source['base-image'];
+  const wanted = {
+    architecture: checkArchitecture(body.architecture ?? object.architecture, deps.architecture),
+    profiles: body.profiles ?? object.profiles,
+    devices: body.devices ?? object.devices,
+    config: {
+      ...(body.config === undefined || body.config === null
+        ? keptKeys(object.config, live === true)
+        : keptKeys(replaceConfig(body.config), true)),
+      ...(base === undefined || base === '' ? {} : { 'volatile.base_image': base }),
+      ...(live === true ? {} : { [applyTemplateKey]: 'copy' }),
+      ...arrivedInstanceId(body.config ?? object.config, plainName(offered) === plainName(name)),
+      // They travel under the ids that the container sees.
+      [idMapKeys.files]: '[]',
+    },
+  };
+  const { pool } = checkDraft(deps.records, name, { ...wanted, config: withoutServerKeys(wanted.config) });
+  const expanded = expand(wanted, profilesOf(deps.records, name));
+  const document: ContainerDocument = {
+    v: 1,
+    uuid: randomUUID(),
+    ...wanted,
+    config: withHardwareAddresses(deps.records, wanted.config, expanded.devices),
+    ephemeral: body.ephemeral ?? object.ephemeral,
+    description: body.description ?? object.description,
+    createdAt: deps.clock.timestamp(),
+    lastUsedAt: never.started,
+    stateful: live === true,
+    pool,
+    ...volumeCopy(object.volume),
+    lifecycle: 'ready',
+  };
+  const taken = isWithoutSnapshots(body.source) ? [] : snapshots;
+  return { name, document, snapshots: taken.map((one) => snapshotEntry(deps.records, name, one, pool)) };
+}
+
+/**
+ * Of the keys that servers write: where it came from and what its image said always, the addresses of its nics when the client
+ * sends them (a move keeps them, a copy is its own machine). What the other host did (id maps, power, interfaces) does not count.
+ */
+export function keptKeys(config: ContainerDocument['config'], addresses: boolean): Record<string, string> {
+  const isKept = (key: string): boolean =>
+    !isServerKey(key) ||
+    key.startsWith('image.') ||
+    key === 'volatile.base_image' ||
+    (addresses && /^volatile\.[^.]+\.(hwaddr|ipv[46]\.address)$/.test(key));
+  return Object.fromEntries(Object.entries(config).filter(([key]) => isKept(key)));
+}
+
+/** A snapshot of another machine, whose files arrive under the ids that a container sees. */
+export const receivedSnapshotKeys = (config: ContainerDocument['config']): Record<string, string> => ({
+  ...keptKeys(config, false),
+  [idMapKeys.files]: '[]',
+});
+
+/** The offer comes from another server: names become paths here, and the pool is the one that the container comes to. */
+export function snapshotEntry(
+  records: Records,
+  container: string,
+  offer: ContainerSnapshotOffer,
+  pool: string,
+): SnapshotEntry {
+  const { name, architecture, profiles, ephemeral, description } = offer;
+  const rule = snapshotName(name);
+  if (rule !== undefined) throw errors.invalidName('snapshot', name, rule);
+  const document: SnapshotDocument = {
+    v: 1,
+    architecture,
+    profiles,
+    ephemeral,
+    config: receivedSnapshotKeys(offer.config),
+    devices: withRootIn(records, container, offer, pool),
+    description,
+    createdAt: offer.createdAt,
+    lastUsedAt: offer.lastUsedAt,
+    stateful: offer.stateful,
+    expiresAt: offer.expiresAt,
+    ...volumeCopy(offer.volume),
+    lifecycle: 'ready',
+  };
+  return { name, document };
+}

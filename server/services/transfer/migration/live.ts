@@ -1,0 +1,93 @@
+// Live migration: the container is checkpointed and stopped at the source, and restored at the target. The checkpoint lies in the
+// container's volume and is sent with it (services/containers/life/checkpoint.ts).
+import { AppError, errors } from '../../../api/errors.ts';
+import type { RuntimeDriver } from '../../../drivers/runtime/driver.ts';
+import type { Caller } from '../../shared/caller.ts';
+import { needCheckpoints } from '../../containers/life/checkpoint.ts';
+import type { MemoryRounds } from './memory-rounds.ts';
+import { PeerError } from './peer.ts';
+
+/** Actions on a container whose lock the caller holds. */
+export interface LiveRuns {
+  /** Checkpoints and stops it. On a throw it runs on. `previous`: the last round of memory. */
+  storeHeld(caller: Caller, name: string, signal: AbortSignal, previous?: string): Promise<void>;
+  goOnHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void>;
+  removeHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void>;
+}
+
+export interface LiveDeps {
+  readonly runtime: Pick<RuntimeDriver, 'probe' | 'checkpoints' | 'name'>;
+  readonly runs: LiveRuns;
+}
+
+/**
+ * Whether the migration is live. Real clients that leave `live` out mean true (real system section 17); some send it as text. The
+ * migration of a stopped container is never live. Throws badRequest for a running container that cannot be checkpointed here.
+ */
+export async function isLive(deps: LiveDeps, name: string, live: unknown, isEphemeral: boolean): Promise<boolean> {
+  const { status } = deps.runtime.probe(name);
+  if (status === 'stopped' || live === false || live === 'false') return false;
+  const what = `The container ${name} is ${status} and cannot be migrated live`;
+  const remedy = 'Stop it first, or give live: false to copy its files as they are now';
+  if (status === 'frozen') throw errors.badRequest(`${what}: it is frozen. ${remedy}`);
+  if (isEphemeral) throw errors.badRequest(`${what}: it is ephemeral and is deleted when it stops. ${remedy}`);
+  try {
+    await needCheckpoints(deps.runtime, 'That');
+    return true;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    throw errors.badRequest(`${what}. ${error.message}. ${remedy}`);
+  }
+}
+
+const calm = (): AbortSignal => new AbortController().signal;
+
+/**
+ * Runs the source's side of a live migration, after the rounds of memory that the container's config asks for. When it fails the
+ * container goes on here, unless it may be running at the target.
+ */
+export async function withCheckpoint(
+  { runs }: LiveDeps,
+  caller: Caller,
+  name: string,
+  rounds: MemoryRounds,
+  converse: (store: () => Promise<void>, sent: () => void) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  let isStored = false;
+  let isSent = false;
+  try {
+    const previous = await rounds.copy(signal);
+    await converse(
+      async () => {
+        await runs.storeHeld(caller, name, signal, previous);
+        isStored = true;
+      },
+      () => (isSent = true),
+    );
+  } catch (error) {
+    if (!isStored) {
+      await rounds.remove();
+      throw error;
+    }
+    const isRefused = error instanceof PeerError && error.isReported;
+    if (!isSent || isRefused) {
+      await runs.goOnHeld(caller, name, calm());
+      throw error;
+    }
+    throw new Error(
+      `it is not known whether ${name} runs at the target now; here it is stopped with its checkpoint: if it does not run there, start it with stateful: true`,
+      { cause: error },
+    );
+  }
+}
+
+/** The target's side: a container that cannot be restored is removed. */
+export async function goOnOrRemove({ runs }: LiveDeps, caller: Caller, name: string): Promise<void> {
+  try {
+    await runs.goOnHeld(caller, name, calm());
+  } catch (error) {
+    await runs.removeHeld(caller, name, calm());
+    throw error;
+  }
+}

@@ -1,0 +1,30 @@
+// Names the owners of a container's files for other hosts: as the container sees them.
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ExportForm, TreeRef } from '../../../drivers/storage/driver.ts';
+import type { ContainerDeps } from '../../containers/deps.ts';
+import { treeOnDisk } from '../../containers/files/file-tree.ts';
+import { readyContainer } from '../../shared/find-container.ts';
+import { snapshotKey } from '../../containers/snapshots/records.ts';
+
+export type OwnerOf = NonNullable<Extract<ExportForm, { kind: 'tar' }>['ownerOf']>;
+
+/** Undefined: on disk they are called so already, as on every host that maps ids while mounted. */
+export async function ownersOf(
+  deps: Pick<ContainerDeps, 'records' | 'runtime' | 'pools' | 'idMaps'>,
+  poolOf: string,
+  { volume, snapshot }: TreeRef,
+): Promise<OwnerOf | undefined> {
+  const { driver, pool } = deps.pools.use(poolOf);
+  const path =
+    snapshot === undefined ? driver.volumePath(pool, volume) : driver.snapshotPath(pool, { volume, snapshot });
+  const rootfs = join(path, 'rootfs');
+  const { uid } = await lstat(rootfs);
+  if (uid === 0 || uid === process.getuid?.()) return undefined;
+  const { document } = readyContainer(deps.records, volume.name);
+  // A snapshot has the owners of its time.
+  const taken = snapshot === undefined ? undefined : deps.records.snapshots.get(snapshotKey(document.uuid, snapshot));
+  const config = taken?.document.config ?? document.config;
+  const { ids } = treeOnDisk(deps, { name: volume.name, document: { ...document, config } }, rootfs);
+  return (kind, id) => ids.toGuest(kind, id);
+}

@@ -1,0 +1,202 @@
+// The other side of a migration: messages on its control channel, streams of bytes on its fs channel, and its end, however it
+// comes. What is said and what is in the streams is decided elsewhere.
+import { migrationProtocol } from '../../../api/container/migration-messages.ts';
+import { validateBody } from '../../../api/schema/validate-json.ts';
+import { hasProto, shapeProblem, type JsonShape } from '../../../lib/json-shape.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
+import type { Channel, Frame } from '../../../operations/channels.ts';
+
+export interface PeerChannels {
+  readonly control: Channel;
+  readonly fs: Channel;
+  /** Only of a live migration. */
+  readonly criu?: Channel;
+}
+
+/** Bytes that the other side sends. */
+export interface Incoming {
+  readonly bytes: AsyncIterable<Buffer>;
+  /** Reads what is left, so that the next stream may begin. */
+  drain(): Promise<void>;
+}
+
+export class PeerError extends Error {
+  override readonly name = 'PeerError';
+  /** The other side said so: it knows that it has failed. */
+  readonly isReported: boolean;
+  constructor(message: string, options: { readonly cause?: unknown; readonly isReported?: boolean } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.isReported = options.isReported ?? false;
+  }
+}
+
+type Schema = Parameters<typeof validateBody>[0];
+type Message = Readonly<Record<string, unknown>> & { readonly type: string };
+
+/** Nobody has more to say before it is answered. */
+const maxWaitingMessages = 16;
+/** What goes beyond this is no message of ours. */
+const maxMessageBytes = 8 * 1024 * 1024;
+const messageShape: JsonShape = { maxDepth: 32, maxValues: 50_000 };
+/** For a reason to arrive that was sent before the connection broke. */
+const closeReasonMs = 2_000;
+
+export class Peer {
+  readonly #channels: PeerChannels;
+  readonly #failed = new AbortController();
+  readonly #frames: AsyncIterator<Frame>;
+  readonly #messages: Message[] = [];
+  #wake: () => void = () => {};
+  #isOver = false;
+  /** The other side has given up or left: it needs no message. */
+  #isReported = false;
+  /** Aborts when the other side failed or left, or this side was told to stop. */
+  readonly signal: AbortSignal;
+
+  constructor(channels: PeerChannels, signal: AbortSignal) {
+    this.#channels = channels;
+    this.#frames = channels.fs.frames[Symbol.asyncIterator]();
+    this.signal = AbortSignal.any([signal, this.#failed.signal]);
+    void this.#watch(channels.fs, this.#listen());
+    this.signal.addEventListener('abort', () => this.#wake(), { once: true });
+  }
+
+  async send(message: Message): Promise<void> {
+    this.signal.throwIfAborted();
+    await this.#channels.control.send(Buffer.from(JSON.stringify(message)));
+  }
+
+  /** The next message, which must fit. Throws PeerError: the other side failed, left, or said something else. */
+  async receive(schema: Schema): Promise<unknown> {
+    for (;;) {
+      const message = this.#messages.shift();
+      if (message === undefined) {
+        this.signal.throwIfAborted();
+        await new Promise<void>((resolve) => (this.#wake = resolve));
+        continue;
+      }
+      const [problem] = validateBody(schema, message);
+      if (problem === undefined) return message;
+      const where = problem.path === '' ? '' : `${problem.path} `;
+      throw new PeerError(`the other side sent a message that was not expected here: ${where}${problem.message}`);
+    }
+  }
+
+  /** All of `source` and the end mark. `taken` is called with every piece, and may make it wait. */
+  async sendStream(
+    source: AsyncIterable<Uint8Array>,
+    taken: (bytes: number) => Promise<void> | undefined,
+  ): Promise<void> {
+    for await (const piece of source) {
+      this.signal.throwIfAborted();
+      await taken(piece.length);
+      await this.#channels.fs.send(piece);
+    }
+    this.signal.throwIfAborted();
+    await this.#channels.fs.barrier();
+  }
+
+  /** One stream, up to its end mark; throws when there is none. While nobody reads, the other side has to wait. */
+  receiveStream(taken: (bytes: number) => void): Incoming {
+    let hasEnded = false;
+    const next = async (): Promise<Buffer | undefined> => {
+      if (hasEnded) return undefined;
+      const { done, value } = await this.#frames.next();
+      if (done === true) throw await this.#closeReason();
+      hasEnded = value.kind === 'text';
+      if (hasEnded) return undefined;
+      taken(value.bytes.length);
+      return value.bytes;
+    };
+    async function* bytes(): AsyncGenerator<Buffer, void, undefined> {
+      for (let piece = await next(); piece !== undefined; piece = await next()) yield piece;
+    }
+    const drain = async (): Promise<void> => {
+      while ((await next()) !== undefined);
+    };
+    return { bytes: bytes(), drain };
+  }
+
+  /** This side is done: the other one may leave without a failure. */
+  close(): void {
+    this.#isOver = true;
+    for (const channel of this.#all()) channel.close();
+  }
+
+  /** Sends the reason to the other side, unless it came from there. Never throws. */
+  async fail(error: unknown): Promise<void> {
+    if (!this.#isReported) {
+      const message = { type: 'error', message: errorText(error) };
+      try {
+        await this.#channels.control.send(Buffer.from(JSON.stringify(message)));
+      } catch {
+        // The other side has gone.
+      }
+    }
+    this.close();
+  }
+
+  #all(): readonly Channel[] {
+    return Object.values(this.#channels).filter((channel): channel is Channel => channel !== undefined);
+  }
+
+  async #listen(): Promise<void> {
+    try {
+      for await (const { bytes } of this.#channels.control.frames) {
+        const message = parseMessage(bytes);
+        if (message.type === 'error') {
+          this.#isReported = true;
+          this.#fail(new PeerError(`the other side failed: ${String(message['message'])}`, { isReported: true }));
+          return;
+        }
+        if (this.#messages.length >= maxWaitingMessages)
+          throw new PeerError('the other side sends messages and reads no answer');
+        this.#messages.push(message);
+        this.#wake();
+      }
+      this.#fail(new PeerError('the other side closed the connection before the migration ended'));
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** When the data channel breaks first, the reason may be on its way on the other one. */
+  async #watch(fs: Channel, heard: Promise<void>): Promise<void> {
+    await fs.gone;
+    await Promise.race([heard, new Promise((resolve) => setTimeout(resolve, closeReasonMs).unref())]);
+    this.#fail(new PeerError('the connection to the other side broke'));
+  }
+
+  async #closeReason(): Promise<unknown> {
+    if (!this.signal.aborted) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, closeReasonMs + 500);
+        this.signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+      });
+    }
+    return this.signal.aborted ? this.signal.reason : new PeerError('the connection to the other side broke');
+  }
+
+  #fail(error: unknown): void {
+    if (!this.#isOver) this.#failed.abort(error);
+    this.#wake();
+  }
+}
+
+/** Throws PeerError for anything but an object with a type; real LXD speaks another protocol, which begins with another byte. */
+export function parseMessage(bytes: Buffer): Message {
+  if (bytes.length > maxMessageBytes) throw new PeerError(`the other side sent a message of ${bytes.length} bytes`);
+  const broken = shapeProblem(bytes, messageShape);
+  if (broken !== undefined) throw new PeerError(`the other side sent a message that ${broken}`);
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString('utf8'));
+    if (hasProto(value)) throw new PeerError('a member is named __proto__');
+  } catch (cause) {
+    const message = `the other side does not speak ${migrationProtocol} (a real LXD server does not)`;
+    throw new PeerError(message, { cause });
+  }
+  if (typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string')
+    return value as Message;
+  throw new PeerError('the other side sent a message without a type');
+}

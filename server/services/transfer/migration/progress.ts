@@ -1,0 +1,57 @@
+// Counts the bytes of a migration, reports progress to clients and keeps to the pool's rate.
+import { formatBytes, parseBytes } from '../../../api/text/byte-size.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import { pause } from '../../../lib/shared/deadline.ts';
+
+const everyMs = 1_000;
+
+export interface Progress {
+  /** Of which part the next bytes are, such as `web1/daily0`. */
+  begin(part: string): void;
+  /** Resolves when more may follow; undefined: at once. */
+  add(bytes: number): Promise<void> | undefined;
+  /** The part is complete: reports the last figure. */
+  end(): void;
+}
+
+export interface ProgressDeps {
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly tell: (metadata: Readonly<Record<string, unknown>>) => void;
+  /** `rsync.bwlimit` of the pool: bytes a second; absent, empty or 0: no limit. */
+  readonly limit?: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** As real servers put it: `fs_progress` is `web1: 12.34MB (5.60MB/s)`. */
+export function trackProgress({ clock, tell, limit, signal }: ProgressDeps): Progress {
+  const rate = parseBytes(limit ?? '') ?? 0;
+  let part = '';
+  let partBytes = 0;
+  let partStartMs = clock.nowMs();
+  let toldMs = Number.NEGATIVE_INFINITY;
+  let dueMs = partStartMs;
+  const say = (nowMs: number): void => {
+    const seconds = Math.max(nowMs - partStartMs, 1) / 1000;
+    tell({ fs_progress: `${part}: ${formatBytes(partBytes)} (${formatBytes(partBytes / seconds)}/s)` });
+    toldMs = nowMs;
+  };
+  return {
+    begin(next) {
+      const nowMs = clock.nowMs();
+      part = next;
+      partBytes = 0;
+      partStartMs = nowMs;
+      say(nowMs);
+    },
+    end: () => say(clock.nowMs()),
+    add(bytes) {
+      const nowMs = clock.nowMs();
+      partBytes += bytes;
+      if (nowMs - toldMs >= everyMs) say(nowMs);
+      if (rate === 0) return undefined;
+      // What was not used is not saved up.
+      dueMs = Math.max(dueMs, nowMs - everyMs) + (bytes / rate) * 1000;
+      return dueMs <= nowMs ? undefined : pause(dueMs - nowMs, signal).catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,131 @@
+// Bringing a copy up to date from a container of this server: its trees are cloned, or compared file by file.
+import { containerUrl } from '../../../api/project/project-names.ts';
+import { errors } from '../../../api/errors.ts';
+import type { ContainerCreate } from '../../../api/container/container.ts';
+import type { Operation } from '../../../api/operation.ts';
+import type { VolumeRef } from '../../../drivers/storage/driver.ts';
+import type { SagaContext } from '../../../operations/saga.ts';
+import type { Caller } from '../../shared/caller.ts';
+import { lockOf } from '../../shared/find-container.ts';
+import { copyOrigin } from '../../containers/life/copy.ts';
+import { withRootIn } from '../../containers/life/draft.ts';
+import type { SnapshotEntry } from '../../containers/snapshots/records.ts';
+import { receivedSnapshotKeys } from './container-target.ts';
+import { ownersOf } from './owners.ts';
+import { trackProgress, type Progress } from './progress.ts';
+import { planRefresh, type RefreshPart } from './refresh-plan.ts';
+import { labelOf, mine, plannedOf, refOf, refreshNow, stopped, treeOf, type RefreshDeps } from './refresh-run.ts';
+import { applyChanges, changedMembers, listTree, removedNames } from './tree-changes.ts';
+
+export function refreshFromHere(deps: RefreshDeps, caller: Caller, name: string, body: ContainerCreate): Operation {
+  const { from, locks } = copyOrigin(deps.records, caller.project, body.source);
+  if (from.container === name)
+    throw errors.badRequest(`The container ${name} cannot be brought up to date from itself`);
+  return deps.operations.start({
+    description: 'Refreshing container',
+    resources: { containers: [containerUrl(name)] },
+    mayCancel: true,
+    run: (handle, signal) =>
+      deps.locks.runAll([lockOf(name), ...locks], async () => {
+        await deps.locks.unshared(lockOf(name));
+        const origin = copyOrigin(deps.records, caller.project, body.source);
+        const document = stopped(deps, name);
+        const snapshots = origin.snapshots.toSorted(byAge).map((one) => asArrived(deps, name, one, document.pool));
+        const { driver } = deps.pools.use(document.pool);
+        const plan = planRefresh({
+          source: snapshots.map(plannedOf),
+          target: mine(deps, document).map(plannedOf),
+          canBeNative: false,
+          cheapCopies: driver.capabilities.cheapCopies,
+        });
+        const progress = trackProgress({ clock: deps.clock, tell: (metadata) => handle.update(metadata), signal });
+        const source = { pool: origin.from.pool, volume: refOf(origin.from.container), snapshot: origin.from.snapshot };
+        const owners = await ownersOf(deps, source.pool, treeOf(source.volume, source.snapshot));
+        const isCheap = source.pool === document.pool && driver.capabilities.cheapCopies && owners === undefined;
+        const bring = (part: RefreshPart, context: SagaContext): Promise<void> =>
+          isCheap
+            ? cloneHere(deps, document.pool, source, refOf(name), part, context.signal)
+            : compareHere(deps, source, { pool: document.pool, volume: refOf(name) }, part, progress, context.signal);
+        await refreshNow(deps, caller, name, document, plan, snapshots, bring, progress, signal);
+      }),
+  });
+}
+
+interface LocalSource {
+  readonly pool: string;
+  readonly volume: VolumeRef;
+  /** When a snapshot is what is copied. */
+  readonly snapshot: string | undefined;
+}
+
+/** Copies share their blocks: nothing needs to be compared. */
+async function cloneHere(
+  deps: RefreshDeps,
+  poolOf: string,
+  source: LocalSource,
+  volume: VolumeRef,
+  part: RefreshPart,
+  signal: AbortSignal,
+): Promise<void> {
+  const { driver, pool } = deps.pools.use(poolOf);
+  const from = treeOf(source.volume, part.snapshot ?? source.snapshot);
+  await driver.deriveVolume(pool, from, treeOf(volume, part.snapshot), () => Promise.resolve(), signal);
+}
+
+async function compareHere(
+  deps: RefreshDeps,
+  source: LocalSource,
+  target: { readonly pool: string; readonly volume: VolumeRef },
+  part: RefreshPart,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<void> {
+  const [there, here] = [deps.pools.use(source.pool), deps.pools.use(target.pool)];
+  const from = treeOf(source.volume, part.snapshot ?? source.snapshot);
+  const [base, to] = [treeOf(target.volume, part.base), treeOf(target.volume, part.snapshot)];
+  progress.begin(labelOf(target.volume, part));
+  const listing = await listTree(here.driver, here.pool, base, signal);
+  const ownerOf = await ownersOf(deps, source.pool, from);
+  await here.driver.deriveVolume(
+    here.pool,
+    base,
+    to,
+    (tree) =>
+      there.driver.exportVolume(
+        there.pool,
+        from,
+        { kind: 'tar', ...(ownerOf === undefined ? {} : { ownerOf }) },
+        (archive) => {
+          const seen = new Set<string>();
+          const changed = counted(changedMembers(archive, listing, seen), progress);
+          return applyChanges(tree, listing, changed, () => Promise.resolve(removedNames(listing, seen)));
+        },
+        signal,
+      ),
+    signal,
+  );
+}
+
+async function* counted(bytes: AsyncIterable<Buffer>, progress: Progress): AsyncGenerator<Buffer> {
+  for await (const piece of bytes) {
+    void progress.add(piece.length);
+    yield piece;
+  }
+}
+
+const byAge = (a: SnapshotEntry, b: SnapshotEntry): number =>
+  Date.parse(a.document.createdAt) - Date.parse(b.document.createdAt) || (a.name < b.name ? -1 : 1);
+
+const asArrived = (
+  { records }: RefreshDeps,
+  container: string,
+  { name, document }: SnapshotEntry,
+  pool: string,
+): SnapshotEntry => ({
+  name,
+  document: {
+    ...document,
+    config: receivedSnapshotKeys(document.config),
+    devices: withRootIn(records, container, document, pool),
+  },
+});

@@ -1,0 +1,134 @@
+// Bringing an older copy of a container up to date (`refresh: true`), from a container of this server or from another server.
+import { isWithoutSnapshots, type ContainerCreate } from '../../../api/container/container.ts';
+import {
+  ContainerMigrationOffer,
+  MigrationStep,
+  migrationVersion,
+  type ContainerSnapshotOffer,
+} from '../../../api/container/migration-messages.ts';
+import { errors } from '../../../api/errors.ts';
+import type { Operation } from '../../../api/operation.ts';
+import { containerUrl, qualifiedName } from '../../../api/project/project-names.ts';
+import type { OperationHandle } from '../../../operations/manager.ts';
+import type { SagaContext } from '../../../operations/saga.ts';
+import { reachOf } from '../../limits/reach.ts';
+import type { Caller } from '../../shared/caller.ts';
+import { lockOf, readyContainer } from '../../shared/find-container.ts';
+import { snapshotEntry } from './container-target.ts';
+import { startMigration } from './operation.ts';
+import { PeerError, type Peer } from './peer.ts';
+import { trackProgress } from './progress.ts';
+import { refreshFromHere } from './refresh-here.ts';
+import { planRefresh, type PlannedSnapshot, type RefreshPart } from './refresh-plan.ts';
+import { labelOf, mine, plannedOf, refOf, refreshNow, stopped, treeOf, type RefreshDeps } from './refresh-run.ts';
+import { isUntrustedSource, untrustedContainer, withoutCheckpoints } from './untrusted-source.ts';
+import { formatsOf, receiveChanges } from './streams.ts';
+import { takeOffer, targetMeeting } from './target.ts';
+
+/** The container that a creation with `refresh` is about; undefined when there is none: it is then an ordinary copy. */
+export function refreshed(
+  deps: Pick<RefreshDeps, 'records'>,
+  project: string,
+  body: ContainerCreate,
+): string | undefined {
+  const { type, refresh } = body.source;
+  const name = qualifiedName(project, body.name ?? '');
+  const isCopy = type === 'copy' || type === 'migration';
+  return isCopy && refresh === true && deps.records.containers.has(name) ? name : undefined;
+}
+
+/** Config and devices of the copy stay as they are. Throws badRequest when it runs. */
+export function refreshContainer(deps: RefreshDeps, caller: Caller, name: string, body: ContainerCreate): Operation {
+  stopped(deps, name);
+  return body.source.type === 'copy'
+    ? refreshFromHere(deps, caller, name, body)
+    : fromElsewhere(deps, caller, name, body);
+}
+
+function fromElsewhere(deps: RefreshDeps, caller: Caller, name: string, body: ContainerCreate): Operation {
+  return startMigration(deps, {
+    description: 'Refreshing container',
+    resources: { containers: [containerUrl(name)] },
+    meeting: targetMeeting(body.source, reachOf(deps.records, caller)),
+    run: async (peer, handle, signal) => {
+      const offered = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
+      const offer = isUntrustedSource(deps.records, caller, name) ? withoutCheckpoints(offered) : offered;
+      if (offer.live === true)
+        throw errors.badRequest(
+          `The copy ${name} cannot be refreshed from a live source: give live: false at the source`,
+        );
+      // It holds its lock while it sends, and we would wait for that.
+      if (offer.uuid === readyContainer(deps.records, name).document.uuid)
+        throw errors.badRequest(`The container ${name} cannot be brought up to date from itself`);
+      await deps.locks.run(lockOf(name), () => receiveRefresh(deps, caller, name, body, offer, peer, handle, signal));
+      // It is here and recorded: that the source left early changes nothing any more.
+      await peer.send({ type: 'done' }).catch(() => {});
+    },
+  });
+}
+
+async function receiveRefresh(
+  deps: RefreshDeps,
+  caller: Caller,
+  name: string,
+  body: ContainerCreate,
+  offer: ContainerMigrationOffer,
+  peer: Peer,
+  handle: OperationHandle,
+  signal: AbortSignal,
+): Promise<void> {
+  await deps.locks.unshared(lockOf(name));
+  const document = stopped(deps, name);
+  const { driver, pool } = deps.pools.use(document.pool);
+  const offered: readonly ContainerSnapshotOffer[] = isWithoutSnapshots(body.source) ? [] : offer.snapshots;
+  const known = await Promise.all(
+    mine(deps, document).map(async (entry): Promise<PlannedSnapshot> => {
+      const streamId = await driver.streamId(pool, { volume: refOf(name), snapshot: entry.name });
+      return { ...plannedOf(entry), streamId };
+    }),
+  );
+  const arriving = offered.map((one) => snapshotEntry(deps.records, name, one, document.pool));
+  const untrusted = isUntrustedSource(deps.records, caller, name)
+    ? await untrustedContainer(deps, name, document, arriving)
+    : undefined;
+  const [native] = untrusted !== undefined ? [] : formatsOf(deps.pools, document.pool).filter((one) => one !== 'tar');
+  const plan = planRefresh({
+    source: offered,
+    target: known,
+    canBeNative: native !== undefined && offer.formats.includes(native),
+    cheapCopies: driver.capabilities.cheapCopies,
+  });
+  const progress = trackProgress({ clock: deps.clock, tell: (metadata) => handle.update(metadata), signal });
+  const parts = plan.parts.map(({ snapshot, base }) => ({
+    ...(snapshot === undefined ? {} : { snapshot }),
+    ...(plan.isNative ? (base === undefined ? {} : { parent: base }) : { compare: true }),
+  }));
+  const format = plan.isNative && native !== undefined ? native : 'tar';
+  if (!offer.formats.includes(format))
+    throw new PeerError(`the source sends files as ${offer.formats.join(', ')} only`);
+  let isAnswered = false;
+  const bring = async (part: RefreshPart, context: SagaContext): Promise<void> => {
+    if (!isAnswered) await peer.send({ type: 'answer', version: migrationVersion, format, parts });
+    isAnswered = true;
+    progress.begin(labelOf(refOf(name), part));
+    const to = treeOf(refOf(name), part.snapshot);
+    if (plan.isNative) {
+      const incoming = peer.receiveStream((count) => void progress.add(count));
+      const form = { kind: 'native', ...(part.snapshot === undefined ? { replace: true } : {}) } as const;
+      await driver.importVolume(pool, to, incoming.bytes, form, context.signal);
+      await incoming.drain();
+    } else {
+      await receiveChanges(
+        deps.pools,
+        peer,
+        { pool: document.pool, base: treeOf(refOf(name), part.base), to, untrusted },
+        progress,
+        context.signal,
+      );
+    }
+    if (part.snapshot !== undefined) return;
+    const step = (await peer.receive(MigrationStep)) as MigrationStep;
+    if (step.type !== 'sent') throw new PeerError(`the source says ${step.type} where all should be sent`);
+  };
+  await refreshNow(deps, caller, name, document, plan, arriving, bring, progress, signal);
+}

@@ -1,0 +1,38 @@
+// A container is made of what another server or a backup sends, or it does not exist.
+import { measured } from '../../../storage/measure-snapshot.ts';
+import { putSnapshots, type SnapshotEntry } from '../../../containers/snapshots/records.ts';
+import type { SagaContext, Saga } from '../../../../operations/saga.ts';
+import type { ContainerDeps } from '../../../containers/deps.ts';
+import { beginContainer } from '../../../containers/life/draft.ts';
+import { dropCheckpoint, fillContainer, type NewContainer } from '../../../containers/life/new-container.ts';
+import { removeRecord } from '../../../shared/saga-records.ts';
+
+export interface ReceiveContainerParams extends NewContainer {
+  readonly snapshots: readonly SnapshotEntry[];
+}
+
+/** Fills the volume, snapshots and all, from the other side; absent at recovery, which has no sender. */
+export type ReceiveContainer = (params: ReceiveContainerParams, context: SagaContext) => Promise<void>;
+
+export function receiveContainerSaga(
+  deps: Pick<ContainerDeps, 'records' | 'pools'>,
+  receive: ReceiveContainer = () => Promise.reject(new Error('The source of the migration is gone')),
+): Saga<ReceiveContainerParams> {
+  return {
+    kind: 'container-receive',
+    onRestart: 'unwind',
+    begin: (changes, { name, document }) => beginContainer(deps.records, changes, name, document),
+    steps: [
+      ...fillContainer<ReceiveContainerParams>(deps, {
+        fill: receive,
+        async snapshots({ name, document, snapshots }, { signal }) {
+          const place = { pool: document.pool, volume: { type: 'container', name } } as const;
+          await putSnapshots(deps.records, document.uuid, await measured(deps, place, snapshots, signal));
+        },
+      }),
+      dropCheckpoint<ReceiveContainerParams>(deps, ({ document }) => !document.stateful),
+    ],
+    commit: (changes, { name, document }) => changes.put('containers', name, document),
+    rollBack: (changes, { name }) => removeRecord(deps.records, changes, 'containers', name),
+  };
+}

@@ -1,0 +1,104 @@
+// The common part of all sources of migrations: the operation, and the conversation that sends a volume with its snapshots.
+import {
+  MigrationAnswer,
+  MigrationStep,
+  migrationProtocol,
+  migrationVersion,
+  type ContainerMigrationOffer,
+  type VolumeMigrationOffer,
+} from '../../../api/container/migration-messages.ts';
+import { version } from '../../../api/version.ts';
+import type { VolumeRef } from '../../../drivers/storage/driver.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import type { OperationHandle } from '../../../operations/manager.ts';
+import type { Records } from '../../../records/records.ts';
+import type { Pools } from '../../storage/pools.ts';
+import type { OwnerOf } from './owners.ts';
+import { PeerError, type Peer } from './peer.ts';
+import { trackProgress } from './progress.ts';
+import { formatsOf, sendPart } from './streams.ts';
+
+export interface ServeDeps {
+  readonly records: Records;
+  readonly pools: Pools;
+  readonly clock: Clock;
+}
+
+export function offerHead<K extends 'container' | 'volume'>(
+  deps: ServeDeps,
+  kind: K,
+  name: string,
+  uuid: string,
+  pool: string,
+): OfferHead<K> {
+  return {
+    type: 'offer',
+    protocol: migrationProtocol,
+    versions: [migrationVersion],
+    release: version,
+    kind,
+    name,
+    uuid,
+    formats: [...formatsOf(deps.pools, pool)],
+  };
+}
+
+type OfferHead<K> = Omit<ContainerMigrationOffer, 'kind' | 'object' | 'snapshots'> & { readonly kind: K };
+
+interface Sending {
+  readonly volume: { readonly pool: string; readonly ref: VolumeRef; readonly snapshot?: string };
+  readonly offer: ContainerMigrationOffer | VolumeMigrationOffer;
+  /** Of containers: see owners.ts. */
+  /** Before the last part is sent, which is the volume itself. */
+  readonly store?: (() => Promise<void>) | undefined;
+  /** All is on its way: the target may begin. */
+  readonly sent?: (() => void) | undefined;
+  readonly ownersOf?: (snapshot: string | undefined) => Promise<OwnerOf | undefined>;
+}
+
+/** The caller keeps the volume from changing hands meanwhile. Resolves when the target has kept and recorded everything. */
+export async function serve(
+  deps: ServeDeps,
+  peer: Peer,
+  { volume, offer, ownersOf, store, sent }: Sending,
+  handle: OperationHandle,
+  signal: AbortSignal,
+): Promise<void> {
+  await peer.send({ ...offer });
+  const answer = (await peer.receive(MigrationAnswer)) as MigrationAnswer;
+  checkAnswer(offer, answer);
+  const progress = trackProgress({
+    clock: deps.clock,
+    tell: (metadata) => handle.update(metadata),
+    limit: deps.records.pools.get(volume.pool)?.document.config['rsync.bwlimit'],
+    signal,
+  });
+  for (const [index, { snapshot, ...how }] of answer.parts.entries()) {
+    progress.begin(snapshot === undefined ? offer.name : `${offer.name}/${snapshot}`);
+    if (index === answer.parts.length - 1) await store?.();
+    const from = snapshot ?? volume.snapshot;
+    const part = { ...volume, snapshot: from, ownerOf: await ownersOf?.(from) };
+    await sendPart(deps.pools, peer, part, { ...how, format: answer.format }, progress, signal);
+    progress.end();
+  }
+  sent?.();
+  await peer.send({ type: 'sent' });
+  const step = (await peer.receive(MigrationStep)) as MigrationStep;
+  if (step.type !== 'done') throw new PeerError(`the target answered ${step.type} where it should be done`);
+}
+
+function checkAnswer(offer: Sending['offer'], answer: MigrationAnswer): void {
+  if (!offer.versions.includes(answer.version))
+    throw new PeerError(
+      `the target wants version ${answer.version} of ${migrationProtocol}, here is ${offer.versions.join(', ')}`,
+    );
+  if (!offer.formats.includes(answer.format))
+    throw new PeerError(`the target wants its files as ${answer.format}, offered were ${offer.formats.join(', ')}`);
+  const names: readonly string[] = offer.snapshots.map(({ name }) => name);
+  const wanted = answer.parts.flatMap(({ snapshot, parent }) => [snapshot, parent]);
+  const unknown = wanted.filter((name) => name !== undefined && !names.includes(name));
+  if (answer.parts.at(-1)?.snapshot !== undefined || answer.parts.length === 0)
+    throw new PeerError('the target wants only snapshots, and not what they are of');
+  if (unknown.length > 0)
+    throw new PeerError(`the target wants snapshots that were not offered: ${unknown.join(', ')}`);
+}

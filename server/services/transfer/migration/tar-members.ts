@@ -1,0 +1,71 @@
+// The members of a tar archive that this release wrote (PAX), each with a print that tells whether it has changed.
+import { createHash } from 'node:crypto';
+import { DriverError } from '../../../drivers/driver-error.ts';
+import { readTar, type TarMember as ArchiveMember } from '../../../drivers/image/tar-reader.ts';
+
+export interface TarMember {
+  /** Relative, without `./`; empty: the root. One character a byte. */
+  readonly name: string;
+  /** As in the header: 5 directory, 1 hard link, 0 file ... */
+  readonly flag: string;
+  /** Of a hard link, in the form of `name`. */
+  readonly link: string;
+  /** Equal for members that differ at most in their content, which is then the same as well: size and time are in the print. The
+   *  first character is the flag. */
+  readonly print: string;
+  /** All blocks that describe it. */
+  readonly head: Buffer;
+  /** Its content with padding, once. */
+  readonly body: () => AsyncIterable<Buffer>;
+}
+
+const flags = '0123456';
+/** Access and change times, and the form in which a file is stored, do not make two files different. */
+const ignored = /^(path|linkpath|size|atime|ctime|GNU\.sparse\..*)$/;
+
+/** Reads to the end, where a failure of the source shows. Throws DriverError Failed for any other archive. */
+export async function* readMembers(source: AsyncIterable<Buffer>): AsyncGenerator<TarMember> {
+  try {
+    for await (const member of readTar(source, () => Number.MAX_SAFE_INTEGER, true)) yield migrated(member);
+  } catch (error) {
+    if (!(error instanceof DriverError) || error.code !== 'Invalid') throw error;
+    throw new DriverError('Failed', error.message.replaceAll('the image', 'the archive of files'), error.cause);
+  }
+}
+
+function migrated({ header, records, head, padded, ...entry }: ArchiveMember): TarMember {
+  const flag = String.fromCharCode(header[156] ?? 0);
+  if (!flags.includes(flag)) throw damaged(`has a member of kind ${JSON.stringify(flag)}`);
+  return {
+    name: plainName(entry.name),
+    flag,
+    link: flag === '1' ? plainName(entry.link) : '',
+    print: printOf(flag, header, records, [String(entry.size), entry.link]),
+    head: Buffer.concat(head),
+    body: padded,
+  };
+}
+
+function printOf(flag: string, block: Buffer, records: ReadonlyMap<string, string>, more: readonly string[]): string {
+  const compared = [...records].filter(([key]) => !ignored.test(key)).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const hash = createHash('sha256');
+  // Mode and owners, time, device numbers.
+  for (const [from, to] of [
+    [100, 124],
+    [136, 148],
+    [329, 345],
+  ] as const)
+    hash.update(block.subarray(from, to));
+  hash.update(JSON.stringify([compared, more]), 'latin1');
+  return flag + hash.digest('base64').slice(0, 24);
+}
+
+/** Refuses a name that could lead out of a directory. */
+function plainName(name: string): string {
+  const parts = name.split('/').filter((part, index) => part !== '' && !(part === '.' && index === 0));
+  if (name.startsWith('/') || parts.some((part) => part === '.' || part === '..'))
+    throw damaged(`has a member that is called ${JSON.stringify(name.slice(0, 200))}`);
+  return parts.join('/');
+}
+
+const damaged = (why: string): DriverError => new DriverError('Failed', `the archive of files ${why}`);

@@ -1,0 +1,161 @@
+// Tells what of a tree a second one lacks, and brings that one up to date: unchanged files do not travel. Both trees come as tar
+// streams; a member counts as unchanged when kind, owners, mode, time, size, attributes and target are.
+import { rm } from 'node:fs/promises';
+import { DriverError } from '../../../drivers/driver-error.ts';
+import type { ChangingTree, PoolSpec, StorageDriver, TreeRef } from '../../../drivers/storage/driver.ts';
+import { readMembers, type TarMember } from './tar-members.ts';
+
+/** Name -> print of every member of a tree. */
+export type Listing = ReadonlyMap<string, string>;
+
+const directory = '5';
+const hardLink = '1';
+/** Beyond this the memory of the daemon is at stake; some two million files. */
+const maxListingBytes = 256 * 1024 * 1024;
+
+/** Reads all files of the tree once. */
+export async function listTree(
+  driver: StorageDriver,
+  pool: PoolSpec,
+  from: TreeRef,
+  signal: AbortSignal,
+): Promise<Listing> {
+  const listing = new Map<string, string>();
+  let bytes = 0;
+  const consume = async (archive: AsyncIterable<Buffer>): Promise<void> => {
+    for await (const { name, print } of readMembers(archive)) {
+      bytes += name.length + print.length;
+      checkSize(bytes);
+      listing.set(name, print);
+    }
+  };
+  await driver.exportVolume(pool, from, { kind: 'tar' }, consume, signal);
+  return listing;
+}
+
+/** `print NUL name NUL` for each. */
+export async function* packListing(entries: Iterable<readonly [name: string, print: string]>): AsyncGenerator<Buffer> {
+  let text = '';
+  for (const [name, print] of entries) {
+    text += `${print}\0${name}\0`;
+    if (text.length < 65_536) continue;
+    yield Buffer.from(text, 'latin1');
+    text = '';
+  }
+  if (text !== '') yield Buffer.from(text, 'latin1');
+}
+
+export async function unpackListing(bytes: AsyncIterable<Buffer>): Promise<Map<string, string>> {
+  const listing = new Map<string, string>();
+  let rest = '';
+  let size = 0;
+  for await (const chunk of bytes) {
+    size += chunk.length;
+    checkSize(size);
+    const words = (rest + chunk.toString('latin1')).split('\0');
+    // The last word is not whole yet, and a name waits for its print.
+    const whole = words.length - 1 - ((words.length - 1) % 2);
+    for (let at = 0; at < whole; at += 2) listing.set(words[at + 1] ?? '', words[at] ?? '');
+    rest = words.slice(whole).join('\0');
+  }
+  if (rest !== '') throw new DriverError('Failed', 'the list of files is cut off');
+  return listing;
+}
+
+function checkSize(bytes: number): void {
+  if (bytes > maxListingBytes)
+    throw new DriverError('NotSupported', 'the tree has too many files to be compared; copy it without refresh');
+}
+
+/** What differs of the archive, without an end mark. Directories and hard links are always among it. What was met is in `seen`. */
+export async function* changedMembers(
+  archive: AsyncIterable<Buffer>,
+  base: Listing,
+  seen: Set<string>,
+): AsyncGenerator<Buffer> {
+  for await (const { name, flag, print, head, body } of readMembers(archive)) {
+    seen.add(name);
+    if (flag !== directory && flag !== hardLink && base.get(name) === print) continue;
+    yield head;
+    yield* body();
+  }
+}
+
+/** What the tree had and the archive does not. */
+export const removedNames = (base: Listing, seen: ReadonlySet<string>): readonly string[] =>
+  [...base.keys()].filter((name) => !seen.has(name));
+
+/**
+ * Makes of `tree`, which is as `base` says, what the sender has: `changed` is what `changedMembers` gave, `removed` is asked for when
+ * all of that has come. Neither is trusted: nothing outside of the tree is touched, whatever they say.
+ */
+export async function applyChanges(
+  tree: ChangingTree,
+  base: Listing,
+  changed: AsyncIterable<Buffer>,
+  removed: () => Promise<Iterable<string>>,
+): Promise<void> {
+  const known = new Map([...base].map(([name, print]) => [name, print.startsWith(directory)]));
+  const seen = new Set<string>();
+  async function* checked(): AsyncGenerator<Buffer> {
+    for await (const member of membersWithoutEnd(changed)) {
+      await makeRoom(tree.path, known, seen, member);
+      yield member.head;
+      yield* member.body();
+    }
+    // Before the end of the archive: then the times of directories are set.
+    for (const name of await removed()) {
+      if (base.has(name) && !seen.has(name) && name !== '') await removeEntry(tree.path, known, name);
+    }
+    yield Buffer.alloc(1024);
+  }
+  await tree.unpack(checked());
+}
+
+/** Of an archive that has no end mark. */
+export function membersWithoutEnd(changed: AsyncIterable<Buffer>): AsyncGenerator<TarMember> {
+  async function* whole(): AsyncGenerator<Buffer> {
+    yield* changed;
+    yield Buffer.alloc(1024);
+  }
+  return readMembers(whole());
+}
+
+/** What is in the way of a member goes. All that is above it is a directory: no link can lead elsewhere. */
+async function makeRoom(
+  root: string,
+  known: Map<string, boolean>,
+  seen: Set<string>,
+  { name, flag, link }: TarMember,
+): Promise<void> {
+  if (seen.has(name)) throw malformed(name, 'comes twice');
+  seen.add(name);
+  if (name !== '' && known.get(parentOf(name)) !== true) throw malformed(name, 'is in no directory');
+  if (name === '' && flag !== directory) throw malformed(name, 'is no directory');
+  if (flag === hardLink && (known.get(link) !== false || link === name)) throw malformed(name, 'links to no file');
+  const isDirectory = flag === directory;
+  const before = known.get(name);
+  // A hard link that is as it should be stays; tar replaces any other.
+  if (before !== undefined && (before !== isDirectory || (!isDirectory && flag !== hardLink)))
+    await removeEntry(root, known, name);
+  known.set(name, isDirectory);
+}
+
+async function removeEntry(root: string, known: Map<string, boolean>, name: string): Promise<void> {
+  const isDirectory = known.get(name);
+  if (isDirectory === undefined || known.get(parentOf(name)) !== true) return;
+  const path = Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name, 'latin1')]);
+  await rm(path, { recursive: isDirectory, force: true });
+  known.delete(name);
+  if (!isDirectory) return;
+  const below = `${name}/`;
+  for (const other of known.keys()) if (other.startsWith(below)) known.delete(other);
+}
+
+function parentOf(name: string): string {
+  const slash = name.lastIndexOf('/');
+  return slash < 0 ? '' : name.slice(0, slash);
+}
+
+const malformed = (name: string, what: string): DriverError =>
+  new DriverError('Failed', `the archive of files cannot be right: ${JSON.stringify(name.slice(0, 200))} ${what}`);

@@ -1,0 +1,129 @@
+// Limits the files of another server that a restricted client chose: only files that a container can hold come in, and no more than there
+// is room for.
+import { isTrue } from '../../../api/container/container-config.ts';
+import type { ContainerMigrationOffer } from '../../../api/container/migration-messages.ts';
+import { AppError } from '../../../api/errors.ts';
+import { plainName, projectOf } from '../../../api/project/project-names.ts';
+import { isRestricted, restriction } from '../../../api/project/project-restrictions.ts';
+import { formatBinary } from '../../../api/text/byte-size.ts';
+import { DriverError } from '../../../drivers/driver-error.ts';
+import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
+import type { Records } from '../../../records/records.ts';
+import type { Caller } from '../../shared/caller.ts';
+import { rootSize } from '../../storage/root-size.ts';
+import { expand } from '../../shared/expand.ts';
+import { profilesOf } from '../../shared/project-scope.ts';
+import type { Pools } from '../../storage/pools.ts';
+import type { TarMember } from './tar-members.ts';
+
+/** How files of an untrusted source are taken. Its native streams are refused: they can be made so that they write elsewhere. */
+export interface UntrustedFiles {
+  /** The entries of a volume's directory that come in; undefined: all of them. */
+  readonly tops?: readonly string[];
+  /** A privileged container makes device nodes itself. */
+  readonly keepNodes: boolean;
+  /** Of one tree; undefined: as many as fit into the pool. */
+  readonly mostBytes: number | undefined;
+  /** Called with what has come of a tree and of how many files; throws DriverError NoSpace. */
+  readonly take: (bytes: number, files: number) => void;
+}
+
+const lowLevel = 'restricted.containers.lowlevel';
+
+/** Whether the client could reach this host only by means of the other server. */
+export function isUntrustedSource(
+  records: Pick<Records, 'projects'>,
+  caller: Pick<Caller, 'class'>,
+  name: string,
+): boolean {
+  if (caller.class !== 'restricted') return false;
+  const config = records.projects.get(projectOf(name))?.document.config ?? {};
+  return isRestricted(config) && restriction(config, lowLevel) !== 'allow';
+}
+
+/** Throws AppError forbidden: root of this host restores a checkpoint, and does what is in it. */
+export function refuseUntrustedCheckpoint(name: string): void {
+  const project = projectOf(name);
+  throw new AppError(
+    'forbidden',
+    `The project ${project} does not allow that ${plainName(name)} continues from a checkpoint of another server (${lowLevel} is block): migrate it with live: false`,
+  );
+}
+
+/** The checkpoints of its snapshots do not come in. */
+export const withoutCheckpoints = (offer: ContainerMigrationOffer): ContainerMigrationOffer => ({
+  ...offer,
+  snapshots: offer.snapshots.map((one) => ({ ...one, stateful: false })),
+});
+
+interface Deps {
+  readonly records: Records;
+  readonly pools: Pools;
+}
+
+export async function untrustedContainer(
+  { records, pools }: Deps,
+  name: string,
+  document: ContainerDocument,
+  snapshots: readonly { readonly document: SnapshotDocument }[],
+): Promise<UntrustedFiles> {
+  const profileOf = profilesOf(records, name);
+  const machines = [document, ...snapshots.map((one) => one.document)];
+  return {
+    tops: ['rootfs', 'metadata.yaml', 'templates'],
+    // Each of them may become the container.
+    keepNodes: machines.every((one) => isTrue(expand(one, profileOf).config['security.privileged'] ?? '')),
+    mostBytes: rootSize(expand(document, profileOf).devices),
+    take: await roomIn(pools, document.pool),
+  };
+}
+
+export async function untrustedVolume(
+  pools: Pools,
+  pool: string,
+  mostBytes: number | undefined,
+): Promise<UntrustedFiles> {
+  return { keepNodes: false, mostBytes, take: await roomIn(pools, pool) };
+}
+
+/** All trees of a migration together must fit. */
+async function roomIn(pools: Pools, pool: string): Promise<UntrustedFiles['take']> {
+  const room = await pools.room(pool);
+  let [bytesLeft, filesLeft] = [room.bytes, room.entries];
+  return (bytes, files) => {
+    [bytesLeft, filesLeft] = [bytesLeft - bytes, filesLeft - files];
+    if (bytesLeft < 0) throw tooMuch(`${formatBinary(room.bytes)} that are free in the pool ${pool}`);
+    if (filesLeft < 0) throw tooMuch(`${room.entries} files that there is room for in the pool ${pool}`);
+  };
+}
+
+/** The members that may come in, without an end mark. */
+export async function* harmless(
+  members: AsyncIterable<TarMember>,
+  { tops, keepNodes, mostBytes, take }: UntrustedFiles,
+): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const member of members) {
+    const [top = ''] = member.name.split('/');
+    if (top !== '' && tops?.includes(top) === false) continue;
+    if (!keepNodes && isNode(member)) continue;
+    take(0, 1);
+    yield member.head;
+    for await (const piece of member.body()) {
+      bytes += piece.length;
+      take(piece.length, 0);
+      if (mostBytes !== undefined && bytes > mostBytes)
+        throw tooMuch(`${formatBinary(mostBytes)} that are its size here`);
+      yield piece;
+    }
+  }
+}
+
+/** 0:0 stands for a deleted file in layered file systems. */
+function isNode({ flag, head }: TarMember): boolean {
+  const numbers = head.subarray(head.length - 512 + 329, head.length - 512 + 345).toString('latin1');
+  return (flag === '3' || flag === '4') && /[1-9]/.test(numbers);
+}
+
+const tooMuch = (room: string): DriverError =>
+  new DriverError('NoSpace', `what the source sends is more than the ${room}`);

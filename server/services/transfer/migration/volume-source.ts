@@ -1,0 +1,91 @@
+// The source of a custom volume's migration: offers and sends. Changes nothing here.
+import { reachOf } from '../../limits/reach.ts';
+import type { Caller } from '../../shared/caller.ts';
+import { errors } from '../../../api/errors.ts';
+import type { VolumeMigrationOffer } from '../../../api/container/migration-messages.ts';
+import { plainName } from '../../../api/project/project-names.ts';
+import type { Operation } from '../../../api/operation.ts';
+import type { StorageVolumePost } from '../../../api/storage/volume.ts';
+import type { KeyedMutex } from '../../../lib/keyed-mutex.ts';
+import type { Operations } from '../../../operations/manager.ts';
+import type { VolumeSnapshotDocument } from '../../../records/documents.ts';
+import { type VolumeId, ownedKey } from '../../../records/record-names.ts';
+import { withoutServerKeys } from '../../shared/expand.ts';
+import { ownedBy } from '../../shared/owned-records.ts';
+import { readyVolume } from '../../storage/custom-volumes.ts';
+import { customUrl } from '../../shared/volume-urls.ts';
+import { volumeLock } from '../../storage/volume-checks.ts';
+import { dialMeeting, type ConnectDeps } from './connect.ts';
+import { startMigration } from './operation.ts';
+import { offerHead, serve, type ServeDeps } from './source.ts';
+
+export type VolumeSourceDeps = ServeDeps &
+  ConnectDeps & { readonly operations: Operations; readonly locks: KeyedMutex };
+
+/** POST storage-pools/POOL/volumes/custom/NAME {migration: true}. Containers may go on using the volume. `snapshot`: that one alone is sent. */
+export function migrateVolume(
+  deps: VolumeSourceDeps,
+  caller: Caller,
+  type: string,
+  volume: VolumeId,
+  body: StorageVolumePost,
+  snapshot?: string,
+): Operation {
+  if (type !== 'custom')
+    throw errors.badRequest(
+      `Volumes of type ${type} migrate with what they belong to; only custom ones do by themselves`,
+    );
+  deps.pools.use(volume.pool);
+  if (snapshot !== undefined) findSnapshot(deps, volume, snapshot);
+  else readyVolume(deps.records, volume);
+  const { target } = body;
+  const meeting =
+    typeof target === 'object' && target !== null
+      ? dialMeeting('target', target, reachOf(deps.records, caller))
+      : undefined;
+  return startMigration(deps, {
+    description: 'Migrating storage volume',
+    resources: { storage_volumes: [customUrl(volume)] },
+    project: caller.project,
+    meeting,
+    run: (peer, handle, signal) =>
+      deps.locks.run(volumeLock(volume), async () => {
+        const document = readyVolume(deps.records, volume);
+        const ref = { type: 'custom', name: volume.name } as const;
+        const all = snapshot === undefined ? ownedBy(deps.records, 'volumeSnapshots', document.uuid) : [];
+        const snapshots = all
+          .filter((one) => one.document.lifecycle === 'ready')
+          .toSorted((a, b) => Date.parse(a.document.createdAt) - Date.parse(b.document.createdAt));
+        const origin = snapshot === undefined ? document : findSnapshot(deps, volume, snapshot);
+        const name = snapshot === undefined ? volume.name : `${volume.name}/${snapshot}`;
+        const head = offerHead(deps, 'volume', plainName(name), document.uuid, volume.pool);
+        const { driver, pool } = deps.pools.use(volume.pool);
+        const itself = { volume: ref, ...(snapshot === undefined ? {} : { snapshot }) };
+        const trees = [itself, ...snapshots.map((each) => ({ volume: ref, snapshot: each.name }))];
+        const native = await Promise.all(trees.map((tree) => driver.hasNativeForm(pool, tree)));
+        const offer: VolumeMigrationOffer = {
+          ...head,
+          ...(native.includes(false) ? { formats: ['tar'] } : {}),
+          object: { description: origin.description, config: withoutServerKeys(origin.config) },
+          snapshots: snapshots.map(({ name: each, document: { createdAt, description, config, expiresAt } }) => ({
+            name: each,
+            createdAt,
+            ...(expiresAt === undefined ? {} : { expiresAt }),
+            description,
+            config: withoutServerKeys(config),
+          })),
+        };
+        const sent = { pool: volume.pool, ref, ...(snapshot === undefined ? {} : { snapshot }) };
+        await serve(deps, peer, { volume: sent, offer }, handle, signal);
+      }),
+  });
+}
+
+/** Throws AppError notFound. */
+function findSnapshot({ records }: VolumeSourceDeps, volume: VolumeId, snapshot: string): VolumeSnapshotDocument {
+  const { uuid } = readyVolume(records, volume);
+  const found = records.volumeSnapshots.get(ownedKey(uuid, snapshot))?.document;
+  if (found?.lifecycle !== 'ready')
+    throw errors.notFound('snapshot', `${volume.pool}/${plainName(volume.name)}/${snapshot}`);
+  return found;
+}

@@ -1,0 +1,129 @@
+// The target of a custom volume's migration: makes a volume of what the source sends, or nothing at all.
+import { type VolumeId, volumeKey } from '../../../records/record-names.ts';
+import { randomUUID } from 'node:crypto';
+import { errors } from '../../../api/errors.ts';
+import { VolumeMigrationOffer } from '../../../api/container/migration-messages.ts';
+import { snapshotName, volumeName } from '../../../api/names.ts';
+import type { Operation } from '../../../api/operation.ts';
+import { validateVolumeConfig, withPoolDefaults, type PoolDriver } from '../../../api/storage/storage-config.ts';
+import type { StorageVolumeCreate } from '../../../api/storage/volume.ts';
+import type { EventHub } from '../../../events/hub.ts';
+import type { KeyedMutex } from '../../../lib/keyed-mutex.ts';
+import type { Operations } from '../../../operations/manager.ts';
+import type { Sagas } from '../../../operations/saga.ts';
+import { reachOf } from '../../limits/reach.ts';
+import type { Caller } from '../../shared/caller.ts';
+import { withoutServerKeys } from '../../shared/expand.ts';
+import { replaceConfig } from '../../shared/patch.ts';
+import { volumeIn } from '../../shared/project-scope.ts';
+import { refOf, volumeSize } from '../../storage/custom-volumes.ts';
+import { customUrl } from '../../shared/volume-urls.ts';
+import { volumeLock } from '../../storage/volume-checks.ts';
+import type { ConnectDeps } from './connect.ts';
+import { startMigration } from './operation.ts';
+import { isUntrustedSource, untrustedVolume } from './untrusted-source.ts';
+import { receiveAll, takeOffer, targetMeeting, type TargetDeps } from './target.ts';
+import { receiveVolumeSaga, type ReceiveVolume, type ReceiveVolumeParams } from './sagas/volume-receive.ts';
+
+export type VolumeTargetDeps = TargetDeps &
+  ConnectDeps & {
+    readonly operations: Operations;
+    readonly sagas: Sagas;
+    readonly events: EventHub;
+    readonly locks: KeyedMutex;
+  };
+
+/** POST storage-pools/POOL/volumes {source: {type: migration}}. */
+export function receiveVolume(
+  deps: VolumeTargetDeps,
+  caller: Caller,
+  pool: string,
+  type: string | undefined,
+  body: StorageVolumeCreate,
+): Operation {
+  const volume: VolumeId = { pool, name: volumeIn(deps.records, caller.project, body.name) };
+  if (type !== 'custom')
+    throw errors.invalid('storage volume', [{ path: 'type', message: 'must be custom: others come with their owner' }]);
+  const rule = volumeName(body.name);
+  if (rule !== undefined) throw errors.invalidName('storage volume', body.name, rule);
+  deps.pools.use(pool);
+  if (deps.records.volumes.has(volumeKey(volume))) throw errors.exists('storage volume', volumeKey(volume));
+  if (isGiven(body.config)) checkConfig(deps, pool, replaceConfig(body.config));
+  return startMigration(deps, {
+    description: 'Creating storage volume',
+    resources: { storage_volumes: [customUrl(volume)] },
+    project: caller.project,
+    meeting: targetMeeting(body.source ?? {}, reachOf(deps.records, caller)),
+    run: async (peer, handle, signal) => {
+      const offer = (await takeOffer(peer, VolumeMigrationOffer)) as VolumeMigrationOffer;
+      const params = draft(deps, volume, body, offer);
+      const receive: ReceiveVolume = async ({ snapshots, document }, context) =>
+        receiveAll(
+          deps,
+          peer,
+          { pool, ref: refOf(volume.name) },
+          {
+            offer,
+            snapshots: snapshots.map((one) => one.name),
+            untrusted: isUntrustedSource(deps.records, caller, volume.name)
+              ? await untrustedVolume(deps.pools, pool, volumeSize(document.config))
+              : undefined,
+          },
+          handle,
+          context.signal,
+        );
+      await deps.locks.run(volumeLock(volume), () =>
+        deps.sagas.run(receiveVolumeSaga(deps, receive), params, { signal }),
+      );
+      // It is here and recorded: that the source left early changes nothing any more.
+      await peer.send({ type: 'done' }).catch(() => {});
+      deps.events.lifecycle('storage-volume-created', customUrl(volume), undefined, caller.requestor);
+    },
+  });
+}
+
+const isGiven = (config: StorageVolumeCreate['config']): config is Record<string, string> =>
+  config !== undefined && config !== null;
+
+function checkConfig(deps: VolumeTargetDeps, pool: string, config: Record<string, string>): void {
+  const problems = validateVolumeConfig(deps.pools.use(pool).driver.name as PoolDriver, config);
+  if (problems.length > 0) throw errors.invalid('storage volume', problems);
+}
+
+function draft(
+  deps: VolumeTargetDeps,
+  volume: VolumeId,
+  body: StorageVolumeCreate,
+  { object, snapshots }: VolumeMigrationOffer,
+): ReceiveVolumeParams {
+  const sent = isGiven(body.config) ? replaceConfig(body.config) : withoutServerKeys(object.config);
+  checkConfig(deps, volume.pool, sent);
+  const config = withPoolDefaults(deps.pools.use(volume.pool).pool.config, sent);
+  const taken = body.source?.volume_only === true ? [] : snapshots;
+  for (const { name } of taken) {
+    const rule = snapshotName(name);
+    if (rule !== undefined) throw errors.invalidName('snapshot', name, rule);
+  }
+  return {
+    volume,
+    document: {
+      v: 1,
+      uuid: randomUUID(),
+      description: body.description ?? object.description,
+      config,
+      createdAt: deps.clock.timestamp(),
+      lifecycle: 'ready',
+    },
+    snapshots: taken.map(({ name, description, config: old, createdAt, expiresAt }) => ({
+      name,
+      document: {
+        v: 1,
+        description,
+        config: withoutServerKeys(old),
+        createdAt,
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+        lifecycle: 'ready',
+      },
+    })),
+  };
+}

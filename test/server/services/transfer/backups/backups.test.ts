@@ -1,0 +1,619 @@
+// Backups of containers over the real daemon on the simulation (spec 4.14; real system section 11).
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  chown,
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  createContainer,
+  lifecycleOf,
+  makeDaemon,
+  seed,
+  type Json,
+  type TestDaemon,
+} from '../../../../support/daemons/daemon.ts';
+import { tarOf, type TarPiece } from '../../../../support/images/hostile.ts';
+import { testMinutes } from '../../../../support/daemons/clock.ts';
+import { until } from '../../../../support/until.ts';
+
+const zero = '0001-01-01T00:00:00Z';
+const minutes = testMinutes('2026-03-01T10:30:30Z');
+let daemon: TestDaemon;
+let work = '';
+beforeAll(async () => {
+  work = await mkdtemp(join(tmpdir(), 'gantry-backup-'));
+  daemon = await makeDaemon({ time: minutes.time });
+  await seed(daemon);
+});
+afterAll(async () => {
+  await daemon.cleanUp();
+  await rm(work, { recursive: true, force: true });
+});
+
+let count = 0;
+const freshName = (): string => `b${(count += 1)}`;
+async function fresh(more: object = {}): Promise<string> {
+  const name = freshName();
+  await createContainer(daemon, name, more);
+  return name;
+}
+const path = (container: string, backup = ''): string =>
+  `/1.0/containers/${container}/backups${backup === '' ? '' : `/${backup}`}`;
+const make = (container: string, body: object = {}) => daemon.ok('POST', path(container), body);
+const names = async (container: string): Promise<string[]> =>
+  ((await daemon.get(`${path(container)}?recursion=1`)) as Json[]).map((backup) => backup.name as string);
+const rootfs = (container: string): string =>
+  join(daemon.dir, 'storage-pools', 'default', 'containers', container, 'rootfs');
+const backupFiles = async (): Promise<string[]> =>
+  (await readdir(join(daemon.dir, 'backups'))).filter((each) => !each.startsWith('.'));
+const exported = async (container: string, backup: string): Promise<Buffer> => {
+  const answer = await daemon.call('GET', `${path(container, backup)}/export`);
+  expect(answer.status).toBe(200);
+  return answer.bytes;
+};
+const octets = { 'content-type': 'application/octet-stream' };
+const restore = (bytes: Buffer, headers: Record<string, string> = {}) =>
+  daemon.call('POST', '/1.0/containers', bytes, { ...octets, ...headers });
+const restored = (bytes: Buffer, headers: Record<string, string> = {}) =>
+  daemon.ok('POST', '/1.0/containers', bytes, { ...octets, ...headers });
+const drop = (name: string) => daemon.ok('DELETE', `/1.0/containers/${name}`);
+const list = (bytes: Buffer): string[] => {
+  const run = spawnSync('tar', ['--list', '--auto-compress', '--file=-'], { input: bytes, encoding: 'utf8' });
+  return run.stdout.trim().split('\n');
+};
+
+describe('making', () => {
+  test('without a name gives backup0, backup1 …; the operation has the name and the progress', async () => {
+    const c = await fresh();
+    const operation = await make(c);
+    expect(operation).toMatchObject({ description: 'Backing up container', metadata: { backup_name: 'backup0' } });
+    expect((await make(c, { name: '' })).metadata).toMatchObject({ backup_name: 'backup1' });
+    await daemon.ok('DELETE', path(c, 'backup0'));
+    await make(c);
+    expect(await names(c)).toEqual(['backup1', 'backup2']);
+  });
+
+  test('is returned under the names of both releases, as URLs, objects and with its container', async () => {
+    const c = await fresh();
+    const full = async (): Promise<Json> =>
+      ((await daemon.get('/1.0/containers?recursion=2')) as Json[]).find((each) => each.name === c);
+    expect((await full()).backups).toBeNull();
+    await make(c, { name: 'b', instance_only: true, expires_at: '2030-01-01T00:00:00Z' });
+    expect(await daemon.get(path(c))).toEqual([path(c, 'b')]);
+    const backup = await daemon.get(path(c, 'b'));
+    expect(backup).toMatchObject({
+      name: 'b',
+      expires_at: '2030-01-01T00:00:00Z',
+      expiry_date: '2030-01-01T00:00:00Z',
+      container_only: true,
+      instance_only: true,
+      optimized_storage: false,
+    });
+    expect(backup.created_at).toBe(backup.creation_date);
+    expect(backup.size).toBe((await exported(c, 'b')).length);
+    expect((await full()).backups).toEqual([backup]);
+    await make(c, { name: 'for-ever', expires_at: null, expiry: '' });
+    expect((await daemon.get(path(c, 'for-ever'))).expires_at).toBe(zero);
+  });
+
+  test.each([
+    [{ name: 'a/b' }, 400, /must not contain/],
+    [{ name: 'x'.repeat(65) }, 400, /at most 64/],
+    [{ expires_at: 'tomorrow' }, 400, /expires_at: must be an RFC 3339/],
+    [{ expiry: '12' }, 400, /expiry: must be an RFC 3339/],
+    [{ compression_algorithm: 'gzpi' }, 400, /did you mean gzip/],
+    [{ compression_algorithm: '../sh' }, 400, /no program/],
+    [{ optimized_storage: true }, 400, /driver dir, which has no form of its own/],
+    [{ container_only: 'yes' }, 400, /container_only/],
+  ])('%j is refused with its reason', async (body, status, message) => {
+    const c = await fresh();
+    const answer = await daemon.call('POST', path(c), body);
+    expect(answer.status).toBe(status);
+    expect(answer.bytes.toString()).toMatch(message);
+    expect(await names(c)).toEqual([]);
+  });
+
+  test('a second backup of one name is 409, a missing container or backup is 404', async () => {
+    const c = await fresh();
+    await make(c, { name: 'b' });
+    expect((await daemon.call('POST', path(c), { name: 'b' })).status).toBe(409);
+    expect((await daemon.call('POST', path('none'), {})).status).toBe(404);
+    for (const [method, url] of [
+      ['GET', path(c, 'x')],
+      ['GET', `${path(c, 'x')}/export`],
+      ['DELETE', path(c, 'x')],
+      ['POST', path(c, 'x')],
+    ] as const)
+      expect((await daemon.call(method, url, method === 'POST' ? { name: 'y' } : undefined)).status).toBe(404);
+  });
+
+  test.each(['gzip', 'zstd', 'xz', 'bzip2', 'lzma', 'none'])('packed by %s can be read again', async (algorithm) => {
+    const c = await fresh();
+    await writeFile(join(rootfs(c), 'file'), algorithm);
+    await make(c, { name: 'b', compression_algorithm: algorithm });
+    const bytes = await exported(c, 'b');
+    const name = freshName();
+    await restored(bytes, { 'x-svc-name': name });
+    expect(await readFile(join(rootfs(name), 'file'), 'utf8')).toBe(algorithm);
+  });
+
+  test('can be cancelled while it is being made, and cannot be fetched, renamed or deleted meanwhile; then nothing is left behind', async () => {
+    const c = await fresh();
+    const before = await backupFiles();
+    await writeFile(join(rootfs(c), 'big'), randomBytes(20_000_000));
+    const answer = await daemon.call('POST', path(c), { name: 'b', compression_algorithm: 'xz' });
+    const operation = answer.body.operation as string;
+    await until(async () => (await names(c)).includes('b'));
+    for (const [method, url] of [
+      ['GET', `${path(c, 'b')}/export`],
+      ['POST', path(c, 'b')],
+      ['DELETE', path(c, 'b')],
+    ] as const) {
+      const refused = await daemon.call(method, url, method === 'POST' ? { name: 'x' } : undefined);
+      expect([refused.status, refused.bytes.toString()]).toEqual([
+        400,
+        expect.stringMatching(/is busy: it is being made/),
+      ]);
+    }
+    expect((await daemon.call('DELETE', operation)).status).toBe(202);
+    expect((await daemon.wait(operation)).status).toBe('Cancelled');
+    await until(async () => (await names(c)).length === 0);
+    expect(await backupFiles()).toEqual(before);
+  });
+
+  test('uses the compression of the server config unless the request has one', async () => {
+    const c = await fresh();
+    await daemon.call('PATCH', '/1.0', { config: { 'backups.compression_algorithm': 'zstd' } });
+    await make(c, { name: 'zstd' });
+    await daemon.call('PATCH', '/1.0', { config: { 'backups.compression_algorithm': '' } });
+    await make(c, { name: 'gzip' });
+    expect((await exported(c, 'zstd')).subarray(0, 4).toString('hex')).toBe('28b52ffd');
+    expect((await exported(c, 'gzip')).subarray(0, 2).toString('hex')).toBe('1f8b');
+  });
+
+  test('the archive has index, snapshots and container at the standard places', async () => {
+    const c = await fresh({ config: { 'user.a': 'b' } });
+    for (const name of ['s&1', 'a']) await daemon.ok('POST', `/1.0/containers/${c}/snapshots`, { name });
+    await make(c, { name: 'b', compression_algorithm: 'none' });
+    const bytes = await exported(c, 'b');
+    expect(list(bytes)).toEqual([
+      'backup/index.yaml',
+      'backup/snapshots/s&1/',
+      'backup/snapshots/s&1/rootfs/',
+      'backup/snapshots/s&1/backup.yaml',
+      'backup/snapshots/a/',
+      'backup/snapshots/a/rootfs/',
+      'backup/snapshots/a/backup.yaml',
+      'backup/container/',
+      'backup/container/rootfs/',
+      'backup/container/backup.yaml',
+    ]);
+    expect(bytes.toString('latin1')).toContain(`name: ${c}\nbackend: dir\npool: default\nsnapshots:\n  - s&1\n  - a\n`);
+    await make(c, { name: 'only', container_only: true, compression_algorithm: 'none' });
+    expect(list(await exported(c, 'only')).filter((name) => name.includes('snapshots'))).toEqual([]);
+  });
+});
+
+test.skipIf(process.getuid?.() !== 0)(
+  'owners of files that were shifted on disk appear as the container sees them',
+  async () => {
+    const c = await fresh();
+    await writeFile(join(rootfs(c), 'file'), 'x');
+    const { config } = await daemon.get(`/1.0/containers/${c}`);
+    const [map] = JSON.parse(config['volatile.idmap.next'] as string) as { Hostid: number }[];
+    const base = map?.Hostid ?? 0;
+    expect(base).toBeGreaterThan(0);
+    await chown(rootfs(c), base, base);
+    await chown(join(rootfs(c), 'file'), base + 1000, base + 33);
+    await make(c, { name: 'b', compression_algorithm: 'none' });
+    const run = spawnSync('tar', ['-tv', '--numeric-owner', '--file=-'], {
+      input: await exported(c, 'b'),
+      encoding: 'utf8',
+    });
+    expect(run.stdout).toMatch(/ 0\/0 .* backup\/container\/rootfs\/\n/);
+    expect(run.stdout).toMatch(/ 1000\/33 .* backup\/container\/rootfs\/file\n/);
+  },
+);
+if (process.getuid?.() !== 0) console.log('skipped: owners of shifted files in backups: it needs root');
+
+describe('a backup', () => {
+  test('is renamed and deleted, follows the rename of its container and is deleted with it', async () => {
+    const c = await fresh();
+    const before = (await backupFiles()).length;
+    await make(c, { name: 'a' });
+    await make(c, { name: 'b' });
+    expect((await daemon.call('POST', path(c, 'a'), { name: 'b' })).status).toBe(409);
+    expect((await daemon.call('POST', path(c, 'a'), { name: 'x/y' })).status).toBe(400);
+    await daemon.ok('POST', path(c, 'a'), { name: 'c' });
+    expect(await names(c)).toEqual(['b', 'c']);
+    await daemon.ok('DELETE', path(c, 'b'));
+    const renamed = freshName();
+    await daemon.ok('POST', `/1.0/containers/${c}`, { name: renamed });
+    expect(await names(renamed)).toEqual(['c']);
+    expect((await exported(renamed, 'c')).length).toBeGreaterThan(100);
+    await drop(renamed);
+    expect((await backupFiles()).length).toBe(before);
+    await createContainer(daemon, renamed);
+    expect(await names(renamed)).toEqual([]);
+  });
+
+  test('sends an event when it is made, renamed and deleted', async () => {
+    const c = await fresh();
+    const listening = await daemon.listen('lifecycle');
+    await make(c, { name: 'a' });
+    await daemon.ok('POST', path(c, 'a'), { name: 'b' });
+    await daemon.ok('DELETE', path(c, 'b'));
+    const is = (action: string, source: string) =>
+      listening.next((event) => lifecycleOf(event).action === action && lifecycleOf(event).source === source);
+    expect(lifecycleOf(await is('container-backup-created', path(c, 'a'))).context).toEqual({ backup_name: `${c}/a` });
+    expect(lifecycleOf(await is('container-backup-renamed', path(c, 'a'))).context).toMatchObject({
+      new_name: `${c}/b`,
+    });
+    await is('container-backup-deleted', path(c, 'b'));
+    await make(c, { name: 'last' });
+    await drop(c);
+    await is('container-backup-deleted', path(c, 'last'));
+    listening.close();
+  });
+
+  test('is returned complete with its length, or in one range of it', async () => {
+    const c = await fresh();
+    await make(c, { name: 'b' });
+    const url = `${path(c, 'b')}/export`;
+    const whole = await daemon.call('GET', url);
+    expect(whole.headers).toMatchObject({
+      'content-type': 'application/octet-stream',
+      'content-length': String(whole.bytes.length),
+      'accept-ranges': 'bytes',
+    });
+    for (const [range, from, to] of [
+      ['bytes=0-9', 0, 10],
+      ['bytes=5-', 5, whole.bytes.length],
+      ['bytes=-7', whole.bytes.length - 7, whole.bytes.length],
+      ['bytes=3-999999999', 3, whole.bytes.length],
+    ] as const) {
+      const part = await daemon.call('GET', url, undefined, { range });
+      expect(part.status).toBe(206);
+      expect(part.headers['content-range']).toBe(`bytes ${from}-${to - 1}/${whole.bytes.length}`);
+      expect(part.bytes.equals(whole.bytes.subarray(from, to))).toBe(true);
+    }
+    for (const range of ['bytes=9-3', 'bytes=1-2,5-6', 'lines=1-2', 'bytes=-', 'bytes=999999999-'])
+      expect((await daemon.call('GET', url, undefined, { range })).bytes.length).toBe(whole.bytes.length);
+  });
+
+  test('that has expired is deleted at the full hour, not before', async () => {
+    const c = await fresh();
+    await make(c, { name: 'old', expires_at: '2026-03-01T10:40:00Z' });
+    await make(c, { name: 'later', expires_at: '2099-01-01T00:00:00Z' });
+    const isGone = async (snapshot: string): Promise<boolean> =>
+      (await daemon.call('GET', `/1.0/containers/${c}/snapshots/${snapshot}`)).status === 404;
+    for (const [name, time] of [
+      ['one', '10:50'],
+      ['two', '10:59'],
+    ] as const)
+      await daemon.ok('POST', `/1.0/containers/${c}/snapshots`, { name, expires_at: `2026-03-01T${time}:00Z` });
+    minutes.pass(Date.parse('2026-03-01T10:58:00Z') - minutes.now());
+    await until(() => isGone('one'));
+    minutes.pass(60_000);
+    // All tasks of the minute before have run.
+    await until(() => isGone('two'));
+    expect(await names(c)).toEqual(['later', 'old']);
+    minutes.pass(60_000);
+    await until(async () => (await names(c)).join(' ') === 'later');
+  });
+});
+
+describe('restoring', () => {
+  test('restores the same container: config, devices, profiles, dates, snapshots, files', async () => {
+    const c = await fresh({
+      config: { 'user.a': 'yes', 'limits.memory': '64MB' },
+      devices: { n: { type: 'none' }, eth0: { type: 'nic', nictype: 'p2p' } },
+      description: 'the: one\n',
+    });
+    const root = rootfs(c);
+    await mkdir(join(root, 'd'));
+    await writeFile(join(root, 'd', 'one'), 'one', { mode: 0o4750 });
+    await link(join(root, 'd', 'one'), join(root, 'two'));
+    await symlink('../../../../etc/passwd', join(root, 'away'));
+    await writeFile(join(root, 'holes'), '');
+    await truncate(join(root, 'holes'), 50 * 1_048_576);
+    await daemon.ok('POST', `/1.0/containers/${c}/snapshots`, { name: 's', expires_at: '2099-01-01T00:00:00Z' });
+    await writeFile(join(root, 'd', 'after'), 'x');
+    await make(c, { name: 'b' });
+    const bytes = await exported(c, 'b');
+    const before = await daemon.get(`/1.0/containers/${c}?recursion=1`);
+    await drop(c);
+    const operation = await restored(bytes);
+    expect(operation).toMatchObject({
+      description: 'Restoring backup',
+      resources: { containers: [`/1.0/containers/${c}`] },
+    });
+    const after = await daemon.get(`/1.0/containers/${c}?recursion=1`);
+    // The host chooses the host ids, each time again.
+    const plain = (object: Json): Json => {
+      const { backups: _, ...rest } = JSON.parse(
+        JSON.stringify(object, (key, value: unknown) =>
+          key.startsWith('volatile.') && (key.includes('idmap') || key.includes('cloud-init')) ? undefined : value,
+        ),
+      );
+      return rest;
+    };
+    expect(plain(after)).toEqual(plain(before));
+    // Under its name it is the same machine for cloud-init.
+    const id = 'volatile.cloud-init.instance-id';
+    expect(after.config[id]).toBe(before.config[id]);
+    expect(after.snapshots[0].created_at).toBe(before.snapshots[0].created_at);
+    expect(after.config).toMatchObject({ 'user.a': 'yes', 'limits.memory': '64MB' });
+    expect(after.config['volatile.eth0.hwaddr']).toBe(before.config['volatile.eth0.hwaddr']);
+    const [one, two] = await Promise.all([stat(join(root, 'd', 'one')), stat(join(root, 'two'))]);
+    expect([one.mode, one.ino]).toEqual([0o104750, two.ino]);
+    expect((await stat(join(root, 'holes'))).blocks).toBeLessThan(1000);
+    expect(await readdir(join(root, 'd'))).toEqual(expect.arrayContaining(['after', 'one']));
+    await daemon.ok('PUT', `/1.0/containers/${c}`, { restore: 's' });
+    expect(await readdir(join(root, 'd'))).toEqual(['one']);
+    await daemon.ok('PUT', `/1.0/containers/${c}/state`, { action: 'start' });
+    await daemon.ok('PUT', `/1.0/containers/${c}/state`, { action: 'stop', force: true });
+  });
+
+  test('next to its original becomes another machine: a new name and hardware address', async () => {
+    const c = await fresh({ devices: { eth0: { type: 'nic', nictype: 'p2p' } } });
+    await make(c, { name: 'b' });
+    const bytes = await exported(c, 'b');
+    const taken = await restore(bytes);
+    expect(taken.status).toBe(409);
+    const name = freshName();
+    await restored(bytes, { 'x-svc-name': name });
+    const [one, two] = await Promise.all([c, name].map((each) => daemon.get(`/1.0/containers/${each}`)));
+    const key = 'volatile.eth0.hwaddr';
+    expect(two.config[key]).toMatch(/^00:16:3e:/);
+    expect(two.config[key]).not.toBe(one.config[key]);
+    expect(await readdir(join(daemon.dir, 'backups', '.uploads'))).toEqual([]);
+  });
+
+  test('uses the requested pool, else that of the backup, else that of the default profile', async () => {
+    for (const pool of ['here', 'gone']) await daemon.call('POST', '/1.0/storage-pools', { name: pool, driver: 'dir' });
+    const root = (pool: string) => ({ root: { type: 'disk', path: '/', pool } });
+    const c = await fresh({ devices: root('gone') });
+    await daemon.ok('POST', `/1.0/containers/${c}/snapshots`, { name: 's' });
+    await make(c, { name: 'b' });
+    const bytes = await exported(c, 'b');
+    await drop(c);
+    const poolOf = async (name: string): Promise<string> =>
+      (await daemon.get(`/1.0/containers/${name}`)).expanded_devices.root.pool as string;
+    const [one, two, three] = [freshName(), freshName(), freshName()];
+    await restored(bytes, { 'x-svc-name': one, 'x-svc-pool': 'here' });
+    expect(await poolOf(one)).toBe('here');
+    await restored(bytes, { 'x-svc-name': two });
+    expect(await poolOf(two)).toBe('gone');
+    await drop(two);
+    await daemon.call('DELETE', '/1.0/storage-pools/gone');
+    await restored(bytes, { 'x-svc-name': three });
+    expect(await poolOf(three)).toBe('default');
+    await daemon.ok('PUT', `/1.0/containers/${three}`, { restore: 's' });
+    const missing = await restore(bytes, { 'x-svc-name': freshName(), 'x-svc-pool': 'none' });
+    expect([missing.status, missing.bytes.toString()]).toEqual([404, expect.stringMatching(/storage pool none/)]);
+  });
+
+  test('with missing profiles, volumes or networks fails with their names, and leaves nothing behind', async () => {
+    await daemon.call('POST', '/1.0/profiles', { name: 'web', config: {} });
+    const c = await fresh({ profiles: ['default', 'web'] });
+    await make(c, { name: 'b' });
+    const bytes = await exported(c, 'b');
+    await drop(c);
+    await daemon.call('DELETE', '/1.0/profiles/web');
+    const answer = await restore(bytes);
+    expect([answer.status, answer.bytes.toString()]).toEqual([400, expect.stringMatching(/there is no profile web/)]);
+    expect((await daemon.call('GET', `/1.0/containers/${c}`)).status).toBe(404);
+    expect(await readdir(join(daemon.dir, 'backups', '.uploads'))).toEqual([]);
+  });
+});
+
+const indexOf = (more: object = {}, config: object = {}): string =>
+  JSON.stringify({
+    name: 'hostile',
+    backend: 'dir',
+    pool: 'default',
+    snapshots: [],
+    optimized: false,
+    type: 'container',
+    config: {
+      container: { architecture: 'x86_64', config: {}, devices: {}, profiles: ['default'], ...config },
+      snapshots: [],
+    },
+    ...more,
+  });
+const file = (name: string, content = 'x'): TarPiece => ({ name, content, mode: 0o644 });
+const directory = (name: string): TarPiece => ({ name, flag: '5' });
+const index = (more: object = {}, config: object = {}): TarPiece => file('backup/index.yaml', indexOf(more, config));
+const container = [directory('backup/container/'), directory('backup/container/rootfs/')];
+const whole = (...more: readonly TarPiece[]): Buffer => tarOf(index(), ...container, ...more);
+
+describe('invalid uploads', () => {
+  test.each<[string, Buffer, RegExp]>([
+    ['nothing', Buffer.alloc(0), /empty/],
+    ['text', Buffer.from('hello'), /unknown packing/],
+    ['a tarball of something else', tarOf(file('etc/passwd'), ...container), /does not begin with backup\/index.yaml/],
+    ['no index', tarOf(...container), /does not begin with backup\/index.yaml/],
+    ['an index that is no YAML', tarOf(file('backup/index.yaml', 'a: b: c: ['), ...container), /is not YAML/],
+    ['an index that is a list', tarOf(file('backup/index.yaml', '[1]'), ...container), /must be an object/],
+    ['an index without a name', tarOf(file('backup/index.yaml', 'pool: x'), ...container), /name: is required/],
+    ['an index that bursts', tarOf(file('backup/index.yaml', bomb()), ...container), /is not YAML|must be|name/],
+    ['a virtual machine', tarOf(index({ type: 'virtual-machine' }), ...container), /of a virtual-machine/],
+    ['a bad name', tarOf(index({ name: '../x' }), ...container), /Invalid container name/],
+    ['an unknown architecture', tarOf(index({}, { architecture: 'pdp11' }), ...container), /pdp11/],
+    ['an unknown key', tarOf(index({}, { config: { 'limits.wheels': '4' } }), ...container), /limits\.wheels/],
+    ['an unknown device', tarOf(index({}, { devices: { x: { type: 'wheel' } } }), ...container), /wheel/],
+    [
+      'a form of another driver',
+      tarOf(index({ optimized: true, backend: 'btrfs' }), ...container),
+      /form of the storage driver btrfs/,
+    ],
+  ])('%s', async (_what, bytes, message) => {
+    const answer = await restore(bytes);
+    expect(answer.bytes.toString()).toMatch(message);
+    expect(answer.status).toBe(400);
+  });
+
+  test.each<[string, Buffer, RegExp]>([
+    ['no container', tarOf(index()), /it has no backup\/container/],
+    [
+      'packing that is cut off',
+      gzipSync(whole({ name: 'backup/container/rootfs/a', content: randomBytes(300_000) })).subarray(0, -5000),
+      /gzip failed.*unexpected end of file/,
+    ],
+    ['no root file system', tarOf(index(), container[0] ?? index()), /it has no rootfs/],
+    ['a cut', whole(file('backup/container/rootfs/a')).subarray(0, -1024), /cut off/],
+    ['..', whole(file('backup/container/rootfs/../../../../evil')), /leads out of the backup/],
+    ['.. next to the parts', whole(file('backup/../evil')), /is no part of a backup/],
+    ['another part', whole(file('backup/evil/x')), /is no part of a backup/],
+    ['an absolute name', whole(file('/evil')), /is no part of a backup/],
+    ['a link as part', tarOf(index(), { name: 'backup/container', flag: '2', link: '/etc' }), /is a symbolic link/],
+    [
+      'a link as root file system',
+      tarOf(index(), container[0] ?? index(), { name: 'backup/container/rootfs', flag: '2', link: '/' }),
+      /must be a directory/,
+    ],
+    [
+      'files through a link',
+      whole({ name: 'backup/container/rootfs/l', flag: '2', link: '/tmp' }, file('backup/container/rootfs/l/x')),
+      /passes through the symbolic link/,
+    ],
+    [
+      'hard links out',
+      whole({ name: 'backup/container/rootfs/h', flag: '1', link: '/etc/passwd' }),
+      /outside of its part/,
+    ],
+    [
+      'hard links to the index',
+      whole({ name: 'backup/container/rootfs/h', flag: '1', link: 'backup/index.yaml' }),
+      /outside of its part/,
+    ],
+    [
+      'hard links by ..',
+      whole({ name: 'backup/container/rootfs/h', flag: '1', link: 'backup/container/../index.yaml' }),
+      /outside of the backup/,
+    ],
+    ['the same twice', whole(file('backup/container/rootfs/a'), file('backup/container/rootfs/a')), /is there twice/],
+    [
+      'a size bomb',
+      whole({ name: 'backup/container/rootfs/a', content: '', size: 2 ** 50 }),
+      /there is room for|cut off/,
+    ],
+    [
+      'a template that is a link',
+      whole(directory('backup/container/templates/'), {
+        name: 'backup/container/templates/t',
+        flag: '2',
+        link: '/etc/shadow',
+      }),
+      /must be a plain file/,
+    ],
+    [
+      'a snapshot that is not listed',
+      tarOf(index(), directory('backup/snapshots/s/'), directory('backup/snapshots/s/rootfs/'), ...container),
+      /not in its list/,
+    ],
+    [
+      'a listed snapshot without files',
+      tarOf(index({ snapshots: ['s'] }), ...container),
+      /files of the snapshot s are missing/,
+    ],
+    ['a snapshot called ..', tarOf(index(), directory('backup/snapshots/../'), ...container), /is no part of a backup/],
+    [
+      'parts in pieces',
+      tarOf(
+        index(),
+        ...container,
+        directory('backup/snapshots/s/'),
+        directory('backup/snapshots/s/rootfs/'),
+        file('backup/container/rootfs/a'),
+      ),
+      /are not together/,
+    ],
+  ])('%s', async (_what, bytes, message) => {
+    const answer = await restore(bytes);
+    expect(answer.status).toBe(202);
+    const operation = await daemon.wait(answer.body.operation as string);
+    expect(operation.status).toBe('Failure');
+    expect(operation.err).toMatch(message);
+    expect(operation.err).not.toMatch(/image/);
+    expect((await daemon.call('GET', '/1.0/containers/hostile')).status).toBe(404);
+    await until(async () => (await readdir(join(daemon.dir, 'storage-pools', 'default', 'tmp'))).length === 0);
+    expect(await readdir(join(daemon.dir, 'backups', '.uploads'))).toEqual([]);
+  });
+
+  test('the same archive without the attack is accepted, whatever else it has', async () => {
+    const more = { v: 99, optimized_header: false };
+    const bytes = tarOf(
+      index(more, {
+        config: { 'user.n': 1, 'user.b': true, 'volatile.uuid': 'x', 'volatile.last_state.power': 'RUNNING' },
+      }),
+      ...container,
+      file('backup/container/backup.yaml', 'x: y'),
+      file('backup/container/rootfs/a', 'mine'),
+    );
+    await restored(bytes);
+    const { config } = await daemon.get('/1.0/containers/hostile');
+    expect(config).toMatchObject({ 'user.n': '1', 'user.b': 'true' });
+    expect(config).not.toHaveProperty(['volatile.uuid']);
+    expect(config).not.toHaveProperty(['volatile.last_state.power']);
+    expect(await readFile(join(rootfs('hostile'), 'a'), 'utf8')).toBe('mine');
+    expect(await readdir(join(rootfs('hostile'), '..'))).toEqual(['rootfs']);
+    await drop('hostile');
+  });
+
+  test('snapshots that the index names but the archive lacks are not made up', async () => {
+    const { config, ...head } = JSON.parse(indexOf()) as { config: { container: object } };
+    const described = { ...config, snapshots: [{ ...config.container, name: 'ghost' }] };
+    await restored(tarOf(file('backup/index.yaml', JSON.stringify({ ...head, config: described })), ...container));
+    expect(await daemon.get('/1.0/containers/hostile/snapshots')).toEqual([]);
+    await drop('hostile');
+  });
+
+  test('backups of old releases, which describe the container only outside the files, are accepted', async () => {
+    const { config, ...head } = JSON.parse(indexOf()) as { config: object };
+    const bytes = tarOf(
+      file('backup/index.yaml', JSON.stringify(head)),
+      ...container,
+      file('backup/container/backup.yaml', JSON.stringify(config)),
+    );
+    await restored(bytes);
+    await drop('hostile');
+  });
+});
+
+function bomb(): string {
+  const lines = ['a0: &a0 [x,x,x,x,x,x,x,x,x,x]'];
+  for (let at = 1; at < 12; at += 1)
+    lines.push(`a${at}: &a${at} [${Array.from({ length: 10 }, () => `*a${at - 1}`).join(',')}]`);
+  return lines.join('\n');
+}
+
+test('uploads and half-made files of a dead daemon are removed at the next start', async () => {
+  const c = await fresh();
+  await make(c, { name: 'b' });
+  const kept = await exported(c, 'b');
+  await daemon.restart(async () => {
+    const dir = join(daemon.dir, 'backups');
+    await mkdir(join(dir, '.uploads'), { recursive: true });
+    await writeFile(join(dir, '.uploads', 'x'), 'half');
+    await writeFile(join(dir, 'no-record'), 'half');
+  });
+  expect(await readdir(join(daemon.dir, 'backups'))).not.toContain('no-record');
+  expect(await readdir(join(daemon.dir, 'backups'))).not.toContain('.uploads');
+  expect((await exported(c, 'b')).equals(kept)).toBe(true);
+});

@@ -1,0 +1,120 @@
+// Backups between this daemon and a stock LXD, where one is installed: each reads the backups of the other, as files and as btrfs
+// streams.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs.ts';
+import { busyboxMissing } from '../../../../support/images/busybox-rootfs.ts';
+import { makeDaemon, seed, type Answer, type TestDaemon } from '../../../../support/daemons/daemon.ts';
+import { buildBusyboxImage } from '../../../../support/images/busybox.ts';
+import { startStockLxd, stockLxdMissing, type StockLxd } from '../../../../support/hosts/stock-lxd.ts';
+
+const missing = stockLxdMissing() ?? busyboxMissing() ?? (await btrfsMissing());
+if (missing !== undefined) console.log(`skipped: backups between this daemon and a stock LXD, since ${missing}`);
+
+const octets = { 'content-type': 'application/octet-stream' };
+const pools = ['dir', 'btrfs'] as const;
+let folder = '';
+let lxd: StockLxd;
+let daemon: TestDaemon;
+let fingerprint = '';
+
+async function done(answer: Answer): Promise<void> {
+  if (answer.status === 200 || answer.status === 201) return;
+  if (answer.status !== 202) throw new Error(`${answer.status}: ${answer.bytes.toString()}`);
+  const ended = (await lxd.get(`${String(answer.body.operation)}/wait`)) as { status: string; err: string };
+  if (ended.status !== 'Success') throw new Error(ended.err);
+}
+const lxdDoes = async (method: string, path: string, body?: object): Promise<void> =>
+  done(await lxd.call(method, path, body));
+
+describe.skipIf(missing !== undefined)('a stock LXD', () => {
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'gantry-bk-'));
+    lxd = await startStockLxd();
+    daemon = await makeDaemon();
+    await seed(daemon);
+    const image = await buildBusyboxImage(join(folder, 'image'), { busybox: { dhcp: false } });
+    ({ fingerprint } = image);
+    await done(await lxd.call('POST', '/1.0/images', readFileSync(image.metadataPath), octets));
+    await daemon.ok('POST', '/1.0/images', readFileSync(image.metadataPath), octets);
+    for (const pool of pools) {
+      const config = pool === 'btrfs' ? { size: '256MiB' } : {};
+      await lxdDoes('POST', '/1.0/storage-pools', { name: `bk${pool}`, driver: pool, config });
+      const answer = await daemon.call('POST', '/1.0/storage-pools', { name: `bk${pool}`, driver: pool, config });
+      expect(answer.status).toBeLessThan(300);
+    }
+  });
+  afterAll(async () => {
+    await daemon?.cleanUp();
+    for (const pool of pools) {
+      for (const url of (await lxd.get('/1.0/containers')) as string[]) await lxdDoes('DELETE', url);
+      await lxd.call('DELETE', `/1.0/storage-pools/bk${pool}`);
+    }
+    await lxd?.cleanUp();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const root = (pool: string) => ({ root: { type: 'disk', path: '/', pool: `bk${pool}` } });
+  const draft = (name: string, pool: string) => ({
+    name,
+    source: { type: 'image', fingerprint },
+    profiles: [],
+    config: { 'user.a': 'true' },
+    devices: root(pool),
+  });
+  const inContainer = (pool: string, name: string, ...rest: string[]): string =>
+    join(daemon.dir, 'storage-pools', `bk${pool}`, 'containers', name, ...rest);
+
+  test.each([
+    ['dir', false],
+    ['btrfs', false],
+    ['btrfs', true],
+  ] as const)('makes a backup on %s (optimized: %s) that becomes a container here', async (pool, optimized) => {
+    const name = `from-lxd-${pool}-${String(optimized)}`;
+    await lxdDoes('POST', '/1.0/containers', draft(name, pool));
+    for (const snapshot of ['one', 'two'])
+      await lxdDoes('POST', `/1.0/containers/${name}/snapshots`, { name: snapshot });
+    await lxdDoes('POST', `/1.0/containers/${name}/backups`, { name: 'b', optimized_storage: optimized });
+    const { bytes } = await lxd.call('GET', `/1.0/containers/${name}/backups/b/export`);
+    await daemon.ok('POST', '/1.0/containers', bytes, { ...octets, 'x-svc-pool': `bk${pool}` });
+    const made = await daemon.get(`/1.0/containers/${name}?recursion=1`);
+    expect(made).toMatchObject({ name, profiles: [], config: { 'user.a': 'true', 'image.os': 'busybox' } });
+    expect(made.snapshots.map((snapshot: { name: string }) => snapshot.name)).toEqual(['one', 'two']);
+    const there = await lxd.get(`/1.0/containers/${name}/snapshots/one`);
+    expect(Date.parse(made.snapshots[0].created_at)).toBe(Date.parse(there.created_at));
+    expect(await readFile(inContainer(pool, name, 'rootfs', 'etc', 'hostname'), 'utf8')).toBe('busybox\n');
+    expect((await readdir(inContainer(pool, name))).includes('metadata.yaml')).toBe(true);
+    const { uid, mode } = await stat(inContainer(pool, name, 'rootfs'));
+    expect([uid, mode & 0o777]).toEqual([0, 0o755]);
+    // The imported container is exported again, once more.
+    await daemon.ok('POST', `/1.0/containers/${name}/backups`, { name: 'again', optimized_storage: optimized });
+    const again = (await daemon.call('GET', `/1.0/containers/${name}/backups/again/export`)).bytes;
+    await daemon.ok('POST', '/1.0/containers', again, { ...octets, 'x-svc-name': `${name}-2` });
+    await daemon.ok('PUT', `/1.0/containers/${name}-2`, { restore: 'one' });
+    await lxdDoes('DELETE', `/1.0/containers/${name}`);
+  });
+
+  test.each([
+    ['dir', false],
+    ['btrfs', false],
+    ['btrfs', true],
+  ] as const)('makes a container from a backup on %s (optimized: %s) of this daemon', async (pool, optimized) => {
+    const name = `to-lxd-${pool}-${String(optimized)}`;
+    await daemon.ok('POST', '/1.0/containers', draft(name, pool));
+    await writeFile(inContainer(pool, name, 'rootfs', 'mine'), 'one');
+    for (const snapshot of ['one', 'two'])
+      await daemon.ok('POST', `/1.0/containers/${name}/snapshots`, { name: snapshot });
+    await daemon.ok('POST', `/1.0/containers/${name}/backups`, { name: 'b', optimized_storage: optimized });
+    const { bytes } = await daemon.call('GET', `/1.0/containers/${name}/backups/b/export`);
+    await done(await lxd.call('POST', '/1.0/containers', bytes, { ...octets, 'x-lxd-pool': `bk${pool}` }));
+    const made = await lxd.get(`/1.0/containers/${name}?recursion=1`);
+    expect(made).toMatchObject({ name, config: { 'user.a': 'true', 'image.os': 'busybox' } });
+    expect(made.snapshots.map((snapshot: { name: string }) => snapshot.name)).toEqual(['one', 'two']);
+    const file = await lxd.call('GET', `/1.0/containers/${name}/files?path=/mine`);
+    expect(file.bytes.toString()).toBe('one');
+    await lxdDoes('DELETE', `/1.0/containers/${name}`);
+  });
+});
