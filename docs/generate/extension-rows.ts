@@ -5,12 +5,12 @@ export type ExtensionRow = readonly [source: string, test: string, word: string]
 
 export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   container_host_shutdown_timeout: [
-    'services/containers/life/host-shutdown.ts',
+    'services/containers/power/host-shutdown.ts',
     'server/services/containers/host-shutdown.test.ts',
     'boot.host_shutdown_timeout',
   ],
   container_stop_priority: [
-    'services/containers/life/host-shutdown.ts',
+    'services/containers/power/host-shutdown.ts',
     'server/services/containers/host-shutdown.test.ts',
     'boot.stop.priority',
   ],
@@ -56,7 +56,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   ],
   gpu_devices: ['drivers/devices/gpu.ts', 'server/drivers/devices/host-devices.test.ts', 'gpu'],
   container_image_properties: [
-    'services/containers/life/create.ts',
+    'services/containers/create/create.ts',
     'server/services/containers/containers.test.ts',
     'image.os',
   ],
@@ -80,7 +80,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'stateful',
   ],
   container_only_migration: [
-    'services/containers/life/copy.ts',
+    'services/containers/create/copy.ts',
     'server/services/transfer/migration/migration.test.ts',
     'container_only',
   ],
@@ -106,7 +106,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/services/images/remote-images.test.ts',
     'a refreshed image passes its aliases',
   ],
-  id_map_base: ['services/containers/life/id-maps.ts', 'server/services/containers/id-maps.test.ts', 'idmap.base'],
+  id_map_base: ['services/containers/shared/id-maps.ts', 'server/services/containers/id-maps.test.ts', 'idmap.base'],
   file_symlinks: ['services/containers/files/files.ts', 'conformance/files.ts', 'symlink'],
   container_push_target: ['services/migration/connect.ts', 'server/services/transfer/migration/migration.test.ts', 'push'],
   network_vlan_physical: ['drivers/runtime/nic/plug.ts', 'server/drivers/devices/plan.test.ts', 'vlan'],
@@ -204,7 +204,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   container_backup: ['services/backups/backups.ts', 'server/services/transfer/backups/backups.test.ts', 'backups'],
   devlxd_images: ['services/containers/guest-view.ts', 'server/guest/socket.test.ts', 'security.devlxd.images'],
   container_local_cross_pool_handling: [
-    'services/containers/life/copy.ts',
+    'services/containers/create/copy.ts',
     'server/services/containers/move-between-pools.test.ts',
     'pool',
   ],
@@ -222,7 +222,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'a socket file of the host has its owner and mode',
   ],
   container_protection_delete: [
-    'services/containers/life/remove.ts',
+    'services/containers/remove/remove.ts',
     'server/services/containers/containers.test.ts',
     'security.protection.delete',
   ],
@@ -286,7 +286,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'snapshots.schedule',
   ],
   container_copy_project: [
-    'services/containers/life/copy.ts',
+    'services/containers/create/copy.ts',
     'server/services/projects/containers.test.ts',
     'comes from the project of the request',
   ],
@@ -306,7 +306,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'expires_at',
   ],
   id_map_current: [
-    'services/containers/life/id-maps.ts',
+    'services/containers/shared/id-maps.ts',
     'server/services/containers/id-maps.test.ts',
     'volatile.idmap.current',
   ],
@@ -316,7 +316,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'user, group and directory',
   ],
   instance_pool_move: [
-    'services/containers/life/move.ts',
+    'services/containers/move/move.ts',
     'server/services/containers/move-between-pools.test.ts',
     'it keeps files, snapshots, addresses and history',
   ],
@@ -388,7 +388,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'isolated nics',
   ],
   api_filtering: ['http/dialects/lxd-filter.ts', 'server/http/lxd-dialect.test.ts', 'filter'],
-  instance_project_move: ['services/containers/life/move.ts', 'server/services/projects/containers.test.ts', 'project'],
+  instance_project_move: ['services/containers/move/move.ts', 'server/services/projects/containers.test.ts', 'project'],
   image_source_project: ['services/images/copy-image.ts', 'server/services/images/image-projects.test.ts', 'project'],
   storage_api_project: [
     'services/storage/volumes.ts',

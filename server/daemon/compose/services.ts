@@ -3,7 +3,7 @@ import { composeWarnings } from './warnings.ts';
 import type { Foundation } from '../foundation.ts';
 import type { DaemonOptions } from '../daemon-options.ts';
 import { ContainerView } from '../../services/shared/container-view.ts';
-import { IdMaps } from '../../services/containers/life/id-maps.ts';
+import { IdMaps } from '../../services/containers/shared/id-maps.ts';
 import { Pools } from '../../services/storage/pools.ts';
 import { ImageUsers } from '../../services/images/image-users.ts';
 import { sagaTable } from './saga-table.ts';

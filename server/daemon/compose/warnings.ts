@@ -2,7 +2,7 @@
 import type { ClusterObjects } from '../../services/cluster/cluster-objects.ts';
 import type { CertificateChange } from '../../services/cluster/certificate/certificate-change.ts';
 import type { Fencing } from '../../services/cluster/healing/fencing.ts';
-import { UnsyncedFiles } from '../../services/containers/life/unsynced-files.ts';
+import { UnsyncedFiles } from '../../services/containers/create/unsynced-files.ts';
 import type { ContainerView } from '../../services/shared/container-view.ts';
 import type { NetworkHosts } from '../../services/networks/network-hosts.ts';
 import { NetworkWatch } from '../../services/networks/network-watch.ts';

@@ -10,8 +10,8 @@ import type { SnapshotDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import { ownedName } from '../../records/record-names.ts';
 import type { Caller } from '../shared/caller.ts';
-import { copyBase } from '../containers/life/copy.ts';
-import { snapshotKey } from '../containers/snapshots/records.ts';
+import { copyBase } from '../containers/create/copy.ts';
+import { snapshotKey } from '../containers/shared/snapshot-records.ts';
 import { replaceConfig, replaceDevices } from '../shared/patch.ts';
 import { needProject } from '../shared/project-scope.ts';
 

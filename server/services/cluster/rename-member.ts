@@ -2,7 +2,7 @@
 import { errors } from '../../api/errors.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
-import { evacuateKeys } from '../containers/life/evacuate-keys.ts';
+import { evacuateKeys } from '../containers/shared/evacuate-keys.ts';
 import { checkMemberName } from './member-name.ts';
 
 /** Records that fit into one transaction. */

@@ -1,5 +1,5 @@
 // Containers: the use cases of the API in one place, and what the daemon does by itself (autostart, noticing ends).
-import { autostart } from './life/autostart.ts';
+import { autostart } from './power/autostart.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type {
   Container,
@@ -18,25 +18,25 @@ import { daemonCaller, type Caller } from '../shared/caller.ts';
 import { etagOf } from '../shared/etag.ts';
 import { ownedBy } from '../shared/owned-records.ts';
 import { ofProject } from '../shared/project-scope.ts';
-import { createContainer } from './life/create.ts';
+import { createContainer } from './create/create.ts';
 import { lockOf, anyContainer } from '../shared/find-container.ts';
 import { containerUrl, qualifiedName } from '../../api/project/project-names.ts';
 import { replaceDevices } from '../shared/patch.ts';
 import { refuseUnmountable } from './devices/block-sources.ts';
-import { shutdownSeconds, stopForHost } from './life/host-shutdown.ts';
-import { moveContainer } from './life/move.ts';
-import { deleteContainer, removeNow, renameContainer } from './life/remove.ts';
+import { shutdownSeconds, stopForHost } from './power/host-shutdown.ts';
+import { moveContainer, renameContainer } from './move/move.ts';
+import { deleteContainer, removeNow } from './remove/remove.ts';
 import { restoreSnapshot } from './snapshots/restore.ts';
-import { snapshotsOf } from './snapshots/records.ts';
+import { snapshotsOf } from './shared/snapshot-records.ts';
 import { renderSnapshot } from './snapshots/snapshots.ts';
-import { putState } from './life/start-stop.ts';
-import { type StateDeps } from './life/state-deps.ts';
-import { stopStateful, stopNow, afterStop } from './life/stop.ts';
-import { startNow, rememberFoundRunning } from './life/start.ts';
-import { patchContainer, putContainer } from './life/update.ts';
+import { putState } from './power/start-stop.ts';
+import { type StateDeps } from './shared/state-deps.ts';
+import { stopStateful, stopNow, afterStop } from './power/stop.ts';
+import { startNow, rememberFoundRunning } from './power/start.ts';
+import { patchContainer, putContainer } from './update/update.ts';
 import { templatesBetweenBoots } from './files/apply-templates.ts';
 import type { ContainerEntry } from '../shared/container-view.ts';
-import { dropCheckpoint } from './sagas/container-drop-state.ts';
+import { dropCheckpoint } from './power/container-drop-state.ts';
 
 const powerKey = 'volatile.last_state.power';
 

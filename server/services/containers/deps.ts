@@ -14,7 +14,7 @@ import type { WarningSink } from '../warnings/warning-sink.ts';
 import type { ImagePulls } from '../images/image-pulls.ts';
 import type { ImageStore } from '../images/image-store.ts';
 import type { GuestAccess } from './guest-access.ts';
-import type { IdMaps } from './life/id-maps.ts';
+import type { IdMaps } from './shared/id-maps.ts';
 import type { RunningDevices } from './devices/running-devices.ts';
 import type { ContainerView } from '../shared/container-view.ts';
 

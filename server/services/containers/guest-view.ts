@@ -6,7 +6,7 @@ import { plainName, projectOf } from '../../api/project/project-names.ts';
 import { imageIn } from '../shared/project-scope.ts';
 import type { ImagePart, ImageStore } from '../images/image-store.ts';
 import type { Records } from '../../records/records.ts';
-import { instanceIdKey } from './life/instance-id.ts';
+import { instanceIdKey } from './shared/instance-id.ts';
 import type { ContainerEntry, ContainerView } from '../shared/container-view.ts';
 
 /** A container as its socket knows it: neither changes while it runs. */

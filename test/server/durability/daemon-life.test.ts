@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { autostartOrder } from '../../../server/services/containers/life/autostart.ts';
+import { autostartOrder } from '../../../server/services/containers/power/autostart.ts';
 import {
   createContainer,
   makeDaemon,

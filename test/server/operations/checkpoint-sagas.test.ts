@@ -6,7 +6,7 @@ import { checkpointWorld, container } from '../../support/sagas/checkpoint-proof
 import {
   storeCheckpointSaga,
   type StoreCheckpointParams,
-} from '../../../server/services/containers/sagas/container-store-state.ts';
+} from '../../../server/services/containers/power/container-store-state.ts';
 import type { SagaContext } from '../../../server/operations/saga.ts';
 
 const signal = new AbortController().signal;

@@ -17,9 +17,9 @@ import type { SagaProof, SagaProofs } from './prove-saga.ts';
 import {
   createSnapshotSaga,
   type CreateSnapshotParams,
-} from '../../../server/services/containers/sagas/snapshot-create.ts';
-import { dropCheckpointSaga } from '../../../server/services/containers/sagas/container-drop-state.ts';
-import { storeCheckpointSaga } from '../../../server/services/containers/sagas/container-store-state.ts';
+} from '../../../server/services/containers/snapshots/snapshot-create.ts';
+import { dropCheckpointSaga } from '../../../server/services/containers/power/container-drop-state.ts';
+import { storeCheckpointSaga } from '../../../server/services/containers/power/container-store-state.ts';
 import { createPoolSaga } from '../../../server/services/storage/sagas/pool-create.ts';
 import { StoragePools } from '../../../server/services/storage/storage-pools.ts';
 

@@ -18,17 +18,17 @@ import {
   type ProjectDocument,
 } from '../../../server/records/documents.ts';
 import { Records } from '../../../server/records/records.ts';
-import { IdMaps } from '../../../server/services/containers/life/id-maps.ts';
+import { IdMaps } from '../../../server/services/containers/shared/id-maps.ts';
 import { NetworkHosts } from '../../../server/services/networks/network-hosts.ts';
 import { ContainerView } from '../../../server/services/shared/container-view.ts';
 import { Networks } from '../../../server/services/networks/networks.ts';
 import { Pools } from '../../../server/services/storage/pools.ts';
 import { openMemoryStore } from '../../../server/store/memory.ts';
 import type { SagaProofs, SagaUnderTest } from './prove-saga.ts';
-import { createContainerSaga } from '../../../server/services/containers/sagas/container-create.ts';
-import { deleteContainerSaga } from '../../../server/services/containers/sagas/container-delete.ts';
+import { createContainerSaga } from '../../../server/services/containers/create/container-create.ts';
+import { deleteContainerSaga } from '../../../server/services/containers/remove/container-delete.ts';
 import { createBackupSaga } from '../../../server/services/transfer/backups/sagas/backup-create.ts';
-import { renameContainerSaga } from '../../../server/services/containers/sagas/container-rename.ts';
+import { renameContainerSaga } from '../../../server/services/containers/move/container-rename.ts';
 import { addImageSaga } from '../../../server/services/images/sagas/image-add.ts';
 import { renameProjectSaga } from '../../../server/services/projects/sagas/project-rename.ts';
 import { renameProfileSaga } from '../../../server/services/profiles/sagas/profile-rename.ts';
@@ -40,7 +40,7 @@ import { deleteNetworkSaga } from '../../../server/services/networks/sagas/netwo
 import { renameNetworkSaga } from '../../../server/services/networks/sagas/network-rename.ts';
 import { deletePoolSaga } from '../../../server/services/storage/sagas/pool-delete.ts';
 import { deleteImageSaga } from '../../../server/services/images/sagas/image-delete.ts';
-import { moveContainerSaga } from '../../../server/services/containers/sagas/container-move.ts';
+import { moveContainerSaga } from '../../../server/services/containers/move/container-move.ts';
 
 const signal = new AbortController().signal;
 const trusted = {

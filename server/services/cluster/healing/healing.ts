@@ -14,7 +14,7 @@ import type { Records } from '../../../records/records.ts';
 import { isOwnedBy, volumeIdOf } from '../../../records/record-names.ts';
 import type { Rev } from '../../../store/store.ts';
 import { daemonCaller } from '../../shared/caller.ts';
-import { evacuateKeys } from '../../containers/life/evacuate-keys.ts';
+import { evacuateKeys } from '../../containers/shared/evacuate-keys.ts';
 import { expand, nicNetworks } from '../../shared/expand.ts';
 import { profilesOf } from '../../shared/project-scope.ts';
 import { settingOf } from '../../shared/settings.ts';

@@ -1,6 +1,6 @@
 // A container as the member records it that it moves to: the same machine, without what only the host knows that it comes from. Pure.
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
-import { idMapKeys } from '../../containers/life/id-maps.ts';
+import { idMapKeys } from '../../containers/shared/id-maps.ts';
 
 /** Ids and names of interfaces that the other host gave out. */
 const isOfHost = (key: string): boolean =>

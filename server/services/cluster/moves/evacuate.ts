@@ -10,7 +10,7 @@ import { placeContainer } from '../../../membership/placement.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
 import type { Caller } from '../../shared/caller.ts';
-import { evacuateKeys, groupOf } from '../../containers/life/evacuate-keys.ts';
+import { evacuateKeys, groupOf } from '../../containers/shared/evacuate-keys.ts';
 import { lockOf } from '../../shared/find-container.ts';
 import type { ContainerEntry } from '../../shared/container-view.ts';
 import { evacuationModes, isEvacuationMode, isToRun, wayOut } from './evacuation-plan.ts';

@@ -1,6 +1,6 @@
 // Decides about a container whose member is evacuated: it moves, or it stops where it is. Pure.
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
-import { evacuateKeys } from '../../containers/life/evacuate-keys.ts';
+import { evacuateKeys } from '../../containers/shared/evacuate-keys.ts';
 
 export const evacuationModes = ['auto', 'migrate', 'live-migrate', 'stop'] as const;
 export type EvacuationMode = (typeof evacuationModes)[number];

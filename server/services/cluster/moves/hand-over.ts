@@ -9,7 +9,7 @@ import type { Member } from '../../../membership/members.ts';
 import type { Records } from '../../../records/records.ts';
 import { ownedKey, volumeIdOf } from '../../../records/record-names.ts';
 import { readyContainer } from '../../shared/find-container.ts';
-import type { RemoveDeps } from '../../containers/life/remove.ts';
+import type { RemoveDeps } from '../../containers/remove/remove.ts';
 import { ownedBy } from '../../shared/owned-records.ts';
 import { containersUsing } from '../../storage/volume-users.ts';
 import { usesOf } from '../../shared/used-by.ts';

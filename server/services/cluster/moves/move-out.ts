@@ -14,7 +14,7 @@ import { ChannelSet } from '../../../operations/channels.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
-import { releaseLeases, type RemoveDeps } from '../../containers/life/remove.ts';
+import { releaseLeases, type RemoveDeps } from '../../containers/remove/remove.ts';
 import { nicNetworks } from '../../shared/expand.ts';
 import { sendFiles, type ContainerSourceDeps } from '../../transfer/migration/container-source.ts';
 import { meetAnd } from '../../transfer/migration/operation.ts';

@@ -4,7 +4,7 @@ import { AppError, errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
-import { evacuateKeys } from '../../containers/life/evacuate-keys.ts';
+import { evacuateKeys } from '../../containers/shared/evacuate-keys.ts';
 import { inTurn } from './evacuate.ts';
 import { isToRun, returned } from './evacuation-plan.ts';
 import { goAway, type GoAwayDeps } from './go-away.ts';

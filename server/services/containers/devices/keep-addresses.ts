@@ -2,7 +2,7 @@
 import type { DeviceMap } from '../../../api/schema/common-schemas.ts';
 import type { Records } from '../../../records/records.ts';
 import { readyContainer } from '../../shared/find-container.ts';
-import { withHardwareAddresses } from '../life/draft.ts';
+import { withHardwareAddresses } from '../shared/draft.ts';
 
 /** Every nic of the container has its hardware address recorded, also those that profiles brought later. */
 export async function keepAddresses(records: Records, name: string, devices: DeviceMap): Promise<void> {

@@ -17,7 +17,7 @@ import { containerUrl, projectOf } from '../../../api/project/project-names.ts';
 import { isRestricted } from '../../../api/project/project-restrictions.ts';
 import { relayPipes, relayTerminal } from './streams.ts';
 import { readyContainer } from '../../shared/find-container.ts';
-import { idMapKeys } from '../life/id-maps.ts';
+import { idMapKeys } from '../shared/id-maps.ts';
 import { execLogName } from './logs.ts';
 import { maxRecordedBytes, recordOutput } from './record-output.ts';
 

@@ -7,17 +7,17 @@ import type { ContainerDocument, SnapshotDocument } from '../../../records/docum
 import type { Caller } from '../../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../../shared/etag.ts';
 import { expand, isServerKey, nicNetworks } from '../../shared/expand.ts';
-import { checkDraft, withHardwareAddresses } from '../life/draft.ts';
+import { checkDraft, withHardwareAddresses } from '../shared/draft.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
-import { idMapKeys } from '../life/id-maps.ts';
-import { snapshotKey } from './records.ts';
-import { type StateDeps } from '../life/state-deps.ts';
-import { renewedInstanceId } from '../life/instance-id.ts';
-import { startNow } from '../life/start.ts';
-import { halt } from '../life/stop.ts';
-import { needCheckpoints } from '../life/checkpoint.ts';
-import { restoreSnapshotSaga } from '../sagas/snapshot-restore.ts';
+import { idMapKeys } from '../shared/id-maps.ts';
+import { snapshotKey } from '../shared/snapshot-records.ts';
+import { type StateDeps } from '../shared/state-deps.ts';
+import { renewedInstanceId } from '../shared/instance-id.ts';
+import { startNow } from '../power/start.ts';
+import { halt } from '../power/stop.ts';
+import { needCheckpoints } from '../shared/checkpoint.ts';
+import { restoreSnapshotSaga } from './snapshot-restore.ts';
 import { profilesOf } from '../../shared/project-scope.ts';
 
 export function restoreSnapshot(

@@ -11,7 +11,7 @@ import { isExpired } from '../../shared/snapshot-names.ts';
 import { inOneOperation, isScheduledAt } from '../../shared/snapshot-tasks.ts';
 import { warnedContainer } from '../../warnings/warned-objects.ts';
 import { warnOfFailure } from '../../warnings/warning-sink.ts';
-import { snapshotKey, snapshotsOf } from './records.ts';
+import { snapshotKey, snapshotsOf } from '../shared/snapshot-records.ts';
 import type { Snapshots } from './snapshots.ts';
 
 type ScheduleDeps = Pick<

@@ -3,8 +3,8 @@ import { errors } from '../../../api/errors.ts';
 import type { SnapshotRef } from '../../../drivers/storage/driver.ts';
 import type { SnapshotDocument } from '../../../records/documents.ts';
 import type { ContainerDeps } from '../deps.ts';
-import { snapshotKey } from './records.ts';
-import { checkpointDirOf } from '../life/checkpoint.ts';
+import { snapshotKey } from '../shared/snapshot-records.ts';
+import { checkpointDirOf } from '../shared/checkpoint.ts';
 
 export type SnapshotSagaDeps = Pick<ContainerDeps, 'records' | 'pools'>;
 /** The container may not change its name or pool while a saga is under way: its lock is held, and recovery runs alone. */

@@ -12,12 +12,12 @@ import type { ContainerDeps } from '../deps.ts';
 import { lockOf, anyContainer, readyContainer } from '../../shared/find-container.ts';
 import { renderFields } from '../../shared/container-view.ts';
 import { configuredExpiry, nextSnapshotName, sentExpiry } from '../../shared/snapshot-names.ts';
-import { snapshotKey, snapshotsOf, type SnapshotEntry } from './records.ts';
-import { needCheckpoints } from '../life/checkpoint.ts';
+import { snapshotKey, snapshotsOf, type SnapshotEntry } from '../shared/snapshot-records.ts';
+import { needCheckpoints } from '../shared/checkpoint.ts';
 import type { SnapshotParams } from './snapshot-files.ts';
-import { renameSnapshotSaga } from '../sagas/snapshot-rename.ts';
-import { createSnapshotSaga } from '../sagas/snapshot-create.ts';
-import { deleteSnapshotSaga } from '../sagas/snapshot-delete.ts';
+import { renameSnapshotSaga } from './snapshot-rename.ts';
+import { createSnapshotSaga } from './snapshot-create.ts';
+import { deleteSnapshotSaga } from './snapshot-delete.ts';
 import { profilesOf } from '../../shared/project-scope.ts';
 
 export type SnapshotDeps = Pick<

@@ -5,7 +5,7 @@ import type { Saga } from '../../../operations/saga.ts';
 import type { Changes, Records } from '../../../records/records.ts';
 import { volumeIdOf, volumeKey } from '../../../records/record-names.ts';
 import type { ContainerDeps } from '../../containers/deps.ts';
-import { moveLogs } from '../../containers/life/move-logs.ts';
+import { moveLogs } from '../../containers/shared/move-logs.ts';
 import { ofProject } from '../../shared/project-scope.ts';
 
 export interface ProjectRename {

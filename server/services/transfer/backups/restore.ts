@@ -11,7 +11,7 @@ import type { Operation } from '../../../api/operation.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
 import type { Caller } from '../../shared/caller.ts';
-import { arrivedInstanceId } from '../../containers/life/instance-id.ts';
+import { arrivedInstanceId } from '../../containers/shared/instance-id.ts';
 import { applyTemplateKey } from '../../containers/files/apply-templates.ts';
 import type { ContainerDeps } from '../../containers/deps.ts';
 import { lockOf } from '../../shared/find-container.ts';
@@ -21,10 +21,10 @@ import {
   freeName,
   withHardwareAddresses,
   withRootIn,
-} from '../../containers/life/draft.ts';
-import { idMapKeys } from '../../containers/life/id-maps.ts';
+} from '../../containers/shared/draft.ts';
+import { idMapKeys } from '../../containers/shared/id-maps.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
-import type { SnapshotEntry } from '../../containers/snapshots/records.ts';
+import type { SnapshotEntry } from '../../containers/shared/snapshot-records.ts';
 import { expand, nicNetworks, withoutServerKeys } from '../../shared/expand.ts';
 import { volumeCopy } from '../../storage/root-volume.ts';
 import { settingOf } from '../../shared/settings.ts';

@@ -10,7 +10,7 @@ import type { SagaContext } from '../../../operations/saga.ts';
 import type { BackupDocument } from '../../../records/documents.ts';
 import type { ContainerDeps } from '../../containers/deps.ts';
 import { readyContainer } from '../../shared/find-container.ts';
-import { snapshotsOf } from '../../containers/snapshots/records.ts';
+import { snapshotsOf } from '../../containers/shared/snapshot-records.ts';
 import { renderSnapshot } from '../../containers/snapshots/snapshots.ts';
 import { packerOf } from '../../shared/compression.ts';
 import { backupPath } from '../../shared/backups.ts';

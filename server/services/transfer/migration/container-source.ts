@@ -14,7 +14,7 @@ import type { Caller } from '../../shared/caller.ts';
 import type { ContainerDeps } from '../../containers/deps.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
-import { snapshotKey, snapshotsOf } from '../../containers/snapshots/records.ts';
+import { snapshotKey, snapshotsOf } from '../../containers/shared/snapshot-records.ts';
 import { volumeCopy } from '../../storage/root-volume.ts';
 import { snapshotUrlOf } from '../../containers/snapshots/snapshots.ts';
 import { dialMeeting, type ConnectDeps } from './connect.ts';
@@ -26,7 +26,7 @@ import { memoryRounds } from './memory-rounds.ts';
 import { ownersOf } from './owners.ts';
 import { startMigration } from './operation.ts';
 import { offerHead, serve, type ServeDeps } from './source.ts';
-import { dropCheckpoint } from '../../containers/sagas/container-drop-state.ts';
+import { dropCheckpoint } from '../../containers/power/container-drop-state.ts';
 import { profilesOf } from '../../shared/project-scope.ts';
 
 export type ContainerSourceDeps = Pick<

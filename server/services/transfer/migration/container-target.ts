@@ -14,7 +14,7 @@ import type { ContainerDocument, SnapshotDocument } from '../../../records/docum
 import type { Records } from '../../../records/records.ts';
 import { reachOf } from '../../limits/reach.ts';
 import type { Caller } from '../../shared/caller.ts';
-import { arrivedInstanceId } from '../../containers/life/instance-id.ts';
+import { arrivedInstanceId } from '../../containers/shared/instance-id.ts';
 import { applyTemplateKey } from '../../containers/files/apply-templates.ts';
 import type { ContainerDeps } from '../../containers/deps.ts';
 import { lockOf } from '../../shared/find-container.ts';
@@ -24,11 +24,11 @@ import {
   freeName,
   withHardwareAddresses,
   withRootIn,
-} from '../../containers/life/draft.ts';
-import { idMapKeys } from '../../containers/life/id-maps.ts';
+} from '../../containers/shared/draft.ts';
+import { idMapKeys } from '../../containers/shared/id-maps.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
-import type { SnapshotEntry } from '../../containers/snapshots/records.ts';
-import { needCheckpoints } from '../../containers/life/checkpoint.ts';
+import type { SnapshotEntry } from '../../containers/shared/snapshot-records.ts';
+import { needCheckpoints } from '../../containers/shared/checkpoint.ts';
 import { expand, isServerKey, nicNetworks, withoutServerKeys } from '../../shared/expand.ts';
 import { volumeCopy } from '../../storage/root-volume.ts';
 import { replaceConfig } from '../../shared/patch.ts';

@@ -3,7 +3,7 @@
 import { AppError, errors } from '../../../api/errors.ts';
 import type { RuntimeDriver } from '../../../drivers/runtime/driver.ts';
 import type { Caller } from '../../shared/caller.ts';
-import { needCheckpoints } from '../../containers/life/checkpoint.ts';
+import { needCheckpoints } from '../../containers/shared/checkpoint.ts';
 import type { MemoryRounds } from './memory-rounds.ts';
 import { PeerError } from './peer.ts';
 

@@ -6,7 +6,7 @@ import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import type { Checkpoints } from '../../../drivers/runtime/driver.ts';
 import type { Log } from '../../../lib/log.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
-import { removeRounds, roundDirOf } from '../../containers/life/checkpoint.ts';
+import { removeRounds, roundDirOf } from '../../containers/shared/checkpoint.ts';
 
 export interface RoundSettings {
   /** Percentage of memory that must be in place. */

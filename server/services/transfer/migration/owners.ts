@@ -5,7 +5,7 @@ import type { ExportForm, TreeRef } from '../../../drivers/storage/driver.ts';
 import type { ContainerDeps } from '../../containers/deps.ts';
 import { treeOnDisk } from '../../containers/files/file-tree.ts';
 import { readyContainer } from '../../shared/find-container.ts';
-import { snapshotKey } from '../../containers/snapshots/records.ts';
+import { snapshotKey } from '../../containers/shared/snapshot-records.ts';
 
 export type OwnerOf = NonNullable<Extract<ExportForm, { kind: 'tar' }>['ownerOf']>;
 

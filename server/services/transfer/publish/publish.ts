@@ -20,7 +20,7 @@ import { sentExpiry } from '../../shared/snapshot-names.ts';
 import { imageRoom } from '../../limits/image-room.ts';
 import type { Room } from '../../shared/room.ts';
 import { imageIn } from '../../shared/project-scope.ts';
-import { snapshotKey } from '../../containers/snapshots/records.ts';
+import { snapshotKey } from '../../containers/shared/snapshot-records.ts';
 import { snapshotUrlOf } from '../../containers/snapshots/snapshots.ts';
 import { readMetadataText } from '../../containers/files/volume-files.ts';
 import { ownersOf, type OwnerOf } from '../migration/owners.ts';

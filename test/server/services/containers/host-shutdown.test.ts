@@ -6,7 +6,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ContainerDocument } from '../../../../server/records/documents.ts';
-import { shutdownSeconds, stopGroups } from '../../../../server/services/containers/life/host-shutdown.ts';
+import { shutdownSeconds, stopGroups } from '../../../../server/services/containers/power/host-shutdown.ts';
 import { makeBusyboxRootfs } from '../../../support/images/busybox-rootfs.ts';
 import {
   createContainer,

@@ -4,7 +4,7 @@ import {
   arrivedInstanceId,
   instanceIdKey,
   renamedInstance,
-} from '../../../../server/services/containers/life/instance-id.ts';
+} from '../../../../server/services/containers/shared/instance-id.ts';
 import { GuestView } from '../../../../server/services/containers/guest-view.ts';
 import { validateContainerConfig } from '../../../../server/api/container/container-config.ts';
 

@@ -6,9 +6,9 @@ import type { ContainerDocument } from '../../../../records/documents.ts';
 import type { OtherEntry } from '../../../../records/other-members.ts';
 import type { Records } from '../../../../records/records.ts';
 import type { ContainerDeps } from '../../../containers/deps.ts';
-import { requirePlaces, requireProfiles } from '../../../containers/life/draft.ts';
-import { fillContainer, type NewContainer } from '../../../containers/life/new-container.ts';
-import { putSnapshots, type SnapshotEntry } from '../../../containers/snapshots/records.ts';
+import { requirePlaces, requireProfiles } from '../../../containers/shared/draft.ts';
+import { fillContainer, type NewContainer } from '../../../containers/shared/new-container.ts';
+import { putSnapshots, type SnapshotEntry } from '../../../containers/shared/snapshot-records.ts';
 import { requireProject } from '../../../shared/project-scope.ts';
 
 /** `document`: what the container is here. It has the uuid of the original: it is the same container. */

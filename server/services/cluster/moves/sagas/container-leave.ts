@@ -7,7 +7,7 @@ import { plainName } from '../../../../api/project/project-names.ts';
 import type { Saga, SagaContext } from '../../../../operations/saga.ts';
 import type { ContainerDeps } from '../../../containers/deps.ts';
 import { readyContainer } from '../../../shared/find-container.ts';
-import { dropSnapshots } from '../../../containers/snapshots/records.ts';
+import { dropSnapshots } from '../../../containers/shared/snapshot-records.ts';
 
 export interface LeaveParams {
   readonly name: string;

@@ -1,10 +1,10 @@
 // A container is made of what another server or a backup sends, or it does not exist.
 import { measured } from '../../../storage/measure-snapshot.ts';
-import { putSnapshots, type SnapshotEntry } from '../../../containers/snapshots/records.ts';
+import { putSnapshots, type SnapshotEntry } from '../../../containers/shared/snapshot-records.ts';
 import type { SagaContext, Saga } from '../../../../operations/saga.ts';
 import type { ContainerDeps } from '../../../containers/deps.ts';
-import { beginContainer } from '../../../containers/life/draft.ts';
-import { dropCheckpoint, fillContainer, type NewContainer } from '../../../containers/life/new-container.ts';
+import { beginContainer } from '../../../containers/shared/draft.ts';
+import { dropCheckpoint, fillContainer, type NewContainer } from '../../../containers/shared/new-container.ts';
 import { removeRecord } from '../../../shared/saga-records.ts';
 
 export interface ReceiveContainerParams extends NewContainer {

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { readyContainer } from '../../shared/find-container.ts';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { dropSnapshots } from '../snapshots/records.ts';
+import { dropSnapshots } from '../shared/snapshot-records.ts';
 import { dropBackups } from '../../shared/backups.ts';
 import { removeRecord, makeReady } from '../../shared/saga-records.ts';
 

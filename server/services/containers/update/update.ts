@@ -12,16 +12,16 @@ import { expand, isServerKey, nicNetworks } from '../../shared/expand.ts';
 import { mergeConfig, mergeDevices, replaceConfig, replaceDevices } from '../../shared/patch.ts';
 import { claimsOfOthers } from '../../networks/claims-of-others.ts';
 import { claimsOf, newClaims, subnetProblems, takenProblems, type Claim } from '../../networks/nic-addresses.ts';
-import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from './draft.ts';
+import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from '../shared/draft.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';
-import type { Reserve } from './id-maps.ts';
+import type { Reserve } from '../shared/id-maps.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import { limitRoot, rootSize } from '../../storage/root-size.ts';
 import type { ContainerEntry } from '../../shared/container-view.ts';
 import { profilesOf } from '../../shared/project-scope.ts';
-import { renewedInstanceId } from './instance-id.ts';
+import { renewedInstanceId } from '../shared/instance-id.ts';
 
 type UpdateDeps = Pick<
   ContainerDeps,

@@ -1,7 +1,7 @@
 // The checkpoint of a container is deleted.
 import type { ContainerDeps } from '../deps.ts';
 import type { Saga } from '../../../operations/saga.ts';
-import { removeCheckpoint, type CheckpointOwner, checkpointDirOf } from '../life/checkpoint.ts';
+import { removeCheckpoint, type CheckpointOwner, checkpointDirOf } from '../shared/checkpoint.ts';
 import { readyContainer } from '../../shared/find-container.ts';
 
 /** A checkpoint must not outlive changes of the container's files: the record changes before the files are removed. */

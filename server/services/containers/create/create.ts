@@ -12,20 +12,20 @@ import type { Caller } from '../../shared/caller.ts';
 import { remoteImageOf, type RemoteSource } from '../../images/remote-source.ts';
 import { expand, isServerKey, nicNetworks } from '../../shared/expand.ts';
 import { replaceConfig, replaceDevices } from '../../shared/patch.ts';
-import { architectureOf, checkArchitecture, checkDraft, freeName, withHardwareAddresses } from './draft.ts';
+import { architectureOf, checkArchitecture, checkDraft, freeName, withHardwareAddresses } from '../shared/draft.ts';
 import { applyTemplateKey } from '../files/apply-templates.ts';
 import { copyOrigin, copyVolumeSource, type CopyFrom } from './copy.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf } from '../../shared/find-container.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import { volumeCopy } from '../../storage/root-volume.ts';
-import { idMapKeys } from './id-maps.ts';
+import { idMapKeys } from '../shared/id-maps.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
-import type { SnapshotEntry } from '../snapshots/records.ts';
+import type { SnapshotEntry } from '../shared/snapshot-records.ts';
 import { withoutHostKeys } from '../../limits/volatile.ts';
-import { createContainerSaga, type CreateParams } from '../sagas/container-create.ts';
+import { createContainerSaga, type CreateParams } from './container-create.ts';
 import { profilesOf } from '../../shared/project-scope.ts';
-import { withNewInstanceId } from './instance-id.ts';
+import { withNewInstanceId } from '../shared/instance-id.ts';
 import { unsyncedMark } from './unsynced-files.ts';
 
 type CreateDeps = Pick<

@@ -1,5 +1,5 @@
 // Start, stop, restart, freeze and unfreeze on request (real system section 4), and what follows when a container ends.
-import type { StateDeps, Wanted } from './state-deps.ts';
+import type { StateDeps, Wanted } from '../shared/state-deps.ts';
 import { halt, stopNow, stopStateful, publishStopped } from './stop.ts';
 import { checkMayRun, startNow } from './start.ts';
 import { stateActions, type ContainerStatePut, type StateAction } from '../../../api/container/container.ts';

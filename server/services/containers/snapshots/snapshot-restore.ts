@@ -5,13 +5,13 @@ import {
   type SnapshotSagaDeps,
   snapshotRef,
   snapshotCheckpointDir,
-} from '../snapshots/snapshot-files.ts';
+} from './snapshot-files.ts';
 import type { PlannedRestore } from '../../limits/planned.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { readyContainer } from '../../shared/find-container.ts';
-import { requirePlaces, requireProfiles } from '../life/draft.ts';
-import { snapshotKey } from '../snapshots/records.ts';
-import { removeCheckpoint } from '../life/checkpoint.ts';
+import { requirePlaces, requireProfiles } from '../shared/draft.ts';
+import { snapshotKey } from '../shared/snapshot-records.ts';
+import { removeCheckpoint } from '../shared/checkpoint.ts';
 import { expand } from '../../shared/expand.ts';
 import { limitNewRoot } from '../../storage/root-size.ts';
 import { profilesOf } from '../../shared/project-scope.ts';

@@ -1,6 +1,6 @@
 // Starts the containers that should run when the daemon starts, in their order.
 import type { ContainerEntry } from '../../shared/container-view.ts';
-import type { StateDeps } from './state-deps.ts';
+import type { StateDeps } from '../shared/state-deps.ts';
 import { daemonCaller } from '../../shared/caller.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';

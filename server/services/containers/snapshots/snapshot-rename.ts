@@ -1,7 +1,7 @@
 // A snapshot of a container gets another name.
-import { snapshotRef, type SnapshotParams, type SnapshotSagaDeps, readySnapshot } from '../snapshots/snapshot-files.ts';
+import { snapshotRef, type SnapshotParams, type SnapshotSagaDeps, readySnapshot } from './snapshot-files.ts';
 import type { Saga } from '../../../operations/saga.ts';
-import { snapshotKey } from '../snapshots/records.ts';
+import { snapshotKey } from '../shared/snapshot-records.ts';
 import { errors } from '../../../api/errors.ts';
 
 export type RenameSnapshotParams = SnapshotParams & { readonly to: string };

@@ -1,4 +1,4 @@
-// Moving a stopped container into another pool or project of this server, under its name or another, as a saga.
+// Moves a stopped container into another pool or project of this server, under its name or another, as a saga.
 import { randomUUID } from 'node:crypto';
 import { errors } from '../../../api/errors.ts';
 import { isWithoutSnapshots, type ContainerPost } from '../../../api/container/container.ts';
@@ -10,19 +10,19 @@ import type { Caller } from '../../shared/caller.ts';
 import { nicNetworks, withoutServerKeys } from '../../shared/expand.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
-import { checkDraft } from './draft.ts';
+import { checkDraft } from '../shared/draft.ts';
 import { needProject } from '../../shared/project-scope.ts';
-import { renameContainerSaga } from '../sagas/container-rename.ts';
+import { renameContainerSaga, type RenameParams } from './container-rename.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
-import { renameContainer, type RemoveDeps } from './remove.ts';
-import { snapshotsOf } from '../snapshots/records.ts';
+import { refuseRunning } from '../remove/remove.ts';
+import { snapshotsOf } from '../shared/snapshot-records.ts';
 import {
   volumeOf,
   type ContainerLocation,
   type MoveParams,
   moveContainerSaga,
   moved,
-} from '../sagas/container-move.ts';
+} from './container-move.ts';
 
 type MoveDeps = Pick<
   ContainerDeps,
@@ -32,7 +32,7 @@ type MoveDeps = Pick<
 /** POST {name, migration, pool, project}. Everything that can be refused is refused before the operation starts. Within its pool a
  *  container only gets another name, also in another project. */
 export function moveContainer(
-  deps: MoveDeps & RemoveDeps,
+  deps: MoveDeps,
   caller: Caller,
   name: string,
   body: ContainerPost,
@@ -59,6 +59,30 @@ export function moveContainer(
           { from: now, to, snapshots: kept(deps.records, name, body), instanceId: randomUUID() },
           signal,
         );
+      }),
+  });
+}
+
+/** POST {name}: an existing target answers 409 before anything else (spec 7.3). `newName`: as users write it. */
+export function renameContainer(deps: MoveDeps, caller: Caller, name: string, newName: string): Operation {
+  const to = qualifiedName(projectOf(name), newName);
+  readyContainer(deps.records, name);
+  if (deps.records.isContainerName(to)) throw errors.exists('container', to);
+  const rule = containerName(newName);
+  if (rule !== undefined) throw errors.invalidName('container', newName, rule);
+  refuseRunning(deps, name, 'renaming it');
+  return deps.operations.start({
+    description: 'Renaming container',
+    resources: { containers: [containerUrl(name)] },
+    run: (_handle, signal) =>
+      deps.locks.runAll([lockOf(name), lockOf(to)], async () => {
+        await deps.locks.unshared(lockOf(name));
+        refuseRunning(deps, name, 'renaming it');
+        const { pool } = readyContainer(deps.records, name).document;
+        const params: RenameParams = { from: name, to, pool, instanceId: randomUUID() };
+        await deps.sagas.run(renameContainerSaga(deps), params, { signal });
+        await deps.hosts.settle(nicNetworks(deps.view.expanded(readyContainer(deps.records, to)).devices));
+        deps.events.lifecycle('container-renamed', containerUrl(name), { new_name: newName }, caller.requestor);
       }),
   });
 }

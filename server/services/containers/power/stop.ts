@@ -1,16 +1,16 @@
 // Stops a container, cleanly, by force or with a checkpoint, and does what follows any stop.
 import type { Caller } from '../../shared/caller.ts';
-import type { StateDeps, Wanted } from './state-deps.ts';
-import { checkpointLogName, needCheckpoints } from './checkpoint.ts';
+import type { StateDeps, Wanted } from '../shared/state-deps.ts';
+import { checkpointLogName, needCheckpoints } from '../shared/checkpoint.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';
 import { errors } from '../../../api/errors.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { join } from 'node:path';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { nicNetworks } from '../../shared/expand.ts';
-import { removeNow } from './remove.ts';
+import { removeNow } from '../remove/remove.ts';
 import { statusCodes } from '../../../api/status.ts';
-import { storeCheckpointSaga } from '../sagas/container-store-state.ts';
+import { storeCheckpointSaga } from './container-store-state.ts';
 
 const powerKey = 'volatile.last_state.power';
 /** What a real server notes of an interface of the host that a nic was given (address, mtu): it is back now. */

@@ -4,7 +4,7 @@ import { errorText } from '../../../lib/shared/reason.ts';
 import { daemonCaller } from '../../shared/caller.ts';
 import { lockOf } from '../../shared/find-container.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';
-import { type StateDeps } from './state-deps.ts';
+import { type StateDeps } from '../shared/state-deps.ts';
 import { halt, afterStop } from './stop.ts';
 import type { ContainerEntry } from '../../shared/container-view.ts';
 

@@ -5,16 +5,16 @@ import {
   type SnapshotSagaDeps,
   deleteSnapshotFiles,
   snapshotCheckpointDir,
-} from '../snapshots/snapshot-files.ts';
+} from './snapshot-files.ts';
 import type { SnapshotDocument } from '../../../records/documents.ts';
 import type { ContainerDeps } from '../deps.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { readyContainer } from '../../shared/find-container.ts';
-import { snapshotKey } from '../snapshots/records.ts';
+import { snapshotKey } from '../shared/snapshot-records.ts';
 import { errors } from '../../../api/errors.ts';
 import { makeReady, removeRecord } from '../../shared/saga-records.ts';
 import { sizeOf } from '../../storage/measure-snapshot.ts';
-import { needCheckpoints, makeCheckpointDir, removeCheckpoint } from '../life/checkpoint.ts';
+import { needCheckpoints, makeCheckpointDir, removeCheckpoint } from '../shared/checkpoint.ts';
 
 export type CreateSnapshotParams = SnapshotParams & {
   readonly document: SnapshotDocument;

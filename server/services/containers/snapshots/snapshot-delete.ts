@@ -4,9 +4,9 @@ import {
   type SnapshotSagaDeps,
   type SnapshotParams,
   deleteSnapshotFiles,
-} from '../snapshots/snapshot-files.ts';
+} from './snapshot-files.ts';
 import type { Saga } from '../../../operations/saga.ts';
-import { snapshotKey } from '../snapshots/records.ts';
+import { snapshotKey } from '../shared/snapshot-records.ts';
 import { removeRecord, makeReady } from '../../shared/saga-records.ts';
 
 export function deleteSnapshotSaga(deps: SnapshotSagaDeps): Saga<SnapshotParams> {

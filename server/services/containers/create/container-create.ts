@@ -1,11 +1,11 @@
 // A container is made (empty, of an image, as a copy with snapshots), or it does not exist.
 import type { VolumeSource } from '../../../drivers/storage/driver.ts';
-import { copySnapshots, type CopyFrom } from '../life/copy.ts';
-import type { SnapshotEntry } from '../snapshots/records.ts';
+import { copySnapshots, type CopyFrom } from './copy.ts';
+import type { SnapshotEntry } from '../shared/snapshot-records.ts';
 import type { ContainerDeps } from '../deps.ts';
 import type { Saga } from '../../../operations/saga.ts';
-import { beginContainer } from '../life/draft.ts';
-import { dropCheckpoint, fillContainer, type NewContainer } from '../life/new-container.ts';
+import { beginContainer } from '../shared/draft.ts';
+import { dropCheckpoint, fillContainer, type NewContainer } from '../shared/new-container.ts';
 import { removeRecord } from '../../shared/saga-records.ts';
 
 export interface CreateParams extends NewContainer {

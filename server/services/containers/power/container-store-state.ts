@@ -5,7 +5,7 @@ import {
   needCheckpoints,
   makeCheckpointDir,
   removeCheckpoint,
-} from '../life/checkpoint.ts';
+} from '../shared/checkpoint.ts';
 import type { ContainerDeps } from '../deps.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { readyContainer } from '../../shared/find-container.ts';

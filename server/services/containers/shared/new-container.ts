@@ -6,7 +6,7 @@ import { profilesOf } from '../../shared/project-scope.ts';
 import { type Filling, fillingSteps } from '../../storage/filling.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { limitNewRoot } from '../../storage/root-size.ts';
-import { dropSnapshots } from '../snapshots/records.ts';
+import { dropSnapshots } from './snapshot-records.ts';
 import { checkpointDirOf, removeCheckpoint } from './checkpoint.ts';
 
 type Deps = Pick<ContainerDeps, 'records' | 'pools'>;

@@ -1,21 +1,18 @@
-// Deleting and renaming a stopped container, each as a saga.
-import { randomUUID } from 'node:crypto';
+// Deletes a stopped container, as a saga.
 import type { DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { isTrue } from '../../../api/container/container-config.ts';
 import { errors } from '../../../api/errors.ts';
-import { containerName } from '../../../api/names.ts';
-import { containerUrl, plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
+import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { nicNetwork, nicNetworks } from '../../shared/expand.ts';
 import { ownedBy } from '../../shared/owned-records.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
-import { snapshotsOf } from '../snapshots/records.ts';
+import { snapshotsOf } from '../shared/snapshot-records.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { ContainerEntry } from '../../shared/container-view.ts';
-import { deleteContainerSaga } from '../sagas/container-delete.ts';
-import { renameContainerSaga, type RenameParams } from '../sagas/container-rename.ts';
+import { deleteContainerSaga } from './container-delete.ts';
 
 export type RemoveDeps = Pick<
   ContainerDeps,
@@ -108,30 +105,6 @@ export async function releaseLeases(
   }
 }
 
-/** POST {name}: an existing target answers 409 before anything else (spec 7.3). `newName`: as users write it. */
-export function renameContainer(deps: RemoveDeps, caller: Caller, name: string, newName: string): Operation {
-  const to = qualifiedName(projectOf(name), newName);
-  readyContainer(deps.records, name);
-  if (deps.records.isContainerName(to)) throw errors.exists('container', to);
-  const rule = containerName(newName);
-  if (rule !== undefined) throw errors.invalidName('container', newName, rule);
-  refuseRunning(deps, name, 'renaming it');
-  return deps.operations.start({
-    description: 'Renaming container',
-    resources: { containers: [containerUrl(name)] },
-    run: (_handle, signal) =>
-      deps.locks.runAll([lockOf(name), lockOf(to)], async () => {
-        await deps.locks.unshared(lockOf(name));
-        refuseRunning(deps, name, 'renaming it');
-        const { pool } = readyContainer(deps.records, name).document;
-        const params: RenameParams = { from: name, to, pool, instanceId: randomUUID() };
-        await deps.sagas.run(renameContainerSaga(deps), params, { signal });
-        await deps.hosts.settle(nicNetworks(deps.view.expanded(readyContainer(deps.records, to)).devices));
-        deps.events.lifecycle('container-renamed', containerUrl(name), { new_name: newName }, caller.requestor);
-      }),
-  });
-}
-
-function refuseRunning(deps: Pick<ContainerDeps, 'runtime'>, name: string, what: string): void {
+export function refuseRunning(deps: Pick<ContainerDeps, 'runtime'>, name: string, what: string): void {
   if (deps.runtime.probe(name).status !== 'stopped') throw errors.running(name, what);
 }

@@ -4,8 +4,8 @@ import type { Saga } from '../../../operations/saga.ts';
 import { errors } from '../../../api/errors.ts';
 import { readyContainer } from '../../shared/find-container.ts';
 import { commitMove, requireArrival } from './container-move.ts';
-import { moveLogs } from '../life/move-logs.ts';
-import { snapshotsOf } from '../snapshots/records.ts';
+import { moveLogs } from '../shared/move-logs.ts';
+import { snapshotsOf } from '../shared/snapshot-records.ts';
 
 export interface RenameParams {
   readonly from: string;

@@ -10,9 +10,9 @@ import type { ContainerDeps } from '../deps.ts';
 import { lockOf } from '../../shared/find-container.ts';
 import { qualifiedName } from '../../../api/project/project-names.ts';
 import { needProject } from '../../shared/project-scope.ts';
-import { withRootIn } from './draft.ts';
+import { withRootIn } from '../shared/draft.ts';
 import { measured } from '../../storage/measure-snapshot.ts';
-import { putSnapshots, snapshotKey, snapshotsOf, type SnapshotEntry } from '../snapshots/records.ts';
+import { putSnapshots, snapshotKey, snapshotsOf, type SnapshotEntry } from '../shared/snapshot-records.ts';
 
 /** Where the files come from; kept in the intent of a creation. */
 export interface CopyFrom {
