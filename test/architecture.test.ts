@@ -245,7 +245,8 @@ describe('layers', () => {
   });
 
   test('every file of server, reconciler and provider belongs to a room or is an edge', () => {
-    const edges = /^(server\/daemon\/(?:(?:compose|stores|cluster)\/)?[^/]+|provider\/main|server\/drivers\/[^/]+)\.ts$/;
+    const edges =
+      /^(server\/daemon\/(?:(?:compose|stores|cluster)\/)?[^/]+|provider\/main|server\/drivers\/[^/]+)\.ts$/;
     const homeless = all
       .map((source) => source.path)
       .filter((path) => !edges.test(path) && !rules.some((rule) => rule.from.test(path)));

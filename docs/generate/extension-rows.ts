@@ -20,7 +20,11 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'security.syscalls',
   ],
   auth_pki: ['auth/pki.ts', 'server/hostile/pki.test.ts', 'lets its clients connect'],
-  container_last_used_at: ['services/shared/container-view.ts', 'server/services/containers/state.test.ts', 'last_used_at'],
+  container_last_used_at: [
+    'services/shared/container-view.ts',
+    'server/services/containers/state.test.ts',
+    'last_used_at',
+  ],
   etag: ['services/shared/etag.ts', 'server/services/profiles.test.ts', 'etag'],
   patch: ['services/shared/patch.ts', 'server/services/profiles.test.ts', 'PATCH'],
   usb_devices: ['drivers/devices/usb.ts', 'server/drivers/devices/host-devices.test.ts', 'devices are picked by ids'],
@@ -60,7 +64,11 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/services/containers/containers.test.ts',
     'image.os',
   ],
-  migration_progress: ['services/migration/progress.ts', 'server/services/transfer/migration/migration.test.ts', 'fs_progress'],
+  migration_progress: [
+    'services/migration/progress.ts',
+    'server/services/transfer/migration/migration.test.ts',
+    'fs_progress',
+  ],
   id_map: ['drivers/runtime/idmap/plan.ts', 'server/services/containers/id-maps.test.ts', 'security.idmap.isolated'],
   network_firewall_filtering: [
     'drivers/network/firewall.ts',
@@ -89,7 +97,11 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/drivers/devices/host-devices.test.ts',
     'path and source stand for each other',
   ],
-  storage_rsync_bwlimit: ['services/migration/source.ts', 'server/services/transfer/migration/faults.test.ts', 'rsync.bwlimit'],
+  storage_rsync_bwlimit: [
+    'services/migration/source.ts',
+    'server/services/transfer/migration/faults.test.ts',
+    'rsync.bwlimit',
+  ],
   network_vxlan_interface: [
     'drivers/network/ip-commands.ts',
     'server/drivers/network/bridge-host.test.ts',
@@ -108,7 +120,11 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   ],
   id_map_base: ['services/containers/shared/id-maps.ts', 'server/services/containers/id-maps.test.ts', 'idmap.base'],
   file_symlinks: ['services/containers/files/files.ts', 'conformance/files.ts', 'symlink'],
-  container_push_target: ['services/migration/connect.ts', 'server/services/transfer/migration/migration.test.ts', 'push'],
+  container_push_target: [
+    'services/migration/connect.ts',
+    'server/services/transfer/migration/migration.test.ts',
+    'push',
+  ],
   network_vlan_physical: ['drivers/runtime/nic/plug.ts', 'server/drivers/devices/plan.test.ts', 'vlan'],
   storage_images_delete: [
     'services/images/sagas/image-delete.ts',
@@ -240,7 +256,11 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   ],
   network_nat_order: ['drivers/network/config.ts', 'server/drivers/network/bridge-host.test.ts', 'ipv4.nat.order'],
   container_full: ['services/containers/containers.ts', 'server/services/containers/containers.test.ts', 'recursion=2'],
-  backup_compression: ['services/backups/backups.ts', 'server/services/transfer/backups/backups.test.ts', 'compression'],
+  backup_compression: [
+    'services/backups/backups.ts',
+    'server/services/transfer/backups/backups.test.ts',
+    'compression',
+  ],
   nvidia_runtime_config: [
     'drivers/runtime/lxc/config.ts',
     'server/drivers/devices/plan.test.ts',
@@ -278,7 +298,11 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   ],
   projects: ['services/projects/projects.ts', 'server/services/projects/projects.test.ts', '/1.0/projects'],
   network_vxlan_ttl: ['drivers/network/ip-commands.ts', 'server/drivers/network/bridge-host.test.ts', 'tunnel.m.ttl'],
-  container_incremental_copy: ['services/migration/refresh.ts', 'server/services/transfer/migration/refresh.test.ts', 'refresh'],
+  container_incremental_copy: [
+    'services/migration/refresh.ts',
+    'server/services/transfer/migration/refresh.test.ts',
+    'refresh',
+  ],
   usb_optional_vendorid: ['drivers/devices/usb.ts', 'server/drivers/devices/host-devices.test.ts', 'vendorid'],
   snapshot_scheduling: [
     'services/containers/snapshots/schedule.ts',
@@ -326,11 +350,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   container_nic_routes: ['drivers/runtime/nic/routes.ts', 'server/drivers/devices/served-keys.test.ts', 'routes'],
   container_raw_mount: ['drivers/devices/disk.ts', 'server/drivers/devices/served-keys.test.ts', 'raw.mount.options'],
   projects_limits: ['services/limits/guard.ts', 'server/services/limits.test.ts', 'limits.'],
-  projects_limits_disk: [
-    'services/limits/contents-of.ts',
-    'server/services/limits.test.ts',
-    'limits.disk',
-  ],
+  projects_limits_disk: ['services/limits/contents-of.ts', 'server/services/limits.test.ts', 'limits.disk'],
   projects_limits_instances: ['api/project/project-limits.ts', 'contract/project-limits.test.ts', 'limits.instances'],
   projects_restrictions: [
     'http/dialects/lxd-networks.ts',
@@ -368,7 +388,11 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/services/transfer/backups/backups.test.ts',
     'x-svc-pool',
   ],
-  backup_override_name: ['services/backups/restore.ts', 'server/services/transfer/backups/backups.test.ts', 'x-svc-name'],
+  backup_override_name: [
+    'services/backups/restore.ts',
+    'server/services/transfer/backups/backups.test.ts',
+    'x-svc-name',
+  ],
   network_leases_location: ['services/networks/networks.ts', 'server/services/networks.test.ts', "location: 'none'"],
   kernel_features: ['services/server/server.ts', 'server/http/lxd-dialect.test.ts', 'idmapped_mounts'],
   event_location: ['events/hub.ts', 'server/operations/operations.test.ts', 'event.location'],

@@ -3,7 +3,12 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseExpiry } from '../../server/api/container/snapshot-expiry.ts';
 import { patternRule } from '../../server/api/container/snapshot-pattern.ts';
-import { configuredExpiry, isExpired, nextSnapshotName, sentExpiry } from '../../server/services/shared/snapshot-names.ts';
+import {
+  configuredExpiry,
+  isExpired,
+  nextSnapshotName,
+  sentExpiry,
+} from '../../server/services/shared/snapshot-names.ts';
 
 const zero = '0001-01-01T00:00:00Z';
 const now = new Date('2026-03-04T05:06:07.890Z');

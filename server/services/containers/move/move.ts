@@ -16,13 +16,7 @@ import { renameContainerSaga, type RenameParams } from './container-rename.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import { refuseRunning } from '../remove/remove.ts';
 import { snapshotsOf } from '../shared/snapshot-records.ts';
-import {
-  volumeOf,
-  type ContainerLocation,
-  type MoveParams,
-  moveContainerSaga,
-  moved,
-} from './container-move.ts';
+import { volumeOf, type ContainerLocation, type MoveParams, moveContainerSaga, moved } from './container-move.ts';
 
 type MoveDeps = Pick<
   ContainerDeps,
@@ -31,12 +25,7 @@ type MoveDeps = Pick<
 
 /** POST {name, migration, pool, project}. Everything that can be refused is refused before the operation starts. Within its pool a
  *  container only gets another name, also in another project. */
-export function moveContainer(
-  deps: MoveDeps,
-  caller: Caller,
-  name: string,
-  body: ContainerPost,
-): Operation {
+export function moveContainer(deps: MoveDeps, caller: Caller, name: string, body: ContainerPost): Operation {
   const from: ContainerLocation = { name, pool: readyContainer(deps.records, name).document.pool };
   const to = targetOf(deps.records, from, body);
   const isRename = projectOf(to.name) === projectOf(from.name) && to.name !== from.name;

@@ -18,7 +18,14 @@ import { attachedVolumes, devicePools, expand, nicNetwork, nicNetworks } from '.
 import { generatedName } from './generated-name.ts';
 import { ipFamilies, isFiltering } from '../../networks/nic-filtering.ts';
 import { canLimit, limitingDrivers, rootSize } from '../../storage/root-size.ts';
-import { ofProject, profileIn, profilesOf, projectWith, requireProject, volumeKeyIn } from '../../shared/project-scope.ts';
+import {
+  ofProject,
+  profileIn,
+  profilesOf,
+  projectWith,
+  requireProject,
+  volumeKeyIn,
+} from '../../shared/project-scope.ts';
 import { plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
 
 type Draft = Pick<ContainerDocument, 'architecture' | 'profiles' | 'config' | 'devices'>;

@@ -1,10 +1,5 @@
 // A snapshot of a container is deleted.
-import {
-  readySnapshot,
-  type SnapshotSagaDeps,
-  type SnapshotParams,
-  deleteSnapshotFiles,
-} from './snapshot-files.ts';
+import { readySnapshot, type SnapshotSagaDeps, type SnapshotParams, deleteSnapshotFiles } from './snapshot-files.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { snapshotKey } from '../shared/snapshot-records.ts';
 import { removeRecord, makeReady } from '../../shared/saga-records.ts';

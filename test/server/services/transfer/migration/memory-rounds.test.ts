@@ -3,7 +3,11 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isEnough, memoryRounds, roundSettings } from '../../../../../server/services/transfer/migration/memory-rounds.ts';
+import {
+  isEnough,
+  memoryRounds,
+  roundSettings,
+} from '../../../../../server/services/transfer/migration/memory-rounds.ts';
 
 const never = new AbortController().signal;
 
