@@ -42,7 +42,11 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   container_cpu_time: ['drivers/runtime/cgroup/metrics.ts', 'conformance/runtime.ts', 'cpuUsageNs'],
   network: ['services/networks/networks.ts', 'server/services/networks.test.ts', '/1.0/networks'],
   profile_usedby: ['services/profiles/profiles.ts', 'server/services/profiles.test.ts', 'used_by'],
-  container_push: ['services/migration/target.ts', 'server/services/transfer/migration/migration.test.ts', 'push'],
+  container_push: [
+    'services/transfer/migration/target.ts',
+    'server/services/transfer/migration/migration.test.ts',
+    'push',
+  ],
   container_exec_recording: [
     'services/containers/exec/record-output.ts',
     'server/services/containers/exec.test.ts',
@@ -65,7 +69,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'image.os',
   ],
   migration_progress: [
-    'services/migration/progress.ts',
+    'services/transfer/migration/progress.ts',
     'server/services/transfer/migration/migration.test.ts',
     'fs_progress',
   ],
@@ -98,7 +102,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'path and source stand for each other',
   ],
   storage_rsync_bwlimit: [
-    'services/migration/source.ts',
+    'services/transfer/migration/source.ts',
     'server/services/transfer/migration/faults.test.ts',
     'rsync.bwlimit',
   ],
@@ -121,7 +125,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   id_map_base: ['services/containers/shared/id-maps.ts', 'server/services/containers/id-maps.test.ts', 'idmap.base'],
   file_symlinks: ['services/containers/files/files.ts', 'conformance/files.ts', 'symlink'],
   container_push_target: [
-    'services/migration/connect.ts',
+    'services/transfer/migration/connect.ts',
     'server/services/transfer/migration/migration.test.ts',
     'push',
   ],
@@ -137,7 +141,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'metadata',
   ],
   container_snapshot_stateful_migration: [
-    'services/migration/container-source.ts',
+    'services/transfer/migration/container-source.ts',
     'server/services/transfer/migration/live.test.ts',
     'stateful snapshot',
   ],
@@ -162,7 +166,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   console: ['services/containers/exec/console.ts', 'server/services/containers/console.test.ts', 'console'],
   restrict_devlxd: ['services/containers/guest-access.ts', 'server/guest/socket.test.ts', 'security.devlxd'],
   migration_pre_copy: [
-    'services/migration/memory-rounds.ts',
+    'services/transfer/migration/memory-rounds.ts',
     'server/services/transfer/migration/memory-rounds.test.ts',
     'migration.incremental.memory',
   ],
@@ -207,7 +211,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   clustering_groups: ['services/cluster/member-groups.ts', 'e2e/cluster/groups.test.ts', 'groups'],
   event_lifecycle: ['events/hub.ts', 'server/operations/operations.test.ts', 'lifecycle'],
   storage_api_remote_volume_handling: [
-    'services/migration/volume-target.ts',
+    'services/transfer/migration/volume-target.ts',
     'server/services/transfer/migration/volumes.test.ts',
     'migration',
   ],
@@ -217,7 +221,11 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/drivers/devices/running-devices.test.ts',
     'propagation',
   ],
-  container_backup: ['services/backups/backups.ts', 'server/services/transfer/backups/backups.test.ts', 'backups'],
+  container_backup: [
+    'services/transfer/backups/backups.ts',
+    'server/services/transfer/backups/backups.test.ts',
+    'backups',
+  ],
   devlxd_images: ['services/containers/guest-view.ts', 'server/guest/socket.test.ts', 'security.devlxd.images'],
   container_local_cross_pool_handling: [
     'services/containers/create/copy.ts',
@@ -257,7 +265,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   network_nat_order: ['drivers/network/config.ts', 'server/drivers/network/bridge-host.test.ts', 'ipv4.nat.order'],
   container_full: ['services/containers/containers.ts', 'server/services/containers/containers.test.ts', 'recursion=2'],
   backup_compression: [
-    'services/backups/backups.ts',
+    'services/transfer/backups/backups.ts',
     'server/services/transfer/backups/backups.test.ts',
     'compression',
   ],
@@ -299,7 +307,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   projects: ['services/projects/projects.ts', 'server/services/projects/projects.test.ts', '/1.0/projects'],
   network_vxlan_ttl: ['drivers/network/ip-commands.ts', 'server/drivers/network/bridge-host.test.ts', 'tunnel.m.ttl'],
   container_incremental_copy: [
-    'services/migration/refresh.ts',
+    'services/transfer/migration/refresh.ts',
     'server/services/transfer/migration/refresh.test.ts',
     'refresh',
   ],
@@ -384,12 +392,12 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   ],
   trust_ca_certificates: ['auth/identify.ts', 'server/hostile/pki.test.ts', 'trust_ca_certificates'],
   container_backup_override_pool: [
-    'services/backups/restore.ts',
+    'services/transfer/backups/restore.ts',
     'server/services/transfer/backups/backups.test.ts',
     'x-svc-pool',
   ],
   backup_override_name: [
-    'services/backups/restore.ts',
+    'services/transfer/backups/restore.ts',
     'server/services/transfer/backups/backups.test.ts',
     'x-svc-name',
   ],
