@@ -104,13 +104,6 @@ export async function openFoundation(
   const records = await Records.open(stores.store, membership?.number ?? waiting?.member);
   if (membership !== undefined) checkStillMember(records, membership.number, stateDir);
   stores.follow(records);
-  const guards = [
-    projectGuard(records),
-    addressGuard(records),
-    sharedVolumeGuard(records),
-    ...(options.unprivilegedOnly === true ? [unprivilegedGuard(records)] : []),
-  ];
-  records.guardWith((changes, others) => guards.forEach((guard) => guard(changes, others)));
   projects = records.projects;
   const host = await (options.drivers ?? openHostDrivers)({
     choice: options.runtime,
@@ -119,6 +112,13 @@ export async function openFoundation(
     cluster: () => partOf(records),
   });
   open.add(() => host.close());
+  const guards = [
+    projectGuard(records),
+    addressGuard(records, host.network),
+    sharedVolumeGuard(records),
+    ...(options.unprivilegedOnly === true ? [unprivilegedGuard(records)] : []),
+  ];
+  records.guardWith((changes, others) => guards.forEach((guard) => guard(changes, others)));
   const pair = records.cluster.get('config')?.document.certificate;
   if (membership !== undefined && pair !== undefined)
     await keepClusterPair(stateDir, pair, membership.store.own === true);

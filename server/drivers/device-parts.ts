@@ -36,8 +36,8 @@ export interface NicRun {
   /** Frames with another source address than `hwaddr` are dropped on the host (veth only). */
   readonly macFilter?: boolean;
   /** Packets with other source addresses than these are dropped on the host, which includes `macFilter`. A family that is absent is not looked at;
-   *  an empty list lets nothing of it through but, for IPv6, what the link itself needs (veth only). */
-  readonly ipFilter?: { readonly ipv4?: readonly string[]; readonly ipv6?: readonly string[] };
+   *  an empty list lets nothing of it through but, for IPv6, what the link itself needs; `none` not even that (veth only). */
+  readonly ipFilter?: { readonly ipv4?: readonly string[]; readonly ipv6?: readonly string[] | 'none' };
   /** It reaches no other isolated nic of its bridge (veth only). */
   readonly isolated?: boolean;
 }

@@ -94,6 +94,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       await up({ 'ipv6.address': `${ipv6}::1/64`, 'bridge.mtu': '1400', 'bridge.hwaddr': '00:16:3e:0a:0b:0c' });
       const state = await driver.state(name);
       expect(state).toMatchObject({ mtu: 1400, hwaddr: '00:16:3e:0a:0b:0c', state: 'up', type: 'broadcast' });
+      expect(driver.hwaddr(name)).toBe('00:16:3e:0a:0b:0c');
       const global = state?.addresses.filter((entry) => entry.scope === 'global');
       expect(global).toEqual([
         { family: 'inet', address: `${ipv4}.1`, netmask: '24', scope: 'global' },
@@ -112,6 +113,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       await up();
       expect((await driver.state(name))?.addresses).toEqual(before.state?.addresses);
       expect((await driver.state(name))?.hwaddr).toBe(before.state?.hwaddr);
+      expect(driver.hwaddr(name)).toBe(before.state?.hwaddr);
       expect(harness.serviceId(name)).toBe(before.service);
     });
 

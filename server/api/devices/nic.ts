@@ -11,6 +11,13 @@ const parented = ['bridged', 'macvlan', 'physical', 'sriov'];
 const shaped = { only: ['bridged', 'p2p'] };
 const bridged = { only: ['bridged'] };
 
+const orNone =
+  (check: Check): Check =>
+  (value) => {
+    const rule = value === 'none' ? undefined : check(value);
+    return rule === undefined ? undefined : `${rule}, or none`;
+  };
+
 /** A default route would take the host's own way out. */
 const routes = (family: IpFamily): Check =>
   is.listOf((value) => {
@@ -41,8 +48,16 @@ export const nic: DeviceSchema = {
     hwaddr: live(is.macAddress, 'MAC address. Unset: made up once and kept.'),
     mtu: live(is.integer(68, 65535), 'Largest packet. Unset: as the parent has it.'),
     vlan: live(is.integer(1, 4094), 'VLAN to attach to.', { only: ['macvlan', 'physical'] }),
-    'ipv4.address': live(is.ipv4, 'Address that DHCP hands out.', bridged),
-    'ipv6.address': live(is.ipv6, 'Address that DHCP hands out.', bridged),
+    'ipv4.address': live(
+      orNone(is.ipv4),
+      'Address that DHCP hands out. With security.ipv4_filtering, none: it may send no IPv4 at all.',
+      bridged,
+    ),
+    'ipv6.address': live(
+      orNone(is.ipv6),
+      'Address that DHCP hands out. With security.ipv6_filtering, none: it may send no IPv6 at all.',
+      bridged,
+    ),
     'ipv4.routes': live(
       routes(4),
       'Subnets, separated by commas, that the host routes to it while it is there.',

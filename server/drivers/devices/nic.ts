@@ -116,9 +116,10 @@ function filterOf(properties: ConfigMap): Pick<NicRun, 'macFilter' | 'ipFilter' 
   const address = (family: 4 | 6): readonly string[] | undefined => {
     if (!isTrue(properties[`security.ipv${family}_filtering`])) return undefined;
     const text = set(properties, `ipv${family}.address`);
-    return text === undefined ? [] : [text];
+    return text === undefined || text === 'none' ? [] : [text];
   };
-  const [ipv4, ipv6] = [address(4), address(6)];
+  const ipv4 = address(4);
+  const ipv6 = properties['ipv6.address'] === 'none' && address(6) !== undefined ? 'none' : address(6);
   const hasIpFilter = ipv4 !== undefined || ipv6 !== undefined;
   return {
     ...(hasIpFilter || isTrue(properties['security.mac_filtering']) ? { macFilter: true } : {}),

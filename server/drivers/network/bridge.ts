@@ -13,7 +13,7 @@ import { stopDnsmasq } from './dnsmasq/process.ts';
 import type { NetworkDriver, NetworkSpec } from './driver.ts';
 import { fillNetworkConfig } from './fill-config.ts';
 import { renderFirewallRemoval } from './firewall.ts';
-import { findTool, ipBatch, nftApply, readLink, readLinks, readRoutes } from './host-tools.ts';
+import { findTool, ipBatch, nftApply, readHwaddr, readLink, readLinks, readRoutes } from './host-tools.ts';
 import { hostInterface, linkState } from './ip-commands.ts';
 import type { Link } from './ip-commands.ts';
 import { openNetworkFiles } from './network-files.ts';
@@ -57,6 +57,7 @@ export function openBridgeNetwork(deps: BridgeNetworkDeps): NetworkDriver {
     async interfaces() {
       return (await readLinks()).flatMap((link) => hostInterface(link) ?? []);
     },
+    hwaddr: readHwaddr,
     async close() {},
   };
 }

@@ -52,6 +52,8 @@ export interface NetworkDriver {
   /** Any interface of the host, managed or not; undefined when there is none of that name. */
   state(name: string): Promise<NetworkState | undefined>;
   interfaces(): Promise<readonly HostInterface[]>;
+  /** The hardware address that an interface of the host has now, managed or not; undefined when there is none of that name. */
+  hwaddr(name: string): string | undefined;
   /** Lets go of resources of this process; networks stay up. */
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 // Runs the host's ip, nft and dnsmasq programs and turns their failures into driver errors; decides nothing about networks.
 import { execFile } from 'node:child_process';
 import type { ExecFileException } from 'node:child_process';
-import { constants } from 'node:fs';
+import { constants, readFileSync } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ExecError } from '../../lib/exec.ts';
@@ -102,6 +102,16 @@ export async function readLinks(signal?: AbortSignal): Promise<Link[]> {
 }
 
 /** undefined when there is no interface of that name. */
+/** Of any interface of the host, by the kernel's own file: at once. */
+export function readHwaddr(name: string): string | undefined {
+  if (!/^[^\s/]{1,15}$/.test(name)) return undefined;
+  try {
+    return readFileSync(`/sys/class/net/${name}/address`, 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}
+
 export async function readLink(name: string, signal?: AbortSignal): Promise<Link | undefined> {
   const output = await dump(['-j', '-d', '-s', 'addr', 'show', 'dev', name], signal);
   return parseLinks(output).find((link) => link.name === name);

@@ -127,6 +127,11 @@ class Sim implements SimNetwork {
     });
   }
 
+  hwaddr(name: string): string | undefined {
+    const saved = this.#networks.get(name);
+    return saved === undefined ? undefined : bridgeHwaddr(planNetwork({ name, config: saved.config }));
+  }
+
   async releaseLease(name: string, hwaddr: string): Promise<void> {
     await this.#mutex.run(name, async () => {
       await this.faults.pass('releaseLease', name);
@@ -255,14 +260,15 @@ function bridgeState(plan: NetworkPlan, elapsedMs: number): NetworkState {
       scope: 'global',
     })),
     counters: moving(elapsedMs),
-    hwaddr: plan.hwaddr === '' ? simHwaddr(plan.name) : plan.hwaddr,
+    hwaddr: bridgeHwaddr(plan),
     mtu: plan.mtu,
     state: 'up',
     type: 'broadcast',
   };
 }
 
-function simHwaddr(name: string): string {
+function bridgeHwaddr({ name, hwaddr }: NetworkPlan): string {
+  if (hwaddr !== '') return hwaddr;
   const sum = Array.from(name).reduce((value, char) => (Math.imul(value, 31) + char.charCodeAt(0)) >>> 0, 7);
   const octets = [16, 8, 0].map((shift) => ((sum >>> shift) & 255).toString(16).padStart(2, '0'));
   return `00:16:3e:${octets.join(':')}`;

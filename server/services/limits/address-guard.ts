@@ -1,32 +1,37 @@
-// Refuses transactions that give a container of a restricted project an address that a container of another project has: only one of the
-// two could be up, and whoever starts first would keep the other one down.
+// Refuses transactions that give a container the hardware address of its bridge, or one of a restricted project an address that a container
+// of another project has: only one of the two could be up, and whoever starts first would keep the other one down.
 import { errors } from '../../api/errors.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import { isRestricted } from '../../api/project/project-restrictions.ts';
-import type { ContainerDocument } from '../../records/documents.ts';
+import type { NetworkDriver } from '../../drivers/network/driver.ts';
+import type { ContainerDocument, ProfileDocument } from '../../records/documents.ts';
 import type { Changes, Guard, Records } from '../../records/records.ts';
 import { expand } from '../shared/expand.ts';
-import { claimsOf, isSameAddress, takenProblems, type Claim } from '../networks/nic-addresses.ts';
+import { bridgeHwaddr } from '../networks/bridge-hwaddr.ts';
+import { bridgeProblems, claimsOf, isSameAddress, takenProblems, type Claim } from '../networks/nic-addresses.ts';
 import { othersWith } from '../shared/other-users.ts';
 import { containersWith } from '../shared/used-by.ts';
 import { configOf, profilesSeenFrom, usersOfProfilesIn } from './contents-of.ts';
 import { RecordView } from './view.ts';
 
 export const addressGuard =
-  (records: Records): Guard =>
+  (records: Records, driver: Pick<NetworkDriver, 'hwaddr'>): Guard =>
   (changes, others) => {
     if (!changes.puts.some(({ kind }) => kind === 'containers' || kind === 'profiles')) return;
     const after = new RecordView(records, others, changes);
     const before = new RecordView(records, []);
+    for (const put of changes.puts) {
+      if (put.kind !== 'containers' && put.kind !== 'profiles') continue;
+      const fresh = put.kind === 'containers' ? freshClaims(records, before, after, put) : profileClaims(records, put);
+      const problems = bridgeProblems(fresh, (network) => bridgeHwaddr(records, driver, network));
+      if (problems.length > 0) throw errors.invalid(`${put.kind.slice(0, -1)} ${plainName(put.name)}`, problems);
+    }
     const under = [...others, changes].flatMap(({ puts }) =>
       puts.flatMap(({ kind, name }) => (kind === 'containers' ? [name] : [])),
     );
     for (const { name, document } of touched(after, changes, (project) => isIn(after, project))) {
       const known = previous(records, name, document);
-      const had = known === undefined ? [] : claims(before, known);
-      const fresh = claims(after, { name, document }).filter(
-        (claim) => !had.some((other) => isSameAddress(claim, other)),
-      );
+      const fresh = freshClaims(records, before, after, { name, document });
       // What other members give on these networks at the same moment is decided before or after this.
       for (const network of newlyChosen(before, known, after, { name, document }))
         changes.takeTurn('networkDefinitions', network);
@@ -85,6 +90,19 @@ function previous(records: Records, name: string, { uuid }: ContainerDocument): 
   const entry = records.containers.get(name);
   if (entry !== undefined) return entry;
   return uuid === '' ? undefined : records.containers.list().find(({ document }) => document.uuid === uuid);
+}
+
+/** Addresses that it did not have before. */
+function freshClaims(records: Records, before: RecordView, after: RecordView, wanted: Named): readonly Claim[] {
+  const known = previous(records, wanted.name, wanted.document);
+  const had = known === undefined ? [] : claims(before, known);
+  return claims(after, wanted).filter((claim) => !had.some((other) => isSameAddress(claim, other)));
+}
+
+/** Hardware addresses that it did not bring before. */
+function profileClaims(records: Records, { name, document }: { name: string; document: ProfileDocument }) {
+  const had = claimsOf(name, records.profiles.get(name)?.document.devices ?? {}, {});
+  return claimsOf(name, document.devices, {}).filter((claim) => !had.some((other) => isSameAddress(claim, other)));
 }
 
 function claims(view: RecordView, { name, document }: Named): readonly Claim[] {

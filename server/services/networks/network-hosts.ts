@@ -5,12 +5,14 @@ import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { Records } from '../../records/records.ts';
-import { dnsName } from '../../api/project/project-names.ts';
+import { dnsName, plainName } from '../../api/project/project-names.ts';
 import { errors } from '../../api/errors.ts';
+import type { Problem } from '../../api/problem.ts';
 import { containersWith } from '../shared/used-by.ts';
 import { nicNetwork } from '../shared/expand.ts';
+import { bridgeHwaddr } from './bridge-hwaddr.ts';
 import { claimsOfOthers } from './claims-of-others.ts';
-import { claimsOf, subnetProblems, takenProblems, type Claim } from './nic-addresses.ts';
+import { bridgeProblems, claimsOf, subnetProblems, takenProblems, type Claim } from './nic-addresses.ts';
 import { fixedAddress, isHandedOut } from './nic-filtering.ts';
 import { reserveAddresses, runDevices } from './reserve-addresses.ts';
 import { readyContainer } from '../shared/find-container.ts';
@@ -60,8 +62,44 @@ export class NetworkHosts {
     const own = claimsOf(name, devices, config);
     if (own.length === 0) return;
     const others = claimsOfOthers(records, view, own).filter(({ container }) => this.#isUp(container));
-    const problems = [...takenProblems(own, others), ...subnetProblems(records, own)];
-    if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
+    this.#refuse(name, [...takenProblems(own, others), ...subnetProblems(records, own), ...this.#bridgeProblems(own)]);
+  }
+
+  /**
+   * Addresses that a container is to have for the first time must be free, also of stopped containers and of changes that are being recorded.
+   * Held back from others until `claimed` is cleared of them. `kept`: what the container has already. Throws AppError badRequest.
+   */
+  claim(name: string, claims: readonly Claim[], kept: readonly Claim[]): void {
+    if (claims.length === 0) return;
+    this.refuseTaken(name, claims, kept);
+    this.claimed.set(name, claims);
+  }
+
+  /** The same, until `work` has recorded them. */
+  async claiming(name: string, claims: readonly Claim[], work: () => Promise<void>): Promise<void> {
+    this.claim(name, claims, []);
+    try {
+      await work();
+    } finally {
+      this.claimed.delete(name);
+    }
+  }
+
+  /** The same, without holding anything back. */
+  refuseTaken(name: string, claims: readonly Claim[], kept: readonly Claim[] = []): void {
+    const { records, view } = this.#deps;
+    const underWay = [...this.claimed.values()].flat().filter(({ container }) => container !== name);
+    const others = [...claimsOfOthers(records, view, claims), ...underWay, ...kept];
+    this.#refuse(name, [...takenProblems(claims, others), ...subnetProblems(records, claims)]);
+  }
+
+  #bridgeProblems(claims: readonly Claim[]): readonly Problem[] {
+    const { records, network } = this.#deps;
+    return bridgeProblems(claims, (name) => bridgeHwaddr(records, network, name));
+  }
+
+  #refuse(name: string, problems: readonly Problem[]): void {
+    if (problems.length > 0) throw errors.invalid(`container ${plainName(name)}`, problems);
   }
 
   /** The container's devices as they are to be run. Filtered nics without an address have one reserved from now on. */
@@ -114,9 +152,7 @@ export class NetworkHosts {
   /** An address that the container makes of its hardware address is no reservation. */
   #handedOut(network: string, device: string, properties: ConfigMap, config: ConfigMap): string {
     const given = this.#deps.records.networks.get(network)?.document.config ?? {};
-    return isHandedOut(network, given, 6)
-      ? fixedAddress(device, properties, config, 6)
-      : (properties['ipv6.address'] ?? '');
+    return fixedAddress(device, properties, isHandedOut(network, given, 6) ? config : {}, 6);
   }
 
   #hostsOf(entry: ContainerEntry, network: string): readonly NetworkHost[] {

@@ -13,6 +13,7 @@ import type { NetworkDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
 import type { Caller } from '../shared/caller.ts';
 import { networkKeys } from '../shared/member-keys.ts';
+import { refuseNicHwaddr } from './bridge-hwaddr.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import type { ContainerView } from '../shared/container-view.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
@@ -186,6 +187,7 @@ export class Networks {
       checkIfMatch(ifMatch, this.#etag(name, document), 'network', name);
       const drafted = next(document);
       check(name, drafted.config);
+      refuseNicHwaddr(this.#deps, name, drafted.config, document.config);
       await this.#withSubnets(name, drafted.config, document.config, (config) =>
         this.#changeTo(name, document, { ...drafted, config }),
       );

@@ -55,6 +55,15 @@ export function takenProblems(claims: readonly Claim[], others: readonly Claim[]
   });
 }
 
+/** A nic with the address of the bridge would get the frames that are for the host. */
+export function bridgeProblems(claims: readonly Claim[], hwaddrOf: (network: string) => string | undefined): Problem[] {
+  return claims.flatMap(({ device, property, value, network }) => {
+    if (property !== 'hwaddr' || hwaddrOf(network) !== value) return [];
+    const message = `cannot be ${value}: ${network} itself has it; choose another one, or leave hwaddr out`;
+    return [{ path: `devices.${device}.hwaddr`, message }];
+  });
+}
+
 /** Of managed networks that have such a subnet: others are not ours to know. */
 export function subnetProblems(records: Pick<Records, 'networks'>, claims: readonly Claim[]): Problem[] {
   return claims.flatMap((claim) => {

@@ -14,8 +14,9 @@ export const ipFamilies = [4, 6] as const;
 /** The key under which an address that was reserved for a nic is kept. */
 export const reservedKey = (device: string, family: IpFamily): string => `volatile.${device}.ipv${family}.address`;
 
-/** The address that a nic has for good: its own property, or one that was reserved for it. */
+/** The address that a nic has for good: its own property, or one that was reserved for it; empty when it has none. */
 export function fixedAddress(device: string, properties: ConfigMap, config: ConfigMap, family: IpFamily): string {
+  if (properties[`ipv${family}.address`] === 'none') return '';
   return properties[`ipv${family}.address`] || (config[reservedKey(device, family)] ?? '');
 }
 

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
-import { startGantryd } from '../../support/daemons/gantryd.ts';
+import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
 import { buildShellPrograms, exampleFolder, typeExample, walksOnSimulation } from '../../support/cli/examples.ts';
-import type { Programs } from '../../support/cli/programs.ts';
+import { runProcess, type Programs } from '../../support/cli/programs.ts';
 import { hostParts, nothing, remove, withRealNetwork } from '../../support/hosts/remains.ts';
+import { until } from '../../support/until.ts';
 
 const missing = await realRuntimeMissing();
 const noImage = busyboxMissing();
@@ -20,6 +21,26 @@ beforeAll(() => {
 });
 afterAll(() => programs.remove());
 
+/** The container of each team reaches its gateway from its reserved address, and not from another one of the network that root gives it. */
+async function expectFiltered(gantryd: Gantryd): Promise<void> {
+  const gantry = (...args: string[]) =>
+    runProcess([process.execPath, programs.gantry, ...args], { env: { GANTRY_SOCKET: gantryd.socketPath } });
+  for (const [team, subnet] of [
+    ['red', '10.116.1'],
+    ['blue', '10.116.2'],
+  ] as const) {
+    const sh = (script: string) => gantry('exec', 'web', '--project', team, '--', 'sh', '-c', script);
+    const { config } = (await gantryd.get(`/1.0/containers/web?project=${team}`)) as { config: Record<string, string> };
+    const own = config['volatile.eth0.ipv4.address'] ?? 'none';
+    await until(async () => (await sh('ip -4 addr show dev eth0')).stdout.includes(`${own}/24`));
+    expect((await sh(`ping -c 1 -W 5 ${subnet}.1`)).code).toBe(0);
+    const stolen = `${subnet}.${own.endsWith('.77') ? 78 : 77}`;
+    await sh(`ip addr add ${stolen}/24 dev eth0`);
+    expect((await sh(`ping -c 2 -W 1 -I ${stolen} ${subnet}.1`)).code).not.toBe(0);
+    expect((await sh(`ping -c 1 -W 5 -I ${own} ${subnet}.1`)).code).toBe(0);
+  }
+}
+
 async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
   const gantryd = await startGantryd(programs, { runtime, https: '127.0.0.1:0' });
   try {
@@ -27,6 +48,9 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
     await typeExample(programs, {
       name: 'teams',
       env: { GANTRY_SOCKET: gantryd.socketPath, TEAMS_HOST: `https://${gantryd.https}` },
+      before: async (command) => {
+        if (runtime === 'lxc' && command.startsWith('gantry destroy -f examples/teams')) await expectFiltered(gantryd);
+      },
     });
     expect(readdirSync(join(programs.root, 'examples', 'teams')).toSorted()).toEqual(
       readdirSync(exampleFolder('teams')).toSorted(),

@@ -59,6 +59,75 @@ describe('addresses of nics', () => {
     expect((await patch(owner, nic({ 'ipv4.address': '10.214.201.9', 'limits.max': '1Mbit' }))).status).toBe(200);
   });
 
+  test('a hardware address that another nic of the network has is refused when a container is made, also twice at the same moment', async () => {
+    const create = async (name: string, hwaddr: string, parent = network): Promise<string> => {
+      const devices = { eth0: { type: 'nic', nictype: 'bridged', parent, name: 'eth0', hwaddr } };
+      const source = { type: 'none' };
+      const made = daemon.run('POST', '/1.0/containers', { name, source, devices });
+      // The one that is second is refused at once, or when its operation has begun.
+      return made.then(({ err }) => err, String);
+    };
+    const hwaddr = '00:16:3e:aa:00:01';
+    const owner = await made({ devices: nic({ hwaddr }) });
+    const refused = await daemon.call('POST', '/1.0/containers', {
+      name: 'twin',
+      source: { type: 'none' },
+      devices: nic({ hwaddr: hwaddr.toUpperCase() }),
+    });
+    const has = `devices.eth0.hwaddr: cannot be ${hwaddr}: the nic eth0 of container ${owner} on network ${network} has it`;
+    expect([refused.status, refused.body.metadata.message]).toEqual([400, expect.stringContaining(has)]);
+    expect(await create('elsewhere', hwaddr, 'gtyn1')).toBe('');
+    const errs = await Promise.all(['pair1', 'pair2'].map((name) => create(name, '00:16:3e:aa:00:02')));
+    expect(errs.toSorted((a, b) => a.length - b.length)).toEqual(['', expect.stringContaining('has it')]);
+  });
+
+  test.each([
+    ['the server chose', {}],
+    ['is written', { 'bridge.hwaddr': '00:16:3E:AA:00:77' }],
+  ])('the hardware address of the bridge, which %s, is refused for a nic', async (_how, config) => {
+    expect((await daemon.call('PATCH', `/1.0/networks/${network}`, { config })).status).toBe(200);
+    const { hwaddr } = (await daemon.get(`/1.0/networks/${network}/state`)) as { hwaddr: string };
+    const why = `cannot be ${hwaddr}: ${network} itself has it; choose another one, or leave hwaddr out`;
+    const devices = nic({ hwaddr });
+    const [name, source] = [`b${(count += 1)}`, { type: 'none' }];
+    const volatile = { 'volatile.eth0.hwaddr': hwaddr };
+    for (const [method, path, body] of [
+      ['POST', '/1.0/containers', { name, source, devices }],
+      ['POST', '/1.0/containers', { name, source, devices: nic(), config: volatile }],
+      ['PATCH', `/1.0/containers/${await made()}`, { devices }],
+      ['PATCH', `/1.0/containers/${await made({ devices: nic() })}`, { config: volatile }],
+      ['POST', '/1.0/profiles', { name: `p${(count += 1)}`, devices }],
+    ] as const) {
+      const answer = await daemon.call(method, path, body);
+      expect([path, answer.status, answer.body.metadata.message]).toEqual([path, 400, expect.stringContaining(why)]);
+    }
+  });
+
+  test('a bridge cannot take the hardware address of a nic on it', async () => {
+    const hwaddr = '00:16:3e:aa:00:03';
+    const name = await made({ devices: nic({ hwaddr, parent: 'gtyn1' }) });
+    expect((await daemon.call('POST', '/1.0/networks', { name: 'gtyn1' })).status).toBe(200);
+    const answer = await daemon.call('PATCH', '/1.0/networks/gtyn1', { config: { 'bridge.hwaddr': hwaddr } });
+    expect([answer.status, answer.body.metadata.message]).toEqual([
+      400,
+      expect.stringContaining(`the nic eth0 of /1.0/containers/${name} has it`),
+    ]);
+  });
+
+  test('none with a filter reserves no address, with or without a subnet of the family', async () => {
+    const filters = { 'security.ipv4_filtering': 'true', 'security.ipv6_filtering': 'true' };
+    const name = await made({ devices: nic({ ...filters, 'ipv4.address': 'none', 'ipv6.address': 'none' }) });
+    expect((await setState(daemon, name, 'start')).err).toBe('');
+    const { config } = await daemon.get(`/1.0/containers/${name}`);
+    expect(Object.keys(config).filter((key) => key.endsWith('.address'))).toEqual([]);
+    const leases = (await daemon.get(`/1.0/networks/${network}/leases`)) as Json[];
+    expect(leases.filter(({ type, hostname }) => hostname === name && type === 'static')).toEqual([]);
+    expect((await patch(name, nic({ 'ipv4.address': 'nothing' }))).body.metadata.message).toContain(
+      'must be an IPv4 address such as 10.0.0.10, without prefix length, or none',
+    );
+    await setState(daemon, name, 'stop', { force: true });
+  });
+
   test('chosen for several containers at the same moment are given to one of them', async () => {
     const names = [await made(), await made(), await made()];
     const wanted = nic({ 'ipv4.address': '10.214.201.77' });

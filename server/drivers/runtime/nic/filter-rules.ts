@@ -111,7 +111,7 @@ function filterRules(nic: NicRun): string[] {
     ...(ipv6 === undefined
       ? []
       : ipv6Rules(
-          ownIpv6(ipv6, nic.hwaddr),
+          ipv6 === 'none' ? 'none' : ownIpv6(ipv6, nic.hwaddr),
           subnets.filter((one) => one.ip.family === 6),
         )),
   ];
@@ -137,7 +137,9 @@ function ipv4Rules(own: readonly Cidr[]): string[] {
   ];
 }
 
-function ipv6Rules(hosts: readonly Cidr[], subnets: readonly Cidr[]): string[] {
+function ipv6Rules(own: readonly Cidr[] | 'none', subnets: readonly Cidr[]): string[] {
+  if (own === 'none' && subnets.length === 0) return ['ether type ip6 drop'];
+  const hosts = own === 'none' ? [] : own;
   const targets = [targetIn(hosts), ...subnets.map(targetPrefix)];
   return [
     // Neither a router nor a server of addresses.

@@ -8,6 +8,7 @@ import type { Operation } from '../../../api/operation.ts';
 import type { VolumeSource } from '../../../drivers/storage/driver.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
 import type { ContainerDocument, RootVolumeDocument } from '../../../records/documents.ts';
+import type { Records } from '../../../records/records.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { remoteImageOf, type RemoteSource } from '../../images/remote-source.ts';
 import { expand, isServerKey, nicNetworks } from '../../shared/expand.ts';
@@ -20,6 +21,7 @@ import { lockOf } from '../../shared/find-container.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import { volumeCopy } from '../../storage/root-volume.ts';
 import { idMapKeys } from '../shared/id-maps.ts';
+import { claimsOf, type Claim } from '../../networks/nic-addresses.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { SnapshotEntry } from '../shared/snapshot-records.ts';
 import { withoutHostKeys } from '../../limits/volatile.ts';
@@ -102,10 +104,12 @@ function prepareContainer(
   return (handle, signal) =>
     deps.locks.runAll([lockOf(name), ...origin.locks], async () => {
       const context = { signal, progress: (metadata: Record<string, unknown>) => handle.update(metadata) };
-      const make = (): Promise<void> =>
+      const record = (): Promise<void> =>
         deps.idMaps.reserving((reserve) =>
           deps.sagas.run(saga, { ...params, document: reserve(name, document) }, context),
         );
+      const make = (): Promise<void> =>
+        deps.hosts.claiming(name, ownHardware(deps.records, name, document, body.source), record);
       await (origin.image === undefined ? make() : deps.images.using(origin.image, document.pool, signal, make));
       const { devices } = expand(document, profilesOf(deps.records, name));
       await deps.hosts.settle(nicNetworks(devices));
@@ -175,6 +179,7 @@ function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, or
   );
   const { pool } = checkDraft(deps.records, name, { ...draft, config: userConfig });
   const expanded = expand(draft, profilesOf(deps.records, name));
+  deps.hosts.refuseTaken(name, ownHardware(deps.records, name, draft, body.source));
   return {
     v: 1,
     uuid: randomUUID(),
@@ -193,6 +198,18 @@ function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, or
     ...volumeCopy(origin.written),
     lifecycle: 'ready',
   };
+}
+
+/** Hardware addresses that must be free. Those of a copy may be those of the original: only one of the two can be up. */
+function ownHardware(
+  records: Records,
+  name: string,
+  draft: Pick<ContainerDocument, 'profiles' | 'config' | 'devices'>,
+  { type }: ContainerSource,
+): readonly Claim[] {
+  if (type === 'copy') return [];
+  const { devices, config } = expand(draft, profilesOf(records, name));
+  return claimsOf(name, devices, config).filter(({ property }) => property === 'hwaddr');
 }
 
 /** The config sent, over the limits that the instance type stands for. */

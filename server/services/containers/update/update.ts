@@ -10,8 +10,7 @@ import { checkIfMatch, etagOf } from '../../shared/etag.ts';
 import { containersWith } from '../../shared/used-by.ts';
 import { expand, isServerKey, nicNetworks } from '../../shared/expand.ts';
 import { mergeConfig, mergeDevices, replaceConfig, replaceDevices } from '../../shared/patch.ts';
-import { claimsOfOthers } from '../../networks/claims-of-others.ts';
-import { claimsOf, newClaims, subnetProblems, takenProblems, type Claim } from '../../networks/nic-addresses.ts';
+import { claimsOf, newClaims } from '../../networks/nic-addresses.ts';
 import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from '../shared/draft.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
@@ -212,7 +211,13 @@ function finish(
   checkDraft(deps.records, name, { ...wanted, config: Object.fromEntries([...added, ...chosen]) }, before);
   checkImageKeys(name, before.config, wanted.config);
   const config = renewedInstanceId(Object.fromEntries([...kept, ...chosen]), then, now);
-  checkAddresses(deps, name, claimsOf(name, had, before.config), claimsOf(name, has, config));
+  const [known, after] = [claimsOf(name, had, before.config), claimsOf(name, has, config)];
+  const claims = newClaims(known, after);
+  deps.hosts.claim(
+    name,
+    claims,
+    after.filter((claim) => !claims.includes(claim)),
+  );
   return { ...wanted, config: withHardwareAddresses(deps.records, config, has) };
 }
 
@@ -225,21 +230,4 @@ function checkImageKeys(name: string, before: ConfigMap, wanted: ConfigMap): voi
       message: `${key} is what its image said when the container was made, and cannot be changed: user.* is yours`,
     }));
   if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
-}
-
-/** Addresses that the change brings along must be free, also of stopped containers, and of changes that are being recorded. */
-function checkAddresses(
-  deps: Pick<UpdateDeps, 'records' | 'view' | 'hosts'>,
-  name: string,
-  before: readonly Claim[],
-  after: readonly Claim[],
-): void {
-  const claims = newClaims(before, after);
-  if (claims.length === 0) return;
-  const underWay = [...deps.hosts.claimed.values()].flat().filter(({ container }) => container !== name);
-  const others = [...claimsOfOthers(deps.records, deps.view, claims), ...underWay];
-  const kept = after.filter((claim) => !claims.includes(claim));
-  const problems = [...takenProblems(claims, [...others, ...kept]), ...subnetProblems(deps.records, claims)];
-  if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
-  deps.hosts.claimed.set(name, claims);
 }

@@ -23,6 +23,20 @@ const veth: NicRun = {
   hwaddr: '00:16:3e:00:00:01',
   link: 'br0',
 };
+
+async function started(properties: Record<string, string>): Promise<NicRun> {
+  const run = await nicDevice.start({
+    device: 'eth0',
+    properties: { type: 'nic', nictype: 'bridged', parent: 'br0', ...properties },
+    containerUuid: 'u',
+    volatile: { hwaddr: '00:16:3E:00:00:01' },
+    takenNames: new Set(),
+    rootfs: '',
+    host: thisHost,
+    volumeOf: () => undefined,
+  });
+  return run.nics[0]!;
+}
 const both = { ipv4: ['10.0.3.7'], ipv6: ['fd42::7'] };
 
 describe('the text of a filter', () => {
@@ -30,6 +44,7 @@ describe('the text of a filter', () => {
     ['mac', { macFilter: true }],
     ['addresses', { macFilter: true, ipFilter: both }],
     ['no-addresses', { macFilter: true, ipFilter: { ipv4: [], ipv6: [] } }],
+    ['none', { macFilter: true, ipFilter: { ipv4: [], ipv6: 'none' } }],
     ['routes', { macFilter: true, ipFilter: both, routes: ['10.4.0.0/16', '10.0.3.0/24', 'fd42:4::/60', 'fd42::/64'] }],
     ['isolated', { isolated: true }],
   ])('%s', (name, more) => {
@@ -47,26 +62,21 @@ describe('the text of a filter', () => {
     expect(olderTables(listing, 'cafe0001')).toEqual(['gantry_cafe0001_0123abcd']);
   });
 
+  test('none as an address lets no packet of the family through, and says nothing to DHCP without the filter', async () => {
+    const addresses = { 'ipv4.address': 'none', 'ipv6.address': 'none' };
+    const on = { 'security.ipv4_filtering': 'true', 'security.ipv6_filtering': 'true' };
+    expect((await started({ ...addresses, ...on })).ipFilter).toEqual({ ipv4: [], ipv6: 'none' });
+    expect((await started(addresses)).ipFilter).toBeUndefined();
+  });
+
   test('a filter of addresses includes that of the MAC address, and holds to what the nic is given', async () => {
-    const run = await nicDevice.start({
-      device: 'eth0',
-      properties: {
-        type: 'nic',
-        nictype: 'bridged',
-        parent: 'br0',
-        'ipv4.address': '10.0.3.7',
-        'security.ipv4_filtering': 'true',
-        'security.ipv6_filtering': 'true',
-        'security.port_isolation': 'true',
-      },
-      containerUuid: 'u',
-      volatile: { hwaddr: '00:16:3E:00:00:01' },
-      takenNames: new Set(),
-      rootfs: '',
-      host: thisHost,
-      volumeOf: () => undefined,
+    const nic = await started({
+      'ipv4.address': '10.0.3.7',
+      'security.ipv4_filtering': 'true',
+      'security.ipv6_filtering': 'true',
+      'security.port_isolation': 'true',
     });
-    expect(run.nics[0]).toMatchObject({ macFilter: true, ipFilter: { ipv4: ['10.0.3.7'], ipv6: [] }, isolated: true });
+    expect(nic).toMatchObject({ macFilter: true, ipFilter: { ipv4: ['10.0.3.7'], ipv6: [] }, isolated: true });
   });
 });
 
@@ -103,6 +113,11 @@ describe.skipIf(!canFilter)('in the kernel', () => {
     for (const index of [1, 2, 2]) expect(nft(removeFilter(nicOf(index), tag))).toEqual({ status: 0, err: '' });
     expect(listed()).not.toContain('gtfl');
     expect(listed()).not.toContain('chain nic_');
+  });
+
+  test('a nic that may send nothing of a family is taken by the kernel', () => {
+    expect(nft(setFilter({ ...nicOf(4), ipFilter: { ipv4: [], ipv6: 'none' } }, tag))).toEqual({ status: 0, err: '' });
+    expect(listed()).toContain('ether type ip6 drop');
   });
 
   test('subnets that hold an address of the nic, or one another, are no mistake', () => {
