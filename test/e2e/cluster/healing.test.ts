@@ -64,6 +64,8 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
       await one.ok('POST', '/1.0/containers?target=m2', onShared(name, { devices: { root, data } }));
     await one.ok('POST', '/1.0/containers?target=m2', onShared('idle'));
     await one.ok('POST', '/1.0/containers?target=m2', onShared('stays', { config: { 'cluster.evacuate': 'stop' } }));
+    expect((await one.call('POST', '/1.0/cluster/groups', { name: 'left', members: ['m2'] })).status).toBeLessThan(300);
+    await one.ok('POST', '/1.0/containers?target=@left', onShared('grouped'));
     await one.ok('POST', '/1.0/containers/web/snapshots', { name: 'before' });
     for (const name of ['web', 'worker', 'stays'])
       await one.ok('PUT', `/1.0/containers/${name}/state`, { action: 'start' });
@@ -86,6 +88,8 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
     expect(await statusOf(one, 'idle')).toBe('Stopped');
     expect(await locationOf('stays')).toBe('m2');
     expect(await statusOf(one, 'stays')).toBe('Error');
+    expect(await locationOf('grouped')).toBe('m2');
+    await until(() => /grouped of the lost member m2 .*in the group left/.test(one.logged.join('\n')));
     expect(await one.get('/1.0/containers/web/snapshots')).toEqual(['/1.0/containers/web/snapshots/before']);
     await until(async () => (await statusOf(one, 'worker')) === 'Running');
     expect((await one.get('/1.0/containers/web')).created_at).toBe(before.created_at);

@@ -2,7 +2,6 @@
 import { isTrue } from '../../../api/text/value-checks.ts';
 import type { Cluster } from '../../../membership/cluster.ts';
 import type { Member } from '../../../membership/members.ts';
-import { placeContainer } from '../../../membership/placement.ts';
 import { decodeFence, fenceKey, fencePrefix } from '../../../membership/signals.ts';
 import type { EventHub } from '../../../events/hub.ts';
 import type { Log } from '../../../lib/log.ts';
@@ -15,12 +14,13 @@ import { isOwnedBy, volumeIdOf } from '../../../records/record-names.ts';
 import type { Rev } from '../../../store/store.ts';
 import { daemonCaller } from '../../shared/caller.ts';
 import { evacuateKeys } from '../../containers/shared/evacuate-keys.ts';
-import { expand, nicNetworks } from '../../shared/expand.ts';
+import { expand } from '../../shared/expand.ts';
 import { profilesOf } from '../../shared/project-scope.ts';
 import { settingOf } from '../../shared/settings.ts';
 import { usesOf } from '../../shared/used-by.ts';
 import { type HealingPlan, healingWaitMs, planHealing, type Unit } from './plan.ts';
 import { isGone, takeOver, type Taken } from './take-over.ts';
+import { targetOf } from './unit-target.ts';
 
 export interface HealingDeps {
   readonly records: Records;
@@ -154,7 +154,7 @@ export class Healing {
     const moved: string[] = [];
     for (const unit of plan.units) {
       try {
-        const target = this.#targetOf(unit, member.number, coming);
+        const target = targetOf(this.#deps, unit, member.number, coming);
         if (!(await this.#give(unit, member, target, fenceRev))) {
           log.info(`The member ${member.name} is back, or its records were changed: healing it ends`);
           break;
@@ -193,45 +193,6 @@ export class Healing {
       .filter(({ name, document }) => document.lifecycle === 'ready' && sharedPools.has(volumeIdOf(name).pool))
       .map(({ name }) => name);
     return planHealing({ containers, volumes, sharedPools, changing });
-  }
-
-  #targetOf(unit: Unit, lost: number, coming: ReadonlyMap<number, number>): Member {
-    const { cluster, records } = this.#deps;
-    const members = cluster.members.list().filter(({ number }) => number !== lost);
-    const begun = this.#begunAt(unit, lost);
-    const lostOnes = unit.containers.map((name) => records.others.get('containers', name));
-    const pools = [
-      ...unit.volumes.map((volume) => volumeIdOf(volume).pool),
-      ...lostOnes.flatMap((each) => each?.document.pool ?? []),
-    ];
-    const networks = lostOnes.flatMap((each) =>
-      each === undefined ? [] : nicNetworks(expand(each.document, profilesOf(records, each.name)).devices),
-    );
-    return placeContainer(begun === undefined ? members : members.filter(({ number }) => number === begun), {
-      target: '',
-      architecture: lostOnes[0]?.document.architecture,
-      coming: ({ number }) => coming.get(number) ?? 0,
-      objection: (member) => {
-        const pool = pools.find((each) => !hasReady(records, 'pools', each, member));
-        if (pool !== undefined) return `has no storage pool ${pool}`;
-        const defined = networks.filter((each) => records.networkDefinitions.has(each));
-        const network = defined.find((each) => !hasReady(records, 'networks', each, member));
-        return network === undefined ? undefined : `has no network ${network}`;
-      },
-    });
-  }
-
-  /** The member that has a part of it: an earlier attempt did not come to its end. */
-  #begunAt(unit: Unit, lost: number): number | undefined {
-    const { records, cluster } = this.#deps;
-    for (const container of unit.containers) {
-      const uuid = records.others.get('containers', container)?.document.uuid ?? '';
-      const isIts = ({ name }: { readonly name: string }): boolean => isOwnedBy(name, uuid);
-      if (records.snapshots.list().some(isIts)) return cluster.members.here;
-      const other = [...records.others.list('snapshots')].find((entry) => entry.member !== lost && isIts(entry));
-      if (other !== undefined) return other.member;
-    }
-    return undefined;
   }
 
   /** False: the lost member is back, or something was changed meanwhile. */
@@ -286,13 +247,6 @@ function volumesOf(records: Records, name: string, document: ContainerDocument):
   return [...usesOf(name, document, records)]
     .filter((use) => use.startsWith(prefix))
     .map((use) => use.slice(prefix.length));
-}
-
-function hasReady(records: Records, kind: 'pools' | 'networks', name: string, { number, isHere }: Member): boolean {
-  if (isHere) return records[kind].get(name)?.document.lifecycle === 'ready';
-  return records.others
-    .having(kind, name)
-    .some((entry) => entry.member === number && entry.document.lifecycle === 'ready');
 }
 
 function namesOf({ containers, volumes }: Unit): string {
