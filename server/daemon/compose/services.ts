@@ -225,6 +225,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     server,
     fencing,
     certificateChange,
+    keyChange,
     clusterPools,
     clusterNetworks,
   });

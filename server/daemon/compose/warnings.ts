@@ -1,6 +1,7 @@
 // Connects warnings with the parts of the daemon that say what is wrong with them.
 import type { ClusterObjects } from '../../services/cluster/cluster-objects.ts';
 import type { CertificateChange } from '../../services/cluster/certificate/certificate-change.ts';
+import type { KeyChange } from '../../services/cluster/keys/key-change.ts';
 import type { Fencing } from '../../services/cluster/healing/fencing.ts';
 import { UnsyncedFiles } from '../../services/containers/create/unsynced-files.ts';
 import type { ContainerView } from '../../services/shared/container-view.ts';
@@ -24,13 +25,15 @@ interface WatchedParts {
   readonly server: ServerSettings;
   readonly fencing: Fencing;
   readonly certificateChange: CertificateChange;
+  readonly keyChange: KeyChange;
   readonly clusterPools: ClusterObjects;
   readonly clusterNetworks: ClusterObjects;
 }
 
 export function composeWarnings(base: Foundation, book: WarningBook, parts: WatchedParts) {
   const { records, cluster, events, clock, log, host, locks, room, dirs, stores, ownEtcd } = base;
-  const { view, pools, hosts, sagas, server, fencing, certificateChange, clusterPools, clusterNetworks } = parts;
+  const { view, pools, hosts, sagas, server, fencing, certificateChange, keyChange, clusterPools, clusterNetworks } =
+    parts;
   const poolWatch = new PoolWatch({ records, pools, locks, log });
   const networkWatch = new NetworkWatch({ records, network: host.network, hosts, locks, log });
   const isFull = (): boolean => room?.reason() !== undefined;
@@ -46,6 +49,7 @@ export function composeWarnings(base: Foundation, book: WarningBook, parts: Watc
     listeners: server,
     fencing,
     certificate: certificateChange,
+    keys: keyChange,
     store: stores,
     etcd: ownEtcd,
     disk: () =>

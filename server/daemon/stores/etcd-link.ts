@@ -29,21 +29,54 @@ export async function withdrawFrom(link: EtcdMembership, peerAddress: string): P
   await link.remove(mine.id);
 }
 
+/** The members of the cluster, as the one knows them that changes its etcd. */
+export interface EtcdPlaces {
+  /** The member whose etcd has this peer address does not renew its lease, or was removed. */
+  readonly isAway: (peerAddress: string) => boolean;
+}
+
 /** Before the one at this client address ends. Never throws: the others choose another leader then. */
-export async function handOver(store: ClusterStore, clientAddress: string): Promise<void> {
+export async function handOver(store: ClusterStore, clientAddress: string, places: EtcdPlaces): Promise<void> {
   const link = await membershipOf(store);
-  await link.moveLeaderAway(clientAddress).catch(() => false);
+  await link.moveLeaderAway(clientAddress, ({ peerAddress }) => !places.isAway(peerAddress)).catch(() => false);
   link.close();
 }
 
-/** Resolves when the one at this client address serves, or `hasEnded`. Throws an Error when it takes too long. */
-export async function untilServing(store: ClusterStore, clientAddress: string, hasEnded: () => boolean): Promise<void> {
+/**
+ * Before the keys of this host change: the etcd of a member that is away does not lead after it, since it will not know those that the others
+ * show, and no lease can be renewed through them. Never throws.
+ */
+export async function leadHere(store: ClusterStore, places: EtcdPlaces): Promise<void> {
+  const link = await membershipOf(store);
+  try {
+    const leader = await link.leader();
+    const [address] = leader?.clientAddresses ?? [];
+    if (leader === undefined || address === undefined || !places.isAway(leader.peerAddress)) return;
+    await link.moveLeaderAway(address, ({ peerAddress }) => !places.isAway(peerAddress));
+  } catch {
+    // They choose another one when enough of them have changed their keys.
+  } finally {
+    link.close();
+  }
+}
+
+/**
+ * Resolves when the one at this client address serves, `hasEnded`, or it is led by the etcd of a member that is away: that one has not taken
+ * the keys, so it is cut off from this one until enough others have changed theirs to choose another leader. Throws an Error when it takes
+ * too long.
+ */
+export async function untilServing(
+  store: ClusterStore,
+  clientAddress: string,
+  places: EtcdPlaces & { readonly hasEnded: () => boolean },
+): Promise<void> {
   const untilMs = performance.now() + serveMs;
   const link = await membershipOf(store);
   try {
     for (;;) {
       const status = await link.statusOf(clientAddress).catch(() => undefined);
-      if (hasEnded() || (status !== undefined && status.leader !== '0')) return;
+      if (places.hasEnded() || (status !== undefined && status.leader !== '0')) return;
+      if (status !== undefined && (await isLedByOneAway(link, places))) return;
       if (performance.now() > untilMs)
         throw new Error('the etcd of this host does not serve since the keys of the cluster have changed');
       await pause(serveEveryMs, undefined);
@@ -51,4 +84,9 @@ export async function untilServing(store: ClusterStore, clientAddress: string, h
   } finally {
     link.close();
   }
+}
+
+async function isLedByOneAway(link: EtcdMembership, { isAway }: EtcdPlaces): Promise<boolean> {
+  const leader = await link.leader().catch(() => undefined);
+  return leader !== undefined && isAway(leader.peerAddress);
 }

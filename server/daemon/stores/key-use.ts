@@ -22,6 +22,8 @@ export class KeyUse {
   /** Undefined while it is opened for the first time. */
   stores: CurrentStore | undefined;
   #ownEtcd: OwnEtcd | undefined;
+  /** Newer keys were taken, and are not used yet. */
+  #isBehind = false;
 
   constructor(deps: KeyUseDeps) {
     this.#deps = deps;
@@ -50,7 +52,10 @@ export class KeyUse {
   /** While the store is waited for: without an answer of another member nothing changes. */
   readonly catchUp = async (): Promise<void> => {
     try {
-      if ((await this.#takeNewer()) && this.#ownEtcd !== undefined) await this.use(this.#ownEtcd);
+      if (await this.#takeNewer()) this.#isBehind = true;
+      if (!this.#isBehind || this.#ownEtcd === undefined) return;
+      await this.use(this.#ownEtcd);
+      this.#isBehind = false;
     } catch (error) {
       this.#deps.log.warn(`Taking the newer keys of the cluster failed: ${errorText(error)}`);
     }

@@ -16,7 +16,7 @@ import { errorText } from '../../lib/shared/reason.ts';
 import { type Rest, RestlessLoop } from '../../lib/restless-loop.ts';
 import { addressesOf, clientOf, hostOf, nameOf, peerOf } from './etcd-place.ts';
 import { type EtcdNote, etcdNotePath, etcdStartOf, readEtcdNote, storeName } from './etcd-note.ts';
-import { handOver, membershipOf, untilServing, withdrawFrom } from './etcd-link.ts';
+import { handOver, leadHere, membershipOf, untilServing, withdrawFrom } from './etcd-link.ts';
 
 export interface OwnEtcdDeps {
   readonly stateDir: string;
@@ -54,6 +54,7 @@ export class OwnEtcd {
   #careLink: EtcdMembership | undefined;
   #loop: RestlessLoop | undefined;
   #unfollow: () => void = () => {};
+  #members: Members | undefined;
   /** To the etcds of that address of the store. */
   #link: { readonly address: string; readonly membership: EtcdMembership } | undefined;
   #isStopped = false;
@@ -98,9 +99,13 @@ export class OwnEtcd {
    * started again. Throws when it does not serve then; it can be repeated.
    */
   async renew(address: string, relink: () => Promise<void>): Promise<void> {
+    // A look under way may wait for etcds that do not let this host in any more.
+    this.#closeLink();
     await this.#inTurn(async () => {
       const { store } = (await readMembership(this.#deps.stateDir)) ?? {};
       if (store?.own !== true) return;
+      const isAway = (peerAddress: string): boolean => this.#isAway(peerAddress);
+      await leadHere(store, { isAway });
       await this.storeFor(address, store.address);
       this.#closeLink();
       await this.#endCare();
@@ -108,10 +113,19 @@ export class OwnEtcd {
       const noted = await readEtcdNote(this.#deps.stateDir);
       if (this.#process === undefined || noted === undefined) return;
       if (this.#trusted !== (await this.#trustedNow())) await this.#startAgain(noted, store);
-      // One that the others have taken off their list ends by itself.
-      const hasEnded = (): boolean => this.#process?.status.state === 'failed' || this.#isStopped;
-      await untilServing(store, noted.clientAddress, hasEnded);
+      await untilServing(store, noted.clientAddress, {
+        isAway,
+        // One that the others have taken off their list ends by itself.
+        hasEnded: () => this.#process?.status.state === 'failed' || this.#isStopped,
+      });
     });
+  }
+
+  /** False before this host knows the members. */
+  #isAway(peerAddress: string): boolean {
+    if (this.#members === undefined) return false;
+    const its = this.#members.list().find(({ address }) => peerOf(address) === peerAddress);
+    return its?.isPresent !== true;
   }
 
   /** At daemon start, before the store is opened. The etcd of this host serves once most of them run. */
@@ -136,6 +150,7 @@ export class OwnEtcd {
       }
     };
     this.#loop = new RestlessLoop({ look, everyMs: lookEveryMs, restlessMs });
+    this.#members = deps.members;
     this.#unfollow = deps.members.onPresence(() => this.lookSoon());
     this.lookSoon();
   }
@@ -347,11 +362,15 @@ export class OwnEtcd {
 
   /** It reads whom it trusts only at its start. */
   async #startAgain(noted: EtcdNote, store: ClusterStore): Promise<void> {
-    await handOver(store, noted.clientAddress);
+    await handOver(store, noted.clientAddress, { isAway: (peerAddress) => this.#isAway(peerAddress) });
     await this.#process?.stop();
     if (this.#isStopped) return;
     this.#process = await this.#newProcess();
-    await this.#process.keepRunning(this.#startOf(noted));
+    await this.#process.keepRunning(this.#startOf(noted)).catch((error: unknown) => {
+      // The next call tries again.
+      this.#trusted = '';
+      throw error;
+    });
   }
 
   async #trustedNow(): Promise<string> {

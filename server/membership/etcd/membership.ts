@@ -113,12 +113,18 @@ export class EtcdMembership {
     };
   }
 
-  /** Before its stop: an election takes a second, a handover none. True when it led. */
-  async moveLeaderAway(clientAddress: string): Promise<boolean> {
+  /** The one that leads, as an etcd says that has a leader; undefined while its place among them is not known. */
+  async leader(): Promise<EtcdMember | undefined> {
+    const { leader } = await this.#call('Status', {});
+    return (await this.list()).find(({ id }) => id === leader);
+  }
+
+  /** Before its stop: an election takes a second, a handover none. `mayLead`: those that the leader may be after it. True when it led. */
+  async moveLeaderAway(clientAddress: string, mayLead: (member: EtcdMember) => boolean = () => true): Promise<boolean> {
     const { id, leader } = await this.statusOf(clientAddress);
     if (id !== leader) return false;
     for (const other of await this.list()) {
-      if (other.id === id || other.isLearner || !(await this.#isReady(other))) continue;
+      if (other.id === id || other.isLearner || !mayLead(other) || !(await this.#isReady(other))) continue;
       await this.#ask(clientAddress, (member) =>
         member.call('MoveLeader', { targetID: other.id }, member.metadata(), askMs),
       );

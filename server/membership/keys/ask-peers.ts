@@ -7,6 +7,7 @@ import type { KeyPeer } from './key-file.ts';
 import { compareStates } from './keyring.ts';
 
 const answerMs = 3_000;
+const connectAndAnswerMs = 10_000;
 export const keysPath = '/internal/cluster/keys';
 
 /** The newest that any of them has; undefined: none of them answers. */
@@ -17,7 +18,9 @@ export async function askPeers(pair: MemberPair, peers: readonly KeyPeer[]): Pro
     certificateOf: (name) => peers.find((peer) => peer.name === name)?.certificate,
   });
   try {
-    const request = { method: 'GET', path: keysPath, headers: peerHeaders(''), timeoutMs: answerMs };
+    // Ends an answer, too, that stops in the middle.
+    const signal = AbortSignal.timeout(connectAndAnswerMs);
+    const request = { method: 'GET', path: keysPath, headers: peerHeaders(''), timeoutMs: answerMs, signal };
     const asked = peers.map((peer) => links.json<ClusterKeysDocument>(peer, request).catch(() => undefined));
     const answers = (await Promise.all(asked)).filter((answer) => answer !== undefined);
     return answers.sort((a, b) => compareStates(b, a))[0];

@@ -23,6 +23,8 @@ export interface StateSourcesDeps {
   readonly listeners: { readonly problems: readonly string[] };
   readonly fencing: { readonly problem: string | undefined };
   readonly certificate: { readonly problem: string | undefined };
+  /** Why the keys of the cluster cannot change. */
+  readonly keys: { readonly obstacle: string | undefined };
   readonly store: { readonly problem: string | undefined };
   readonly etcd: { readonly ownWarnings: readonly string[]; readonly storeWarnings: readonly string[] };
   /** Why the disk takes no writes. */
@@ -30,7 +32,7 @@ export interface StateSourcesDeps {
 }
 
 export function stateSources(deps: StateSourcesDeps): readonly StateSource[] {
-  const { undos, listeners, fencing, certificate, disk } = deps;
+  const { undos, listeners, fencing, certificate, keys, disk } = deps;
   return [
     objects('pool', 'pools', deps.pools),
     objects('network', 'networks', deps.networks),
@@ -41,6 +43,7 @@ export function stateSources(deps: StateSourcesDeps): readonly StateSource[] {
     { types: ['store'], find: () => storeStates(deps) },
     ofMember('guard', deps, () => listOf(fencing.problem)),
     ofMember('clusterCertificate', deps, () => listOf(certificate.problem)),
+    texts('clusterKeys', () => (isReporter(deps) ? listOf(keys.obstacle) : [])),
     { types: ['rootSize'], find: () => sizesWithoutEffect(deps) },
     { types: featureTypes, find: () => missingFeatures(deps) },
   ];

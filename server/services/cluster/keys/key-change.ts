@@ -7,7 +7,7 @@ import { askPeers } from '../../../membership/keys/ask-peers.ts';
 import type { ClusterKeys } from '../../../membership/keys/cluster-keys.ts';
 import type { MemberIdentity } from '../../../membership/keys/identity.ts';
 import { nextKeyStep } from '../../../membership/keys/key-plan.ts';
-import { nextPhase, type Progress } from '../../../membership/keys/keyring.ts';
+import { compareStates, nextPhase, type Progress } from '../../../membership/keys/keyring.ts';
 import { type Receiver, type SealedKeyring, withShare } from '../../../membership/keys/seal.ts';
 import type { EventHub } from '../../../events/hub.ts';
 import { pause } from '../../../lib/shared/deadline.ts';
@@ -92,6 +92,17 @@ export class KeyChange {
     return found;
   }
 
+  /** Why the keys cannot change, what follows from that, and what to do; undefined: they can, or the host is in no cluster. */
+  get obstacle(): string | undefined {
+    if (!this.#deps.cluster.isOn) return undefined;
+    return obstacleOf(this.#without(undefined));
+  }
+
+  /** What a removal has to say that could not give new keys to those that remain. */
+  obstacleWithout(number: number): string | undefined {
+    return obstacleOf(this.#without(number));
+  }
+
   /** In the transaction that removes that member; false: the cluster cannot have keys yet. */
   put(changes: Changes, without?: number): boolean {
     const { keys } = this.#deps;
@@ -119,7 +130,8 @@ export class KeyChange {
         const hasBegun = await records.retry((changes) => this.put(changes));
         if (!hasBegun)
           throw errors.badRequest(
-            'The cluster has no keys of its own yet: that begins when all members, those that are offline too, run this release',
+            this.obstacle ??
+              'The cluster has no keys of its own yet: it makes the first ones when all members, which run this release, are online',
           );
         this.look();
         await this.settled();
@@ -143,6 +155,14 @@ export class KeyChange {
 
   get #document(): ClusterKeysDocument | undefined {
     return this.#deps.records.clusterKeys.get('current')?.document;
+  }
+
+  /** Names of members that have no certificate, for they run an older release. */
+  #without(number: number | undefined): readonly string[] {
+    const all = this.#deps.records.members.list();
+    return all
+      .filter(({ document }) => document.number !== number && document.certificate === undefined)
+      .map(({ name }) => name);
   }
 
   /** Undefined: one has no certificate, for it has an older release. */
@@ -247,9 +267,11 @@ export class KeyChange {
     if (nowMs() - this.#askedAtMs < askEveryMs || identity.current === undefined) return 'restless';
     this.#askedAtMs = nowMs();
     const found = await askPeers(identity.current, keys.peers);
-    if (found === undefined || !keys.isNewer(found)) return 'restless';
+    // Keys that were taken, and could not be used at once, are used now.
+    const isUsed = found !== undefined && this.#told !== undefined && compareStates(found, this.#told) <= 0;
+    if (found === undefined || isUsed) return 'restless';
     await keys.take(found);
-    await keys.follow(found);
+    if (keys.isNewer(found)) await keys.follow(found);
     await use();
     this.#told = { generation: found.generation, phase: found.phase };
     return 'restless';
@@ -269,4 +291,11 @@ export class KeyChange {
     const { members } = this.#deps.cluster;
     return members.list().every(({ number, isPresent }) => !isPresent || number >= members.here);
   }
+}
+
+function obstacleOf(names: readonly string[]): string | undefined {
+  if (names.length === 0) return undefined;
+  const [which, them] =
+    names.length === 1 ? [`member ${names[0]} has`, 'it'] : [`members ${names.join(', ')} have`, 'each'];
+  return `The keys of the cluster cannot change, because the ${which} no certificate: an older release runs there. Until then a host that was removed can read and write the records with its files. Upgrade gantryd on ${names.join(', ')}, or remove ${them}: the cluster makes new keys when all members run this release and are online`;
 }
