@@ -2,7 +2,7 @@
 // hosts.
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { hostsSchema } from '../../server/api/schema/hosts-schema.ts';
+import { hostsSchema } from '../../server/api/documents/hosts-schema.ts';
 import { didYouMean, hint } from '../../server/api/text/nearest-word.ts';
 import { validateBody } from '../../server/api/schema/validate-json.ts';
 import { parseEndpoints } from '../../server/client/transport/host-endpoint.ts';

@@ -1,5 +1,5 @@
 // One-time tokens that add a certificate to the trust store: kept in memory until they are used, withdrawn or expired.
-import { randomSecret, sameSecret } from './secrets.ts';
+import { randomSecret, sameSecret } from '../lib/secrets.ts';
 
 /** What the certificate that comes with the token gets. */
 export interface TrustGrant {

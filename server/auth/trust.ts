@@ -5,7 +5,7 @@ import { isCertificateType, type CertificateCreate, type CertificateType } from 
 import { errors } from '../api/errors.ts';
 import { fingerprintOf } from './identify.ts';
 import type { PasswordAttempts } from './password-attempts.ts';
-import { verifyPassword } from './secrets.ts';
+import { verifyPassword } from '../lib/secrets.ts';
 
 export interface ParsedCertificate {
   readonly pem: string;

@@ -1,6 +1,6 @@
 // The channels of one operation: duplex connections that clients open with a secret each. How they are carried is the edge's business.
 import { errors } from '../api/errors.ts';
-import { randomSecret, sameSecret } from '../auth/secrets.ts';
+import { randomSecret, sameSecret } from '../lib/secrets.ts';
 
 /** `text` frames mark ends and carry control messages; their bytes are UTF-8. */
 export interface Frame {

@@ -1,9 +1,9 @@
 // Explains what a manifest may contain: a kind, a field, a config key or a device property, from the tables that validate it. Pure.
 import { containerConfigKey, containerConfigKeys } from '../../../server/api/container/container-config.ts';
 import { deviceSchemas, type DeviceTypeName } from '../../../server/api/devices/index.ts';
-import { hostsSchema } from '../../../server/api/schema/hosts-schema.ts';
+import { hostsSchema } from '../../../server/api/documents/hosts-schema.ts';
 import { kindNames, kindRow, kinds, type KindName } from '../../../server/api/kinds.ts';
-import { documentSchema } from '../../../server/api/schema/document-schema.ts';
+import { documentSchema } from '../../../server/api/documents/document-schema.ts';
 import type { JsonSchema } from '../../../server/api/schema/json-schema.ts';
 import { findProjectConfigKey, projectConfigKeys } from '../../../server/api/project/project-config.ts';
 import { findNetworkConfigKey, networkConfigKeys } from '../../../server/api/network/network-config.ts';

@@ -1,7 +1,7 @@
 // Turns the value of one YAML document into a document, or reports all of its problems.
 import { X509Certificate } from 'node:crypto';
 import { isInProject, kinds, type KindName } from '../../../server/api/kinds.ts';
-import { documentSchema } from '../../../server/api/schema/document-schema.ts';
+import { documentSchema } from '../../../server/api/documents/document-schema.ts';
 import type { JsonSchema } from '../../../server/api/schema/json-schema.ts';
 import { validateBody } from '../../../server/api/schema/validate-json.ts';
 import {

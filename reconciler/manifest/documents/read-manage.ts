@@ -1,7 +1,7 @@
 // Reads the `manage:` block of a document, whose shape the schema has checked.
 import type { WaitCondition } from '../../../server/api/container/wait-condition.ts';
 import { hint } from '../../../server/api/text/nearest-word.ts';
-import { waitNames } from '../../../server/api/schema/manage-schema.ts';
+import { waitNames } from '../../../server/api/documents/manage-schema.ts';
 import { isKindName, kindNames } from '../../../server/api/kinds.ts';
 import {
   defaultManage,

@@ -1,7 +1,7 @@
 // Members and keys that servers compute and print (`lxc ... show`, `lxd init --dump`): they are left out of a document, with a note.
 import { kindSchemas } from '../../../server/api/kind-schemas.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
-import { documentSchema } from '../../../server/api/schema/document-schema.ts';
+import { documentSchema } from '../../../server/api/documents/document-schema.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
 import { wrong, type Finding } from '../text/finding.ts';

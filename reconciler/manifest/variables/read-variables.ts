@@ -1,6 +1,6 @@
 // Collects the variables of a load: `kind: vars` documents of all files, and those given on the command line over them.
 import { hint } from '../../../server/api/text/nearest-word.ts';
-import { varsSchema } from '../../../server/api/schema/manifest-schema.ts';
+import { varsSchema } from '../../../server/api/documents/manifest-schema.ts';
 import { validateBody } from '../../../server/api/schema/validate-json.ts';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';

@@ -5,7 +5,7 @@ import type { ClusterAccept, ClusterAccepted } from '../../api/cluster/cluster.t
 import { AppError, errors } from '../../api/errors.ts';
 import { compareVersions } from '../../api/text/compare-versions.ts';
 import { checkTrustPassword } from '../../auth/trust.ts';
-import { sameSecret } from '../../auth/secrets.ts';
+import { sameSecret } from '../../lib/secrets.ts';
 import { fingerprintOfPem } from '../../membership/keys/identity.ts';
 import { readMembership } from '../../membership/membership.ts';
 import { hash } from 'node:crypto';

@@ -12,7 +12,7 @@ import type { Problem } from '../../api/problem.ts';
 import { X509Certificate } from 'node:crypto';
 import { fingerprintOf } from '../../auth/identify.ts';
 import { applyExpiry, parseExpiry } from '../../api/container/snapshot-expiry.ts';
-import { randomSecret } from '../../auth/secrets.ts';
+import { randomSecret } from '../../lib/secrets.ts';
 import type { Member } from '../../membership/members.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { statusOfMember } from '../../membership/member-status.ts';

@@ -13,7 +13,7 @@ import {
 import type { Server, ServerEnvironment, ServerPut } from '../../api/server/server.ts';
 import { version } from '../../api/version.ts';
 import { authMethods, oidcSettings, type OidcSettings } from '../../auth/oidc/settings.ts';
-import { hashPassword } from '../../auth/secrets.ts';
+import { hashPassword } from '../../lib/secrets.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { Problem } from '../../api/problem.ts';

@@ -2,8 +2,8 @@
 import { Ajv } from 'ajv';
 import { expect, test } from 'vitest';
 import { kindNames } from '../../../server/api/kinds.ts';
-import { documentSchema } from '../../../server/api/schema/document-schema.ts';
-import { manifestSchema } from '../../../server/api/schema/manifest-schema.ts';
+import { documentSchema } from '../../../server/api/documents/document-schema.ts';
+import { manifestSchema } from '../../../server/api/documents/manifest-schema.ts';
 import { expectGolden } from '../../support/golden.ts';
 
 const ajv = new Ajv({ strict: false, allErrors: true });

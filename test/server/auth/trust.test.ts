@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { AppError } from '../../../server/api/errors.ts';
 import { PasswordAttempts } from '../../../server/auth/password-attempts.ts';
-import { hashPassword } from '../../../server/auth/secrets.ts';
+import { hashPassword } from '../../../server/lib/secrets.ts';
 import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
 import { checkTrustPassword, parseCertificate, planTrust } from '../../../server/auth/trust.ts';
 

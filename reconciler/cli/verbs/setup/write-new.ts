@@ -14,7 +14,7 @@ export async function writeNew(
   directory: string,
   texts: Template['files'],
 ): Promise<readonly string[]> {
-  const { manifestSchema } = await import('../../../../server/api/schema/manifest-schema.ts');
+  const { manifestSchema } = await import('../../../../server/api/documents/manifest-schema.ts');
   const files: readonly (readonly [string, string])[] = [
     [schemaFile, `${JSON.stringify(manifestSchema(), null, 2)}\n`],
     ...Object.entries(texts),

@@ -4,8 +4,13 @@ import { parseBytes } from '../../../api/text/byte-size.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { CpuTime } from './cpu-limits.ts';
 import { parseCpuTime } from './cpu-limits.ts';
+import type { NodeRun } from '../driver.ts';
 
 type Config = Readonly<Record<string, string>>;
+
+/** The rule of the devices control group that lets a container use a node. */
+export const deviceRule = (node: Pick<NodeRun, 'kind' | 'major' | 'minor'>): string =>
+  `${node.kind === 'char' ? 'c' : 'b'} ${node.major}:${node.minor} rwm`;
 
 /** What the host can enforce and how much it has. */
 export interface HostFacts {

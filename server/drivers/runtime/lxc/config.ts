@@ -1,8 +1,8 @@
 // Renders the configuration file of one container start. Pure: decides every line, touches nothing.
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { DriverError } from '../../driver-error.ts';
-import type { MountRun, NicRun, NodeRun, RunConfig } from '../driver.ts';
-import type { CgroupValue } from '../cgroup/limits.ts';
+import type { MountRun, NicRun, RunConfig } from '../driver.ts';
+import { type CgroupValue, deviceRule } from '../cgroup/limits.ts';
 import { mayBeginHook } from '../guard/start-until.ts';
 import { checkNicNames } from '../nic/commands.ts';
 import { hasControlCharacter, parseRawLxc } from '../../../api/container/raw-lxc.ts';
@@ -24,10 +24,6 @@ const usualDevices: readonly string[] = [
   ...['c', 'b'].map((kind) => `${kind} *:* m`),
   ...['1:3', '1:5', '1:7', '1:8', '1:9', '5:0', '5:1', '5:2', '136:*', '10:229', '10:200'].map((one) => `c ${one} rwm`),
 ];
-
-/** The rule of the devices control group that lets a container use a node. */
-export const deviceRule = (node: Pick<NodeRun, 'kind' | 'major' | 'minor'>): string =>
-  `${node.kind === 'char' ? 'c' : 'b'} ${node.major}:${node.minor} rwm`;
 
 type Line = readonly [key: string, value: string];
 

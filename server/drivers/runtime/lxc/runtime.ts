@@ -34,7 +34,7 @@ import { type FileDeps, removeContainerDir } from '../mounts/container-files.ts'
 import { openLxcConsole } from './console.ts';
 import { completeStart, findRun } from './recover.ts';
 import { type Launch, startContainer } from './start.ts';
-import { LxcCheckpoints } from '../checkpoint/lxc-checkpoint.ts';
+import { LxcCheckpoints } from './checkpoints.ts';
 import { CpuSets } from '../cgroup/cpu-sets.ts';
 import type { CheckpointPrograms } from '../checkpoint/criu.ts';
 import { readMetrics } from '../cgroup/metrics.ts';

@@ -3,9 +3,9 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, writeFileSync } f
 import { exec } from '../../../lib/exec.ts';
 import { DriverError } from '../../driver-error.ts';
 import { type CgroupTree, groupDir } from '../cgroup/cgroup.ts';
+import { deviceRule } from '../cgroup/limits.ts';
 import type { IdMapEntry, MountRun, NodeRun } from '../driver.ts';
 import { toHostId } from '../idmap/id-map.ts';
-import { deviceRule } from '../lxc/config.ts';
 import { findProgram } from '../host/programs.ts';
 import type { LxcPaths } from '../lxc-paths.ts';
 

@@ -1,5 +1,5 @@
 // The JSON Schema of files, commands and snapshots of a container. The API has no fields for them: the reconciler uses other calls.
-import { closed, duration, mapScalar, scalar, text, type JsonSchema } from './json-schema.ts';
+import { closed, duration, mapScalar, scalar, text, type JsonSchema } from '../schema/json-schema.ts';
 
 /** YAML numbers keep their spelling. */
 const id = {

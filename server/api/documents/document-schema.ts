@@ -2,9 +2,9 @@
 import { isMemberKind } from '../cluster/cluster-member-keys.ts';
 import { kindSchemas, type KindSchemas } from '../kind-schemas.ts';
 import { isInProject, kinds, type KindName } from '../kinds.ts';
-import { facts } from './field.ts';
+import { facts } from '../schema/field.ts';
 import { imageFiles, imageSource } from './image-document-schema.ts';
-import { closed, mapScalar, scalar, text, type JsonSchema } from './json-schema.ts';
+import { closed, mapScalar, scalar, text, type JsonSchema } from '../schema/json-schema.ts';
 import { manageSchema } from './manage-schema.ts';
 import { execSchema, filesSchema, snapshotsSchema, volumeSnapshotsSchema } from './manifest-inside-schema.ts';
 

@@ -1,5 +1,5 @@
 // The JSON Schema of `manage:`, the rules for the reconciler's handling of an object.
-import { duration, scalar, text, type JsonSchema } from './json-schema.ts';
+import { duration, scalar, text, type JsonSchema } from '../schema/json-schema.ts';
 
 const nicOrAny: JsonSchema = { anyOf: [text, { enum: [true] }] };
 const hostAndPort = String.raw`^((\[[0-9A-Fa-f:.]+\]|[^:\s]+):)?[0-9]{1,5}$`;

@@ -1,6 +1,6 @@
 // The JSON Schema of an image source in a manifest: local files, another server or a URL.
-import { facts } from './field.ts';
-import { scalar, text, type JsonSchema } from './json-schema.ts';
+import { facts } from '../schema/field.ts';
+import { scalar, text, type JsonSchema } from '../schema/json-schema.ts';
 
 export const imageFiles: JsonSchema = {
   file: { ...text, description: 'Image tarball, relative to the manifest.' },

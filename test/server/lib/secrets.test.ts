@@ -2,7 +2,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { attemptLimits, PasswordAttempts } from '../../../server/auth/password-attempts.ts';
-import { hashPassword, randomSecret, sameSecret, Secret, verifyPassword } from '../../../server/auth/secrets.ts';
+import { hashPassword, randomSecret, sameSecret, Secret, verifyPassword } from '../../../server/lib/secrets.ts';
 
 describe('a secret', () => {
   const secret = new Secret('hunter2');

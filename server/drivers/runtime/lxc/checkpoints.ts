@@ -1,6 +1,6 @@
 // Checkpoints LXC containers with lxc-checkpoint, which drives CRIU, and restores them. criu.ts has CRIU's settings and output.
-import { checkpointArgv, preDumpArgv, preDumpLog } from './commands.ts';
-import { imagesOf, linkTo, makeImagesDir, makeRoundsPassable } from './images.ts';
+import { checkpointArgv, preDumpArgv, preDumpLog } from '../checkpoint/commands.ts';
+import { imagesOf, linkTo, makeImagesDir, makeRoundsPassable } from '../checkpoint/images.ts';
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,14 +17,14 @@ import {
   isCompleteDump,
   readUnchanged,
   reasonsIn,
-} from './criu.ts';
+} from '../checkpoint/criu.ts';
 import type { RunConfig, CheckpointAbility, Checkpoints } from '../driver.ts';
-import { firstReason } from '../lxc/failure-reason.ts';
+import { firstReason } from './failure-reason.ts';
 import { quoteShell } from '../safe-names.ts';
 import type { LxcPaths } from '../lxc-paths.ts';
-import { type Launch, startFailure } from '../lxc/start.ts';
+import { type Launch, startFailure } from './start.ts';
 import { readCommandLine, readProcess } from '../host/proc.ts';
-import type { RunningRecord } from '../lxc/running-record.ts';
+import type { RunningRecord } from './running-record.ts';
 
 export interface CheckpointDeps {
   readonly paths: LxcPaths;

@@ -1,5 +1,5 @@
 // The JSON Schema of a hosts file: several servers with labels, groups and variables. Reading it is the reconciler's work.
-import { scalar, text, type JsonSchema } from './json-schema.ts';
+import { scalar, text, type JsonSchema } from '../schema/json-schema.ts';
 
 const words: JsonSchema = { type: 'object', additionalProperties: scalar };
 const labels: JsonSchema = { ...words, description: 'Labels for selection with -l and manage.hosts.' };

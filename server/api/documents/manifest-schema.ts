@@ -3,7 +3,7 @@ import { plainSeedKeys, seedKeys } from '../container/cloud-init-seed-keys.ts';
 import { kindNames, type KindName } from '../kinds.ts';
 import { documentSchema } from './document-schema.ts';
 import { hostsSchema } from './hosts-schema.ts';
-import { mapScalar, text, type JsonSchema } from './json-schema.ts';
+import { mapScalar, text, type JsonSchema } from '../schema/json-schema.ts';
 
 const secretReference: JsonSchema = {
   type: 'object',
