@@ -19,7 +19,7 @@ import { openPretendedStorage } from '../drivers/storage/dry-run.ts';
 import { simRange, type HostDrivers } from './host-drivers.ts';
 import { silentLog } from '../lib/log.ts';
 import { isUp, nameIn, writeContents } from '../records/from-server-contents.ts';
-import { openMemoryStore } from '../store/memory.ts';
+import { openMemoryStore } from '../store/memory/memory.ts';
 
 export interface DryRunDaemon {
   readonly socketPath: string;

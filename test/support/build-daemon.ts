@@ -9,7 +9,7 @@ export const repositoryRoot = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The worker threads of the daemon, which it looks up beside itself. */
 export const workerEntries = {
-  'sqlite-worker': 'server/store/sqlite-worker.ts',
+  'sqlite-worker': 'server/store/sqlite/sqlite-worker.ts',
   'parse-worker': 'server/drivers/parse-worker.ts',
 };
 

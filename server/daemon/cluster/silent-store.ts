@@ -1,5 +1,5 @@
 // The store of a member that waits for a majority: what it kept of the records can be read, nothing can be changed, no news comes.
-import { openMemoryStore } from '../../store/memory.ts';
+import { openMemoryStore } from '../../store/memory/memory.ts';
 import { type Store, StoreError } from '../../store/store.ts';
 import type { KeptRecords } from './kept-records.ts';
 

@@ -6,7 +6,7 @@ import { compareVersions } from '../../api/text/compare-versions.ts';
 import type { Membership } from '../../membership/membership.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Records } from '../../records/records.ts';
-import { openSqliteStore } from '../../store/sqlite.ts';
+import { openSqliteStore } from '../../store/sqlite/sqlite.ts';
 import type { Compactor } from '../../store/etcd/compactor.ts';
 import type { EtcdBackend } from '../../store/etcd/etcd.ts';
 import type { MemberOptions } from '../../store/etcd/member.ts';

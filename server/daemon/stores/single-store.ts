@@ -1,7 +1,7 @@
 // The store of a host that leaves its cluster: a new file in its state directory, which counts once the host is no member any more.
 import { rm } from 'node:fs/promises';
 import type { OpenedSingleStore, SingleStores } from '../../services/cluster/deps.ts';
-import { openSqliteStore } from '../../store/sqlite.ts';
+import { openSqliteStore } from '../../store/sqlite/sqlite.ts';
 import type { CurrentStore } from './current-store.ts';
 import { noHistory, sqlitePath } from './open-store.ts';
 import { notePath } from './store-note.ts';

@@ -6,7 +6,7 @@ import { finished } from 'node:stream/promises';
 import { moveDurably, syncDirectory } from '../../lib/durable-files.ts';
 import type { EtcdBackend } from '../../store/etcd/etcd.ts';
 import { checkDump, contentsOf, load, readAll, readDump } from '../../store/load.ts';
-import { openSqliteStore } from '../../store/sqlite.ts';
+import { openSqliteStore } from '../../store/sqlite/sqlite.ts';
 import { type Store, StoreError } from '../../store/store.ts';
 import { daemonPid, untilEnded } from '../daemon-process.ts';
 import { absolute, holderOf, sqlitePath } from './open-store.ts';

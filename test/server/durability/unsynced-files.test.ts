@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readBootId } from '../../../server/drivers/runtime/host/proc.ts';
-import { openSqliteStore } from '../../../server/store/sqlite.ts';
+import { openSqliteStore } from '../../../server/store/sqlite/sqlite.ts';
 import type { Json } from '../../support/daemons/daemon.ts';
 import {
   bundleDaemon,

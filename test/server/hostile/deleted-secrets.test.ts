@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadDriver } from '../../../server/store/sqlite-driver.ts';
-import { openSqliteStore } from '../../../server/store/sqlite.ts';
+import { loadDriver } from '../../../server/store/sqlite/driver.ts';
+import { openSqliteStore } from '../../../server/store/sqlite/sqlite.ts';
 import { createContainer, seed, withDaemon } from '../../support/daemons/daemon.ts';
 import { until } from '../../support/until.ts';
 

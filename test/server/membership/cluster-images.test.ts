@@ -4,7 +4,7 @@ import { imageOfCluster, imagesOfCluster } from '../../../server/membership/clus
 import { encodeDocument } from '../../../server/records/codec.ts';
 import type { ImageDocument } from '../../../server/records/documents.ts';
 import { Records } from '../../../server/records/records.ts';
-import { openMemoryStore } from '../../../server/store/memory.ts';
+import { openMemoryStore } from '../../../server/store/memory/memory.ts';
 
 const document = (filename: string, lastUsedAt: string): ImageDocument => ({
   v: 1,

@@ -4,7 +4,7 @@ import type { ImageDocument } from '../../../server/records/documents.ts';
 import { encodeDocument } from '../../../server/records/codec.ts';
 import { Records } from '../../../server/records/records.ts';
 import { MemberImages, type MemberImagesDeps } from '../../../server/services/images/member-images.ts';
-import { openMemoryStore } from '../../../server/store/memory.ts';
+import { openMemoryStore } from '../../../server/store/memory/memory.ts';
 import { newHolders } from '../../../server/membership/image-replicas.ts';
 
 const wish = { image: 'a'.repeat(64), wanted: 3, candidates: [1, 2, 3, 4, 5], holders: [2] };

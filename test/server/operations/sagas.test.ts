@@ -10,7 +10,7 @@ import { storageProofs } from '../../support/sagas/storage-proofs.ts';
 import { sagaTable, type SagaDeps } from '../../../server/daemon/compose/saga-table.ts';
 import { Sagas, type SagaTable } from '../../../server/operations/saga.ts';
 import { Records } from '../../../server/records/records.ts';
-import { openMemoryStore } from '../../../server/store/memory.ts';
+import { openMemoryStore } from '../../../server/store/memory/memory.ts';
 import { systemClock } from '../../../server/lib/clock.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 

@@ -6,7 +6,7 @@ import type { ContainerDocument, ProfileDocument } from '../../../server/records
 import { Records } from '../../../server/records/records.ts';
 import { containersWith } from '../../../server/services/shared/used-by.ts';
 import { attachedVolumes, devicePools, expand, nicNetworks } from '../../../server/services/shared/expand.ts';
-import { openMemoryStore } from '../../../server/store/memory.ts';
+import { openMemoryStore } from '../../../server/store/memory/memory.ts';
 
 const some = ['a', 'b', 'c'] as const;
 const name = fc.constantFrom(...some);

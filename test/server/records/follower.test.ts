@@ -1,7 +1,7 @@
 // The view of the records follows what others write to the store, also when it was too far behind for the history.
 import { expect, test } from 'vitest';
 import { Records } from '../../../server/records/records.ts';
-import { openMemoryStore } from '../../../server/store/memory.ts';
+import { openMemoryStore } from '../../../server/store/memory/memory.ts';
 import { bytes } from '../../support/store/watching.ts';
 import { until } from '../../support/until.ts';
 

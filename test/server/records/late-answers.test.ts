@@ -1,7 +1,7 @@
 // Answers of the store that arrive after the watch has gone past them do not bring back what others have done away with since.
 import { afterEach, expect, test } from 'vitest';
 import { RecordConflict, Records } from '../../../server/records/records.ts';
-import { openMemoryStore } from '../../../server/store/memory.ts';
+import { openMemoryStore } from '../../../server/store/memory/memory.ts';
 import type { Store } from '../../../server/store/store.ts';
 import { bytes } from '../../support/store/watching.ts';
 import { until } from '../../support/until.ts';

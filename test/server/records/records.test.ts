@@ -5,7 +5,7 @@ import { RecordConflict, Records } from '../../../server/records/records.ts';
 import { checkIfMatch, etagOf } from '../../../server/services/shared/etag.ts';
 import { expand, isServerKey, nicNetwork, nicNetworks } from '../../../server/services/shared/expand.ts';
 import { mergeConfig, mergeDevices, replaceConfig } from '../../../server/services/shared/patch.ts';
-import { openMemoryStore } from '../../../server/store/memory.ts';
+import { openMemoryStore } from '../../../server/store/memory/memory.ts';
 
 const profile = (description = ''): ProfileDocument => ({ v: 1, description, config: {}, devices: {} });
 const open = async (): Promise<Records> => Records.open(openMemoryStore());

@@ -5,7 +5,7 @@ import { Records } from '../../../server/records/records.ts';
 import { NetworkHosts, type NetworkHostsDeps } from '../../../server/services/networks/network-hosts.ts';
 import { ContainerView } from '../../../server/services/shared/container-view.ts';
 import { silentLog } from '../../../server/lib/log.ts';
-import { openMemoryStore } from '../../../server/store/memory.ts';
+import { openMemoryStore } from '../../../server/store/memory/memory.ts';
 
 const crowd = 50;
 

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openSqliteStore } from '../../../server/store/sqlite.ts';
+import { openSqliteStore } from '../../../server/store/sqlite/sqlite.ts';
 import type { Store } from '../../../server/store/store.ts';
 import { startStoreProcess } from '../../support/store/process.ts';
 import { tempDir, text } from '../../support/store/watching.ts';

@@ -1,7 +1,7 @@
 // SQLite store on damaged and foreign files: the error names the record, and damaged data is never returned.
 import { chmodSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openSqliteStore } from '../../../server/store/sqlite.ts';
+import { openSqliteStore } from '../../../server/store/sqlite/sqlite.ts';
 import type { Store } from '../../../server/store/store.ts';
 import { bytes, gather, put, tempDir, text, textSink } from '../../support/store/watching.ts';
 

@@ -12,7 +12,7 @@ import { Sagas } from '../../../server/operations/saga.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../../server/records/documents.ts';
 import { Records } from '../../../server/records/records.ts';
 import { Pools } from '../../../server/services/storage/pools.ts';
-import { openMemoryStore } from '../../../server/store/memory.ts';
+import { openMemoryStore } from '../../../server/store/memory/memory.ts';
 import type { SagaProof, SagaProofs } from './prove-saga.ts';
 import {
   createSnapshotSaga,

@@ -23,7 +23,7 @@ import { NetworkHosts } from '../../../server/services/networks/network-hosts.ts
 import { ContainerView } from '../../../server/services/shared/container-view.ts';
 import { Networks } from '../../../server/services/networks/networks.ts';
 import { Pools } from '../../../server/services/storage/pools.ts';
-import { openMemoryStore } from '../../../server/store/memory.ts';
+import { openMemoryStore } from '../../../server/store/memory/memory.ts';
 import type { SagaProofs, SagaUnderTest } from './prove-saga.ts';
 import { createContainerSaga } from '../../../server/services/containers/create/container-create.ts';
 import { deleteContainerSaga } from '../../../server/services/containers/remove/container-delete.ts';

@@ -11,7 +11,7 @@ import { Records } from '../../../server/records/records.ts';
 import { arriveContainerSaga } from '../../../server/services/cluster/moves/sagas/container-arrive.ts';
 import { leaveContainerSaga } from '../../../server/services/cluster/moves/sagas/container-leave.ts';
 import { Pools } from '../../../server/services/storage/pools.ts';
-import { openMemoryStore } from '../../../server/store/memory.ts';
+import { openMemoryStore } from '../../../server/store/memory/memory.ts';
 import type { SagaProofs } from './prove-saga.ts';
 
 const signal = new AbortController().signal;

@@ -20,7 +20,7 @@ import { kindNames } from '../../../server/records/documents.ts';
 import { Records } from '../../../server/records/records.ts';
 import { refreshContainerSaga } from '../../../server/services/transfer/migration/sagas/container-refresh.ts';
 import { Pools } from '../../../server/services/storage/pools.ts';
-import { openMemoryStore } from '../../../server/store/memory.ts';
+import { openMemoryStore } from '../../../server/store/memory/memory.ts';
 import type { SagaProofs, SagaUnderTest } from './prove-saga.ts';
 import { createVolumeSnapshotSaga } from '../../../server/services/storage/sagas/volume-snapshot-create.ts';
 import { deleteVolumeSnapshotSaga } from '../../../server/services/storage/sagas/volume-snapshot-delete.ts';

@@ -1,5 +1,5 @@
 // A separate process that opens a SQLite store: `hold` keeps it open, `write` writes 3-key transactions and prints each ack.
-import { openSqliteStore } from '../../../server/store/sqlite.ts';
+import { openSqliteStore } from '../../../server/store/sqlite/sqlite.ts';
 import type { Store } from '../../../server/store/store.ts';
 
 const [, , verb, path = '', writers = '1', start = '0'] = process.argv;

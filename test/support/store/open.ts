@@ -1,8 +1,8 @@
 // Opens each backend for the conformance suite and the model test, in a temporary directory of its own.
 import { randomUUID } from 'node:crypto';
 import { openEtcdStore } from '../../../server/store/etcd/etcd.ts';
-import { openMemoryStore } from '../../../server/store/memory.ts';
-import { openSqliteStore } from '../../../server/store/sqlite.ts';
+import { openMemoryStore } from '../../../server/store/memory/memory.ts';
+import { openSqliteStore } from '../../../server/store/sqlite/sqlite.ts';
 import type { StoreUnderTest } from '../../conformance/store.ts';
 import { scriptedClock } from './clock.ts';
 import { tempDir } from './watching.ts';

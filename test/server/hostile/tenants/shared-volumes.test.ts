@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Records } from '../../../../server/records/records.ts';
 import { checkDisks } from '../../../../server/services/limits/host-paths.ts';
-import { openMemoryStore } from '../../../../server/store/memory.ts';
+import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
 import { makeDaemon, seed, type Answer, type TestDaemon } from '../../../support/daemons/daemon.ts';
 import { makeContainerIn, makeProject } from '../../../support/daemons/projects.ts';
 import { callTls, makeClient, type ClientCertificate } from '../../../support/daemons/tls.ts';

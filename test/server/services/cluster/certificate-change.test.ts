@@ -13,7 +13,7 @@ import { makeSelfSigned, type KeyAndCertificate } from '../../../../server/lib/s
 import { Records } from '../../../../server/records/records.ts';
 import { daemonCaller } from '../../../../server/services/shared/caller.ts';
 import { CertificateChange } from '../../../../server/services/cluster/certificate/certificate-change.ts';
-import { openMemoryStore } from '../../../../server/store/memory.ts';
+import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
 import { until } from '../../../support/until.ts';
 
 const hourMs = 3_600_000;

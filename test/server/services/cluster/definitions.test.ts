@@ -6,7 +6,7 @@ import type { DefinitionDocument, MemberDocument } from '../../../../server/reco
 import { Records } from '../../../../server/records/records.ts';
 import { Definitions, type Part } from '../../../../server/services/cluster/definitions.ts';
 import { poolKeys } from '../../../../server/services/shared/member-keys.ts';
-import { openMemoryStore } from '../../../../server/store/memory.ts';
+import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
 
 const member: MemberDocument = {
   v: 1,

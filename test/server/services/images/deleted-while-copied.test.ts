@@ -10,7 +10,7 @@ import { Sagas } from '../../../../server/operations/saga.ts';
 import type { ImageDocument } from '../../../../server/records/documents.ts';
 import { Records } from '../../../../server/records/records.ts';
 import { addImageSaga } from '../../../../server/services/images/sagas/image-add.ts';
-import { openMemoryStore } from '../../../../server/store/memory.ts';
+import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
 import type { Store } from '../../../../server/store/store.ts';
 import { until } from '../../../support/until.ts';
 

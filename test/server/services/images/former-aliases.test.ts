@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Records } from '../../../../server/records/records.ts';
 import { Aliases } from '../../../../server/services/images/aliases.ts';
 import { settleFormerAliases } from '../../../../server/services/images/former-aliases.ts';
-import { openMemoryStore } from '../../../../server/store/memory.ts';
+import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
 
 const alias = (target: string) => ({ v: 1, description: '', target }) as const;
 

@@ -15,7 +15,7 @@ import {
 } from '../../../../server/services/warnings/next-warning.ts';
 import { warnedVolume } from '../../../../server/services/warnings/warned-objects.ts';
 import { WarningBook } from '../../../../server/services/warnings/warning-book.ts';
-import { openMemoryStore } from '../../../../server/store/memory.ts';
+import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
 import { testMinutes } from '../../../support/daemons/clock.ts';
 import { until } from '../../../support/until.ts';
 

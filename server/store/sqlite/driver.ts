@@ -1,7 +1,7 @@
 // The SQLite binding: picks the driver, opens one exclusive connection with the settings durability needs, translates its errors.
 import { chmodSync, closeSync, openSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { StoreError } from './store.ts';
+import { StoreError } from '../store.ts';
 
 export type SqlValue = Uint8Array | string | number | null;
 export type SqlRow = Record<string, SqlValue>;

@@ -1,14 +1,14 @@
 // The default store: one SQLite file, reached through a worker thread with exclusive access. This side queues, checks, fans out.
 import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
-import { checkKey, checkRange, checkRev, checkTtl, checkTxn, opKey } from './keys.ts';
-import { LeaseBook, type LeaseClock, systemLeaseClock } from './leases.ts';
-import { writeSnapshot } from './snapshot.ts';
-import { SqliteLink } from './sqlite-link.ts';
-import { unpackRecords } from './sqlite-packing.ts';
-import type { Effect, HistoryLimits, WireTxn } from './sqlite-protocol.ts';
-import { SqliteWriteQueue } from './sqlite-write-queue.ts';
-import { storeErrors } from './store-errors.ts';
+import { checkKey, checkRange, checkRev, checkTtl, checkTxn, opKey } from '../keys.ts';
+import { LeaseBook, type LeaseClock, systemLeaseClock } from '../leases.ts';
+import { writeSnapshot } from '../snapshot.ts';
+import { SqliteLink } from './link.ts';
+import { unpackRecords } from './packing.ts';
+import type { Effect, HistoryLimits, WireTxn } from './protocol.ts';
+import { SqliteWriteQueue } from './write-queue.ts';
+import { storeErrors } from '../store-errors.ts';
 import {
   type Compare,
   type Lease,
@@ -19,8 +19,8 @@ import {
   type StoreEvent,
   type StoreRecord,
   type StoreStatus,
-} from './store.ts';
-import { type WatchBatch, WatchHub } from './watch-hub.ts';
+} from '../store.ts';
+import { type WatchBatch, WatchHub } from '../watch-hub.ts';
 
 export interface SqliteStoreOptions {
   /** The file; it is created with mode 0600, its directory must exist. */

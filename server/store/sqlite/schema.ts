@@ -1,9 +1,9 @@
 // Tables of the SQLite store, and how rows become records; every row of data carries a checksum.
 import { randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { Connection, SqlRow } from './sqlite-driver.ts';
-import { storeErrors } from './store-errors.ts';
-import { type Rev, StoreError, type StoreEvent, type StoreRecord } from './store.ts';
+import type { Connection, SqlRow } from './driver.ts';
+import { storeErrors } from '../store-errors.ts';
+import { type Rev, StoreError, type StoreEvent, type StoreRecord } from '../store.ts';
 
 /** Written into meta; a file of another schema is refused. */
 const schemaVersion = 1;

@@ -1,7 +1,7 @@
 // The main thread's end of the SQLite worker: starts it, matches replies to calls, and reports its death.
 import { Worker } from 'node:worker_threads';
-import type { CallKind, CallMessage, Calls, ReplyMessage, WireError } from './sqlite-protocol.ts';
-import { StoreError } from './store.ts';
+import type { CallKind, CallMessage, Calls, ReplyMessage, WireError } from './protocol.ts';
+import { StoreError } from '../store.ts';
 
 interface Waiting {
   readonly kind: CallKind;

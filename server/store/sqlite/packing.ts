@@ -1,5 +1,5 @@
 // Packs many records into one block of bytes: crossing threads costs per object, and one block crosses without a copy.
-import type { Rev, StoreRecord } from './store.ts';
+import type { Rev, StoreRecord } from '../store.ts';
 
 export interface PackedRecords {
   readonly keys: readonly string[];

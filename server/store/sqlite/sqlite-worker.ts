@@ -1,9 +1,9 @@
 // Entry of the SQLite worker thread: one call at a time from the port, tidying in between. Keeps the disk off the main thread.
 import { parentPort } from 'node:worker_threads';
-import { loadDriver, sqliteError } from './sqlite-driver.ts';
-import { type Engine, openEngine } from './sqlite-engine.ts';
-import { buffersOf, type PackedRecords } from './sqlite-packing.ts';
-import type { CallMessage, OpenRequest, ReplyMessage, WireError } from './sqlite-protocol.ts';
+import { loadDriver, sqliteError } from './driver.ts';
+import { type Engine, openEngine } from './engine.ts';
+import { buffersOf, type PackedRecords } from './packing.ts';
+import type { CallMessage, OpenRequest, ReplyMessage, WireError } from './protocol.ts';
 
 /** Delay between a write and the check of history, and the pause between two steps of a longer tidying. */
 const tidyDelayMs = 5_000;

@@ -1,7 +1,7 @@
 // Decides which revisions of history stay, and removes the others in small steps so that no write waits for it.
-import type { Connection, Statement } from './sqlite-driver.ts';
-import type { HistoryLimits } from './sqlite-protocol.ts';
-import type { Rev } from './store.ts';
+import type { Connection, Statement } from './driver.ts';
+import type { HistoryLimits } from './protocol.ts';
+import type { Rev } from '../store.ts';
 
 /** Number of rows removed by one step. */
 const stepRows = 256;

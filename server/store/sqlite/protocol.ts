@@ -1,7 +1,7 @@
 // The calls between the store on the main thread and its SQLite worker: plain data only, one reply a call, in order.
-import type { PackedRecords } from './sqlite-packing.ts';
-import type { Compare, Op, Rev, StoreErrorCode, StoreRecord } from './store.ts';
-import type { HistoryPage } from './watch-hub.ts';
+import type { PackedRecords } from './packing.ts';
+import type { Compare, Op, Rev, StoreErrorCode, StoreRecord } from '../store.ts';
+import type { HistoryPage } from '../watch-hub.ts';
 
 export interface HistoryLimits {
   /** Number of newest revisions that always stay. */

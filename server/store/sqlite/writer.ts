@@ -1,11 +1,11 @@
 // Writes to the SQLite file, in the worker: a batch of transactions is one commit, that is one sync of the disk.
-import type { Connection, Statement } from './sqlite-driver.ts';
-import { isFullDisk, isIoError, sqliteError } from './sqlite-driver.ts';
-import type { SqliteHistory } from './sqlite-history.ts';
-import type { Effect, TxnOutcome, WireTxn } from './sqlite-protocol.ts';
-import { type Meta, nothing, recordSum } from './sqlite-schema.ts';
-import { storeErrors } from './store-errors.ts';
-import { type Op, type Rev, StoreError } from './store.ts';
+import type { Connection, Statement } from './driver.ts';
+import { isFullDisk, isIoError, sqliteError } from './driver.ts';
+import type { SqliteHistory } from './history.ts';
+import type { Effect, TxnOutcome, WireTxn } from './protocol.ts';
+import { type Meta, nothing, recordSum } from './schema.ts';
+import { storeErrors } from '../store-errors.ts';
+import { type Op, type Rev, StoreError } from '../store.ts';
 
 /** Removed history rows for each written operation: removal is faster than growth. */
 const removedPerOp = 4;

@@ -1,8 +1,8 @@
 // Reads from the SQLite file, in the worker: single records, ranges, pages of history. Every row's checksum is verified.
-import type { Connection, SqlRow, SqlValue, Statement } from './sqlite-driver.ts';
-import { readEvent, readRecord, recordColumns } from './sqlite-schema.ts';
-import type { Rev, StoreEvent, StoreRecord } from './store.ts';
-import type { WatchBatch } from './watch-hub.ts';
+import type { Connection, SqlRow, SqlValue, Statement } from './driver.ts';
+import { readEvent, readRecord, recordColumns } from './schema.ts';
+import type { Rev, StoreEvent, StoreRecord } from '../store.ts';
+import type { WatchBatch } from '../watch-hub.ts';
 
 export class SqliteReader {
   readonly #db: Connection;

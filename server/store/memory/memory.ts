@@ -1,12 +1,12 @@
 // The store in memory: the readable reference model of the contract, and the store of simulated daemons. Not persistent.
 import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
-import { checkKey, checkRange, checkRev, checkTtl, checkTxn, compareKeys, opKey } from './keys.ts';
-import { LeaseBook, type LeaseClock, systemLeaseClock } from './leases.ts';
-import { writeSnapshot } from './snapshot.ts';
-import { storeErrors } from './store-errors.ts';
-import type { Compare, Lease, Op, RangeOptions, Rev, Store, StoreEvent, StoreRecord, StoreStatus } from './store.ts';
-import { type HistoryPage, type WatchBatch, WatchHub } from './watch-hub.ts';
+import { checkKey, checkRange, checkRev, checkTtl, checkTxn, compareKeys, opKey } from '../keys.ts';
+import { LeaseBook, type LeaseClock, systemLeaseClock } from '../leases.ts';
+import { writeSnapshot } from '../snapshot.ts';
+import { storeErrors } from '../store-errors.ts';
+import type { Compare, Lease, Op, RangeOptions, Rev, Store, StoreEvent, StoreRecord, StoreStatus } from '../store.ts';
+import { type HistoryPage, type WatchBatch, WatchHub } from '../watch-hub.ts';
 
 export interface MemoryStoreOptions {
   readonly clock?: LeaseClock;

@@ -1,8 +1,8 @@
 // Group commit on the main thread: transactions that arrive while a batch is being written form the next batch.
-import type { SqliteLink } from './sqlite-link.ts';
-import type { Calls, TxnOutcome, WireTxn } from './sqlite-protocol.ts';
-import { storeErrors } from './store-errors.ts';
-import { type Rev, StoreError } from './store.ts';
+import type { SqliteLink } from './link.ts';
+import type { Calls, TxnOutcome, WireTxn } from './protocol.ts';
+import { storeErrors } from '../store-errors.ts';
+import { type Rev, StoreError } from '../store.ts';
 
 interface Queued {
   readonly txn: WireTxn;

@@ -2,15 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { type Connection, type Driver, openConnection, sqliteError } from './sqlite-driver.ts';
-import { SqliteHistory } from './sqlite-history.ts';
-import { packRecords } from './sqlite-packing.ts';
-import type { Calls, OpenRequest, StatusReply } from './sqlite-protocol.ts';
-import { SqliteReader } from './sqlite-reader.ts';
-import { checkStructure, cleanFormat, type Meta, prepareSchema } from './sqlite-schema.ts';
-import { SqliteWriter } from './sqlite-writer.ts';
-import { storeErrors } from './store-errors.ts';
-import { StoreError } from './store.ts';
+import { type Connection, type Driver, openConnection, sqliteError } from './driver.ts';
+import { SqliteHistory } from './history.ts';
+import { packRecords } from './packing.ts';
+import type { Calls, OpenRequest, StatusReply } from './protocol.ts';
+import { SqliteReader } from './reader.ts';
+import { checkStructure, cleanFormat, type Meta, prepareSchema } from './schema.ts';
+import { SqliteWriter } from './writer.ts';
+import { storeErrors } from '../store-errors.ts';
+import { StoreError } from '../store.ts';
 
 type Handlers = { readonly [K in keyof Calls]: (request: Calls[K]['request']) => Calls[K]['reply'] };
 
