@@ -4,8 +4,8 @@ import type { CallerClass } from '../api/endpoints/endpoint.ts';
 import { isCertificateType, type CertificateCreate, type CertificateType } from '../api/server/certificate.ts';
 import { errors } from '../api/errors.ts';
 import { fingerprintOf } from './identify.ts';
-import type { PasswordAttempts } from './password-attempts.ts';
 import { verifyPassword } from '../lib/secrets.ts';
+import type { AttemptLimits, Attempts } from '../lib/shared/attempts.ts';
 
 export interface ParsedCertificate {
   readonly pem: string;
@@ -88,8 +88,13 @@ function certificateOf(request: TrustRequest): ParsedCertificate {
   return parsed;
 }
 
+/** A longer wait is refused at once, so that waiting requests do not pile up. */
+const maxWaitMs = 5_000;
+
+export const trustLimits: AttemptLimits = { free: 3, firstDelayMs: 500, maxDelayMs: 30_000, maxAddresses: 1024 };
+
 export interface AttemptDeps {
-  readonly attempts: PasswordAttempts;
+  readonly attempts: Attempts;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
@@ -125,16 +130,17 @@ export async function checkTrustPassword(
   deps.attempts.succeeded(caller.address);
 }
 
-/** Passwords and tokens are guessed at the same pace: the delay of an address doubles with each attempt. Throws AppError forbidden. */
+/** Counts an attempt with a password or token before it is checked, so parallel ones gain nothing. Throws AppError forbidden. */
 export async function waitForTurn(
   address: string,
   { attempts, sleep }: AttemptDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const admission = attempts.admit(address);
-  if ('refusedForMs' in admission) {
-    const seconds = Math.ceil(admission.refusedForMs / 1000);
+  const waitMs = attempts.waitMs(address);
+  if (waitMs > maxWaitMs) {
+    const seconds = Math.ceil(waitMs / 1000);
     throw errors.forbidden(`Trusting a certificate failed: too many attempts, try again in ${seconds} s`);
   }
-  if (admission.waitMs > 0) await sleep(admission.waitMs, signal);
+  attempts.count(address, waitMs);
+  if (waitMs > 0) await sleep(waitMs, signal);
 }

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { Controller } from '../controller.ts';
-import { Attempts } from './access/attempts.ts';
+import { type AttemptLimits, Attempts } from '../../../server/lib/shared/attempts.ts';
 import { Authenticator } from './access/authenticator.ts';
 import { IssuerLogin } from './access/issuer-login.ts';
 import { Sessions } from './access/sessions.ts';
@@ -50,6 +50,7 @@ type Changeable<T> = { -readonly [K in keyof T]: T[K] };
 
 const maxConnections = 1000;
 const rereadTlsMs = 60_000;
+const tokenLimits: AttemptLimits = { free: 5, firstDelayMs: 1000, maxDelayMs: 60_000, maxAddresses: 4096 };
 
 /** Throws when the address, a certificate or a token file cannot be used. */
 export async function listen(deps: ListenerDeps): Promise<HttpListener> {
@@ -67,7 +68,7 @@ export async function listen(deps: ListenerDeps): Promise<HttpListener> {
     const url = (settings.url ?? own).replace(/\/$/, '');
     const sessions = new Sessions(nowMs);
     const tickets = new Tickets(nowMs);
-    const attempts = new Attempts(nowMs);
+    const attempts = new Attempts(nowMs, tokenLimits);
     const onLogin = (outcome: 'accepted' | 'refused' | 'throttled'): void => metrics.loggedIn(outcome);
     const authenticator = new Authenticator({ settings, tokens, sessions, attempts, onLogin });
     const issuerOf = ({ auth }: AccessSettings): IssuerLogin | undefined =>

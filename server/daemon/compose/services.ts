@@ -52,7 +52,8 @@ import { KeyChange } from '../../services/cluster/keys/key-change.ts';
 import { CertificateChange } from '../../services/cluster/certificate/certificate-change.ts';
 import { ClusterMembership } from '../../services/cluster/cluster-membership.ts';
 import { Certificates } from '../../services/server/certificates.ts';
-import { PasswordAttempts } from '../../auth/password-attempts.ts';
+import { trustLimits } from '../../auth/trust.ts';
+import { Attempts } from '../../lib/shared/attempts.ts';
 import { TrustTokens } from '../../auth/trust-tokens.ts';
 import { ServerMetrics } from '../../services/server/metrics.ts';
 import { ServerSettings } from '../../services/server/server.ts';
@@ -81,7 +82,7 @@ export type Services = ReturnType<typeof composeServices>;
 export function composeServices(base: Foundation, options: Pick<DaemonOptions, 'remoteLimits' | 'stateDir'>) {
   const { isDryRun, unprivilegedOnly, dirs, clock, events, log, records, host, operations, locks, loop, room } = base;
   const { runtime, network, paths, proxies } = host;
-  const attempts = new PasswordAttempts(() => clock.nowMs());
+  const attempts = new Attempts(() => clock.nowMs(), trustLimits);
   const view = new ContainerView({ records, runtime, places: base.cluster });
   const idMaps = new IdMaps({ records, runtime, ids: host.ids });
   const pools = new Pools({ records, drivers: host.storage, missing: host.storageMissing ?? {}, locks, log });

@@ -1,6 +1,6 @@
 // The dependencies of the use cases of clusters.
 import type { ServingCertificate } from '../../auth/serving-certificate.ts';
-import type { PasswordAttempts } from '../../auth/password-attempts.ts';
+import type { Attempts } from '../../lib/shared/attempts.ts';
 import type { Cluster } from '../../membership/cluster.ts';
 import type { MemberIdentity } from '../../membership/keys/identity.ts';
 import type { ClusterKeys } from '../../membership/keys/cluster-keys.ts';
@@ -77,7 +77,7 @@ export interface ClusterUseCaseDeps {
   readonly events: EventHub;
   readonly clock: Clock;
   readonly log: Log;
-  readonly attempts: PasswordAttempts;
+  readonly attempts: Attempts;
   /** Kernel architecture of this host. */
   readonly architecture: string;
   /** What only a member that leaves has is copied first. */

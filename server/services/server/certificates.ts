@@ -5,7 +5,7 @@ import type { Operation } from '../../api/operation.ts';
 import { decodeTrustToken } from '../../api/server/trust-token.ts';
 import type { Certificate, CertificateCreate, CertificatePut } from '../../api/server/certificate.ts';
 import { errors } from '../../api/errors.ts';
-import type { PasswordAttempts } from '../../auth/password-attempts.ts';
+import type { Attempts } from '../../lib/shared/attempts.ts';
 import {
   checkTrustPassword,
   parseCertificate,
@@ -29,7 +29,7 @@ export interface CertificatesDeps {
   readonly records: Records;
   readonly events: EventHub;
   readonly operations: Pick<Operations, 'start'>;
-  readonly attempts: PasswordAttempts;
+  readonly attempts: Attempts;
   readonly tokens: TrustTokens;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** SHA-256 of the server's certificate, hexadecimal. */

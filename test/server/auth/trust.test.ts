@@ -2,10 +2,10 @@
 import { X509Certificate } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { AppError } from '../../../server/api/errors.ts';
-import { PasswordAttempts } from '../../../server/auth/password-attempts.ts';
+import { Attempts } from '../../../server/lib/shared/attempts.ts';
 import { hashPassword } from '../../../server/lib/secrets.ts';
 import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
-import { checkTrustPassword, parseCertificate, planTrust } from '../../../server/auth/trust.ts';
+import { checkTrustPassword, parseCertificate, planTrust, trustLimits } from '../../../server/auth/trust.ts';
 
 let pem = '';
 let der: Buffer = Buffer.alloc(0);
@@ -81,8 +81,8 @@ describe('the trust store entry', () => {
 describe('the trust password', () => {
   const sleeps: number[] = [];
   const wrong: string[] = [];
-  const check = async (password: string | undefined, more: { stored?: string; attempts?: PasswordAttempts } = {}) => {
-    const attempts = more.attempts ?? new PasswordAttempts(() => 0);
+  const check = async (password: string | undefined, more: { stored?: string; attempts?: Attempts } = {}) => {
+    const attempts = more.attempts ?? new Attempts(() => 0, trustLimits);
     const deps = {
       attempts,
       stored: 'stored' in more ? more.stored : stored,
@@ -110,7 +110,7 @@ describe('the trust password', () => {
   });
   test('is not needed by trusted callers', async () => {
     const deps = {
-      attempts: new PasswordAttempts(() => 0),
+      attempts: new Attempts(() => 0, trustLimits),
       stored: undefined,
       sleep: async () => undefined,
       onWrong: () => undefined,
@@ -119,7 +119,7 @@ describe('the trust password', () => {
     await expect(checkTrustPassword(caller, undefined, deps, new AbortController().signal)).resolves.toBeUndefined();
   });
   test('delays the check of the fourth wrong one, and the right one is not exempt', async () => {
-    const attempts = new PasswordAttempts(() => 0);
+    const attempts = new Attempts(() => 0, trustLimits);
     sleeps.length = 0;
     for (let count = 0; count < 4; count += 1) expect(await check('wrong', { attempts })).toBe('forbidden');
     expect(sleeps).toEqual([500]);
@@ -128,7 +128,7 @@ describe('the trust password', () => {
     expect(attempts.size).toBe(0);
   });
   test('is not checked after too many attempts', async () => {
-    const attempts = new PasswordAttempts(() => 0);
+    const attempts = new Attempts(() => 0, trustLimits);
     for (let count = 0; count < 6; count += 1) await check('wrong', { attempts });
     expect(await check('right', { attempts })).toBe('forbidden');
   });

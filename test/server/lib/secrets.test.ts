@@ -1,7 +1,6 @@
-// Secrets stay hidden, password hashes hold, and guessing gets slower.
+// Secrets stay hidden, and password hashes hold.
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { attemptLimits, PasswordAttempts } from '../../../server/auth/password-attempts.ts';
 import { hashPassword, randomSecret, sameSecret, Secret, verifyPassword } from '../../../server/lib/secrets.ts';
 
 describe('a secret', () => {
@@ -57,60 +56,5 @@ describe('password hashes', () => {
   test('a stored text that is not a hash matches no password', async () => {
     for (const stored of ['', 'pässword', '00', 'zz'.repeat(96)])
       expect(await verifyPassword('pässword', stored)).toBe(false);
-  });
-});
-
-describe('password attempts', () => {
-  const at = (start = 0) => {
-    let now = start;
-    return { attempts: new PasswordAttempts(() => now), pass: (ms: number) => void (now += ms) };
-  };
-  const waits = (attempts: PasswordAttempts, count: number, address = '10.0.0.1') =>
-    Array.from({ length: count }, () => {
-      const admission = attempts.admit(address);
-      return 'waitMs' in admission ? admission.waitMs : -1;
-    });
-
-  test('the first three are checked at once, later ones wait longer and longer, then they are refused', () => {
-    expect(waits(at().attempts, 7)).toEqual([0, 0, 0, 500, 1500, 3500, -1]);
-  });
-  test('a refused attempt may be repeated after its delay', () => {
-    const { attempts, pass } = at();
-    waits(attempts, 6);
-    expect(attempts.admit('10.0.0.1')).toEqual({ refusedForMs: 7500 });
-    pass(7500);
-    expect(attempts.admit('10.0.0.1')).toEqual({ waitMs: 0 });
-  });
-  test('the delay never exceeds the limit, however many attempts there were', () => {
-    const { attempts, pass } = at();
-    for (let count = 0; count < 100; count += 1) {
-      const admission = attempts.admit('10.0.0.1');
-      if ('refusedForMs' in admission) {
-        expect(admission.refusedForMs).toBeLessThanOrEqual(attemptLimits.maxDelayMs + attemptLimits.maxWaitMs);
-        pass(admission.refusedForMs);
-      }
-    }
-  });
-  test('addresses do not slow down each other, but a whole IPv6 network counts as one', () => {
-    const { attempts } = at();
-    waits(attempts, 6);
-    expect(waits(attempts, 1, '10.0.0.2')).toEqual([0]);
-    waits(attempts, 6, '2001:db8::1');
-    expect(waits(attempts, 1, '2001:db8:0:0:ffff::7')).toEqual([-1]);
-    expect(waits(attempts, 1, '2001:db8:0:1::1')).toEqual([0]);
-    expect(waits(attempts, 1, '::ffff:10.0.0.1')).toEqual([-1]);
-  });
-  test('success and a long pause reset the count', () => {
-    const { attempts, pass } = at();
-    waits(attempts, 6);
-    attempts.succeeded('10.0.0.1');
-    expect(waits(attempts, 6)).toEqual([0, 0, 0, 500, 1500, 3500]);
-    pass(attemptLimits.forgetMs + 60_000);
-    expect(waits(attempts, 1)).toEqual([0]);
-  });
-  test('the number of remembered addresses is bounded', () => {
-    const { attempts } = at();
-    for (let index = 0; index < 3000; index += 1) attempts.admit(`10.1.${index >> 8}.${index & 255}`);
-    expect(attempts.size).toBe(attemptLimits.maxAddresses);
   });
 });

@@ -4,7 +4,7 @@ import type { Role } from '../contract.ts';
 import type { Endpoint } from '../endpoints.ts';
 import { Refusal } from '../refusal.ts';
 import { splitAddress, type HttpSettings } from '../settings.ts';
-import type { Attempts } from './attempts.ts';
+import type { Attempts } from '../../../../server/lib/shared/attempts.ts';
 import { clientAddress } from './client-address.ts';
 import { readCookie } from './cookies.ts';
 import { crossOriginProblem, isOwnName } from './origin.ts';
@@ -76,7 +76,7 @@ export class Authenticator {
   /** Throws Refusal. */
   async userOf(token: string, address: string): Promise<TokenUser> {
     const { tokens, attempts, onLogin } = this.#deps;
-    const waitMs = attempts.refusedForMs(address);
+    const waitMs = attempts.waitMs(address);
     const user = await tokens.userOf(token);
     if (waitMs > 0 && (user === undefined || !this.#known.has(user.key.toString('hex')))) {
       onLogin('throttled');
@@ -86,7 +86,7 @@ export class Authenticator {
       });
     }
     if (user === undefined) {
-      attempts.failed(address);
+      attempts.count(address);
       onLogin('refused');
       throw new Refusal('unauthorized', 'The token is not accepted');
     }

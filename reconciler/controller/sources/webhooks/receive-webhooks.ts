@@ -1,4 +1,5 @@
 // Takes webhook requests for sources: verifies them, drops repeated ones, slows down forgers, and joins many news into few looks.
+import { networkOf } from '../../../../server/lib/shared/attempts.ts';
 import { readSecret } from '../files/secret.ts';
 import type { SourceEntry, WebhookSettings } from '../source-schema.ts';
 import { verifyWebhook, type Headers } from './verify-webhook.ts';
@@ -48,7 +49,7 @@ export function createWebhookReceiver(deps: WebhookDeps): WebhookReceiver {
 
   const verified = async (request: WebhookRequest, webhook: WebhookSettings): Promise<WebhookAnswer> => {
     const nowMs = deps.nowMs();
-    const sender = `${request.source} ${request.address}`;
+    const sender = `${request.source} ${networkOf(request.address)}`;
     const failures = forged.get(sender, nowMs) ?? 0;
     let secret: string;
     try {

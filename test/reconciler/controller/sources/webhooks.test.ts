@@ -150,6 +150,13 @@ describe('the receiver of webhooks', () => {
     expect(await send('x', forged)).toBe(401);
   });
 
+  test('counts forgers of one IPv6 network as one sender', async () => {
+    const forged = { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` };
+    for (let at = 0; at < 10; at += 1) await send('x', forged, 'site', `2001:db8::${at}`);
+    expect(await send('x', forged, 'site', '2001:db8::ffff')).toBe(429);
+    expect(await send('x', forged, 'site', '2001:db8:0:1::1')).toBe(401);
+  });
+
   test('refuses long bodies, unknown sources, and sources whose secret cannot be read', async () => {
     expect(await send('x'.repeat(2 * 1024 * 1024 + 1))).toBe(413);
     expect(await send('x', {}, 'absent')).toBe(404);
