@@ -11,7 +11,7 @@ import type {
 } from '../../server/drivers/runtime/driver.ts';
 import { bootSeconds } from '../../server/drivers/runtime/guard/guard-line.ts';
 import { startUntilLine } from '../../server/drivers/runtime/guard/start-until.ts';
-import { readBootId } from '../../server/drivers/runtime/host/proc.ts';
+import { readBootId } from '../../server/lib/shared/processes.ts';
 import { until } from '../support/until.ts';
 
 /** `deaf` never shuts down when asked, `short-lived` ends by itself at once, `with-console` has a shell on its console. */

@@ -1,7 +1,7 @@
 // The lock of a set, an expiring key of its notes: its content, and the rules for taking it. Pure except for the check whether
 // a process lives. set-run.ts takes, renews and releases it.
-import { readFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
+import { readBootId, readProcess } from '../../../server/lib/shared/processes.ts';
 import { lockKey } from '../../core/ownership/set-state.ts';
 import type { NotesConfig } from '../notes/notes.ts';
 
@@ -40,7 +40,7 @@ export function newLock(id: string, nowMs: number, ttlMs: number, reason?: strin
   return {
     id,
     who: `${whoAmI()} (process ${process.pid})`,
-    boot: bootId(),
+    boot: readBootId(),
     pid: process.pid,
     start: startOf(process.pid) ?? '',
     at: new Date(nowMs).toISOString(),
@@ -70,7 +70,7 @@ export function lockIn(config: NotesConfig, set: string): Lock | undefined {
 
 /** The holder ran on this machine and is gone, so it never releases the lock. */
 export function isAbandoned(lock: Lock): boolean {
-  if (lock.reason !== undefined || lock.boot === '' || lock.boot !== bootId()) return false;
+  if (lock.reason !== undefined || lock.boot === '' || lock.boot !== readBootId()) return false;
   const isOurs = lock.pid === process.pid && lock.start === startOf(process.pid);
   return isOurs ? !held.has(lock.id) : startOf(lock.pid) !== lock.start;
 }
@@ -114,24 +114,8 @@ export function isFree(lock: Lock, watch: LockWatch, nowMs: number): boolean {
   return isAbandoned(lock) || (isOverdue(lock, nowMs) && isUnrenewed);
 }
 
-function bootId(): string {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-  } catch {
-    return '';
-  }
-}
-
 /** Start of a process in clock ticks after the boot; undefined when the process does not exist. */
-function startOf(pid: number): string | undefined {
-  try {
-    // The name, in parentheses, may contain any text; the 22nd field is the 20th after it.
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return text.slice(text.lastIndexOf(')') + 2).split(' ')[19];
-  } catch {
-    return undefined;
-  }
-}
+const startOf = (pid: number): string | undefined => readProcess(pid)?.startTime.toString();
 
 /** `root@host`. */
 export const whoAmI = (): string => `${userName()}@${hostname()}`;

@@ -3,7 +3,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readBootId } from '../../../server/drivers/runtime/host/proc.ts';
+import { readBootId } from '../../../server/lib/shared/processes.ts';
 import { openSqliteStore } from '../../../server/store/sqlite/sqlite.ts';
 import type { Json } from '../../support/daemons/daemon.ts';
 import {

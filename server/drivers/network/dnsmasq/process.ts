@@ -4,6 +4,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exec, ExecError } from '../../../lib/exec.ts';
+import { readProcess } from '../../../lib/shared/processes.ts';
 import { DriverError } from '../../driver-error.ts';
 import { findTool } from '../host-tools.ts';
 
@@ -74,7 +75,7 @@ function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
 
 async function isGone(pid: number, limitMs: number): Promise<boolean> {
   const end = Date.now() + limitMs;
-  while (!(await hasEnded(pid))) {
+  while (!hasEnded(pid)) {
     if (Date.now() > end) return false;
     await sleep(2);
   }
@@ -82,7 +83,4 @@ async function isGone(pid: number, limitMs: number): Promise<boolean> {
 }
 
 /** The command line is empty some time before the sockets are closed; only a zombie or nothing at all has let go of them. */
-async function hasEnded(pid: number): Promise<boolean> {
-  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  return /^$|\) [ZX] /.test(text);
-}
+const hasEnded = (pid: number): boolean => readProcess(pid)?.isZombie !== false;

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { isSameProcess, readBootId, readProcess } from '../host/proc.ts';
+import { isSameProcess, readBootId, readProcess } from '../../../lib/shared/processes.ts';
 import { findProgram } from '../host/programs.ts';
 import { bootSeconds, type Feed, guardEnd, guardLine } from './guard-line.ts';
 import { guardScript } from './guard-script.ts';

@@ -1,7 +1,7 @@
 // The time until which a container may begin, in a file that the guard keeps: asked as the last step of a start, so that one that took
 // longer than the lease begins nothing, also when daemon and guard are dead or frozen.
 import { readFileSync } from 'node:fs';
-import { readBootId } from '../host/proc.ts';
+import { readBootId } from '../../../lib/shared/processes.ts';
 import { quoteShell } from '../safe-names.ts';
 import { bootSeconds } from './guard-line.ts';
 

@@ -1,7 +1,8 @@
 // Asks the kernel which process opened the other end of a local socket, in which container, as which user.
 import { readlinkSync } from 'node:fs';
+import { readProcess } from '../../../lib/shared/processes.ts';
 import type { RuntimePeer } from '../driver.ts';
-import { hostIdOf, readProcess } from './proc.ts';
+import { hostIdOf } from './proc.ts';
 import type { Libc } from './syscalls.ts';
 
 const solSocket = 1;

@@ -23,7 +23,8 @@ import { firstReason } from './failure-reason.ts';
 import { quoteShell } from '../safe-names.ts';
 import type { LxcPaths } from '../lxc-paths.ts';
 import { type Launch, startFailure } from './start.ts';
-import { readCommandLine, readProcess } from '../host/proc.ts';
+import { readCommandLine } from '../host/proc.ts';
+import { readProcess } from '../../../lib/shared/processes.ts';
 import type { RunningRecord } from './running-record.ts';
 
 export interface CheckpointDeps {

@@ -1,7 +1,8 @@
 // Asks an init to shut down, with the signal that it understands. Does not wait for the end.
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ageSeconds, isBlocking, isReadyFor, isSameProcess } from '../host/proc.ts';
+import { ageSeconds, isBlocking, isReadyFor } from '../host/proc.ts';
+import { isSameProcess } from '../../../lib/shared/processes.ts';
 import type { RunningRecord } from './running-record.ts';
 
 const realTimeMin = 34;

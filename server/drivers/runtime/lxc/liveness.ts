@@ -18,7 +18,8 @@ import {
 import type { LxcPaths } from '../lxc-paths.ts';
 import { findProgram } from '../host/programs.ts';
 import { interfaceExists } from '../nic/plug.ts';
-import { isSameProcess, readCommandLine, readNamespacePids, readProcess } from '../host/proc.ts';
+import { readCommandLine, readNamespacePids } from '../host/proc.ts';
+import { isSameProcess, readProcess } from '../../../lib/shared/processes.ts';
 import type { RunningRecord } from './running-record.ts';
 
 export interface LiveProcess {

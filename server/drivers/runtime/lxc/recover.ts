@@ -12,7 +12,8 @@ import { readHostFacts } from '../cgroup/host-facts.ts';
 import { applyAfterStart } from '../cgroup/apply-limits.ts';
 import type { LxcLive } from './live-devices.ts';
 import type { LxcPaths } from '../lxc-paths.ts';
-import { isSameProcess, readBootId, readCommandLine, readProcess } from '../host/proc.ts';
+import { readCommandLine } from '../host/proc.ts';
+import { isSameProcess, readBootId, readProcess } from '../../../lib/shared/processes.ts';
 import {
   readRunningRecord,
   removeRunningRecord,

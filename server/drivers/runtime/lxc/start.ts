@@ -26,7 +26,7 @@ import type { LxcPaths } from '../lxc-paths.ts';
 import { nativeOnly } from './native-abi-filter.ts';
 import type { NicFilters } from '../nic/filters.ts';
 import { checkNicPlaces, markOf, prepareHost, removeShape } from '../nic/plug.ts';
-import { readBootId } from '../host/proc.ts';
+import { readBootId } from '../../../lib/shared/processes.ts';
 import {
   cablesOf,
   type DeviceState,

@@ -1,7 +1,7 @@
 // Where the files of a running container can be reached from the host, with every mount that it has. Opens none of them.
 import { readFileSync } from 'node:fs';
 import type { FileView, IdMapEntry } from '../driver.ts';
-import { isSameProcess } from '../host/proc.ts';
+import { isSameProcess } from '../../../lib/shared/processes.ts';
 
 /** `init` names its mounts for as long as it lives. Undefined when it lives no more. */
 export function viewThrough(

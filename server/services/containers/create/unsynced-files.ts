@@ -2,7 +2,7 @@
 import { dirname } from 'node:path';
 import { plainName } from '../../../api/project/project-names.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
-import { readBootId } from '../../../drivers/runtime/host/proc.ts';
+import { readBootId } from '../../../lib/shared/processes.ts';
 import { syncTree } from '../../../drivers/storage/copy-tree.ts';
 import type { VolumeSource } from '../../../drivers/storage/driver.ts';
 import type { Log } from '../../../lib/log.ts';

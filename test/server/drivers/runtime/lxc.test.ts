@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { readCgroupTree, readGroupFile } from '../../../../server/drivers/runtime/cgroup/cgroup.ts';
 import type { RunConfig, RuntimeDriver, RuntimeExit } from '../../../../server/drivers/runtime/driver.ts';
 import { openLxcRuntime } from '../../../../server/drivers/runtime/lxc/lxc.ts';
-import { readBootId, readProcess } from '../../../../server/drivers/runtime/host/proc.ts';
+import { readBootId, readProcess } from '../../../../server/lib/shared/processes.ts';
 import { readRunningRecord, removeRunningRecord } from '../../../../server/drivers/runtime/lxc/running-record.ts';
 import { loadLibc } from '../../../../server/drivers/runtime/host/syscalls.ts';
 import { bootSeconds } from '../../../../server/drivers/runtime/guard/guard-line.ts';

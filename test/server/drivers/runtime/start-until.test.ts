@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { bootSeconds } from '../../../../server/drivers/runtime/guard/guard-line.ts';
 import { Guard } from '../../../../server/drivers/runtime/guard/guard.ts';
 import { mayBegin, mayBeginHook, startUntilLine } from '../../../../server/drivers/runtime/guard/start-until.ts';
-import { readBootId } from '../../../../server/drivers/runtime/host/proc.ts';
+import { readBootId } from '../../../../server/lib/shared/processes.ts';
 
 let dir: string;
 beforeEach(() => {

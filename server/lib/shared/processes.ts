@@ -1,0 +1,40 @@
+// Tells processes apart by /proc, synchronously: their number and their start in one boot of the host. Sends no signals.
+import { readFileSync } from 'node:fs';
+
+export interface ProcessFacts {
+  /** In clock ticks since boot: together with the pid it names one process for ever. */
+  readonly startTime: number;
+  readonly parentPid: number;
+  /** Ended, only not yet collected by its parent. */
+  readonly isZombie: boolean;
+}
+
+/** Undefined when there is no such process. */
+export function readProcess(pid: number): ProcessFacts | undefined {
+  const text = readProc(`${pid}/stat`);
+  if (text === undefined) return undefined;
+  // The second field is the program's name in parentheses and may itself hold spaces and parentheses.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return {
+    startTime: Number(fields[19]),
+    parentPid: Number(fields[1]),
+    isZombie: fields[0] === 'Z' || fields[0] === 'X',
+  };
+}
+
+export function isSameProcess(pid: number, startTime: number): boolean {
+  const facts = readProcess(pid);
+  return facts !== undefined && facts.startTime === startTime && !facts.isZombie;
+}
+
+/** Empty where the host does not tell. */
+export const readBootId = (): string => readProc('sys/kernel/random/boot_id')?.trim() ?? '';
+
+/** The text of a file below /proc; undefined when it cannot be read. */
+export function readProc(path: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${path}`, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
