@@ -384,8 +384,6 @@ const openRings = [
   'reconciler/manifest/terraform-json: evaluation types',
   'reconciler/web/views: object plain set',
   'reconciler/web: graph shell views',
-  'server/services/containers: devices life sagas snapshots',
-  'server/services: backups cluster containers images migration networks projects server storage warnings',
 ];
 
 describe('rings', () => {
@@ -412,6 +410,40 @@ describe('rings', () => {
     const ring = [file('x/a/deep/1.ts', 'x/b/2.ts'), file('x/b/3.ts', 'x/c/4.ts'), file('x/c/4.ts', 'x/a/5.ts')];
     expect(ringsOfFolders(ring)).toEqual(['x: a b c']);
     expect(ringsOfFolders([file('x/a/1.ts', 'x/2.ts'), file('x/2.ts', 'x/a/1.ts')])).toEqual([]);
+  });
+});
+
+/** Texts of other programs and releases, which have no code to compare. */
+const foreignMessages = [
+  'provider/resources/container/backup-file.ts', // The error of an operation of the server has a text only.
+  'reconciler/manifest/text/yaml-problems.ts', // The YAML parser tells quotes from brackets in its text only.
+  'server/membership/etcd/etcd-log.ts', // Lines of etcd's log.
+];
+
+/** Texts that are shown, and neither repeated nor joined into a second sentence. */
+const shownMessages = [
+  'reconciler/controller/decide/plan-around.ts',
+  'reconciler/engine/failure.ts',
+  'reconciler/engine/steps/push-files.ts',
+  'reconciler/manifest/documents/document-rules.ts',
+];
+
+describe('errors', () => {
+  test('are told apart by class and code, never by the text of their message', () => {
+    const compares =
+      /\bmessage\.(?:includes|startsWith|endsWith|match|search|indexOf)\(|\.(?:test|exec)\([\w.]*\bmessage\)|\b(?:error|reason|cause)\w*\.message [!=]==|[!=]== \w*(?:error|reason|cause)\w*\.message\b/i;
+    const comparing = all
+      .filter(({ text }) => compares.test(text))
+      .map(({ path }) => path)
+      .sort();
+    expect(comparing).toEqual([...foreignMessages, ...shownMessages].sort());
+  });
+});
+
+describe('facts of processes', () => {
+  test('come from one reader of /proc/PID/stat', () => {
+    const readers = all.filter(({ text }) => /\/stat['`]/.test(text)).map(({ path }) => path);
+    expect(readers).toEqual(['server/lib/shared/processes.ts']);
   });
 });
 

@@ -69,15 +69,24 @@ export function lxdTextOf(code: ErrorCode): string | undefined {
   return row.lxdText;
 }
 
+interface AppErrorOptions {
+  readonly details?: readonly Problem[];
+  readonly missing?: AppError['missing'];
+  readonly cause?: unknown;
+}
+
 /** An error meant for the caller. `message` has the failed action and the reason; `details` has one line a field. */
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;
   readonly details: readonly Problem[];
-  constructor(code: ErrorCode, message: string, options: { details?: readonly Problem[]; cause?: unknown } = {}) {
+  /** The object that is not on this host; another member of the cluster may have it. */
+  readonly missing: { readonly kind: string; readonly name: string } | undefined;
+  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.details = options.details ?? [];
+    this.missing = options.missing;
   }
 }
 
@@ -102,7 +111,8 @@ export const errors = {
   unauthorized: (message: string) => new AppError('unauthorized', message),
   forbidden: (message: string) => new AppError('forbidden', message),
   protectedObject: (message: string) => new AppError('protectedObject', message),
-  notFound: (kind: string, name: string) => new AppError('notFound', `The ${kind} ${name} was not found`),
+  notFound: (kind: string, name: string) =>
+    new AppError('notFound', `The ${kind} ${name} was not found`, { missing: { kind, name } }),
   exists: (kind: string, name: string) =>
     new AppError('exists', `${article(kind)} ${kind} named ${name} already exists`),
   conflict: (kind: string, name: string) =>
@@ -111,6 +121,7 @@ export const errors = {
     new AppError(
       'conflict',
       `The container ${name} moved to another member of the cluster while the request waited; send it again`,
+      { missing: { kind: 'container', name } },
     ),
   preconditionFailed: (kind: string, name: string) =>
     new AppError(

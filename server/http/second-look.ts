@@ -60,9 +60,7 @@ function isAboutContainer({ endpoint, params }: RoutedRequest, error: unknown): 
   if (endpoint.id === 'containers.create') return error.code === 'exists';
   if (!endpoint.path.startsWith('/1.0/containers/:name')) return false;
   const { name = '' } = params;
-  return [name, plainName(name)].some((each) =>
-    [errors.notFound('container', each), errors.moved(each)].some(({ message }) => message === error.message),
-  );
+  return error.missing?.kind === 'container' && [name, plainName(name)].includes(error.missing.name);
 }
 
 /** A stream has been read in part. */

@@ -81,3 +81,6 @@ export class SourceError extends Error {
     this.problem = problem;
   }
 }
+
+/** The local copy of a repository is damaged; it can be fetched again from nothing. */
+export class DamagedCopyError extends SourceError {}

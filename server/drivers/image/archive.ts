@@ -13,6 +13,7 @@ import { maxMetadataBytes, parseMetadata } from './metadata.ts';
 import type { ImageMetadata } from './metadata.ts';
 import { start } from './run-program.ts';
 import { listSquashfs, readSquashfsFile } from './squashfs.ts';
+import { CutOffError } from './tar-blocks.ts';
 import { readTar } from './tar-reader.ts';
 
 export interface InspectOptions {
@@ -110,34 +111,46 @@ async function inspectTar(
   let metadata: Buffer | undefined;
   let entries = 0;
   const allowed = (): number => limits.bytes + overheadBytes + entries * overheadOfEntry;
-  const source = await openTar(path, format, signal);
-  try {
-    for await (const member of readTar(source.bytes, allowed)) {
+  await withTar(path, format, signal, async ({ bytes, done }) => {
+    for await (const member of readTar(bytes, allowed)) {
       entries += 1;
       if (isMetadata(check.add(member), role)) {
         checkMetadataSize(member);
         metadata = Buffer.from(await member.read());
       }
     }
-    await source.done();
-  } catch (error) {
-    // Damage in the packing shows first as a stream that ends early; the program's own error tells more.
-    if (error instanceof DriverError && /cut off/.test(error.message)) await source.done();
-    throw error;
-  } finally {
-    await source.close();
-  }
+    await done();
+  });
   return { totals: check.finish(), ...(metadata === undefined ? {} : { metadata }) };
 }
 
-export interface TarSource {
+interface TarSource {
   readonly bytes: AsyncIterable<Buffer>;
   /** After all bytes were read: throws when the packing was damaged. */
   readonly done: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-export async function openTar(path: string, format: ImageFormat, signal: AbortSignal): Promise<TarSource> {
+/** Opens the archive for `use`, and closes it afterwards. */
+export async function withTar<T>(
+  path: string,
+  format: ImageFormat,
+  signal: AbortSignal,
+  use: (source: TarSource) => Promise<T>,
+): Promise<T> {
+  const source = await openTar(path, format, signal);
+  try {
+    return await use(source);
+  } catch (error) {
+    // Damage in the packing shows first as a stream that ends early; the program's own error tells more.
+    if (error instanceof CutOffError) await source.done();
+    throw error;
+  } finally {
+    await source.close();
+  }
+}
+
+async function openTar(path: string, format: ImageFormat, signal: AbortSignal): Promise<TarSource> {
   const file = await open(path, 'r');
   const argv = decompressorOf(format);
   if (argv === undefined) {

@@ -21,6 +21,9 @@ export interface RunOptions {
   readonly tolerated?: RegExp;
 }
 
+/** A program ran and came to a bad end. */
+export class ProgramError extends DriverError {}
+
 const keptStderrBytes = 65_536;
 
 export function start(argv: readonly string[], options: RunOptions, signal: AbortSignal): Program {
@@ -65,7 +68,7 @@ async function ended(
   const how = code === null ? `was killed by ${killedBy ?? 'a signal'}` : `failed with code ${code}`;
   // tar reports a write that was cut short before it notices a full disk.
   const isFull = /No space left on device|Disk quota exceeded|Wrote only \d+ of \d+ bytes/.test(stderr);
-  throw new DriverError(isFull ? 'NoSpace' : 'Failed', `${file} ${how}: ${firstLines(stderr)}`);
+  throw new ProgramError(isFull ? 'NoSpace' : 'Failed', `${file} ${how}: ${firstLines(stderr)}`);
 }
 
 function isTolerated(stderr: string, tolerated: RegExp | undefined): boolean {

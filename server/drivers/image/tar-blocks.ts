@@ -65,6 +65,7 @@ export function readBytes(source: AsyncIterable<Buffer>, allowed: () => number):
   };
 }
 
-export function cutOff(what: string): DriverError {
-  return new DriverError('Invalid', `the image is cut off in ${what}`);
-}
+/** The stream of an archive ends early. */
+export class CutOffError extends DriverError {}
+
+export const cutOff = (what: string): CutOffError => new CutOffError('Invalid', `the image is cut off in ${what}`);

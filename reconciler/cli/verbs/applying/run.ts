@@ -13,6 +13,7 @@ import type { Loaded } from '../../../manifest/load-contract.ts';
 import type { OpenContext } from '../../session/context.ts';
 import { codeOf } from '../../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { LockedError } from '../../../engine/runs/lock.ts';
 import { RepairLog } from '../../../engine/runs/repair-log.ts';
 import { parseCount } from '../../flags/parse-values.ts';
 import { isApproved } from '../../flags/plan-flags.ts';
@@ -263,11 +264,8 @@ export class Keeper {
 
   #failed(error: unknown): void {
     this.#wanted.onLook?.(this.#loaded, codeOf(error));
-    const text = reasonOf(error);
-    const isHeld = error instanceof CliError && error.exitCode === exitCodes.locked;
-    this.#tell(
-      isHeld ? `Suspended: ${text.split(': wait with', 1)[0] ?? text}` : `The run failed and is retried: ${text}`,
-    );
+    const isHeld = error instanceof CliError && error.cause instanceof LockedError;
+    this.#tell(isHeld ? `Suspended: ${reasonOf(error.cause)}` : `The run failed and is retried: ${reasonOf(error)}`);
   }
 
   /** Prints a text once, until there is another one. */

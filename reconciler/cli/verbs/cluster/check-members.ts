@@ -31,7 +31,7 @@ export function explainAddress(error: unknown, client: Client, address: string |
   const isMissing =
     address === undefined &&
     error instanceof ClientError &&
-    (error.details.some(({ path }) => path === 'server_address') || /server_address: is required/.test(error.message));
+    error.details.some(({ path }) => path === 'server_address');
   if (!isMissing) return error;
   return new CliError(
     `Where do the other members reach ${client.host}? Say it with --address HOST:PORT, or set core.https_address`,

@@ -1,5 +1,5 @@
 // PURE: turns what git wrote into a SourceError with its problem and a remedy.
-import { SourceError, type SourceProblem } from '../source.ts';
+import { DamagedCopyError, SourceError, type SourceProblem } from '../source.ts';
 
 interface Meaning {
   readonly sign: RegExp;
@@ -67,6 +67,11 @@ const meanings: readonly Meaning[] = [
     say: 'the server does not have it',
   },
   {
+    sign: /Not a valid object name|not a tree object/,
+    problem: 'not-found',
+    say: 'the commit does not have it',
+  },
+  {
     sign: /[Rr]epository .*not found|does not appear to be a git repository|not a git repository|error: 404/,
     problem: 'not-found',
     say: 'there is no such repository, or the credentials may not read it',
@@ -80,6 +85,9 @@ interface Told {
   readonly isOwn?: boolean;
 }
 
+const damage =
+  /\.lock|File exists|corrupt|bad object|missing blob|unable to read|shallow|did not send all|index-pack|loose object|bad pack/i;
+
 const maxShown = 500;
 
 export function explainGit(verb: string, told: Told, stderr: string, code: number): SourceError {
@@ -87,6 +95,7 @@ export function explainGit(verb: string, told: Told, stderr: string, code: numbe
   const said = lastWords(stderr, told.secrets ?? []);
   const detail = said === '' ? `git ${verb} ended with ${code}` : `git ${verb}: ${said}`;
   const problem = meaning?.problem ?? 'unreachable';
+  if (problem === 'unreachable' && damage.test(said)) return new DamagedCopyError(problem, `${told.shown}: ${detail}`);
   if (meaning === undefined || told.isOwn === true) return new SourceError(problem, `${told.shown}: ${detail}`);
   return new SourceError(problem, `${told.shown}: ${meaning.say}${meaning.isEnough === true ? '' : ` (${detail})`}`);
 }

@@ -1,7 +1,7 @@
 // The bare repository in which a source keeps what it fetched: lists references, fetches one, describes a commit.
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SourceError } from '../source.ts';
+import { DamagedCopyError, SourceError } from '../source.ts';
 import { tooLarge, type Limits } from '../files/limits.ts';
 import type { Chosen, Wanted, readListing } from './choose-reference.ts';
 import { readListing as parseListing } from './choose-reference.ts';
@@ -59,9 +59,8 @@ export class Mirror {
       return await this.#fetchOnce(reference, signal);
     } catch (error) {
       signal?.throwIfAborted();
-      const isOther = error instanceof SourceError && !['limit', 'unreachable'].includes(error.problem);
-      if (isFresh || isOther || (error instanceof SourceError && error.problem === 'unreachable' && !isDamage(error)))
-        throw error;
+      const isFinal = error instanceof SourceError && error.problem !== 'limit' && !(error instanceof DamagedCopyError);
+      if (isFresh || isFinal) throw error;
       // Old packs count towards the limit, and a process that was killed may leave locks and half packs behind.
       await rm(this.dir, { recursive: true, force: true });
       await this.#open(signal);
@@ -131,11 +130,6 @@ export class Mirror {
     await this.#git.run({ args: ['init', '--quiet', '--bare', '--template=', this.dir] }, signal);
   }
 }
-
-const isDamage = ({ message }: Error): boolean =>
-  /\.lock|File exists|corrupt|bad object|missing blob|unable to read|shallow|did not send all|index-pack|loose object|bad pack/i.test(
-    message,
-  );
 
 /** Bytes of the files below a folder; files that vanish meanwhile do not count. */
 export async function sizeOf(folder: string): Promise<number> {

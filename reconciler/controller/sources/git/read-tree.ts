@@ -65,9 +65,7 @@ async function listTree(mirror: Mirror, request: TreeRequest, signal: AbortSigna
   await mirror
     .git({ args: ['ls-tree', '-r', '-l', '-z', '--full-tree', `${commit}:${path}`], onOutput, maxBytes }, signal)
     .catch((error: unknown) => {
-      const isAbsent =
-        error instanceof SourceError && /does not exist|Not a valid object name|not a tree object/i.test(error.message);
-      throw isAbsent
+      throw error instanceof SourceError && error.problem === 'not-found'
         ? new SourceError('not-found', `${what} has no folder ${JSON.stringify(path)}`, { cause: error })
         : error;
     });

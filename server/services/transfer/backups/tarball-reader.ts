@@ -1,8 +1,9 @@
 // Reads the archive of a backup from a client: its index, and whether all of it is safe and complete. Nothing in it is trusted.
 import { DriverError } from '../../../drivers/driver-error.ts';
-import { openTar } from '../../../drivers/image/archive.ts';
+import { withTar } from '../../../drivers/image/archive.ts';
 import { createEntryCheck, type EntryCheck, type EntryLimits } from '../../../drivers/image/check-entries.ts';
 import { detectFormat } from '../../../drivers/image/format.ts';
+import { ProgramError } from '../../../drivers/image/run-program.ts';
 import { shownName } from '../../../drivers/image/tar-header.ts';
 import { readTar, type TarMember } from '../../../drivers/image/tar-reader.ts';
 import { errors } from '../../../api/errors.ts';
@@ -182,16 +183,7 @@ export async function eachMember<T>(
   try {
     const format = await detectFormat(path, 'tarball');
     if (format === 'squashfs') throw invalid('it is a squashfs, not a tarball');
-    const source = await openTar(path, format, signal);
-    try {
-      return await use(readTar(source.bytes, allowed));
-    } catch (error) {
-      // Damage in the packing shows first as a stream that ends early; the program's own error tells more.
-      if (error instanceof DriverError && /cut off/.test(error.message)) await source.done();
-      throw error;
-    } finally {
-      await source.close();
-    }
+    return await withTar(path, format, signal, ({ bytes }) => use(readTar(bytes, allowed)));
   } catch (error) {
     signal.throwIfAborted();
     throw inBackupWords(error);
@@ -203,7 +195,7 @@ function inBackupWords(error: unknown): unknown {
   if (!(error instanceof DriverError)) return error;
   const message = error.message.replaceAll('the image', 'the backup');
   // A program that cannot unpack the file means that the file is damaged.
-  const code = error.code === 'Failed' && /^(?:gzip|bzip2|xz|zstd) /.test(message) ? 'Invalid' : error.code;
+  const code = error.code === 'Failed' && error instanceof ProgramError ? 'Invalid' : error.code;
   return new DriverError(code, message, error.cause);
 }
 
