@@ -6,6 +6,9 @@ import { readRemotes, remotesAttribute } from './connection/remotes.ts';
 import { readSettings, settingsAttributes, settingsProblems } from './connection/settings.ts';
 import { DiagnosticError, hasErrors } from './framework/diagnostic.ts';
 import type { AnyProvider, Provider } from './framework/provider.ts';
+import { containerExecAction } from './actions/container-exec.ts';
+import { containerRestart } from './actions/container-restart.ts';
+import { snapshotRestore } from './actions/snapshot-restore.ts';
 import { containerData, containersData } from './datasources/containers.ts';
 import {
   imageData,
@@ -103,6 +106,7 @@ export function gantryProvider({ env, log }: GantryDeps): AnyProvider<Link> {
     ],
     functions,
     ephemeralResources: [containerExecEphemeral, containerFileEphemeral],
+    actions: [containerRestart, containerExecAction, snapshotRestore],
     move: movedState,
     explain,
   };

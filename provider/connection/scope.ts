@@ -3,6 +3,8 @@
 import { projectName } from '../../server/api/names.ts';
 import { text, type Attributes } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
+import type { Action, AnyAction } from '../framework/actions/action.ts';
+import type { Listing } from '../framework/listing/listing.ts';
 import { at } from '../framework/path.ts';
 import type { Context } from '../framework/object-type.ts';
 import {
@@ -60,6 +62,7 @@ export function scopedResource<A extends Attributes>(
     ...inner,
     attributes: { ...inner.attributes, ...attributesFor(scoping, ` ${elsewhere}`) },
     optionalIdentity: names,
+    ...(inner.listing === undefined ? {} : { listing: scopedListing(inner.listing, scoping) }),
     plan: (hook) => planInScope(inner, hook, names),
     read: async (state, context) => inner.read(state, await inScope(context, state as ValueMap)),
     create: async (wanted, context) => inner.create(wanted, await inScope(context, wanted.planned as ValueMap)),
@@ -86,6 +89,31 @@ export function scopedResource<A extends Attributes>(
         return `${importIdOf(inner, identity)}${where.join('')}`;
       },
     },
+  };
+}
+
+/** The objects found carry the server and project in which they were looked for. */
+function scopedListing(inner: Listing<Link>, scoping: Scoping): Listing<Link> {
+  const attributes = attributesFor(scoping, '');
+  return {
+    ...inner,
+    attributes: { ...inner.attributes, ...attributes },
+    async find(config, context) {
+      const scope = Object.fromEntries(Object.keys(attributes).map((name) => [name, config[name] ?? null] as const));
+      const found = await inner.find(config, await inScope(context, config));
+      return found.map((each) => ({ ...each, state: { ...each.state, ...scope } }));
+    },
+  };
+}
+
+/** The same action, run in the scope that its attributes name. */
+export function scopedAction<A extends Attributes>(definition: Action<A, Link>): AnyAction<Link> {
+  const inner = definition as unknown as AnyAction<Link>;
+  return {
+    ...inner,
+    attributes: { ...inner.attributes, ...attributesFor({ inProjects: true }, '') },
+    plan: async (config, context) => inner.plan?.(config, await inScope(context, config as ValueMap)),
+    invoke: async (config, context) => inner.invoke(config, await inScope(context, config as ValueMap)),
   };
 }
 

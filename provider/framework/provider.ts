@@ -2,6 +2,8 @@
 import type { Attributes, StateOf } from './attribute.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { AnyEphemeralResource } from './ephemeral/ephemeral-resource.ts';
+import type { AnyAction } from './actions/action.ts';
+import type { Listing } from './listing/listing.ts';
 import type { ConfigOf, Context, CreateContext, DraftOf, ObjectType } from './object-type.ts';
 import type { Path } from './path.ts';
 import type { JsonObject, Upgrades } from './stored-state.ts';
@@ -52,6 +54,8 @@ export interface Resource<A extends Attributes, C> extends ObjectType<A> {
   update(wanted: Wanted<A>, prior: StateOf<A>, context: Context<C>): Promise<Partial<StateOf<A>> | void>;
   /** A missing object counts as deleted. */
   delete(prior: StateOf<A>, context: Context<C>): Promise<void>;
+  /** How `terraform query` finds its objects; absent: it cannot. */
+  readonly listing?: Listing<C>;
   /** The values from the import id; the framework reads the rest. Throws DiagnosticError for an invalid id. */
   readonly importing: {
     /** For the documentation: the parts of the id, and an example. */
@@ -97,6 +101,10 @@ export class FunctionError extends Error {
 export type AnyResource<C> = Resource<Attributes, C>;
 export type AnyDataSource<C> = DataSource<Attributes, C>;
 
+/** The list resources of a provider: each has the type name of a resource, and what a `config` block may say. */
+export const listable = <C>({ resources }: Pick<AnyProvider<C>, 'resources'>) =>
+  resources.flatMap(({ typeName, listing }) => (listing === undefined ? [] : [{ typeName, ...listing }]));
+
 /** The import id of the object with this identity. */
 export const importIdOf = <C>(
   { importing, identity }: AnyResource<C>,
@@ -107,7 +115,7 @@ export const importIdOf = <C>(
 export const resource =
   <C>() =>
   <A extends Attributes>(definition: Resource<A, C>): AnyResource<C> =>
-    definition as unknown as AnyResource<C>;
+    definition;
 
 export const dataSource =
   <C>() =>
@@ -148,6 +156,7 @@ export interface Provider<A extends Attributes, C> {
   readonly dataSources: readonly AnyDataSource<C>[];
   readonly functions: readonly ProviderFunction[];
   readonly ephemeralResources: readonly AnyEphemeralResource<C>[];
+  readonly actions?: readonly AnyAction<C>[];
   /** Attributes that identify the object; the framework reads the rest. Throws DiagnosticError for an object that cannot move. */
   move?(source: MoveSource): JsonObject;
   /** Turns an error of an operation into messages for users; `what` names the operation. */

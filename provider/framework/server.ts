@@ -1,10 +1,14 @@
 // Serves a provider's resources, data sources and functions: one method for each call of Terraform. Values in, values out.
+import type { AnyAction } from './actions/action.ts';
+import { invokeAction, planAction } from './actions/run-action.ts';
 import { applyChange, type Applied, type ApplyInput } from './apply.ts';
 import type { Attributes } from './attribute.ts';
 import { DiagnosticError, failure, hasErrors, type Diagnostic } from './diagnostic.ts';
 import { EphemeralServer } from './ephemeral/ephemeral-server.ts';
 import type { AnyEphemeralResource } from './ephemeral/ephemeral-resource.ts';
 import { isImported } from './import-mark.ts';
+import { listObjects, type ListEvent, type ListRequest } from './listing/list-objects.ts';
+import type { Listing } from './listing/listing.ts';
 import { withoutNullEntries } from './null-entries.ts';
 import type { ConfigOf, PrivateData } from './object-type.ts';
 import type { ResourceDeps } from './operation.ts';
@@ -35,6 +39,7 @@ export class ProviderServer<C> {
   readonly #dataSources: ReadonlyMap<string, AnyDataSource<C>>;
   readonly #functions: ReadonlyMap<string, ProviderFunction>;
   readonly #ephemeral: ReadonlyMap<string, AnyEphemeralResource<C>>;
+  readonly #actions: ReadonlyMap<string, AnyAction<C>>;
   readonly #stopping = new AbortController();
   #configured: Configured<C> | undefined;
 
@@ -43,6 +48,7 @@ export class ProviderServer<C> {
     this.#resources = new Map(provider.resources.map((each) => [each.typeName, each]));
     this.#dataSources = new Map(provider.dataSources.map((each) => [each.typeName, each]));
     this.#functions = new Map(provider.functions.map((each) => [each.name, each]));
+    this.#actions = new Map((provider.actions ?? []).map((each) => [each.typeName, each]));
     this.#ephemeral = new Map(provider.ephemeralResources.map((each) => [each.typeName, each]));
   }
 
@@ -61,6 +67,45 @@ export class ProviderServer<C> {
     const stopping = this.#stopping.signal;
     const unconfigured = (what: string): Diagnostic => this.#unconfigured(what);
     return new EphemeralServer({ provider, resource, client: this.#client(), stopping, unconfigured });
+  }
+
+  listing(typeName: string): Listing<C> {
+    return known(this.resource(typeName).listing, 'list resource', typeName);
+  }
+  action(typeName: string): AnyAction<C> {
+    return known(this.#actions.get(typeName), 'action', typeName);
+  }
+
+  validateListing(typeName: string, config: ValueMap): readonly Diagnostic[] {
+    return validateAttributes(this.listing(typeName).attributes, config, { writeOnlyAllowed: false });
+  }
+
+  async *list(typeName: string, request: ListRequest): AsyncGenerator<ListEvent> {
+    const [listing, client] = [this.listing(typeName), this.#client()];
+    if (client === undefined) yield { title: '', state: null, diagnostics: [this.#unconfigured(`list ${typeName}`)] };
+    else yield* listObjects(this.#deps(this.resource(typeName), client), listing, request);
+  }
+
+  validateAction(typeName: string, config: ValueMap): readonly Diagnostic[] {
+    const action = this.action(typeName);
+    const found = validateAttributes(action.attributes, config, { writeOnlyAllowed: false });
+    return redacted([...found, ...(action.validate?.(asConfig(config)) ?? [])], action.attributes, [config]);
+  }
+
+  /** Terraform plans an action before the configuration of its provider is known, too. */
+  async planAction(typeName: string, config: ValueMap): Promise<readonly Diagnostic[]> {
+    const client = this.#client();
+    return client === undefined ? [] : planAction(this.#actionDeps(typeName, client), config);
+  }
+
+  async invokeAction(typeName: string, config: ValueMap, tell: (line: string) => void): Promise<readonly Diagnostic[]> {
+    const client = this.#client();
+    if (client === undefined) return [this.#unconfigured(`run the action ${typeName}`)];
+    return invokeAction(this.#actionDeps(typeName, client), config, tell);
+  }
+
+  #actionDeps(typeName: string, client: C) {
+    return { provider: this.provider, action: this.action(typeName), client, stopping: this.#stopping.signal };
   }
 
   validateProvider(config: ValueMap, facts: ValidateFacts): readonly Diagnostic[] {

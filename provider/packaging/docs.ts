@@ -1,6 +1,6 @@
 // Generates the documentation of the provider for registries from the schemas: one page for each resource, data source and function. Pure.
 import { presenceOf, type Attribute, type Attributes } from '../framework/attribute.ts';
-import type { AnyProvider, AnyResource, ProviderFunction } from '../framework/provider.ts';
+import { listable, type AnyProvider, type AnyResource, type ProviderFunction } from '../framework/provider.ts';
 import { typeJson, type Type } from '../framework/type.ts';
 
 /** Path below docs/ to content. */
@@ -28,6 +28,13 @@ export function renderDocs<C>(provider: AnyProvider<C>): ReadonlyMap<string, str
       const end = `${ephemeralVersion}\n\n${ephemeralBinding(`ephemeral_${each.typeName}`)}`;
       return [`ephemeral-resources/${name}.md`, page('Ephemeral Resource', each.typeName, each, end)] as const;
     }),
+    ...listable(provider).map((each) => {
+      const title = `list-resources/${short(each.typeName)}.md`;
+      return [title, page('List Resource', each.typeName, each, queryVersion)] as const;
+    }),
+    ...(provider.actions ?? []).map(
+      (each) => [`actions/${short(each.typeName)}.md`, page('Action', each.typeName, each, actionVersion)] as const,
+    ),
     ...provider.functions.map((each) => [`functions/${each.name}.md`, functionPage(each)] as const),
   ]);
 }
@@ -115,6 +122,12 @@ function nestedSections(attributes: Attributes, prefix: string): readonly string
 /** Its name in the bindings for CDKTF and cdktn. */
 const binding = (namespace: string, type: string): string =>
   `## In TypeScript\n\n\`${camel(namespace)}.${capital(camel(type))}\`, from \`gantry/cdktf\` and \`gantry/cdktn\`. Arguments have the names above, in camelCase.`;
+
+const queryVersion =
+  'Requires Terraform 1.14 or newer: the block stands in a `*.tfquery.hcl` file, the arguments in its `config` block, and `terraform query` shows what it finds; `terraform query -generate-config-out=found.tf` writes resources with their imports.';
+
+const actionVersion =
+  'Requires Terraform 1.14 or newer: `terraform apply -invoke=action.<type>.<name>` runs it, or an `action_trigger` in the `lifecycle` of a resource.';
 
 const ephemeralVersion = 'Requires Terraform 1.10 or OpenTofu 1.11, or newer.';
 

@@ -1,4 +1,5 @@
 // gantry_certificate: a client certificate that the server trusts.
+import { listByKind } from './shared/listing.ts';
 import { X509Certificate } from 'node:crypto';
 import type { Certificate } from '../../server/api/server/certificate.ts';
 import { hasExtension, isGantry, needExtension, type Link } from '../connection/link.ts';
@@ -83,6 +84,7 @@ export const certificate = serverResource({
 `,
   attributes,
   identity: ['fingerprint'],
+  listing: listByKind('certificate', { identity: 'fingerprint', title: ({ name }) => name }),
   importing: importByWhole('fingerprint', '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'),
   validate: ({ restricted, projects }) =>
     (restricted === false || restricted === null) && Array.isArray(projects) && projects.length > 0

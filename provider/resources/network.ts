@@ -1,4 +1,5 @@
 // gantry_network: a managed bridge. Values that the server picks are shown, and never count as a difference.
+import { listByKind } from './shared/listing.ts';
 import type { Network } from '../../server/api/network/network.ts';
 import { networkName } from '../../server/api/names.ts';
 import { withoutKeysOfLxd } from '../../server/api/server/lxd-keys.ts';
@@ -87,6 +88,7 @@ export const network = gantryResource({
 `,
   attributes,
   identity: ['name'],
+  listing: listByKind('network', { isListed: ({ managed }) => managed }),
   importing: importByParts(['name'], 'lan0'),
   validate(config) {
     const { name, config: keys } = config;

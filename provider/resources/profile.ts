@@ -1,4 +1,5 @@
 // gantry_profile: config and devices that containers share. The profile `default` is adopted and emptied, never created or deleted.
+import { listByKind } from './shared/listing.ts';
 import type { Profile } from '../../server/api/container/profile.ts';
 import { profileName } from '../../server/api/names.ts';
 import type { Link } from '../connection/link.ts';
@@ -79,6 +80,7 @@ export const profile = gantryResource({
 `,
   attributes,
   identity: ['name'],
+  listing: listByKind('profile'),
   importing: importByParts(['name'], 'web'),
   async read(state, context) {
     const live = await readKind(context, 'profile', state.name);

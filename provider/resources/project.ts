@@ -1,4 +1,5 @@
 // gantry_project: a name space, on servers that have projects.
+import { listByKind } from './shared/listing.ts';
 import type { Static } from 'typebox';
 import type { Project } from '../../server/api/project/project.ts';
 import { projectName } from '../../server/api/names.ts';
@@ -55,6 +56,7 @@ export const project = serverResource({
 `,
   attributes,
   identity: ['name'],
+  listing: listByKind('project'),
   importing: importByWhole('name', 'team'),
   async read(state, context) {
     const found = await readPath<Live>(context, pathOf(state.name));

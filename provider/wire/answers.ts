@@ -2,6 +2,7 @@
 import { objectType, type Attributes } from '../framework/attribute.ts';
 import { DiagnosticError, failure, type Diagnostic } from '../framework/diagnostic.ts';
 import type { PrivateData } from '../framework/object-type.ts';
+import type { Identity } from '../framework/results.ts';
 import type { ProviderServer } from '../framework/server.ts';
 import type { Type } from '../framework/type.ts';
 import { isMap, type Value, type ValueMap } from '../framework/value.ts';
@@ -38,6 +39,13 @@ export class TypeTable<C> {
 export const objectOf = (value: Value): ValueMap | null => (isMap(value) ? value : null);
 export const asDynamic = (type: Type, value: Value): Dynamic => ({ msgpack: encodeValue(type, value), json: empty });
 
+export const identityType = (names: readonly string[]): Type => ({
+  kind: 'object',
+  members: Object.fromEntries(names.map((name) => [name, 'string'] as const)),
+});
+export const asIdentity = (identity: Identity | undefined) =>
+  identity === undefined ? undefined : { data: asDynamic(identityType(Object.keys(identity)), identity) };
+
 export const readPrivate = (bytes: Uint8Array): PrivateData =>
   bytes.length === 0 ? {} : (JSON.parse(Buffer.from(bytes).toString('utf8')) as PrivateData);
 export const writePrivate = (data: PrivateData): Uint8Array =>
@@ -63,7 +71,7 @@ export async function caughtLater(
   }
 }
 
-function asDiagnostics(error: unknown): readonly Diagnostic[] {
+export function asDiagnostics(error: unknown): readonly Diagnostic[] {
   if (error instanceof DiagnosticError) return error.diagnostics;
   if (!(error instanceof ValueError)) throw error;
   const detail = 'The state or configuration does not match the schema of this version of the provider.';

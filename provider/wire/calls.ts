@@ -1,9 +1,9 @@
 // The names of Terraform's calls, and lazy methods that load the provider at the first call.
-import type { Method, Methods, Unary } from './grpc.ts';
+import type { Method, Methods, Stream, Unary } from './grpc.ts';
 
 export const providerService = '/tfplugin6.Provider/';
 
-/** The calls of protocol 6.8, without those of capabilities that the schema does not claim: they are unimplemented. */
+/** The calls of protocol 6.10 with one answer, without those of capabilities that the schema does not claim: they are unimplemented. */
 export const providerCalls = [
   'GetMetadata',
   'GetProviderSchema',
@@ -26,14 +26,30 @@ export const providerCalls = [
   'OpenEphemeralResource',
   'RenewEphemeralResource',
   'CloseEphemeralResource',
+  'ValidateListResourceConfig',
+  'ValidateActionConfig',
+  'PlanAction',
   'StopProvider',
 ] as const;
 export type ProviderCall = (typeof providerCalls)[number];
 
-export const asMethods = (unary: Readonly<Record<ProviderCall, Unary>>): Methods =>
-  new Map(
-    providerCalls.map((name): [string, Method] => [providerService + name, { kind: 'unary', call: unary[name] }]),
-  );
+/** Those with a stream of answers. */
+export const providerStreams = ['ListResource', 'InvokeAction'] as const;
+export type ProviderStream = (typeof providerStreams)[number];
+
+export interface ProviderCalls {
+  readonly unary: Readonly<Record<ProviderCall, Unary>>;
+  readonly streams: Readonly<Record<ProviderStream, Stream>>;
+}
+
+export const asMethods = ({ unary, streams }: ProviderCalls): Methods =>
+  new Map<string, Method>([
+    ...providerCalls.map((name): [string, Method] => [providerService + name, { kind: 'unary', call: unary[name] }]),
+    ...providerStreams.map((name): [string, Method] => [
+      providerService + name,
+      { kind: 'stream', call: streams[name] },
+    ]),
+  ]);
 
 /** The first of a plan's three processes serves only the schema: `schema` returns it without `load`, if it can. */
 export function lazyMethods(load: () => Promise<Methods>, schema: () => Uint8Array | undefined): Methods {
@@ -51,7 +67,19 @@ export function lazyMethods(load: () => Promise<Methods>, schema: () => Uint8Arr
   });
   const calls = Object.fromEntries(unary) as Record<ProviderCall, Unary>;
   const { GetProviderSchema: made } = calls;
-  return asMethods({ ...calls, GetProviderSchema: (request) => schema() ?? made(request) });
+  const streams = providerStreams.map((name): [ProviderStream, Stream] => [
+    name,
+    async (request, send) => {
+      loaded ??= await (loading ??= load());
+      const method = loaded.get(providerService + name);
+      if (method?.kind !== 'stream') throw new Error(`the method ${name} is not implemented`);
+      await method.call(request, send);
+    },
+  ]);
+  return asMethods({
+    unary: { ...calls, GetProviderSchema: (request) => schema() ?? made(request) },
+    streams: Object.fromEntries(streams) as Record<ProviderStream, Stream>,
+  });
 }
 
 function call(methods: Methods, name: ProviderCall, request: Uint8Array): Promise<Uint8Array> | Uint8Array {

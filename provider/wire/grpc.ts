@@ -1,18 +1,28 @@
 // A minimal gRPC server for plugins on Node's HTTP/2: unary calls, and streams that only stay open. Knows no methods.
-import { performServerHandshake, type ServerHttp2Stream } from 'node:http2';
+import { constants, performServerHandshake, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { reasonOf } from '../../server/lib/shared/reason.ts';
 
 export type Unary = (request: Uint8Array) => Promise<Uint8Array> | Uint8Array;
+export type Stream = (request: Uint8Array, send: (message: Uint8Array) => Promise<void>) => Promise<void>;
 export type Method =
   /** `answered` is called when the whole answer has been sent. */
   | { readonly kind: 'unary'; readonly call: Unary; readonly answered?: () => void }
+  /** Answers with any number of messages; `send` resolves when there is room for more. */
+  | { readonly kind: 'stream'; readonly call: Stream }
   /** Stays open without a message until the client ends it. */
   | { readonly kind: 'silent' };
 /** By path: `/package.Service/Method`. */
 export type Methods = ReadonlyMap<string, Method>;
 
-export const grpcStatus = { ok: 0, invalidArgument: 3, resourceExhausted: 8, unimplemented: 12, internal: 13 } as const;
+export const grpcStatus = {
+  ok: 0,
+  cancelled: 1,
+  invalidArgument: 3,
+  resourceExhausted: 8,
+  unimplemented: 12,
+  internal: 13,
+} as const;
 
 class GrpcError extends Error {
   override readonly name = 'GrpcError';
@@ -34,6 +44,7 @@ export interface GrpcDeps {
 }
 
 const headBytes = 5;
+const defaultMessageBytes = 256 * 1024 * 1024;
 /** Some clients refuse longer header values. */
 const maxTextBytes = 8 * 1024;
 const streamWindow = 1024 * 1024;
@@ -61,6 +72,7 @@ export function serveConnection(socket: Duplex, deps: GrpcDeps): void {
 function serve(stream: ServerHttp2Stream, path: string, deps: GrpcDeps): void {
   const method = deps.methods.get(path);
   if (method?.kind === 'unary') serveUnary(stream, path, method, deps);
+  else if (method?.kind === 'stream') serveStream(stream, path, method.call, deps);
   else if (method?.kind === 'silent') serveSilent(stream);
   else refuse(stream, new GrpcError(grpcStatus.unimplemented, `this plugin has no method ${path}`));
 }
@@ -71,11 +83,44 @@ function serveSilent(stream: ServerHttp2Stream): void {
   stream.once('end', () => stream.end());
 }
 
+function serveStream(stream: ServerHttp2Stream, path: string, call: Stream, deps: GrpcDeps): void {
+  const limit = deps.maxMessageBytes ?? defaultMessageBytes;
+  const send = async (message: Uint8Array): Promise<void> => {
+    if (stream.closed) throw new GrpcError(grpcStatus.cancelled, 'the client no longer listens');
+    if (!stream.headersSent) respond(stream);
+    if (!stream.write(framed(message))) await once(stream, ['drain', 'close']);
+  };
+  readBody(stream, headBytes + limit, (body) => {
+    void (async () => {
+      try {
+        await call(readMessage(body, limit), send);
+        if (!stream.headersSent) respond(stream);
+        stream.end();
+      } catch (error) {
+        if (!(error instanceof GrpcError)) deps.onError(path, error);
+        // After the first message only a reset can tell the failure.
+        if (stream.headersSent) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+        else refuse(stream, error);
+      }
+    })();
+  });
+}
+
+/** Resolves at the first of the events. */
+const once = (stream: ServerHttp2Stream, events: readonly string[]): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      for (const event of events) stream.off(event, done);
+      resolve();
+    };
+    for (const event of events) stream.on(event, done);
+  });
+
 function serveUnary(
   stream: ServerHttp2Stream,
   path: string,
   method: Method & { readonly kind: 'unary' },
-  { maxMessageBytes = 256 * 1024 * 1024, onError }: GrpcDeps,
+  { maxMessageBytes = defaultMessageBytes, onError }: GrpcDeps,
 ): void {
   const failed = (error: unknown): void => {
     if (!(error instanceof GrpcError)) onError(path, error);

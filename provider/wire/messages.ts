@@ -79,6 +79,8 @@ const Block = defineMessage({
 });
 export const Schema = defineMessage({ version: integer(1), block: message(2, () => Block) });
 
+const ActionSchema = defineMessage({ schema: message(1, () => Schema) });
+
 export const IdentityAttribute = defineMessage({
   name: text(1),
   type: bytes(2),
@@ -117,6 +119,8 @@ export const MetadataReply = defineMessage({
   resources: repeated(message(4, () => TypeName)),
   functions: repeated(message(5, () => TypeName)),
   ephemeralResources: repeated(message(6, () => TypeName)),
+  listResources: repeated(message(7, () => TypeName)),
+  actions: repeated(message(9, () => TypeName)),
 });
 export const SchemaReply = defineMessage({
   provider: message(1, () => Schema),
@@ -126,6 +130,8 @@ export const SchemaReply = defineMessage({
   capabilities: capabilities(6),
   functions: mapped(7, () => FunctionDefinition),
   ephemeralResources: mapped(8, () => Schema),
+  listResources: mapped(9, () => Schema),
+  actions: mapped(11, () => ActionSchema),
 });
 export const IdentitySchemasReply = defineMessage({
   schemas: mapped(1, () => IdentitySchema),
@@ -238,6 +244,28 @@ export const RenewReply = defineMessage({
   diagnostics: diagnostics(1),
   renewAt: message(2, () => Timestamp),
   privateData: bytes(3),
+});
+
+export const ListRequest = defineMessage({
+  typeName: text(1),
+  config: dynamic(2),
+  includesObject: flag(3),
+  limit: integer(4),
+});
+export const ListEvent = defineMessage({
+  identity: identity(1),
+  title: text(2),
+  object: dynamic(3),
+  diagnostics: diagnostics(4),
+});
+
+/** Also the request to run it. */
+export const ActionRequest = defineMessage({ typeName: text(1), config: dynamic(2) });
+const Progress = defineMessage({ line: text(1) });
+export const ActionEvent = defineMessage({
+  progress: message(1, () => Progress),
+  /** The end. */
+  completed: message(2, () => DiagnosticsReply),
 });
 
 export const StopReply = defineMessage({ error: text(1) });

@@ -1,12 +1,24 @@
 // The calls of Terraform: reads each message, passes values to the framework, writes the answer. Decides nothing.
 import { DiagnosticError, type Diagnostic } from '../framework/diagnostic.ts';
-import { FunctionError, type AnyResource } from '../framework/provider.ts';
+import { FunctionError, listable, type AnyResource } from '../framework/provider.ts';
 import type { Identity } from '../framework/results.ts';
 import type { ProviderServer } from '../framework/server.ts';
-import type { Type } from '../framework/type.ts';
-import { asDynamic, caught, caughtLater, empty, objectOf, readPrivate, TypeTable, writePrivate } from './answers.ts';
+import {
+  asDynamic,
+  asIdentity,
+  caught,
+  caughtLater,
+  empty,
+  identityType,
+  objectOf,
+  readPrivate,
+  TypeTable,
+  writePrivate,
+} from './answers.ts';
 import { asMethods, type ProviderCall } from './calls.ts';
+import { actionCalls } from './action-calls.ts';
 import { ephemeralCalls } from './ephemeral/calls.ts';
+import { listingCalls } from './listing-calls.ts';
 import type { Methods, Unary } from './grpc.ts';
 import * as wire from './messages.ts';
 import { typeBytes, wireDiagnostics, wireFunction, wirePath, wireSchema } from './schema.ts';
@@ -19,25 +31,26 @@ type Calls<Name extends ProviderCall> = Readonly<Record<Name, Unary>>;
 
 export function providerMethods<C>(server: ProviderServer<C>): Methods {
   const types = new TypeTable(server);
+  const { ListResource, ...listing } = listingCalls(server, types);
+  const { InvokeAction, ...actions } = actionCalls(server, types);
   return asMethods({
-    ...schemaCalls(server),
-    ...resourceCalls(server, types),
-    ...identityCalls(server),
-    ...ephemeralCalls(server, types),
-    ...otherCalls(server, types),
+    unary: {
+      ...schemaCalls(server),
+      ...resourceCalls(server, types),
+      ...identityCalls(server),
+      ...ephemeralCalls(server, types),
+      ...listing,
+      ...actions,
+      ...otherCalls(server, types),
+    },
+    streams: { ListResource, InvokeAction },
   });
 }
 
-const identityType = (names: readonly string[]): Type => ({
-  kind: 'object',
-  members: Object.fromEntries(names.map((name) => [name, 'string'] as const)),
-});
 const identityNames = <C>({ identity, optionalIdentity = [] }: AnyResource<C>): readonly string[] => [
   ...identity,
   ...optionalIdentity,
 ];
-const asIdentity = (identity: Identity | undefined) =>
-  identity === undefined ? undefined : { data: asDynamic(identityType(Object.keys(identity)), identity) };
 
 function schemaCalls<C>({
   provider,
@@ -54,6 +67,8 @@ function schemaCalls<C>({
         dataSources: named(provider.dataSources, ({ typeName }) => typeName),
         functions: named(provider.functions, ({ name }) => name),
         ephemeralResources: named(provider.ephemeralResources, ({ typeName }) => typeName),
+        listResources: named(listable(provider), ({ typeName }) => typeName),
+        actions: named(provider.actions ?? [], ({ typeName }) => typeName),
       }),
     GetProviderSchema: () =>
       (schema ??= wire.SchemaReply.encode({
@@ -67,6 +82,12 @@ function schemaCalls<C>({
         functions: functions(),
         ephemeralResources: Object.fromEntries(
           provider.ephemeralResources.map((each) => [each.typeName, wireSchema(0, each.doc, each.attributes)]),
+        ),
+        listResources: Object.fromEntries(
+          listable(provider).map(({ typeName, doc, attributes }) => [typeName, wireSchema(0, doc, attributes)]),
+        ),
+        actions: Object.fromEntries(
+          (provider.actions ?? []).map((each) => [each.typeName, { schema: wireSchema(0, each.doc, each.attributes) }]),
         ),
         capabilities,
       })),

@@ -158,13 +158,7 @@ describe('the services besides the provider', () => {
 describe('calls', () => {
   test('Calls of unknown methods and services are answered UNIMPLEMENTED', async () => {
     const caller = client(await start());
-    for (const path of [
-      rpc('ListResource'),
-      rpc('PlanAction'),
-      rpc('ListResource'),
-      '/tfplugin5.Provider/GetSchema',
-      '/x',
-    ]) {
+    for (const path of [rpc('GenerateResourceConfig'), rpc('ReadStateBytes'), '/tfplugin5.Provider/GetSchema', '/x']) {
       expect((await caller.call(path)).status, path).toBe(grpcStatus.unimplemented);
     }
   });

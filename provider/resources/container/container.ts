@@ -1,4 +1,5 @@
 // gantry_container: a system container, with its power, files and commands.
+import { listByKind } from '../shared/listing.ts';
 import { isNotFound, isRefused } from '../../../server/client/client-error.ts';
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import { needCluster, needExtension } from '../../connection/link.ts';
@@ -54,6 +55,7 @@ export const container = gantryResource({
   },
   attributes: containerAttributes,
   identity: ['name'],
+  listing: listByKind('container'),
   timeoutsMs: { create: 15 * 60_000, update: 10 * 60_000, delete: 10 * 60_000 },
   importing: {
     doc: `\`${importShape}\`; \`image\`, \`copy\` or \`backup\` set its \`source\`, which is otherwise the fingerprint of its image. The next apply adds attributes that only the configuration knows (\`files\`, \`exec\`, \`wait_for\`, \`snapshots\`, \`stop_timeout\`, \`allow_restart\`) to the state`,

@@ -1,4 +1,5 @@
 // gantry_snapshot: the state of a container at one moment.
+import { listInside } from '../shared/listing.ts';
 import { snapshotName } from '../../../server/api/names.ts';
 import type { Snapshot } from '../../../server/api/container/snapshot.ts';
 import { flag, text, type StateOf } from '../../framework/attribute.ts';
@@ -34,6 +35,13 @@ export const snapshot = gantryResource({
 `,
   attributes,
   identity: ['container', 'name'],
+  listing: listInside({
+    typeName: 'gantry_snapshot',
+    label: 'snapshot',
+    holder: 'container',
+    attribute: 'container',
+    path: (container) => `${containerPath(container)}/snapshots`,
+  }),
   importing: importByParts(['container', 'name'], 'web/before-upgrade'),
   async read(state, context) {
     const found = await readPath<Snapshot>(context, pathOf(state));

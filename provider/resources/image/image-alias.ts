@@ -1,4 +1,5 @@
 // gantry_image_alias: a name for an image.
+import { listByKind } from '../shared/listing.ts';
 import { aliasName } from '../../../server/api/names.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { Link } from '../../connection/link.ts';
@@ -31,6 +32,7 @@ export const imageAlias = gantryResource({
 `,
   attributes,
   identity: ['name'],
+  listing: listByKind('image_alias'),
   importing: importByWhole('name', 'debian/12'),
   async read(state, context) {
     const live = await readKind(context, 'image_alias', state.name);

@@ -1,4 +1,5 @@
 // gantry_image: an image in the store of the server, from files here, a URL, another server, a container, or a snapshot of one.
+import { listByKind } from '../shared/listing.ts';
 import type { Image, ImageCreate } from '../../../server/api/image/image.ts';
 import { isNotFound, isRefused } from '../../../server/client/client-error.ts';
 import { uploadImage, type ImageUpload } from '../../../server/client/files/image-files.ts';
@@ -71,6 +72,10 @@ export const image = gantryResource({
 `,
   attributes,
   identity: ['fingerprint'],
+  listing: listByKind('image', {
+    identity: 'fingerprint',
+    title: ({ aliases, fingerprint }) => aliases[0]?.name ?? fingerprint,
+  }),
   timeoutsMs: { create: 60 * 60_000 },
   importing: {
     doc: '`[project/]fingerprint`, with the known members of `source`: `,file=<path>`, `,url=<url>`, `,container=<name>`, `,container=<name>,snapshot=<name>` or `,server=<url>,alias=<alias>`',

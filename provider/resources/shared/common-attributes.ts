@@ -5,8 +5,9 @@ import { withoutDevicesOfLxd, withoutKeysOfLxd } from '../../../server/api/serve
 import type { NameRule } from '../../../server/api/names.ts';
 import type { Problem } from '../../../server/api/problem.ts';
 import type { Link } from '../../connection/link.ts';
-import { scopedData, scopedResource } from '../../connection/scope.ts';
+import { scopedAction, scopedData, scopedResource } from '../../connection/scope.ts';
 import { text, textMap, textMaps, type TextMap, type TextMaps, type Attributes } from '../../framework/attribute.ts';
+import type { Action, AnyAction } from '../../framework/actions/action.ts';
 import { failure, type Diagnostic } from '../../framework/diagnostic.ts';
 import { at, renderPath, type Path } from '../../framework/path.ts';
 import type { AnyDataSource, AnyResource, DataSource, Resource } from '../../framework/provider.ts';
@@ -20,6 +21,9 @@ export const gantryResource = <A extends Attributes>(definition: Resource<A, Lin
 /** A resource outside projects: it belongs to the server as a whole. */
 export const serverResource = <A extends Attributes>(definition: Resource<A, Link>): AnyResource<Link> =>
   scopedResource(definition, { inProjects: false });
+
+export const gantryAction = <A extends Attributes>(definition: Action<A, Link>): AnyAction<Link> =>
+  scopedAction(definition);
 
 export const gantryData = <A extends Attributes>(definition: DataSource<A, Link>): AnyDataSource<Link> =>
   scopedData(definition, { inProjects: true });

@@ -1,4 +1,5 @@
 // gantry_storage_pool: storage for root file systems and volumes. Its source is set at creation and rewritten by the server.
+import { listByKind } from '../shared/listing.ts';
 import type { StoragePool } from '../../../server/api/storage/pool.ts';
 import { poolDrivers } from '../../../server/api/storage/pool-drivers.ts';
 import { poolName } from '../../../server/api/names.ts';
@@ -75,6 +76,7 @@ export const storagePool = serverResource({
 `,
   attributes,
   identity: ['name'],
+  listing: listByKind('storage_pool'),
   importing: { ...importByParts(['name'], 'fast'), doc: '`name`' },
   validate({ driver, config }) {
     if (typeof driver !== 'string') return [];

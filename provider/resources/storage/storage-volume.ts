@@ -1,4 +1,5 @@
 // gantry_storage_volume: custom storage that outlives containers. Its snapshots are in volume-snapshot.ts.
+import { listInside } from '../shared/listing.ts';
 import { volumeName } from '../../../server/api/names.ts';
 import type { StorageVolume } from '../../../server/api/storage/volume.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
@@ -147,6 +148,13 @@ export const storageVolume = gantryResource({
 `,
   attributes,
   identity: ['pool', 'name'],
+  listing: listInside({
+    typeName: 'gantry_storage_volume',
+    label: 'custom volume',
+    holder: 'storage_pool',
+    attribute: 'pool',
+    path: (pool) => `/1.0/storage-pools/${segment(pool)}/volumes/custom`,
+  }),
   timeoutsMs: { create: 30 * 60_000 },
   importing: {
     doc: '`[project/]pool/name`; `,copy=[pool/]volume` sets its source, `,target=<member>` says which one when several members of a cluster have one of that name',

@@ -7,6 +7,8 @@ export interface GrpcAnswer {
   readonly status: number;
   readonly message: string;
   readonly body: Buffer;
+  /** Each message of a stream. */
+  readonly messages: readonly Buffer[];
 }
 
 export interface GrpcClient {
@@ -22,6 +24,16 @@ export interface GrpcClient {
 export interface ClientTls {
   readonly cert?: string;
   readonly key?: string;
+}
+
+function messagesIn(bytes: Buffer): readonly Buffer[] {
+  const found: Buffer[] = [];
+  for (let at = 0; at + 5 <= bytes.length;) {
+    const end = at + 5 + bytes.readUInt32BE(at + 1);
+    found.push(bytes.subarray(at + 5, end));
+    at = end;
+  }
+  return found;
 }
 
 /** Over TLS when `tls` is given; the server's certificate is not verified here. */
@@ -59,7 +71,10 @@ export function grpcClient(socketPath: string, tls?: ClientTls): GrpcClient {
       stream.on('error', reject);
       stream.on('close', () => {
         if (status === '') reject(new Error('the connection ended without an answer'));
-        else resolve({ status: Number(status), message, body: Buffer.concat(chunks).subarray(5) });
+        else {
+          const bytes = Buffer.concat(chunks);
+          resolve({ status: Number(status), message, body: bytes.subarray(5), messages: messagesIn(bytes) });
+        }
       });
       stream.end(bytes);
     });

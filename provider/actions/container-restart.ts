@@ -1,0 +1,35 @@
+// Action gantry_container_restart: restarts a container, or starts it when it is stopped.
+import { integer, text } from '../framework/attribute.ts';
+import { awaitAddress, startContainer, stopContainer } from '../resources/container/container-power.ts';
+import { isUp } from '../resources/container/container-state.ts';
+import { gantryAction } from '../resources/shared/common-attributes.ts';
+
+export const containerRestart = gantryAction({
+  typeName: 'gantry_container_restart',
+  doc: 'Restarts a container, or starts it when it is stopped. It ends when the container runs and has the address that its network gives.',
+  example: `action "gantry_container_restart" "web" {
+  config {
+    container = "web"
+  }
+}
+`,
+  timeoutMs: 15 * 60_000,
+  attributes: {
+    container: text({ doc: 'Name of the container.', required: true }),
+    stop_timeout: integer({
+      doc: 'Seconds for a clean stop, after which it is killed. 0: at once.',
+      default: 30,
+      check: (seconds: number) => (seconds >= 0 && seconds <= 3600 ? undefined : 'must be from 0 to 3600'),
+    }),
+  },
+  async invoke({ container, stop_timeout: seconds }, context) {
+    const { metadata } = await context.client.client.get('container', container, context.signal);
+    if (isUp(metadata.status)) {
+      context.tell(`Stopping ${container}`);
+      await stopContainer(context, metadata, seconds ?? 30);
+    }
+    context.tell(`Starting ${container}`);
+    await startContainer(context, container);
+    await awaitAddress(context, container);
+  },
+});
