@@ -15,6 +15,8 @@ export interface HostChanges {
   readonly failed: Readonly<Record<string, { readonly action: Action; readonly why: string }>>;
 }
 
+export const changesId = (run: string, host: string): string => `${run} ${host}`;
+
 /** How many changes to objects it holds. */
 export const weightOfChanges = ({ done, failed }: HostChanges): number =>
   Object.keys(done).length + Object.keys(failed).length;
@@ -34,7 +36,7 @@ export function changesOn(
   const broken = changed.filter(({ address }) => why.has(address));
   if (made.length + broken.length === 0) return undefined;
   return {
-    id: `${run} ${host}`,
+    id: changesId(run, host),
     run,
     host,
     at: new Date(nowMs).toISOString(),

@@ -1,6 +1,7 @@
 // The runs of a set: operations at work, and the history of those that ended.
 import type { Hub } from '../hub.ts';
 import type { Operation, RunRecord } from '../http/contract.ts';
+import { joinedTries, repeatedBy } from '../decide/failed-alike.ts';
 import type { RecordLog } from './state-file.ts';
 import { Run, type RunStart } from './run.ts';
 
@@ -11,11 +12,14 @@ export class RunBook {
   readonly #history: RecordLog<RunRecord>;
   readonly #hub: Hub;
   readonly #runs = new Map<string, Run>();
+  readonly #onRepeated: (run: RunRecord) => void;
 
-  constructor(set: string, history: RecordLog<RunRecord>, hub: Hub) {
+  /** `onRepeated`: another try stands for this run from now on. */
+  constructor(set: string, history: RecordLog<RunRecord>, hub: Hub, onRepeated: (run: RunRecord) => void) {
     this.#set = set;
     this.#history = history;
     this.#hub = hub;
+    this.#onRepeated = onRepeated;
   }
 
   /** Runs of a process that is gone never end. */
@@ -31,7 +35,7 @@ export class RunBook {
   }
 
   begin(start: RunStart, nowMs: number): Run {
-    const run = new Run(this.#set, start, nowMs, (record) => this.#history.put(record), this.#hub);
+    const run = new Run(this.#set, start, nowMs, (record) => this.#store(record), this.#hub);
     this.#runs.set(run.id, run);
     const ended = [...this.#runs.values()].filter(({ isEnded }) => isEnded);
     for (const one of ended.slice(0, Math.max(0, ended.length - mostEnded))) this.#runs.delete(one.id);
@@ -49,6 +53,18 @@ export class RunBook {
 
   history(limit: number): readonly RunRecord[] {
     // Those at work are stored when they begin and when they end.
-    return this.#history.list(limit).map((stored) => this.#runs.get(stored.id)?.record ?? stored);
+    return this.#history.list(limit).map((stored) => {
+      const run = this.#runs.get(stored.id);
+      return run === undefined || run.isEnded ? stored : run.record;
+    });
+  }
+
+  #store(record: RunRecord): void {
+    const before = repeatedBy(record, this.#history.list(Number.MAX_SAFE_INTEGER));
+    if (before === undefined) return this.#history.put(record);
+    this.#history.remove(before.id);
+    this.#runs.delete(before.id);
+    this.#onRepeated(before);
+    this.#history.put(joinedTries(before, record));
   }
 }

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { DriftRecord, ObjectChange, RunRecord } from '../http/contract.ts';
 import type { Hub } from '../hub.ts';
-import { changesOf, weightOfChanges, type HostChanges } from './object-history.ts';
+import { changesId, changesOf, weightOfChanges, type HostChanges } from './object-history.ts';
 import { RunBook } from './run-book.ts';
 import { RecordLog } from './state-file.ts';
 
@@ -20,7 +20,9 @@ export class SetRecords {
     this.drift = new RecordLog(join(folder, 'drift.ndjson'), 5000);
     this.#history = new RecordLog(join(folder, 'history.ndjson'), 1000);
     this.#changes = new RecordLog(join(folder, 'changes.ndjson'), mostChanges, weightOfChanges);
-    this.runs = new RunBook(set, this.#history, hub);
+    this.runs = new RunBook(set, this.#history, hub, ({ id, hosts }) => {
+      for (const host of hosts) this.#changes.remove(changesId(id, host));
+    });
   }
 
   async load(): Promise<void> {

@@ -53,6 +53,11 @@ interface Recorded {
   readonly id: string;
 }
 
+/** A line that takes a record back. */
+interface Removed extends Recorded {
+  readonly isGone: true;
+}
+
 /** The newest records by id, in memory and in a file of JSON lines; a record that changed is appended again. May be loaded again. */
 export class RecordLog<T extends Recorded> {
   readonly #file: string;
@@ -81,7 +86,11 @@ export class RecordLog<T extends Recorded> {
     for (const line of text.split('\n')) {
       try {
         if (line === '') continue;
-        const record = JSON.parse(line) as T;
+        const record = JSON.parse(line) as T | Removed;
+        if ('isGone' in record) {
+          this.#drop(record.id);
+          continue;
+        }
         this.#written += this.#weightOf(record);
         this.#keep(record);
       } catch {
@@ -102,9 +111,20 @@ export class RecordLog<T extends Recorded> {
   put(record: T): void {
     this.#keep(record);
     this.#written += this.#weightOf(record);
+    this.#append(record);
+  }
+
+  remove(id: string): void {
+    if (!this.#records.has(id)) return;
+    this.#drop(id);
+    this.#written += 1;
+    this.#append({ id, isGone: true });
+  }
+
+  #append(line: T | Removed): void {
     const isLong = this.#written > 4 * this.#most;
     if (isLong) this.#written = this.#weight;
-    const lines = isLong ? [...this.#records.values()] : [record];
+    const lines = isLong ? [...this.#records.values()] : [line];
     const text = (this.#isCut ? '\n' : '') + lines.map((one) => `${JSON.stringify(one)}\n`).join('');
     this.#isCut = false;
     this.#writing = this.#writing.then(() => this.#store(text, isLong)).catch(() => undefined);
@@ -131,5 +151,12 @@ export class RecordLog<T extends Recorded> {
       this.#weight -= this.#weightOf(oldest);
       this.#records.delete(id);
     }
+  }
+
+  #drop(id: string): void {
+    const record = this.#records.get(id);
+    if (record === undefined) return;
+    this.#weight -= this.#weightOf(record);
+    this.#records.delete(id);
   }
 }

@@ -143,6 +143,8 @@ describe('gates', { timeout: 60_000 }, () => {
     write('shaky', profileText('of-shaky', { 'user.note': 'new' }));
     await hasStatus(world, 'shaky', 'failed');
     await until(() => attempts.length >= 5, waitMs);
+    const failed = () => world.engine.history('shaky').filter(({ outcome }) => outcome === 'failed');
+    await until(() => (failed()[0]?.tries ?? 0) >= 4, waitMs);
     isBroken = false;
     const pauses = attempts.slice(1, 5).map((at, index) => at - (attempts[index] ?? 0));
     // Half of 400, 800, 1200, 1200 ms: jitter takes the other half.
@@ -150,6 +152,13 @@ describe('gates', { timeout: 60_000 }, () => {
     await until(async () => (await world.profile(1, 'of-shaky'))?.['user.note'] === 'new', waitMs);
     await hasStatus(world, 'shaky', 'synced');
     expect(set('shaky').hosts[0]?.error).toBeUndefined();
+    // The tries are one run of the history and one line of the log, so that they hide nothing else.
+    expect(failed()).toHaveLength(1);
+    expect(Date.parse(failed()[0]?.at ?? '') - Date.parse(failed()[0]?.since ?? '')).toBeGreaterThan(1000);
+    const errors = world.hub.lines({ set: 'shaky', level: 'error' });
+    expect(errors.map(({ message }) => message)).toEqual([failed()[0]?.message]);
+    const changes = await world.engine.object('shaky', 'h1', 'profile/of-shaky');
+    expect(changes.history.filter(({ message }) => message !== undefined)).toHaveLength(1);
   });
 
   test('a set waits until the containers of another one are ready, and goes on when they are', async () => {

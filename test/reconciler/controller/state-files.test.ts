@@ -35,6 +35,19 @@ test('a record after one that was cut off is not lost', async () => {
   expect((await readFile(file, 'utf8')).endsWith('{"id":"d"}\n')).toBe(true);
 });
 
+test('a record that was removed stays away for the next process', async () => {
+  const file = join(folder, 'log');
+  const first = new RecordLog<{ readonly id: string }>(file, 3);
+  for (const id of ['a', 'b', 'c']) first.put({ id });
+  first.remove('b');
+  await first.flush();
+  const second = new RecordLog<{ readonly id: string }>(file, 3);
+  await second.load();
+  expect(second.list(10).map(({ id }) => id)).toEqual(['c', 'a']);
+  second.put({ id: 'd' });
+  expect(second.list(10).map(({ id }) => id)).toEqual(['d', 'c', 'a']);
+});
+
 test('suspensions that come at the same time are all kept, and another process finds them', async () => {
   const file = join(folder, 'suspensions.json');
   const own = new Suspensions(file);

@@ -1,6 +1,6 @@
 // Runs, operations, log lines and previews of plans.
 import { Type, type Static } from 'typebox';
-import { Count, says, Text, Texts, Time, type Shape } from './shape.ts';
+import { Count, says, Text, Texts, Time, when, type Shape } from './shape.ts';
 import { Difference, Effect } from './status.ts';
 
 export const ChangeCounts = Type.Object({ create: Count, update: Count, delete: Count });
@@ -17,6 +17,8 @@ export const RunRecord = Type.Object({
   hosts: Texts,
   changes: ChangeCounts,
   message: Type.Optional(Text),
+  tries: Type.Optional(Type.Integer({ minimum: 2, description: 'So many tries failed alike; absent: one.' })),
+  since: Type.Optional(when('The first of these tries.')),
   isKept: Type.Optional(Type.Boolean({ description: 'The set can go back to its revision; absent: it cannot.' })),
 });
 export type RunRecord = Shape<typeof RunRecord>;

@@ -46,7 +46,7 @@ export class DriftBook {
       const { address } = object;
       const paths = object.differences.map(({ path }) => path).sort();
       const known = this.#open.get(address);
-      if (known !== undefined && known.action === action && known.paths.join('\n') === paths.join('\n')) return [];
+      if (known !== undefined && isSame(known, action, paths)) return [];
       const by = seen.get(address)?.by;
       const record: DriftRecord = {
         id: known?.id ?? randomBytes(6).toString('hex'),
@@ -66,7 +66,7 @@ export class DriftBook {
   /** A repair of the object failed. */
   failed(address: string, message: string): void {
     const known = this.#open.get(address);
-    if (known === undefined) return;
+    if (known === undefined || (known.action === 'failed' && known.message === message)) return;
     const record: DriftRecord = { ...known, action: 'failed', message };
     this.#open.set(address, record);
     this.#put(record);
@@ -84,3 +84,8 @@ export class DriftBook {
     );
   }
 }
+
+/** Another try to repair what could not be repaired is no news. */
+const isSame = (known: DriftRecord, action: DriftOutcome, paths: readonly string[]): boolean =>
+  (known.action === action || (known.action === 'failed' && action === 'healing')) &&
+  known.paths.join('\n') === paths.join('\n');

@@ -41,6 +41,8 @@ export class HostReconciler {
   readonly #reported: ReportedChanges;
   #isResumed = false;
   #nextOpenMs: number | undefined;
+  /** The last failure in the log: tries that fail alike are no news. */
+  #logged: string | undefined;
 
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps;
@@ -143,6 +145,7 @@ export class HostReconciler {
     const { applied, nowMs } = this.#deps;
     this.#nextOpenMs = undefined;
     if (verdict.kind === 'apply') return;
+    if (verdict.kind === 'settled') this.#logged = undefined;
     if (verdict.opensInMs !== undefined) this.#nextOpenMs = nowMs() + verdict.opensInMs;
     if (verdict.kind === 'settled' || verdict.kind === 'refused') this.attempts.settled(target.revision);
     const stored = applied();
@@ -195,10 +198,10 @@ export class HostReconciler {
     const text = `${held === undefined ? '' : `${held.why}; `}${needed?.why ?? cleaned(reasonOf(error), loaded.loaded.documents)}`;
     if (waits) this.attempts.hasToWait(nowMs());
     else this.attempts.notDone(revision, nowMs());
-    const isTold = display.state.error === text;
     const status = waits ? 'waiting' : held === undefined ? 'failed' : 'suspended';
     display.state = { status, error: text, isAway: (held ?? needed)?.isAway ?? isLocked };
-    if (!isTold) log(waits ? 'info' : 'error', text, this.#host);
+    if (this.#logged !== text) log(waits ? 'info' : 'error', text, this.#host);
+    this.#logged = text;
   }
 
   /** Objects that something keeps changing back. */

@@ -1,6 +1,7 @@
 // Operations at work, with the progress of each host, and those that ended of late.
 import type { Operation } from '../../../controller/http/contract.ts';
 import { operations } from '../../data/store.ts';
+import { folded, type Fold } from '../../parts/fold.ts';
 import { Empty } from '../../parts/states.tsx';
 import { WordMark } from '../../parts/status.tsx';
 import { Ago, tookText } from '../../parts/time.tsx';
@@ -12,7 +13,7 @@ const mostShown = 60;
 export function OperationsView() {
   const all = operations.value;
   const atWork = all.filter(({ status }) => status === 'running' || status === 'waiting');
-  const ended = all.filter((operation) => !atWork.includes(operation)).slice(0, mostShown);
+  const ended = all.filter((operation) => !atWork.includes(operation));
   return (
     <>
       <h1>Operations</h1>
@@ -28,21 +29,30 @@ function List({ title, list }: { readonly title: string; readonly list: readonly
     <section class="card" aria-label={title}>
       <header>
         <h2>{title}</h2>
-        <span class="soft">{list.length}</span>
+        <span class="soft">{Math.min(list.length, mostShown)}</span>
       </header>
       <ul class="runs">
-        {list.map((operation) => (
-          <li key={operation.id}>
-            <OperationRow operation={operation} />
-          </li>
-        ))}
+        {folded(list, areTriesOfOne)
+          .slice(0, mostShown)
+          .map((fold) => (
+            <li key={fold.first.id}>
+              <OperationRow fold={fold} />
+            </li>
+          ))}
       </ul>
     </section>
   );
 }
 
-function OperationRow({ operation }: { readonly operation: Operation }) {
-  const { set, kind, status, startedAt, endedAt, revision, by, message, hosts } = operation;
+const areTriesOfOne = (one: Operation, next: Operation): boolean =>
+  one.status === 'failed' &&
+  next.status === 'failed' &&
+  one.set === next.set &&
+  one.revision === next.revision &&
+  one.message === next.message;
+
+function OperationRow({ fold: { first, last, times } }: { readonly fold: Fold<Operation> }) {
+  const { set, kind, status, startedAt, endedAt, revision, by, message, hosts } = first;
   const steps = { total: 0, done: 0, failed: 0 };
   for (const host of hosts) {
     steps.total += host.steps.total;
@@ -60,6 +70,11 @@ function OperationRow({ operation }: { readonly operation: Operation }) {
         </span>
         <span class="soft small">
           <Ago at={startedAt} />, {isAtWork ? 'running for' : 'took'} {tookText(startedAt, endedAt)}
+          {times > 1 && (
+            <>
+              , failed {times} times since <Ago at={last.startedAt} />
+            </>
+          )}
         </span>
         {isAtWork && <Progress label={`Progress of ${kind} of ${set}`} {...steps} />}
       </summary>

@@ -3,7 +3,6 @@ import type { RunRecord } from '../../../controller/http/contract.ts';
 import { api } from '../../data/api.ts';
 import { canOperate, runsSeen, setOf } from '../../data/store.ts';
 import { Icon } from '../../parts/icons.tsx';
-import { folded } from '../../parts/fold.ts';
 import { useLoad } from '../../parts/load.ts';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { WordMark } from '../../parts/status.tsx';
@@ -23,7 +22,7 @@ export function HistoryPart({ set }: { readonly set: string }) {
   return (
     <section class="card" aria-label="History">
       <ol class="runs">
-        {folded(data, areTriesOfOne).map(({ first: run, last: oldest, times }) => (
+        {data.map((run) => (
           <li key={run.id} class="run">
             <WordMark word={run.outcome} />
             <div class="grow">
@@ -39,9 +38,9 @@ export function HistoryPart({ set }: { readonly set: string }) {
                   </>
                 )}
                 {run.endedAt !== undefined && `, took ${tookText(run.at, run.endedAt)}`}
-                {times > 1 && (
+                {run.since !== undefined && (
                   <>
-                    , tried {times} times since <Ago at={oldest.at} />
+                    , failed {run.tries} times since <Ago at={run.since} />
                   </>
                 )}
               </p>
@@ -77,9 +76,3 @@ function waysBack(runs: readonly RunRecord[], present: string | undefined): Read
 /** Red is for what needs a person. */
 const toneOf = (outcome: RunRecord['outcome']): string =>
   outcome === 'failed' ? 'bad-text' : outcome === 'partial' ? 'warn-text' : 'soft';
-
-const areTriesOfOne = (one: RunRecord, next: RunRecord): boolean =>
-  one.outcome === 'failed' &&
-  next.outcome === 'failed' &&
-  one.revision === next.revision &&
-  one.message === next.message;
