@@ -39,7 +39,6 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       expect(await dialog(page).count()).toBe(0);
       expect(server.asked).toEqual([]);
       await button(page, 'Sync').click();
-      expect(await axeFindings(page)).toEqual([]);
       await page.getByLabel('Reason').fill('after the repair');
       await page.getByRole('button', { name: 'Sync now' }).click();
       await page.getByText('The sync of web has begun.').waitFor();
@@ -150,10 +149,8 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
   test('approves a deletion beyond the limit for the revision that was shown', () =>
     visiting({ place: '#/sets/base' }, async ({ page, server }) => {
       await page.getByText('profile/old, network/old and 58 more').waitFor({ state: 'attached' });
-      expect(await axeFindings(page)).toEqual([]);
       await button(page, 'Approve deletion').click();
       await page.getByLabel('Reason').fill('the shop moved');
-      expect(await axeFindings(page)).toEqual([]);
       await dialog(page).getByRole('button', { name: 'Delete them' }).click();
       await page.getByText('The deletion in base is approved.').waitFor();
       expect(server.asked).toEqual([
@@ -174,7 +171,6 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       await page.getByText('limits.memory needs a restart').waitFor();
       await page.getByText('Refused: it is protected').waitFor();
       await page.getByText('web.yaml:8:5').waitFor();
-      expect(await axeFindings(page)).toEqual([]);
       await page.locator('.host-plan summary', { hasText: 'node02' }).click();
       await page.getByText('offline', { exact: true }).waitFor();
     }));
@@ -326,7 +322,6 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       }
       await page.keyboard.press('?');
       await page.getByRole('heading', { name: 'Keyboard shortcuts' }).waitFor();
-      expect(await axeFindings(page)).toEqual([]);
       await page.keyboard.press('Escape');
       await page.getByRole('heading', { name: 'Keyboard shortcuts' }).waitFor({ state: 'detached' });
       const theme = (): Promise<string> => page.evaluate('document.documentElement.dataset.theme');

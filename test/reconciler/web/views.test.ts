@@ -1,6 +1,7 @@
 // Every view of the page in both themes, wide and on a phone: it shows its data, axe finds nothing, nothing sticks out.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chromiumPath, noChromium } from '../../support/page/browser.ts';
+import { drawnOpenings, knownPlaces, open, openings } from '../../support/page/openings.ts';
 import { axeFindings, PageHarness, sidewaysScroll } from '../../support/page/visit.ts';
 import { hostileWorld, smallWorld, withRefusedConfig } from '../../support/page/worlds.ts';
 
@@ -31,6 +32,16 @@ const looks = [
   { look: 'dark on a phone', theme: 'dark', width: 360 },
 ] as const;
 
+test('every view, dialog, drawer and folding part of the source is among those that are looked at', () => {
+  const { rooms, parts } = knownPlaces();
+  const missing = [
+    ...rooms.filter((room) => !places.some(({ place }) => place.startsWith(`#/${room}`))),
+    ...parts.filter((part) => !places.some(({ place }) => place.startsWith(`#/sets/web/${part}`))),
+  ];
+  expect([rooms.length > 5, parts.length > 3, missing]).toEqual([true, true, []]);
+  expect(drawnOpenings().toSorted()).toEqual(Object.keys(openings).toSorted());
+});
+
 describe.skipIf(chromiumPath === undefined)('views', () => {
   let harness: PageHarness;
   beforeAll(async () => (harness = await PageHarness.start()));
@@ -54,6 +65,23 @@ describe.skipIf(chromiumPath === undefined)('views', () => {
       expect(complaints).toEqual([]);
     } finally {
       await close();
+      await server.stop();
+    }
+  });
+
+  test.each(looks)('open dialogs, drawers and folding parts that axe finds no fault with, $look', async (look) => {
+    const server = await harness.serve(smallWorld());
+    try {
+      for (const [name, opening] of Object.entries(openings)) {
+        const { page, complaints, close } = await harness.open(server, { ...look, place: opening.place });
+        await page.getByText('Live', { exact: true }).waitFor({ state: 'attached' });
+        await open(page, opening);
+        await page.evaluate('Promise.all(document.getAnimations().map((each) => each.finished))');
+        const found = { name, findings: await axeFindings(page), sideways: await sidewaysScroll(page), complaints };
+        expect(found).toEqual({ name, findings: [], sideways: 0, complaints: [] });
+        await close();
+      }
+    } finally {
       await server.stop();
     }
   });
