@@ -54,9 +54,16 @@ export function planLines(
       operation,
       summary,
       atMs,
+      ownerOf(plan),
     ),
   ];
 }
+
+/** Under the names of the plan as JSON. */
+const ownerOf = ({ set, place }: Plan): Fields => ({
+  ...(set === undefined ? {} : { owner: set }),
+  ...(place === undefined ? {} : { place }),
+});
 
 function plannedChange(change: ResourceChange, atMs: number): string {
   const action = change.action === 'no-op' ? actionOfNoOp(change) : change.action;
@@ -100,8 +107,9 @@ export function changeSummary(
   operation: 'plan' | 'apply' | 'destroy',
   message: string,
   atMs: number,
+  owner: Fields = {},
 ): string {
-  return jsonLine('change_summary', message, { changes: { ...counts, import: 0, operation } }, atMs);
+  return jsonLine('change_summary', message, { changes: { ...counts, import: 0, operation }, ...owner }, atMs);
 }
 
 export function diagnosticLine(diagnostic: Diagnostic, atMs: number): string {

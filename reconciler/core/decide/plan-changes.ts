@@ -17,7 +17,7 @@ import { resolveImages } from '../live/image-sources.ts';
 import { normalizeDocuments } from '../graph/normalize.ts';
 import type { Observed } from '../documents/observed.ts';
 import { compareObjects } from '../text/listing-order.ts';
-import type { Plan, PlanInput, PlanOptions, ResourceChange, Step } from '../plan/plan.ts';
+import type { Plan, PlanInput, PlanOptions, ResourceChange, SetOwner, Step } from '../plan/plan.ts';
 import { allows, notCreated } from '../diff/policy.ts';
 import { readyIds } from '../graph/ready-steps.ts';
 import { decidePrune } from './prune.ts';
@@ -109,7 +109,7 @@ function assemble(
   const all = onMembers([...steps, ...pruned.steps], context.observed);
   const limits = projectLimitWarnings(everything, context.observed, all);
   return finishPlan('apply', [...changes, ...pruned.changes], all, [...diagnostics, ...limits], {
-    set: context.owner?.set,
+    owner: context.owner,
     orphans: pruned.orphans,
   });
 }
@@ -122,11 +122,12 @@ export function finishPlan(
   changes: ResourceChange[],
   steps: readonly Step[],
   diagnostics: readonly Diagnostic[],
-  { set, orphans = [] }: { readonly set: string | undefined; readonly orphans?: readonly Address[] },
+  { owner, orphans = [] }: { readonly owner: SetOwner | undefined; readonly orphans?: readonly Address[] },
 ): Plan {
   changes.sort(compareObjects);
   const guards = [...new Set(changes.flatMap((change) => change.guard ?? []))];
-  const of = set === undefined ? {} : { set };
+  const { set, place } = owner ?? {};
+  const of = { ...(set === undefined ? {} : { set }), ...(place === undefined ? {} : { place: place.here }) };
   return { mode, ...of, changes, orphans, steps, guards, diagnostics, summary: summarize(changes) };
 }
 

@@ -100,7 +100,7 @@ function assemble(ordered: readonly Document[], world: World): Plan {
     changes.push({ ...change, ...waveShown(object.address, world.waves), steps: made.map((step) => step.id) });
   }
   const shown = steps.length > 0 ? changes : changes.map((change) => refusedWhenForeign(change, foreign));
-  return finishPlan('destroy', shown, onMembers(steps, world.observed), [], { set: world.owner?.set });
+  return finishPlan('destroy', shown, onMembers(steps, world.observed), [], { owner: world.owner });
 }
 
 /** A destroy that has nothing to do says whose the existing objects are. */

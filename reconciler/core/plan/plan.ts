@@ -11,7 +11,7 @@ import type { Content, ExecSpec, FileEntry, SnapshotSpec } from '../documents/in
 import type { Observed } from '../documents/observed.ts';
 import type { CompareSeeds } from '../settings/cloud-init-seeds.ts';
 import type { KeyHash, OwnerRelease, OwnerWrite } from '../ownership/owner-records.ts';
-import type { SetPlace } from '../ownership/place.ts';
+import type { PlaceText, SetPlace } from '../ownership/place.ts';
 
 export type ChangeAction = 'create' | 'update' | 'replace' | 'delete' | 'no-op';
 export type PowerAction = 'start' | 'stop' | 'restart';
@@ -223,6 +223,8 @@ export interface Plan {
   readonly isPartial?: boolean;
   /** The set of the plan; absent: no records are kept. */
   readonly set?: string;
+  /** Where its documents are declared; absent: places are neither recorded nor respected. */
+  readonly place?: PlaceText;
   /** Sorted by kind order and name; every declared object, unchanged ones as `no-op`. */
   readonly changes: readonly ResourceChange[];
   /** Objects that the set owns, no document declares, and this plan leaves alone; sorted. */

@@ -17,6 +17,7 @@ export function planJson(plan: Plan): JsonObject {
     format_version: planFormatVersion,
     mode: plan.mode,
     owner: plan.set ?? '',
+    place: plan.place ?? '',
     applyable: plan.guards.length === 0 && plan.steps.length > 0,
     complete: true,
     errored: plan.diagnostics.some((diagnostic) => diagnostic.severity === 'error'),

@@ -1,7 +1,7 @@
 // A plan as Markdown for comments on pull requests: a visible summary, each change folded, cut to the size limit of comments.
 import { printable } from '../text/terminal-text.ts';
 import type { Plan, ResourceChange } from '../plan/plan.ts';
-import { renderChangeText, takeoverNote } from './render-plan.ts';
+import { renderChangeText, setLine, takeoverNote } from './render-plan.ts';
 import { isChange, isTakeoverOnly, summaryLine } from '../plan/summary.ts';
 
 /** GitHub takes 65,536 characters, GitLab more. */
@@ -20,7 +20,7 @@ export function renderMarkdown(plan: Plan, limit = mostCharacters): string {
             .map((guard) => `> **Refused:** ${inline(guard.message)}<br>${inline(guard.remedy)}`)
             .join('\n>\n'),
         ]),
-    ...(shown.length === 0 ? [] : [table(shown)]),
+    ...(shown.length === 0 ? [] : [table(shown), ...(plan.place === undefined ? [] : [inline(setLine(plan))])]),
   ].join('\n\n');
   const tail =
     plan.orphans.length === 0

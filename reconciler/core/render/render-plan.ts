@@ -26,8 +26,9 @@ export function renderPlan(plan: Plan, options: RenderOptions): string {
   const end = shown.length === 0 ? noChange(plan) : paint.bold(`${summaryLine(plan.summary)}${refusedCount(plan)}`);
   const orphans = renderOrphans(plan, paint);
   const ignored = ignoredBlock(ignoredLinesOf(plan.changes), options);
+  const whose = plan.place === undefined ? '' : `\n${paint.dim(printable(setLine(plan)))}`;
   const takeover = isTakeoverOnly(plan) ? [takeoverNote(plan)] : [];
-  return `${[...spaced(blocks), end, ...takeover, ...orphans, ...ignored].join('\n\n')}\n`;
+  return `${[...spaced(blocks), `${end}${whose}`, ...takeover, ...orphans, ...ignored].join('\n\n')}\n`;
 }
 
 const inClear = (change: ResourceChange): ResourceChange => ({
@@ -73,6 +74,9 @@ const renderOrphans = ({ orphans, set = '' }: Plan, paint: Paints): readonly str
   orphans.length === 0
     ? []
     : [paint.dim(`? no longer declared, left alone (--prune --set ${set} deletes): ${listed(orphans)}`)];
+
+/** Whose objects the plan is about: a wrong directory or a wrong set shows before the approval. */
+export const setLine = ({ set = 'default', place = '' }: Plan): string => `For the set ${set}, declared at ${place}.`;
 
 const refusedCount = (plan: Plan): string => (plan.guards.length === 0 ? '' : `; ${plan.guards.length} refused`);
 

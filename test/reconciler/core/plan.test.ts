@@ -9,6 +9,7 @@ import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
 import { planDestroy } from '../../../reconciler/core/decide/plan-destroy.ts';
 import { planJson } from '../../../reconciler/core/render/plan-json.ts';
 import type { Plan, PlanOptions, Step } from '../../../reconciler/core/plan/plan.ts';
+import { renderMarkdown } from '../../../reconciler/core/render/render-markdown.ts';
 import { renderPlan } from '../../../reconciler/core/render/render-plan.ts';
 import { summaryLine } from '../../../reconciler/core/plan/summary.ts';
 import { validateDocuments } from '../../../reconciler/core/graph/check-documents.ts';
@@ -623,6 +624,17 @@ describe('texts for people', () => {
   });
   test('a plan as JSON', () => {
     expectGolden('plan/changes.json', `${JSON.stringify(planJson(plan(documents, observed)), null, 2)}\n`);
+  });
+  test('a plan names its set and the place of its manifests, as text, Markdown and JSON', () => {
+    const place = 'laptop:/home/ada/web';
+    const owner = { set: 'shop', hash: (text: string) => text, place: { here: place, others: 'refuse' as const } };
+    const changed = planChanges({ documents, observed, owner });
+    const same = planChanges({ documents: [], observed, owner });
+    for (const one of [changed, same, planDestroy({ documents, observed, owner })]) {
+      expect(renderPlan(one, { color: false })).toContain(`\nFor the set shop, declared at ${place}.\n`);
+      expect(planJson(one)).toMatchObject({ owner: 'shop', place });
+    }
+    expect(renderMarkdown(changed)).toContain(`\n\nFor the set shop, declared at ${place}.\n`);
   });
   test('a plan that is refused', () => {
     const refused = documents.map((one) => ({ ...one, manage: { ...one.manage, disruption: 'none' as const } }));
