@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Entry } from '../data/entry.ts';
 import { Icon } from '../parts/icons.tsx';
-import { shownTheme } from '../shell/theme.ts';
+import { shownTheme } from '../data/theme.ts';
 import { centred, zoomed } from './camera.ts';
 import { startGestures } from './gestures.ts';
 import { node, type Layout } from './layout.ts';

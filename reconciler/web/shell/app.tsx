@@ -12,10 +12,10 @@ import { OperationsView } from '../views/plain/operations-view.tsx';
 import { HostView } from '../views/overview/host-view.tsx';
 import { OverviewView } from '../views/overview/overview-view.tsx';
 import { SetView } from '../views/set/set-view.tsx';
-import { OpenQuestion } from '../views/set/questions.tsx';
+import { OpenQuestion } from '../views/questions/questions.tsx';
 import { Bar } from './bar.tsx';
 import { Login } from './login.tsx';
-import { go, place } from './router.ts';
+import { go, place } from '../data/router.ts';
 import { Help } from './shortcuts.tsx';
 
 export function App() {

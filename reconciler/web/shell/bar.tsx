@@ -4,9 +4,9 @@ import { connection, type Connection } from '../data/events.ts';
 import { endSession, operations, overview, session } from '../data/store.ts';
 import { Icon } from '../parts/icons.tsx';
 import { notify } from '../parts/notices.tsx';
-import { place } from './router.ts';
+import { place } from '../data/router.ts';
 import { isHelpOpen } from './shortcuts.tsx';
-import { nextTheme, themeChoice } from './theme.ts';
+import { nextTheme, themeChoice } from '../data/theme.ts';
 
 const tabs = [
   { name: 'Overview', address: '#/', rooms: [undefined, 'sets'] },

@@ -1,8 +1,8 @@
 // Keyboard shortcuts and the page that lists them. Shortcuts are off while something is typed or a dialog is open.
 import { signal } from '@preact/signals';
 import { Dialog } from '../parts/dialog.tsx';
-import { nextTheme } from './theme.ts';
-import { go } from './router.ts';
+import { nextTheme } from '../data/theme.ts';
+import { go } from '../data/router.ts';
 
 export const isHelpOpen = signal(false);
 

@@ -4,7 +4,7 @@ import { reasonOf } from '../../data/api.ts';
 import { canUseConsole } from '../../data/store.ts';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { WordMark } from '../../parts/status.tsx';
-import { place } from '../../shell/router.ts';
+import { place } from '../../data/router.ts';
 import type { ConsoleState } from './terminal.ts';
 
 const words = { connecting: 'waiting', open: 'online', closed: 'offline' } as const;

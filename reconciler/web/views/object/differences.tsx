@@ -2,7 +2,7 @@
 import type { Difference } from '../../../controller/http/contract.ts';
 import { canOperate } from '../../data/store.ts';
 import { StatusMark } from '../../parts/status.tsx';
-import { ask } from '../set/questions.tsx';
+import { ask } from '../questions/questions.tsx';
 import { diffLines, valueText, type DiffLine } from './value-text.ts';
 
 export interface DifferencesProps {

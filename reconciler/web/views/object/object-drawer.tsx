@@ -9,9 +9,9 @@ import { useLoad } from '../../parts/load.ts';
 import { Bones, Trouble } from '../../parts/states.tsx';
 import { StatusMark, WordMark } from '../../parts/status.tsx';
 import { Ago, exactText } from '../../parts/time.tsx';
-import { refine, to } from '../../shell/router.ts';
-import { Revision } from '../plain/revision.tsx';
-import { ask, suspensionsChanged } from '../set/questions.tsx';
+import { refine, to } from '../../data/router.ts';
+import { Revision } from '../../parts/revision.tsx';
+import { ask, suspensionsChanged } from '../questions/questions.tsx';
 import { Differences } from './differences.tsx';
 import { Documents } from './documents.tsx';
 

@@ -4,8 +4,8 @@ import { overview } from '../../data/store.ts';
 import { Bones, Empty } from '../../parts/states.tsx';
 import { Meter, StatusMark, WordMark } from '../../parts/status.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { to } from '../../shell/router.ts';
-import { Revision } from '../plain/revision.tsx';
+import { to } from '../../data/router.ts';
+import { Revision } from '../../parts/revision.tsx';
 import { countsOf } from './counts.ts';
 import { labelsOf } from './hosts-card.tsx';
 

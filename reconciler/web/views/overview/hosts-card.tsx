@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { HostStatus } from '../../../controller/http/contract.ts';
 import { Empty } from '../../parts/states.tsx';
 import { WordMark } from '../../parts/status.tsx';
-import { to } from '../../shell/router.ts';
+import { to } from '../../data/router.ts';
 
 const shownAtFirst = 12;
 

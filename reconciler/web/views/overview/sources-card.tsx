@@ -3,7 +3,7 @@ import type { SourceStatus } from '../../../controller/http/contract.ts';
 import { Empty } from '../../parts/states.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { Revision } from '../plain/revision.tsx';
+import { Revision } from '../../parts/revision.tsx';
 
 export function SourcesCard({ sources }: { readonly sources: readonly SourceStatus[] }) {
   return (

@@ -8,7 +8,7 @@ import { useLoad } from '../../parts/load.ts';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { WordMark } from '../../parts/status.tsx';
 import { clockText, dayText, exactText, tookText } from '../../parts/time.tsx';
-import { to } from '../../shell/router.ts';
+import { to } from '../../data/router.ts';
 
 interface Entry {
   readonly set: string;

@@ -1,8 +1,8 @@
 // The drift of all sets or of one.
 import { overview } from '../../data/store.ts';
 import { Bones } from '../../parts/states.tsx';
-import { place, refine } from '../../shell/router.ts';
-import { Choice } from '../set/filters.tsx';
+import { place, refine } from '../../data/router.ts';
+import { Choice } from '../../parts/choice.tsx';
 import { DriftList } from './drift-list.tsx';
 
 export function DriftView() {

@@ -8,8 +8,8 @@ import { useLoad } from '../../parts/load.ts';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { WordMark } from '../../parts/status.tsx';
 import { clockText, exactText } from '../../parts/time.tsx';
-import { place, refine } from '../../shell/router.ts';
-import { Choice } from '../set/filters.tsx';
+import { place, refine } from '../../data/router.ts';
+import { Choice } from '../../parts/choice.tsx';
 
 const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 const mostShown = 1000;

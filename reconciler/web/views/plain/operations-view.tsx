@@ -5,8 +5,8 @@ import { folded, type Fold } from '../../parts/fold.ts';
 import { Empty } from '../../parts/states.tsx';
 import { WordMark } from '../../parts/status.tsx';
 import { Ago, tookText } from '../../parts/time.tsx';
-import { to } from '../../shell/router.ts';
-import { Revision } from '../plain/revision.tsx';
+import { to } from '../../data/router.ts';
+import { Revision } from '../../parts/revision.tsx';
 
 const mostShown = 60;
 

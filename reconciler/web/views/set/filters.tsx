@@ -3,7 +3,8 @@ import type { ComponentChildren } from 'preact';
 import type { ObjectStatusName, SetStatus } from '../../../controller/http/contract.ts';
 import type { Entry } from '../../data/entry.ts';
 import { statusNames } from '../../data/status-names.ts';
-import { place, refine } from '../../shell/router.ts';
+import { place, refine } from '../../data/router.ts';
+import { Choice } from '../../parts/choice.tsx';
 
 export interface Filter {
   readonly search: string;
@@ -83,30 +84,5 @@ export function Filters({ set, filter, counts, kinds, children }: FiltersProps) 
       />
       {children}
     </search>
-  );
-}
-
-export interface ChoiceProps {
-  readonly label: string;
-  readonly value: string;
-  /** What stands for no choice; without it one option is always chosen. */
-  readonly all?: string;
-  readonly options: readonly { readonly value: string; readonly text: string }[];
-  readonly choose: (value: string) => void;
-}
-
-export function Choice({ label, value, all, options, choose }: ChoiceProps) {
-  return (
-    <label class="field">
-      <span class="hidden">{label}</span>
-      <select class="input" aria-label={label} value={value} onChange={(event) => choose(event.currentTarget.value)}>
-        {all !== undefined && <option value="">{all}</option>}
-        {options.map((option) => (
-          <option key={option.value} value={option.value}>
-            {option.text}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }

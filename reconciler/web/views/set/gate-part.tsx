@@ -1,8 +1,8 @@
 // What a set would delete beyond its limit, with the button that approves it.
 import type { PruneGate } from '../../../controller/http/contract.ts';
 import { canOperate } from '../../data/store.ts';
-import { Revision } from '../plain/revision.tsx';
-import { ask } from './questions.tsx';
+import { Revision } from '../../parts/revision.tsx';
+import { ask } from '../questions/questions.tsx';
 
 export function GatePart({ set, gate }: { readonly set: string; readonly gate: PruneGate }) {
   const count = gate.hosts.reduce((sum, one) => sum + one.count, 0);

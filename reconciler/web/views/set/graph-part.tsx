@@ -5,10 +5,11 @@ import { objects, readObjects } from '../../data/objects.ts';
 import { statusNames } from '../../data/status-names.ts';
 import { GraphCanvas } from '../../graph/graph-canvas.tsx';
 import { graphOf, groupingFor, groupings, worstMember, type Graph, type Grouping } from '../../graph/model.ts';
+import { Choice } from '../../parts/choice.tsx';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { StatusMark } from '../../parts/status.tsx';
-import { place, refine } from '../../shell/router.ts';
-import { Choice, countStatuses, filtered, Filters, presentFilter } from './filters.tsx';
+import { place, refine } from '../../data/router.ts';
+import { countStatuses, filtered, Filters, presentFilter } from './filters.tsx';
 
 const groupingTexts: Readonly<Record<Grouping, string>> = {
   object: 'objects',

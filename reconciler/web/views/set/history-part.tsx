@@ -7,9 +7,9 @@ import { useLoad } from '../../parts/load.ts';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { WordMark } from '../../parts/status.tsx';
 import { Ago, tookText } from '../../parts/time.tsx';
-import { ChangeText } from '../plain/change-text.tsx';
-import { Revision, shortRevision } from '../plain/revision.tsx';
-import { ask } from './questions.tsx';
+import { ChangeText } from '../../parts/change-text.tsx';
+import { Revision, shortRevision } from '../../parts/revision.tsx';
+import { ask } from '../questions/questions.tsx';
 
 export function HistoryPart({ set }: { readonly set: string }) {
   const { data, error, again } = useLoad((signal) => api.history(set, signal), [set, runsSeen.value]);

@@ -6,7 +6,7 @@ import { objects, readObjects } from '../../data/objects.ts';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { VirtualList } from '../../parts/virtual-list.tsx';
-import { place, refine } from '../../shell/router.ts';
+import { place, refine } from '../../data/router.ts';
 import { countStatuses, filtered, Filters, presentFilter } from './filters.tsx';
 
 const rowHeight = 40;

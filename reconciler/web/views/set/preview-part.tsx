@@ -7,8 +7,8 @@ import { Icon } from '../../parts/icons.tsx';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { Differences } from '../object/differences.tsx';
-import { ChangeText } from '../plain/change-text.tsx';
-import { Revision } from '../plain/revision.tsx';
+import { ChangeText } from '../../parts/change-text.tsx';
+import { Revision } from '../../parts/revision.tsx';
 
 export function PreviewPart({ set }: { readonly set: string }) {
   const [preview, setPreview] = useState<Preview>();

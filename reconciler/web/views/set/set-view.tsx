@@ -7,16 +7,16 @@ import { Icon } from '../../parts/icons.tsx';
 import { Bones, Empty } from '../../parts/states.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { Ago, exactText } from '../../parts/time.tsx';
-import { place, to } from '../../shell/router.ts';
+import { place, to } from '../../data/router.ts';
 import { ObjectDrawer } from '../object/object-drawer.tsx';
-import { Revision } from '../plain/revision.tsx';
+import { Revision } from '../../parts/revision.tsx';
 import { DriftList } from '../plain/drift-list.tsx';
 import { GatePart } from './gate-part.tsx';
 import { GraphPart } from './graph-part.tsx';
 import { HistoryPart } from './history-part.tsx';
 import { ObjectsPart } from './objects-part.tsx';
 import { PreviewPart } from './preview-part.tsx';
-import { ask } from './questions.tsx';
+import { ask } from '../questions/questions.tsx';
 
 const parts = [
   { part: undefined, title: 'Objects' },

@@ -6,7 +6,7 @@ import { api } from '../../data/api.ts';
 import { readOverview, takeOperation } from '../../data/store.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { notify } from '../../parts/notices.tsx';
-import { shortRevision } from '../plain/revision.tsx';
+import { shortRevision } from '../../parts/revision.tsx';
 
 export type Question =
   | { readonly kind: 'sync'; readonly set: string; readonly host?: string }
