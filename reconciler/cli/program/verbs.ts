@@ -51,6 +51,8 @@ export const groups: Readonly<Record<string, string>> = {
 };
 
 const controllerChange = () => import('../verbs/controller/change.ts');
+const controllerPrune = () => import('../verbs/controller/prune.ts');
+const controllerReports = () => import('../verbs/controller/reports.ts');
 const login = () => import('../verbs/access/login.ts');
 const trust = () => import('../verbs/access/trust.ts');
 const apply = () => import('../verbs/applying/apply.ts');
@@ -111,10 +113,16 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
   'Controller:': [
     row(controlling.controller, [() => import('../verbs/controller/controller.ts'), 'runController']),
     row(controlling.controllerStatus, [() => import('../verbs/controller/status.ts'), 'showStatus']),
+    row(controlling.controllerExplain, [controllerReports, 'explain']),
+    row(controlling.controllerDiff, [controllerReports, 'showDiff']),
+    row(controlling.controllerPlan, [controllerReports, 'showPlan']),
+    row(controlling.controllerHistory, [controllerReports, 'showHistory']),
+    row(controlling.controllerLogs, [controllerReports, 'showLogs']),
     row(controlling.controllerSync, [controllerChange, 'sync']),
     row(controlling.controllerSuspend, [controllerChange, 'suspend']),
     row(controlling.controllerResume, [controllerChange, 'resume']),
-    row(controlling.controllerPrune, [() => import('../verbs/controller/prune.ts'), 'prune']),
+    row(controlling.controllerPrune, [controllerPrune, 'prune']),
+    row(controlling.controllerApprove, [controllerPrune, 'approve']),
     row(controlling.controllerRollback, [controllerChange, 'rollback']),
     row(controlling.ui, [() => import('../verbs/controller/ui.ts'), 'showHost']),
   ],

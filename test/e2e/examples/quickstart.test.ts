@@ -59,7 +59,9 @@ describe('the README of the quickstart', () => {
     const second = await runGantry(programs, ['plan', ...embedded, '--detailed-exitcode']);
     expect(second).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^No changes: all 7 declared objects are as declared\.\nFor the set default, .*\n$/),
+      stdout: expect.stringMatching(
+        /^No changes: all 7 declared objects are as declared\.\nFor the set default, .*\n$/,
+      ),
     });
     const destroyed = await runGantry(programs, ['destroy', ...embedded, '--auto-approve']);
     expect(destroyed.stdout + destroyed.stderr).toContain('Destroy complete! 0 added, 0 changed, 7 destroyed.');

@@ -90,7 +90,10 @@ describe('apply', () => {
       { add: 2, change: 0, import: 0, remove: 0, operation: 'apply' },
       { add: 2, change: 0, import: 0, remove: 0, operation: 'apply' },
     ]);
-    expect(all.find(({ type }) => type === 'change_summary')).toMatchObject({ owner: 'default', place: expect.any(String) });
+    expect(all.find(({ type }) => type === 'change_summary')).toMatchObject({
+      owner: 'default',
+      place: expect.any(String),
+    });
     expect(all.at(-1)?.['type']).toBe('change_summary');
     expect(all.filter(({ type }) => type === 'apply_complete')).toHaveLength(
       all.filter(({ type }) => type === 'apply_start').length,

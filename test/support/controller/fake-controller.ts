@@ -9,6 +9,7 @@ import type {
   ObjectSummary,
   Operation,
   Overview,
+  Preview,
   RunRecord,
   SetStatus,
   Suspension,
@@ -71,6 +72,7 @@ export class FakeController implements Controller {
   driftRecords: DriftRecord[] = [];
   runs: RunRecord[] = [];
   lines: LogLine[] = [];
+  previewed: Partial<Preview> = {};
   isNowReady = true;
   details: Partial<ObjectDetail> = {};
   /** Thrown by the next question for an object. */
@@ -151,7 +153,7 @@ export class FakeController implements Controller {
 
   async preview(set: string, request: { readonly ref: string }) {
     this.#start('preview', set, request);
-    return { revision: request.ref, problems: [], hosts: [] };
+    return { revision: request.ref, problems: [], hosts: [], ...this.previewed };
   }
 
   lookAt(source: string) {

@@ -8,7 +8,7 @@ interface Opening {
   readonly place: string;
   /** Of the button or link that opens it; absent: the place alone does. */
   readonly press?: string | RegExp;
-  readonly then?: (page: Page) => Promise<void>;
+  readonly afterwards?: (page: Page) => Promise<void>;
 }
 
 export const openings: Readonly<Record<string, Opening>> = {
@@ -22,7 +22,7 @@ export const openings: Readonly<Record<string, Opening>> = {
   GatePart: { place: '#/sets/base' },
   Plan: {
     place: '#/sets/web/preview',
-    then: async (page) => {
+    afterwards: async (page) => {
       await page.getByLabel('Branch, tag or revision').fill('more-memory');
       await page.keyboard.press('Enter');
       await page.getByText('limits.memory needs a restart').waitFor();
@@ -33,16 +33,16 @@ export const openings: Readonly<Record<string, Opening>> = {
   Notices: {
     place: '#/sets/base',
     press: 'Sync',
-    then: async (page) => {
+    afterwards: async (page) => {
       await page.getByRole('button', { name: 'Sync now' }).click();
       await page.getByText('The sync of base has begun.').waitFor();
     },
   },
 };
 
-export async function open(page: Page, { press, then }: Opening): Promise<void> {
+export async function open(page: Page, { press, afterwards }: Opening): Promise<void> {
   if (press !== undefined) await page.getByRole('button', { name: press }).first().click();
-  await then?.(page);
+  await afterwards?.(page);
   await page.evaluate('document.querySelectorAll("details").forEach((each) => (each.open = true))');
 }
 

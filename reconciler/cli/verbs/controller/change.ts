@@ -4,7 +4,7 @@ import { exitCodes } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { parseDuration } from '../../flags/parse-values.ts';
 import type { CliContext, Run } from '../../session/context.ts';
-import { openApi } from './controller-api.ts';
+import { inSet, withApi } from './controller-api.ts';
 import type { ApiOptions, RollbackOptions, SuspendOptions, SyncOptions } from './controller-verbs.ts';
 
 export const sync: Run<SyncOptions> = async (context, [set = '']) => {
@@ -50,13 +50,9 @@ export const rollback: Run<RollbackOptions> = async (context, [set = '', revisio
   return exitCodes.ok;
 };
 
-async function post<T>(context: CliContext<ApiOptions>, set: string, action: string, body: object): Promise<T> {
-  const api = await openApi(context);
-  try {
-    const answer = await api.post<T>(`/api/v1/sets/${encodeURIComponent(set)}/${action}`, body);
+const post = <T>(context: CliContext<ApiOptions>, set: string, action: string, body: object): Promise<T> =>
+  withApi(context, async (api) => {
+    const answer = await api.post<T>(inSet(set, action), body);
     context.json(JSON.stringify(answer));
     return answer;
-  } finally {
-    await api.close();
-  }
-}
+  });

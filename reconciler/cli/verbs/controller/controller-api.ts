@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'undici';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
-import type { Failure } from '../../../controller/http/contract.ts';
+import type { ControllerEvent, Failure, Overview, SetStatus } from '../../../controller/http/contract.ts';
 import type { CliContext } from '../../session/context.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
@@ -11,8 +11,8 @@ import type { ApiOptions } from './controller-verbs.ts';
 export interface ControllerApi {
   get<T>(path: string): Promise<T>;
   post<T>(path: string, body: object): Promise<T>;
-  /** The data of server-sent events; ends when `signal` fires or the connection is lost. */
-  events(signal: AbortSignal): AsyncGenerator<void, void, void>;
+  /** Ends when `signal` fires or the connection is lost. */
+  events(signal: AbortSignal): AsyncGenerator<ControllerEvent, void, void>;
   close(): Promise<void>;
 }
 
@@ -61,10 +61,56 @@ export async function openApi({ options, io, stop }: CliContext<ApiOptions>): Pr
     post: (path, body) => call('POST', path, body),
     async *events(signal) {
       const { body } = await send('GET', '/api/v1/events', undefined, signal);
-      for await (const _chunk of body) yield;
+      yield* eventsOf(body);
     },
     close: () => dispatcher.close(),
   };
+}
+
+/** The `data` of server-sent events. */
+async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<ControllerEvent, void, void> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of body) {
+    text += decoder.decode(chunk, { stream: true });
+    const lines = text.split('\n');
+    text = lines.pop() ?? '';
+    for (const line of lines) if (line.startsWith('data:')) yield JSON.parse(line.slice(5)) as ControllerEvent;
+  }
+}
+
+export async function withApi<T>(
+  context: CliContext<ApiOptions>,
+  work: (api: ControllerApi) => Promise<T>,
+): Promise<T> {
+  const api = await openApi(context);
+  try {
+    return await work(api);
+  } finally {
+    await api.close();
+  }
+}
+
+export const inSet = (set: string, what: string): string => `/api/v1/sets/${encodeURIComponent(set)}/${what}`;
+
+export function withQuery(path: string, values: Readonly<Record<string, string | number | undefined>>): string {
+  const pairs = Object.entries(values).flatMap(([key, value]) =>
+    value === undefined ? [] : [[key, `${value}`] as [string, string]],
+  );
+  return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs).toString()}`;
+}
+
+/** `set`: only this one is among `sets`; unknown ones are refused with the known names. */
+export async function readOverview(api: ControllerApi, set?: string): Promise<Overview> {
+  const overview = await api.get<Overview>('/api/v1/overview');
+  return set === undefined ? overview : { ...overview, sets: [setIn(overview, set)] };
+}
+
+export function setIn({ sets }: Overview, set: string): SetStatus {
+  const found = sets.find(({ name }) => name === set);
+  if (found !== undefined) return found;
+  const known = sets.map(({ name }) => name).join(', ');
+  throw new CliError(`The controller has no set ${set}: it has ${known}`, exitCodes.error);
 }
 
 function baseOf(text: string): string {

@@ -59,6 +59,71 @@ export const controllerStatus = {
 } satisfies Verb;
 export type StatusOptions = OptionsOf<typeof controllerStatus>;
 
+const answerFlag = outputFlag('text or json');
+
+export const controllerExplain = {
+  name: 'controller explain',
+  summary: 'say why a set has its status, and what ends that',
+  args: setArgs,
+  flags: { ...apiFlags, ...answerFlag },
+} satisfies Verb;
+export type ExplainOptions = OptionsOf<typeof controllerExplain>;
+
+export const controllerDiff = {
+  name: 'controller diff',
+  summary: 'show how the objects of a set differ from what is declared; exit code 1 when some do',
+  args: [...setArgs, ['[kind/name]', 'only this object']],
+  flags: { ...apiFlags, ...answerFlag, ...inSection('Selection:', { on: text('--on <host>', 'only on this host') }) },
+  examples: ['gantry controller diff web container/web1 --on node1'],
+} satisfies Verb;
+export type DiffOptions = OptionsOf<typeof controllerDiff>;
+
+export const controllerPlan = {
+  name: 'controller plan',
+  summary: 'show what a branch, tag or revision would change on the hosts of a set; changes nothing',
+  args: setArgs,
+  flags: {
+    ...apiFlags,
+    ...hostsFlag,
+    ...answerFlag,
+    ...inSection('Selection:', {
+      branch: text('--branch <ref>', 'branch, tag or revision (default: the revision in force)'),
+    }),
+    ...inSection('Output:', {
+      detailedExitcode: toggle('--detailed-exitcode', 'exit with 2 if there are changes'),
+    }),
+  },
+  examples: ['gantry controller plan web --branch more-memory --detailed-exitcode'],
+} satisfies Verb;
+export type PreviewOptions = OptionsOf<typeof controllerPlan>;
+
+export const controllerHistory = {
+  name: 'controller history',
+  summary: 'show the runs of a set, the newest first',
+  args: setArgs,
+  flags: {
+    ...apiFlags,
+    ...answerFlag,
+    ...inSection('Selection:', { limit: text('--limit <count>', 'at most so many (default 100)') }),
+  },
+} satisfies Verb;
+export type HistoryOptions = OptionsOf<typeof controllerHistory>;
+
+export const controllerLogs = {
+  name: 'controller logs',
+  summary: 'show the log of a controller',
+  args: [['[set]', 'only this set']],
+  flags: {
+    ...apiFlags,
+    ...inSection('Selection:', {
+      level: text('--level <level>', 'debug, info, warn or error and above (default info)'),
+      limit: text('--limit <count>', 'at most so many earlier lines (default 500)'),
+    }),
+    follow: toggle('--follow', 'print further lines as they come, until stopped'),
+  },
+} satisfies Verb;
+export type LogsOptions = OptionsOf<typeof controllerLogs>;
+
 export const controllerSync = {
   name: 'controller sync',
   summary: 'compare and apply a set now, without waiting for its next attempt',
@@ -106,6 +171,14 @@ export const controllerPrune = {
   examples: ['gantry controller prune web --approve --reason "the shop moved"'],
 } satisfies Verb;
 export type PruneOptions = OptionsOf<typeof controllerPrune>;
+
+export const controllerApprove = {
+  name: 'controller approve',
+  summary: 'let a set delete, for the revision in force only, what gantry controller prune shows',
+  args: setArgs,
+  flags: { ...apiFlags, ...reasonFlag },
+} satisfies Verb;
+export type ApproveOptions = OptionsOf<typeof controllerApprove>;
 
 export const controllerRollback = {
   name: 'controller rollback',

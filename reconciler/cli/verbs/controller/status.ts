@@ -2,43 +2,31 @@
 import { pause } from '../../../../server/lib/shared/deadline.ts';
 import type { Overview, SetStatus, Suspension } from '../../../controller/http/contract.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { paintFor } from '../../output/paint.ts';
 import { renderTable } from '../../output/table.ts';
 import type { CliContext, Run } from '../../session/context.ts';
-import { openApi, type ControllerApi } from './controller-api.ts';
+import { short } from './answer.ts';
+import { readOverview, withApi, type ControllerApi } from './controller-api.ts';
 import type { StatusOptions } from './controller-verbs.ts';
 
 /** Events come in bursts. */
 const quietMs = 300;
 const againMs = 2000;
 
-export const showStatus: Run<StatusOptions> = async (context, [set]) => {
+export const showStatus: Run<StatusOptions> = (context, [set]) => {
   const format = formatOf(context.options.output, ['table', 'json']);
-  const api = await openApi(context);
-  try {
-    const first = await read(api, set);
+  return withApi(context, async (api) => {
+    const first = await readOverview(api, set);
     print(context, first, format);
     if (context.options.watch === true) await watch(context, api, set, format);
     return context.stop.aborted ? exitCodes.interrupted : codeOf(first);
-  } finally {
-    await api.close();
-  }
+  });
 };
 
 /** 1 when a set failed, so that a script need not read the table. */
 const codeOf = ({ sets }: Overview): ExitCode =>
   sets.some(({ status }) => status === 'failed') ? exitCodes.error : exitCodes.ok;
-
-async function read(api: ControllerApi, set: string | undefined): Promise<Overview> {
-  const overview = await api.get<Overview>('/api/v1/overview');
-  if (set === undefined) return overview;
-  const sets = overview.sets.filter(({ name }) => name === set);
-  if (sets.length > 0) return { ...overview, sets };
-  const known = overview.sets.map(({ name }) => name).join(', ');
-  throw new CliError(`The controller has no set ${set}: it has ${known}`, exitCodes.error);
-}
 
 async function watch(
   context: CliContext<StatusOptions>,
@@ -52,7 +40,7 @@ async function watch(
     try {
       for await (const _event of api.events(stop)) {
         await pause(quietMs, stop);
-        const overview = await read(api, set);
+        const overview = await readOverview(api, set);
         const text = JSON.stringify(overview.sets);
         if (text !== shown) print(context, overview, format);
         shown = text;
@@ -98,5 +86,3 @@ function rowsOf({ name, status, revision, message, hosts }: SetStatus): readonly
   });
   return [whole, ...each];
 }
-
-const short = (revision: string | undefined): string => (revision ?? '').replace(/^sha256:/, '').slice(0, 12);

@@ -1,0 +1,25 @@
+// Prints what a controller answered: as text, as a document (-o json), or as one line (--json).
+import type { OutputOptions } from '../../flags/output-flags.ts';
+import { formatOf } from '../../flags/output-flags.ts';
+import type { CliContext } from '../../session/context.ts';
+
+export interface Answer {
+  /** Of the line of --json. */
+  readonly type: string;
+  /** In that line a list is its `items`. */
+  readonly value: object;
+  readonly text: () => string;
+}
+
+export function printAnswer(
+  context: CliContext<OutputOptions & { readonly output?: string | undefined }>,
+  { type, value, text }: Answer,
+): void {
+  const format = formatOf(context.options.output, ['text', 'json']);
+  const fields = Array.isArray(value) ? { items: value as readonly unknown[] } : value;
+  if (context.isJson) context.json(JSON.stringify({ '@level': 'info', type, ...fields }));
+  else context.out(format === 'json' ? JSON.stringify(value, null, 2) : text());
+}
+
+/** A revision as people compare it. */
+export const short = (revision: string | undefined): string => (revision ?? '').replace(/^sha256:/, '').slice(0, 12);
