@@ -382,8 +382,6 @@ const openRings = [
   'reconciler/core: clashes graph history kinds live ownership plan render',
   'reconciler/engine: observe runs steps',
   'reconciler/manifest/terraform-json: evaluation types',
-  'reconciler/web/views: object plain set',
-  'reconciler/web: graph shell views',
 ];
 
 describe('rings', () => {
