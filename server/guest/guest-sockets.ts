@@ -7,7 +7,7 @@ import { KeyedMutex } from '../lib/keyed-mutex.ts';
 import type { GuestSockets } from '../services/containers/guest-access.ts';
 import type { Guest } from '../services/containers/guest-view.ts';
 import { GuestEvents, type GuestEventsDeps } from './guest-events.ts';
-import { mountSmall, removePlace } from './socket-mount.ts';
+import { mountSmall, openToAll, removePlace } from './socket-mount.ts';
 import { GuestListener, type GuestListenerDeps } from './guest-listener.ts';
 
 export type GuestSocketsDeps = Omit<GuestListenerDeps, 'events' | 'websockets'> &
@@ -70,7 +70,7 @@ export class GuestSocketServer implements GuestSockets {
     const handle = isLong ? await open(this.dirOf(guest)) : undefined;
     try {
       await listener.listen(handle === undefined ? path : `/proc/self/fd/${handle.fd}/sock`);
-      await chmod(path, 0o666);
+      await openToAll(path);
       return { listener, handle };
     } catch (error) {
       await listener.close().catch(() => {});

@@ -1,6 +1,7 @@
 // The directory of one guest socket as a small file system of its own: what a privileged guest writes there, having made its mount
 // writable, is bounded and on no disk of the host.
-import { rm, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { chmod, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { exec } from '../lib/exec.ts';
 
@@ -18,6 +19,20 @@ export async function removePlace(dir: string): Promise<void> {
   // A stopping container may still hold it: the file system goes with its last user.
   if (await isMountPoint(dir)) await exec(['umount', '--lazy', dir]);
   await rm(dir, { recursive: true, force: true });
+}
+
+/** O_PATH, which Node has no name for. */
+const justTheName = 0o10000000;
+
+/** Lets everybody connect. Root of a privileged guest may have put a link in place of the socket: that is not followed. */
+export async function openToAll(path: string): Promise<void> {
+  const file = await open(path, justTheName | constants.O_NOFOLLOW);
+  try {
+    if (!(await file.stat()).isSocket()) throw new Error(`${path} is no socket any more`);
+    await chmod(`/proc/self/fd/${file.fd}`, 0o666);
+  } finally {
+    await file.close();
+  }
 }
 
 async function isMountPoint(dir: string): Promise<boolean> {

@@ -1,52 +1,96 @@
-// Confines programs that read what strangers made: no network, few capabilities, no new privileges, bounded memory.
+// Confines the programs that work on what strangers made, and makes programs end together with this process: a copy that continues after its
+// caller was killed would write into files that the next one removes.
 import { spawnSync } from 'node:child_process';
-import { mortal } from './die-with-parent.ts';
+import { fenced, type Fence } from './fence.ts';
 import { programEnv } from './program-env.ts';
 
-/** What unpacking files of any owner needs. Attributes named `trusted.*`, which images with overlay layers have, need sys_admin: it is the widest of
- *  them, and the reason why these programs get neither a network nor new privileges. */
-const kept = ['chown', 'dac_override', 'dac_read_search', 'fowner', 'fsetid', 'mknod', 'setfcap', 'sys_admin'];
-const capabilities = ['-all', ...kept.map((name) => `+${name}`)].join(',');
-/** Decompressors of honest images need less than 1 GiB. */
-const maxDataBytes = 4 * 1024 ** 3;
-
-/** The start of the command line, made of programs of util-linux that each replace themselves by the next. */
-export const confinement: readonly string[] = [
-  'unshare',
-  '--net',
-  '--ipc',
-  '--',
-  'prlimit',
-  '--core=0',
-  `--data=${maxDataBytes}`,
-  '--nofile=1024',
-  '--',
-  'setpriv',
-  '--pdeathsig',
-  'KILL',
-  '--no-new-privs',
-  '--bounding-set',
-  capabilities,
-  '--inh-caps',
-  '-all',
-  '--',
-];
-
-/** By effective user: a process may give its rights up and take them back. */
-const isPossible = new Map<number | undefined, boolean>();
-
-/** The same program, confined and killed by the kernel when this process ends. Only the latter where the daemon may not confine (it is not root). */
-export function confined(argv: readonly string[]): readonly string[] {
-  return mayConfine() ? [...confinement, ...argv] : mortal(argv);
+export interface Confinement extends Fence {
+  /** Capabilities that it keeps where it runs as root; none otherwise. */
+  readonly keeps?: readonly string[];
+  /** It goes on when this process ends. */
+  readonly outlives?: boolean;
 }
 
-function mayConfine(): boolean {
+export interface ConfinedCommand {
+  readonly argv: readonly string[];
+  readonly confinement: Confinement;
+}
+
+/** What reading trees of any owner needs. Attributes named `trusted.*`, which images with overlay layers have, need sys_admin. */
+export const keptToRead: readonly string[] = ['dac_read_search', 'sys_admin'];
+/** What files of any owner need when they are made. */
+export const keptToWrite: readonly string[] = [
+  ...keptToRead,
+  'chown',
+  'dac_override',
+  'fowner',
+  'fsetid',
+  'mknod',
+  'setfcap',
+];
+
+/** Of programs that read what is open already, and write to a pipe or an open file. */
+export const filter: Confinement = { reads: [], writes: [] };
+
+/** Decompressors of honest images need less than 1 GiB. */
+const maxDataBytes = 4 * 1024 ** 3;
+/** More than any honest image takes, at the speed of an emulated processor. */
+const maxCpuSeconds = 12 * 3600;
+
+type Strength = 'fenced' | 'withoutFence' | 'mortal';
+
+/** The same program, confined, and killed by the kernel when this process ends. Only the latter where the daemon may not confine (it is not root). */
+export function confined({ argv, confinement }: ConfinedCommand): readonly string[] {
+  const strength = strengthHere();
+  if (strength === 'mortal') return confinement.outlives === true ? argv : mortal(argv);
+  return [...commandLine(confinement, strength), ...argv];
+}
+
+/** Programs that each replace themselves by the next. */
+function commandLine(confinement: Confinement, strength: Exclude<Strength, 'mortal'>): readonly string[] {
+  const { keeps = [], outlives = false, isServer = false } = confinement;
+  const fence = strength === 'fenced' ? fenced(confinement) : undefined;
+  return [
+    ...(fence ?? (isServer ? [] : ['unshare', '--net', '--ipc', '--'])),
+    'prlimit',
+    '--core=0',
+    `--data=${maxDataBytes}`,
+    '--nofile=1024',
+    ...(outlives ? [] : [`--cpu=${maxCpuSeconds}`]),
+    '--',
+    'setpriv',
+    ...(outlives ? [] : ['--pdeathsig', 'KILL']),
+    '--no-new-privs',
+    '--bounding-set',
+    ['-all', ...keeps.map((name) => `+${name}`)].join(','),
+    '--inh-caps',
+    '-all',
+    '--',
+  ];
+}
+
+/** By effective user: a process may give its rights up and take them back. */
+const strengths = new Map<number | undefined, Strength>();
+
+/** How much this host and user allow. */
+export function strengthHere(): Strength {
   const user = process.geteuid?.();
-  const known = isPossible.get(user);
+  const known = strengths.get(user);
   if (known !== undefined) return known;
-  const [first = '', ...rest] = confinement;
-  const found = spawnSync(first, [...rest, 'true'], { stdio: 'ignore', env: programEnv }).status === 0;
+  const found = (['fenced', 'withoutFence'] as const).find((strength) => works(commandLine({ writes: [] }, strength)));
   // A refusal to root may pass, such as a lack of processes for a moment: it is asked again.
-  if (found || user !== 0) isPossible.set(user, found);
-  return found;
+  if (found === 'fenced' || user !== 0) strengths.set(user, found ?? 'mortal');
+  return found ?? 'mortal';
+}
+
+const works = ([file = '', ...args]: readonly string[]): boolean =>
+  spawnSync(file, [...args, 'true'], { stdio: 'ignore', env: programEnv }).status === 0;
+
+let mortalPrefix: readonly string[] | undefined;
+
+/** The same program, killed by the kernel whenever the process that starts it ends. Unchanged where the setpriv of the host (busybox) cannot. */
+export function mortal(argv: readonly string[]): readonly string[] {
+  const prefix = ['setpriv', '--pdeathsig', 'KILL', '--'];
+  mortalPrefix ??= works(prefix) ? prefix : [];
+  return [...mortalPrefix, ...argv];
 }

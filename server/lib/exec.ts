@@ -1,6 +1,6 @@
 // Runs a host program with an argv (never a shell line), a time limit and bounded output.
 import { spawn } from 'node:child_process';
-import { mortal } from './die-with-parent.ts';
+import { confined, mortal, type Confinement } from './confined.ts';
 import { programEnv } from './program-env.ts';
 
 export interface ExecOptions {
@@ -12,6 +12,8 @@ export interface ExecOptions {
   readonly timeoutMs?: number;
   /** Whether it is killed with this process; default false. */
   readonly isMortal?: boolean;
+  /** What it may still do; default all that this process may. */
+  readonly confinement?: Confinement;
   /** Exit codes that count as success; default [0]. */
   readonly okCodes?: readonly number[];
   /** Limit of bytes kept of each stream; the rest is dropped. Default 1 MiB. */
@@ -50,7 +52,7 @@ export async function exec(
 ): Promise<ExecResult> {
   const [file] = argv;
   if (file === undefined) throw new ExecError('empty command', argv, -1, '');
-  const [started = file, ...given] = options.isMortal === true ? mortal(argv) : argv;
+  const [started = file, ...given] = startedAs(argv, options);
   const maxBytes = options.maxBytes ?? 1024 * 1024;
   const okCodes = options.okCodes ?? [0];
   return new Promise((resolve, reject) => {
@@ -98,6 +100,11 @@ export async function exec(
       child.stdin.end(options.input);
     }
   });
+}
+
+function startedAs(argv: readonly string[], { confinement, isMortal }: ExecOptions): readonly string[] {
+  if (confinement !== undefined) return confined({ argv, confinement });
+  return isMortal === true ? mortal(argv) : argv;
 }
 
 function collect(maxBytes: number): { push: (chunk: Buffer) => void; text: () => string } {

@@ -11,6 +11,7 @@ import { decompressorOf, detectFormat } from './format.ts';
 import type { ImageFormat } from './format.ts';
 import { maxMetadataBytes, parseMetadata } from './metadata.ts';
 import type { ImageMetadata } from './metadata.ts';
+import { filter } from '../../lib/confined.ts';
 import { start } from './run-program.ts';
 import { listSquashfs, readSquashfsFile } from './squashfs.ts';
 import { CutOffError } from './tar-blocks.ts';
@@ -157,7 +158,7 @@ async function openTar(path: string, format: ImageFormat, signal: AbortSignal): 
     const bytes = file.createReadStream({ highWaterMark: 256 * 1024, signal, autoClose: false });
     return { bytes, done: async () => {}, close: () => file.close() };
   }
-  const program = start(argv, { inputFd: file.fd, output: 'pipe' }, signal);
+  const program = start({ argv, confinement: filter }, { inputFd: file.fd, output: 'pipe' }, signal);
   keepOutput(program.stdout);
   const close = async (): Promise<void> => {
     program.kill();

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { DriverError } from '../driver-error.ts';
-import { confined } from '../../lib/confined.ts';
+import { confined, type ConfinedCommand } from '../../lib/confined.ts';
 import { programEnv } from '../../lib/program-env.ts';
 
 export interface Program {
@@ -26,9 +26,9 @@ export class ProgramError extends DriverError {}
 
 const keptStderrBytes = 65_536;
 
-export function start(argv: readonly string[], options: RunOptions, signal: AbortSignal): Program {
-  const [file = ''] = argv;
-  const [started = '', ...args] = confined(argv);
+export function start(command: ConfinedCommand, options: RunOptions, signal: AbortSignal): Program {
+  const [file = ''] = command.argv;
+  const [started = '', ...args] = confined(command);
   const child = spawn(started, args, { stdio: [options.inputFd ?? 'ignore', options.output, 'pipe'], env: programEnv });
   const kill = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
@@ -41,8 +41,8 @@ export function start(argv: readonly string[], options: RunOptions, signal: Abor
   return { stdout: child.stdout, done, kill };
 }
 
-export async function run(argv: readonly string[], options: Omit<RunOptions, 'output'>, signal: AbortSignal) {
-  await start(argv, { ...options, output: 'ignore' }, signal).done;
+export async function run(command: ConfinedCommand, options: Omit<RunOptions, 'output'>, signal: AbortSignal) {
+  await start(command, { ...options, output: 'ignore' }, signal).done;
 }
 
 async function ended(

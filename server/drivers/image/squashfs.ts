@@ -1,5 +1,6 @@
 // Lists a squashfs image and reads single files of it, by unsquashfs; unpacking is unpack.ts.
 import { createInterface } from 'node:readline';
+import { keptToRead, type ConfinedCommand } from '../../lib/confined.ts';
 import { DriverError } from '../driver-error.ts';
 import type { ArchiveEntry, EntryKind } from './entry.ts';
 import { start } from './run-program.ts';
@@ -15,12 +16,17 @@ const kinds: Readonly<Record<string, EntryKind>> = {
   s: 'socket',
 };
 
+const reading = (path: string, args: readonly string[]): ConfinedCommand => ({
+  argv: ['unsquashfs', ...args],
+  confinement: { reads: [path], writes: [], keeps: keptToRead },
+});
+
 const line =
   /^([-dlcbps])[-rwxsStT]{9} \d+\/\d+ +(?:\d+, *\d+|(\d+)) \d{4}-\d\d-\d\d \d\d:\d\d squashfs-root(?:\/(.*))?$/;
 
 /** Hard links appear as files of their own. Throws Invalid on names that a listing cannot show. */
 export async function* listSquashfs(path: string, signal: AbortSignal): AsyncGenerator<ArchiveEntry> {
-  const program = start(['unsquashfs', '-lln', path], { output: 'pipe' }, signal);
+  const program = start(reading(path, ['-lln', path]), { output: 'pipe' }, signal);
   try {
     if (program.stdout !== null) {
       for await (const text of createInterface({ input: program.stdout.setEncoding('latin1') })) {
@@ -53,7 +59,7 @@ export async function readSquashfsFile(
   maxBytes: number,
   signal: AbortSignal,
 ): Promise<Buffer> {
-  const program = start(['unsquashfs', '-cat', path, name], { output: 'pipe' }, signal);
+  const program = start(reading(path, ['-cat', path, name]), { output: 'pipe' }, signal);
   const chunks: Buffer[] = [];
   let size = 0;
   try {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { keptToWrite, type Confinement } from '../../lib/confined.ts';
 import { DriverError } from '../driver-error.ts';
 import { freeSpace } from './files.ts';
 import type { ImagePaths } from './files.ts';
@@ -45,8 +46,8 @@ export async function unpackImage(
     await mkdir(join(stage, 'rootfs'), { mode: 0o755 });
     await unpackFile(image.rootfsPath, join(stage, 'rootfs'), 'rootfs', options, signal);
   }
-  if (options.asRoot)
-    await run(['find', stage, '-xdev', '(', '-type', 'b', '-o', '-type', 'c', ')', '-delete'], {}, signal);
+  const argv = ['find', stage, '-xdev', '(', '-type', 'b', '-o', '-type', 'c', ')', '-delete'];
+  if (options.asRoot) await run({ argv, confinement: within(stage) }, {}, signal);
   await checkParts(stage);
   for (const part of parts) {
     if ((await kindOf(join(stage, part))) !== 'nothing') await rename(join(stage, part), join(target, part));
@@ -75,11 +76,15 @@ async function unpackFile(
   const { size } = await file.stat();
   const stopProgress = reportPosition(file.fd, size, (percent) => options.progress?.(`${what}: ${percent}%`));
   try {
-    if (format === 'squashfs')
-      await run(squashfsCommand(path, target, options.asRoot), { tolerated: noDevices }, signal);
-    else await run(tarCommand(format, target, options.asRoot), { inputFd: file.fd, tolerated: noDevices }, signal);
+    const confinement = within(target, path);
+    const argv =
+      format === 'squashfs'
+        ? squashfsCommand(path, target, options.asRoot)
+        : tarCommand(format, target, options.asRoot);
+    const input = format === 'squashfs' ? {} : { inputFd: file.fd };
+    await run({ argv, confinement }, { ...input, tolerated: noDevices }, signal);
     // The user of the daemon must be able to copy and delete what it owns.
-    if (!options.asRoot) await run(['chmod', '-R', 'u+rwX', '--', target], {}, signal);
+    if (!options.asRoot) await run({ argv: ['chmod', '-R', 'u+rwX', '--', target], confinement }, {}, signal);
   } catch (error) {
     signal.throwIfAborted();
     const code = error instanceof DriverError ? error.code : 'Failed';
@@ -89,6 +94,12 @@ async function unpackFile(
     await file.close();
   }
 }
+
+const within = (target: string, ...reads: readonly string[]): Confinement => ({
+  reads,
+  writes: [target],
+  keeps: keptToWrite,
+});
 
 function tarCommand(format: ImageFormat, target: string, asRoot: boolean): readonly string[] {
   const decompressor = decompressorOf(format);

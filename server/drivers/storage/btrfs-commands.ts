@@ -1,4 +1,5 @@
 // The commands of btrfs, mkfs and mount, and their output. Pure.
+import { keptToRead, keptToWrite, type ConfinedCommand } from '../../lib/confined.ts';
 
 const gigabyte = 1_000_000_000;
 
@@ -48,14 +49,15 @@ export const commands = {
     from,
     to,
   ],
-  send: (path: string, parent: string | undefined) => [
-    'btrfs',
-    'send',
-    '--quiet',
-    ...(parent === undefined ? [] : ['-p', parent]),
-    path,
-  ],
-  receive: (directory: string) => ['btrfs', 'receive', '--quiet', directory],
+  send: (path: string, parent: string | undefined): ConfinedCommand => ({
+    argv: ['btrfs', 'send', '--quiet', ...(parent === undefined ? [] : ['-p', parent]), path],
+    confinement: { writes: [], keeps: keptToRead },
+  }),
+  /** Streams name their parents by their place below the mount of the file system. */
+  receive: (directory: string): ConfinedCommand => ({
+    argv: ['btrfs', 'receive', '--quiet', directory],
+    confinement: { writes: [directory], keeps: keptToWrite, isAtHome: true },
+  }),
   remove: (path: string) => ['btrfs', 'subvolume', 'delete', path],
   /** A subvolume's own directory has the number 256; a hard link of directories there is none. Relative paths, ended by 0 bytes. */
   findNested: (path: string) => ['find', path, '-mindepth', '1', '-type', 'd', '-inum', '256', '-printf', '%P\\0'],

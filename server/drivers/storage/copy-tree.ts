@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdir, statfs } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { exec, ExecError } from '../../lib/exec.ts';
-import { mortal } from '../../lib/die-with-parent.ts';
+import { confined, keptToRead, keptToWrite } from '../../lib/confined.ts';
 import { DriverError } from '../driver-error.ts';
 import { hasCode } from './remove-tree.ts';
 import { programEnv } from '../../lib/program-env.ts';
@@ -79,12 +79,19 @@ export async function copyGuestTreeInto(
   ];
   const owners = asRoot ? [...keepAll, '--same-owner'] : ['--no-same-owner'];
   const unpack = ['--extract', '--file=-', '--same-permissions', '--delay-directory-restore', `--directory=${target}`];
-  const [tar = '', ...head] = mortal(['tar']);
-  const reader = spawn(tar, [...head, ...(asRoot ? keepAll : []), ...pack], {
+  const [read = '', ...readArgs] = confined({
+    argv: ['tar', ...(asRoot ? keepAll : []), ...pack],
+    confinement: { reads: [source], writes: [], keeps: keptToRead },
+  });
+  const [write = '', ...writeArgs] = confined({
+    argv: ['tar', ...owners, ...unpack],
+    confinement: { reads: [], writes: [target], keeps: keptToWrite },
+  });
+  const reader = spawn(read, readArgs, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: programEnv,
   });
-  const writer = spawn(tar, [...head, ...owners, ...unpack], {
+  const writer = spawn(write, writeArgs, {
     stdio: [reader.stdout, 'ignore', 'pipe'],
     env: programEnv,
   });

@@ -1,5 +1,6 @@
 // What a storage driver that keeps volumes as directory trees of one place adds to tree-driver.ts: how a tree is made, copied
 // and removed there.
+import type { ConfinedCommand } from '../../lib/confined.ts';
 import type { PoolSpec, StorageCapabilities } from './driver.ts';
 
 export interface TreeKind {
@@ -43,9 +44,9 @@ export interface TreeKind {
     check(path: string): Promise<void>;
     canSend(path: string): Promise<boolean>;
     /** `path` and `parent` are snapshots. */
-    send(path: string, parent: string | undefined): readonly string[];
+    send(path: string, parent: string | undefined): ConfinedCommand;
     /** Reads a stream from its standard input and makes one snapshot in `directory`, called as the sender called it. */
-    receive(directory: string): readonly string[];
+    receive(directory: string): ConfinedCommand;
     /** See StorageDriver.streamId. */
     idOf(path: string): Promise<string | undefined>;
     /** The same bytes; throws DriverError at the end of a stream that was cut off. */

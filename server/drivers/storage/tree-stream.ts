@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { DriverError } from '../driver-error.ts';
 import type { ExecError } from '../../lib/exec.ts';
 import { keepOutput } from '../../lib/buffer-output.ts';
-import { mortal } from '../../lib/die-with-parent.ts';
+import { confined, keptToRead, keptToWrite, type ConfinedCommand } from '../../lib/confined.ts';
 import { ended, keepAll, keptStderrBytes } from './copy-tree.ts';
 import { programEnv } from '../../lib/program-env.ts';
 
@@ -13,14 +13,14 @@ export type Consume = (bytes: AsyncIterable<Buffer>) => Promise<void>;
 
 /** The program has ended when this returns or throws. */
 export async function readFrom(
-  argv: readonly string[],
+  command: ConfinedCommand,
   isGood: (how: ExecError) => boolean,
   consume: Consume,
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted();
-  const [program = ''] = argv;
-  const [file = '', ...args] = mortal(argv);
+  const [program = ''] = command.argv;
+  const [file = '', ...args] = confined(command);
   const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'], env: programEnv });
   keepOutput(child.stdout);
   const end = ended(child, program, 'reading');
@@ -48,13 +48,13 @@ export async function readFrom(
 
 /** The program has ended when this returns or throws; what it leaves unread of `bytes` stays unread. */
 export async function writeTo(
-  argv: readonly string[],
+  command: ConfinedCommand,
   bytes: AsyncIterable<Buffer>,
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted();
-  const [program = ''] = argv;
-  const [file = '', ...args] = mortal(argv);
+  const [program = ''] = command.argv;
+  const [file = '', ...args] = confined(command);
   const child = spawn(file, args, { stdio: ['pipe', 'ignore', 'pipe'], env: programEnv });
   const kill = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
@@ -87,9 +87,9 @@ export function packTree(
     bounds,
     asRoot,
   }: { prefix: string; without: readonly string[]; bounds: readonly string[]; asRoot: boolean },
-): readonly string[] {
+): ConfinedCommand {
   const named = prefix === '.' ? [] : [`--transform=flags=rhS;s,^\\.,${prefix.replace(/[\\&,]/g, '\\$&')},`];
-  return [
+  const argv = [
     'tar',
     ...(asRoot ? keepAll : []),
     ...named,
@@ -104,6 +104,7 @@ export function packTree(
     `--directory=${path}`,
     '.',
   ];
+  return { argv, confinement: { reads: [path], writes: [], keeps: keptToRead } };
 }
 
 const changed =
@@ -123,10 +124,10 @@ export const isPacked = (how: ExecError): boolean =>
 export const isSuccess = (how: ExecError): boolean => how.code === 0;
 
 /** Into a directory that is there and empty. */
-export function unpackTree(path: string, prefix: string, asRoot: boolean): readonly string[] {
+export function unpackTree(path: string, prefix: string, asRoot: boolean): ConfinedCommand {
   const owners = asRoot ? [...keepAll, '--same-owner', '--same-permissions'] : ['--no-same-owner', '--no-xattrs'];
   const depth = prefix.split('/').filter((component) => component !== '.' && component !== '').length;
-  return [
+  const argv = [
     'tar',
     ...owners,
     '--extract',
@@ -135,6 +136,7 @@ export function unpackTree(path: string, prefix: string, asRoot: boolean): reado
     ...(depth === 0 ? [] : [`--strip-components=${depth}`]),
     `--directory=${path}`,
   ];
+  return { argv, confinement: { reads: [], writes: [path], keeps: keptToWrite } };
 }
 
 /** Programs take a stream that was cut off between two of its parts for a whole one: its last `size` bytes tell. */

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { mortal } from '../../lib/die-with-parent.ts';
+import { mortal } from '../../lib/confined.ts';
 import type { Log } from '../../lib/log.ts';
 import { pause } from '../../lib/shared/deadline.ts';
 import { type EtcdStart, etcdFlags } from './etcd-flags.ts';

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { nearestName } from '../../api/text/nearest-word.ts';
 import { DriverError } from '../../drivers/driver-error.ts';
+import { confined, filter } from '../../lib/confined.ts';
 import { syncDirectory } from '../../lib/durable-files.ts';
 import { programDirs, programEnv } from '../../lib/program-env.ts';
 
@@ -97,12 +98,14 @@ async function writeWhole(file: FileHandle, chunk: Buffer): Promise<void> {
 }
 
 async function through(
-  [program = '', ...args]: readonly string[],
+  argv: readonly string[],
   file: FileHandle,
   fill: (write: Write) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  const child = spawn(program, args, { stdio: ['pipe', file.fd, 'pipe'], env: programEnv }) as ChildProcessByStdio<
+  const [program = ''] = argv;
+  const [started = '', ...args] = confined({ argv, confinement: filter });
+  const child = spawn(started, args, { stdio: ['pipe', file.fd, 'pipe'], env: programEnv }) as ChildProcessByStdio<
     Writable,
     null,
     Readable

@@ -3,6 +3,7 @@
 import { projectOf } from '../../api/project/project-names.ts';
 import { setLimits } from '../../api/project/project-limits.ts';
 import type { SnapshotRef, VolumeRef } from '../../drivers/storage/driver.ts';
+import { keptToRead } from '../../lib/confined.ts';
 import { exec } from '../../lib/exec.ts';
 import type { Records } from '../../records/records.ts';
 import type { Pools } from './pools.ts';
@@ -26,9 +27,10 @@ export async function sizeOf(
   const config = deps.records.projects.get(projectOf(snapshot.volume.name))?.document.config ?? {};
   if (!setLimits(config).some((key) => key.startsWith('limits.disk'))) return {};
   const { driver, pool } = deps.pools.use(poolOf);
+  const path = driver.snapshotPath(pool, snapshot);
   const { stdout } = await exec(
-    ['du', '--summarize', '--block-size=1', '--', driver.snapshotPath(pool, snapshot)],
-    { timeoutMs: dayMs, isMortal: true },
+    ['du', '--summarize', '--block-size=1', '--', path],
+    { timeoutMs: dayMs, confinement: { reads: [path], writes: [], keeps: keptToRead } },
     signal,
   );
   return { sizeBytes: Math.max(leastBytes, Number(stdout.split('\t')[0])) };

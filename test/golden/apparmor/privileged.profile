@@ -179,6 +179,8 @@ profile "lxc-gantry-0a1b2c3d-web" flags=(attach_disconnected,mediate_deleted) {
   mount options=(rw,move,silent) /sys[^/]*{,/{,**}} -> /**,
   mount options=(rw,move) /sys/fs/cgroup{,/{,**}} -> /**,
   mount options=(rw,move,silent) /sys/fs/cgroup{,/{,**}} -> /**,
+  deny remount /{,**/}lxd/,
+  deny mount /{,**/}dev/lxd/ -> /**,
   remount,
 
   # Interfaces of the kernel that belong to the host.

@@ -31,6 +31,10 @@ try "bind proc elsewhere" mount -o bind /proc /tmp/place
 try "bind all and write a sysctl there" sh -c "mount -o rbind / /tmp/place && echo 5 >/tmp/place/proc/sys/kernel/panic"
 try "mount debugfs" mount -t debugfs debugfs /tmp/place
 try "read what raw.apparmor denies" cat /root/secret
+try "make the folder of its socket writable" mount -o remount,rw /dev/lxd
+try "make its mount writable" mount -o remount,bind,rw /dev/lxd
+try "bind it elsewhere" mount -o bind /dev/lxd /tmp/place
+try "write beside its socket" touch /dev/lxd/more
 try "set its host name" hostname other
 try "mount a tmpfs" mount -t tmpfs tmpfs /tmp/place
 try "bind a folder" mount -o bind /etc /tmp/place
@@ -49,6 +53,10 @@ bind proc elsewhere: refused
 bind all and write a sysctl there: refused
 mount debugfs: refused
 read what raw.apparmor denies: refused
+make the folder of its socket writable: refused
+make its mount writable: refused
+bind it elsewhere: refused
+write beside its socket: refused
 set its host name: done
 mount a tmpfs: done
 bind a folder: done

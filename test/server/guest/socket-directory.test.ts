@@ -1,8 +1,20 @@
 // A guest's writes to /dev/lxd reach no disk of the host: an unprivileged one cannot write there, a privileged one fills a small
 // separate file system.
-import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openToAll } from '../../../server/guest/socket-mount.ts';
 import {
   hostRemains,
   makeDaemon,
@@ -17,6 +29,32 @@ import { until } from '../../support/until.ts';
 const missing = await realRuntimeMissing();
 const never = new AbortController().signal;
 const attempt = `mount -o remount,rw,bind /dev/lxd; dd if=/dev/zero of=/dev/lxd/fill bs=1024 count=2048; ls /dev/lxd`;
+
+describe('a place where a socket was', () => {
+  let work: string;
+  beforeAll(() => {
+    work = mkdtempSync(join(tmpdir(), 'gtysock-'));
+  });
+  afterAll(() => rmSync(work, { recursive: true }));
+
+  test('a socket is opened to all', async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(join(work, 'sock'), resolve));
+    try {
+      await openToAll(join(work, 'sock'));
+      expect(statSync(join(work, 'sock')).mode & 0o777).toBe(0o666);
+    } finally {
+      server.close();
+    }
+  });
+
+  test('a link that root of the guest has put there is not followed: the mode of a file of the host stays', async () => {
+    writeFileSync(join(work, 'shadow'), '', { mode: 0o600 });
+    symlinkSync(join(work, 'shadow'), join(work, 'link'));
+    await expect(openToAll(join(work, 'link'))).rejects.toThrow('is no socket any more');
+    expect(statSync(join(work, 'shadow')).mode & 0o777).toBe(0o600);
+  });
+});
 
 describe.skipIf(missing !== undefined)('the directory of the guest socket', () => {
   let daemon: TestDaemon;

@@ -1,49 +1,119 @@
-// What a program that reads the archives of strangers may still do.
+// What a program that reads the archives of strangers may still do: shells stand for programs that were taken over.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { describe, expect, test } from 'vitest';
-import { confined, confinement } from '../../../server/lib/confined.ts';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  confined,
+  filter,
+  keptToRead,
+  keptToWrite,
+  strengthHere,
+  type Confinement,
+} from '../../../server/lib/confined.ts';
+import { fenced } from '../../../server/lib/fence.ts';
 
-const isConfining = confined(['true']).length > confinement.length;
-if (!isConfining) console.log('skipped: confined programs: this user may not confine (root is needed)');
+const strength = strengthHere();
+if (strength !== 'fenced')
+  console.log(`skipped: confined programs: this user or host may not confine fully (${strength}; root is needed)`);
 
-describe.skipIf(!isConfining)('a confined program', () => {
-  const run = (...argv: readonly string[]): string => {
-    const [file = '', ...args] = confined(argv);
-    return execFileSync(file, args, { encoding: 'utf8' });
+describe.skipIf(strength !== 'fenced')('a confined program', () => {
+  let work: string;
+  beforeAll(() => {
+    work = mkdtempSync(join(tmpdir(), 'gtyfence-'));
+    for (const name of ['in', 'out']) execFileSync('mkdir', [join(work, name)]);
+    writeFileSync(join(work, 'secret'), 'secret', { mode: 0o600 });
+  });
+  afterAll(() => rmSync(work, { recursive: true, force: true }));
+  const shell = (confinement: Confinement, script: string): { status: number | null; out: string; err: string } => {
+    const [file = '', ...args] = confined({ argv: ['bash', '-c', script], confinement });
+    const { status, stdout, stderr } = spawnSync(file, args, { encoding: 'utf8', cwd: work });
+    return { status, out: stdout, err: stderr };
   };
+  const within = (): Confinement => ({ reads: [join(work, 'in')], writes: [join(work, 'out')], keeps: keptToWrite });
 
-  test('has no network', () => {
-    const interfaces = run('cat', '/proc/net/dev')
-      .split('\n')
-      .slice(2)
-      .filter((line) => line !== '');
-    expect(interfaces.map((line) => line.trim().split(':')[0])).toEqual(['lo']);
-    const reached = spawnSync('bash', ['-c', `exec ${confinement.join(' ')} bash -c 'echo > /dev/tcp/127.0.0.1/1'`], {
-      encoding: 'utf8',
-    });
-    expect(reached.stderr).toContain('Network is unreachable');
+  test('writes in the folders that it is given, with all that unpacking needs', () => {
+    const script = `cd ${work}/out && mkdir -p a/b && echo x >a/f && ln a/f a/b/g && mv a/b/g a/b/h && chown 7:7 a/f && mknod n c 1 3 && setfattr -n trusted.x -v 1 a/f && ls a/b`;
+    expect(shell(within(), script)).toEqual({ status: 0, out: 'h\n', err: '' });
+    expect(statSync(join(work, 'out/a/f')).uid).toBe(7);
   });
 
-  test('has the capabilities that files need and no others, and gets no more', () => {
-    const status = run('cat', '/proc/self/status');
-    // chown, dac_override, dac_read_search, fowner, fsetid, sys_admin (for trusted.* attributes), mknod, setfcap.
-    const mask = [0, 1, 2, 3, 4, 21, 27, 31]
+  test.each([
+    ['make a file elsewhere', 'echo x >made', 'Read-only file system'],
+    ['change a file', 'echo x >secret', 'Read-only file system'],
+    ['change the mode of a file', 'chmod 4755 secret', 'Read-only file system'],
+    ['change the owner of a file', 'chown 1000 secret', 'Read-only file system'],
+    ['remove a file', 'rm secret', 'Read-only file system'],
+    ['move a file to the folder where it may write', 'mv secret out/', 'Permission denied'],
+    ['link a file to the folder where it may write', 'ln secret out/', 'Invalid cross-device link'],
+    ['read a file that is not its business', 'cat secret', 'Permission denied'],
+    ['make its view writable again', 'mount -o remount,bind,rw /', 'permission denied'],
+    ['mount something', 'mount -t tmpfs x out', 'permission denied'],
+    ['reach the network', 'echo >/dev/tcp/127.0.0.1/1', 'Operation not permitted'],
+    ['trace another process', 'cat /proc/1/environ', 'Permission denied'],
+    ['write a sysctl', 'echo 5 >/proc/sys/kernel/panic', 'Read-only file system'],
+    ['take 5 GiB of memory', `perl -e 'my $x = "a" x 5e9'`, 'Out of memory'],
+  ])('cannot %s', (_what, script, why) => {
+    const { status, err } = shell(within(), `LC_ALL=C; ${script}`);
+    expect([status === 0, err]).toEqual([false, expect.stringContaining(why)]);
+    expect(existsSync(join(work, 'made'))).toBe(false);
+    expect([readFileSync(join(work, 'secret'), 'utf8'), statSync(join(work, 'secret')).mode & 0o7777]).toEqual([
+      'secret',
+      0o600,
+    ]);
+  });
+
+  test('cannot talk to a server at a path, as to that of the daemon', async () => {
+    const path = join(work, 'in/sock');
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(path, resolve));
+    const connect = `perl -e 'use Socket; socket(my $s, PF_UNIX, SOCK_STREAM, 0) or die "no socket"; connect($s, pack_sockaddr_un("${path}")) or die "no connection"; print "connected"'`;
+    try {
+      expect(spawnSync('bash', ['-c', connect], { encoding: 'utf8' }).stdout).toBe('connected');
+      expect(shell(within(), connect).err).toContain('no socket');
+    } finally {
+      server.close();
+    }
+  });
+
+  test('has a filter that nothing but standard input and output get through', () => {
+    const argv = ['gzip', '-dc'];
+    const packed = execFileSync('gzip', { input: 'text' });
+    const [file = '', ...args] = confined({ argv, confinement: filter });
+    expect(execFileSync(file, args, { input: packed, encoding: 'utf8' })).toBe('text');
+    const status = shell(filter, 'cat /proc/self/status').out;
+    for (const kind of ['CapPrm', 'CapEff', 'CapBnd']) expect(status).toContain(`${kind}:\t${'0'.repeat(16)}`);
+    expect(status).toMatch(/NoNewPrivs:\t1/);
+    expect(status).toMatch(/Seccomp:\t2/);
+  });
+
+  test.each([
+    ['writing', keptToWrite, [0, 1, 2, 3, 4, 21, 27, 31]],
+    ['reading', keptToRead, [2, 21]],
+  ])('has the capabilities that %s needs and no others', (_what, keeps, bits) => {
+    const status = shell({ writes: [], keeps }, 'cat /proc/self/status').out;
+    const mask = bits
       .reduce((sum, bit) => sum + 2 ** bit, 0)
       .toString(16)
       .padStart(16, '0');
     for (const kind of ['CapPrm', 'CapEff', 'CapBnd']) expect(status).toContain(`${kind}:\t${mask}`);
-    expect(status).toMatch(/NoNewPrivs:\t1/);
   });
 
-  test('has at most 4 GiB of memory and writes no core', () => {
-    const limits = run('cat', '/proc/self/limits');
+  test('has at most 4 GiB of memory and 12 hours of processor time, and writes no core', () => {
+    const limits = shell({ writes: [] }, 'cat /proc/self/limits').out;
     expect(limits).toMatch(/Max data size +4294967296 +4294967296/);
     expect(limits).toMatch(/Max core file size +0 +0/);
+    expect(limits).toMatch(/Max cpu time +43200 +43200/);
   });
 
   test('starts also after the process gave its rights up, and is confined again once it has them back', () => {
     const nobody = 65534;
-    run('true');
+    const run = (...argv: readonly string[]): string => {
+      const [file = '', ...args] = confined({ argv, confinement: { writes: [] } });
+      return execFileSync(file, args, { encoding: 'utf8' });
+    };
     process.seteuid?.(nobody);
     try {
       expect(run('id', '-u')).toBe(`${nobody}\n`);
@@ -52,4 +122,23 @@ describe.skipIf(!isConfining)('a confined program', () => {
     }
     expect(run('cat', '/proc/self/status')).toMatch(/NoNewPrivs:\t1/);
   });
+
+  test('is started within milliseconds', () => {
+    const time = (argv: readonly string[]): number => {
+      const [file = '', ...args] = argv;
+      const times = Array.from({ length: 9 }, () => {
+        const begin = performance.now();
+        spawnSync(file, args);
+        return performance.now() - begin;
+      });
+      return times.toSorted((a, b) => a - b)[4] ?? 0;
+    };
+    const [bare, whole] = [time(['true']), time(confined({ argv: ['true'], confinement: within() }))];
+    console.log(`a start: ${bare.toFixed(1)} ms, confined ${whole.toFixed(1)} ms`);
+    expect(whole - bare).toBeLessThan(500);
+  });
+});
+
+test('a processor whose calls are not known here has no fence', () => {
+  expect(fenced({ writes: [] }, 'mips')).toBeUndefined();
 });

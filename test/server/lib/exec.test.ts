@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { exec, ExecError } from '../../../server/lib/exec.ts';
-import { mortal } from '../../../server/lib/die-with-parent.ts';
+import { mortal } from '../../../server/lib/confined.ts';
 import { until } from '../../support/until.ts';
 
 describe('exec', () => {

@@ -25,7 +25,8 @@ test('of a tree is complete when its consumer has to open a file first', async (
       await new Promise((resolve) => setTimeout(resolve, 20));
       for await (const chunk of bytes) text += chunk.toString();
     };
-    await readFrom(['echo', 'a small stream'], (how) => how.code === 0, consume, new AbortController().signal);
+    const command = { argv: ['echo', 'a small stream'], confinement: { writes: [] } };
+    await readFrom(command, (how) => how.code === 0, consume, new AbortController().signal);
     expect(text).toBe('a small stream\n');
   }
 });

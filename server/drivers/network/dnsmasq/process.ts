@@ -1,7 +1,7 @@
 // Starts, recognises, signals and ends the one dnsmasq of a network; a process is touched only after its command line
 // proved that it is ours. What its arguments mean is decided elsewhere.
 import { readFile, rm } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { readProcess } from '../../../lib/shared/processes.ts';
@@ -30,19 +30,28 @@ export function sameArguments(a: readonly string[], b: readonly string[]): boole
   return a.length === b.length && a.every((value, index) => value === b[index]);
 }
 
-/** Resolves when it serves: dnsmasq goes into the background only after its sockets are bound. */
+/** To bind its ports to the bridge, to send to clients without an address, and to become its unprivileged user. */
+const kept = ['net_bind_service', 'net_admin', 'net_raw', 'setuid', 'setgid', 'chown'];
+
+/** It answers whatever containers send, so it is confined: it writes in the folders of its own files only. Resolves when it serves: dnsmasq goes into the background only after its sockets are bound. */
 export async function startDnsmasq(name: string, args: readonly string[]): Promise<void> {
   const program = await findTool('dnsmasq');
   try {
     await exec([program, ...args], {
       timeoutMs: 10_000,
       cwd: '/',
+      confinement: { writes: foldersOf(args), keeps: kept, isServer: true, outlives: true },
     });
   } catch (error) {
     const said = error instanceof ExecError ? error.stderr.trim() : '';
     const reason = said === '' ? (error as Error).message : said.replaceAll(/^dnsmasq: /gm, '');
     throw new DriverError('Failed', `start dnsmasq of network ${name}: ${reason}`, error);
   }
+}
+
+function foldersOf(args: readonly string[]): readonly string[] {
+  const files = args.flatMap((arg) => /^--(?:pid-file|log-facility|dhcp-leasefile)=(.*)$/.exec(arg)?.[1] ?? []);
+  return [...new Set(files.map((file) => dirname(file)))];
 }
 
 /** Idempotent; resolves when the process is gone. */

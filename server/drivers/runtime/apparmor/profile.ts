@@ -85,9 +85,13 @@ function mounts({ privileged, nesting }: ProfileFacts): readonly string[] {
     ...['bind', 'rbind', 'move'].flatMap((flag) =>
       ['/', ...boundSources].flatMap((from) => flagRules(flag, `${from} -> /**`)),
     ),
+    ...guestSocket,
     'remount,',
   ];
 }
+
+/** The folder of the guest socket is read-only: the daemon makes the socket anew in it. */
+const guestSocket = [`deny remount ${anywhere}lxd/,`, `deny mount ${anywhere}dev/lxd/ -> /**,`];
 
 /** busybox asks the kernel to be silent with each mount. */
 const flagRules = (flag: string, places: string): readonly string[] =>

@@ -1,6 +1,8 @@
 // Real bridges beyond the conformance suite: NAT, routing, tunnels, DHCPv6, and what happens when others touch our things.
-import { existsSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join as joinPath } from 'node:path';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -309,6 +311,24 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     await up({ 'ipv4.nat': 'true' });
     expect((await exec(['nft', 'list', 'table', 'inet', `gantry_${name}`])).stdout).toContain('masquerade');
     expect(await ip('-4', 'addr', 'show', 'dev', name)).toContain(`${ipv4}.1/24`);
+  });
+
+  test('dnsmasq gets no new privileges, keeps few capabilities, and writes in its own folders only', async () => {
+    await up();
+    const status = readFileSync(`/proc/${harness.serviceId(name)}/status`, 'utf8');
+    expect(status).toMatch(/NoNewPrivs:\t1/);
+    // chown, setgid, setuid, net_bind_service, net_admin, net_raw
+    expect(status).toMatch(/CapBnd:\t00000000000034c1/);
+    const elsewhere = joinPath(mkdtempSync(joinPath(tmpdir(), 'gtydm-')), 'packets');
+    chmodSync(dirname(elsewhere), 0o777);
+    try {
+      await expect(up({ 'raw.dnsmasq': `dumpfile=${elsewhere}\ndumpmask=0xffff` })).rejects.toThrow(
+        'Permission denied',
+      );
+      expect(existsSync(elsewhere)).toBe(false);
+    } finally {
+      rmSync(dirname(elsewhere), { recursive: true });
+    }
   });
 
   test('a pid file that names a stranger gets nobody killed', async () => {
