@@ -163,9 +163,11 @@ export class WarningBook implements WarningSink {
     });
   }
 
-  /** What was seen and is not in the records yet. */
+  /** What was seen and is not in the records yet. In a cluster these show a write before the store has answered it. */
   #unwritten(key: string): Sighting | undefined {
-    const [flying, pending] = [this.#flying.get(key), this.#pending.get(key)];
+    const [sent, pending] = [this.#flying.get(key), this.#pending.get(key)];
+    const isWritten = sent !== undefined && this.#byKey().get(key)?.document.updatedAt === sent.at;
+    const flying = isWritten ? undefined : sent;
     return flying === undefined ? pending : joined(flying, pending);
   }
 
