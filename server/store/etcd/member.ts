@@ -1,4 +1,6 @@
 // One member of an etcd: its channel, unary calls with a deadline, streams.
+import { isIP } from 'node:net';
+import { checkServerIdentity } from 'node:tls';
 import {
   Client,
   credentials,
@@ -6,6 +8,7 @@ import {
   type ClientDuplexStream,
   type ClientOptions,
   type ServiceError,
+  type VerifyOptions,
 } from '@grpc/grpc-js';
 import { fromJSON, type PackageDefinition } from '@grpc/proto-loader';
 import { etcdDescriptor } from './descriptor.ts';
@@ -44,6 +47,8 @@ const channelOptions: ClientOptions = {
   'grpc.enable_http_proxy': 0,
 };
 
+const nameOfAddress = 'etcd.gantry.internal';
+
 export class Member {
   readonly endpoint: string;
   readonly #client: Client;
@@ -51,11 +56,12 @@ export class Member {
 
   constructor(endpoint: string, { tls }: MemberOptions) {
     this.endpoint = endpoint;
-    const trust =
-      tls === undefined
-        ? credentials.createInsecure()
-        : credentials.createSsl(tls.ca ?? null, tls.key ?? null, tls.cert ?? null);
-    this.#client = new Client(endpoint, trust, channelOptions);
+    if (tls === undefined) this.#client = new Client(endpoint, credentials.createInsecure(), channelOptions);
+    else {
+      const { check, options } = namesOf(endpoint);
+      const trust = credentials.createSsl(tls.ca ?? null, tls.key ?? null, tls.cert ?? null, check);
+      this.#client = new Client(endpoint, trust, { ...channelOptions, ...options });
+    }
   }
 
   /** A member without a leader says so at once, instead of when the deadline has passed. */
@@ -114,6 +120,16 @@ export class Member {
     this.endStreams();
     this.#client.close();
   }
+}
+
+/** TLS asks for a name, never for an address (RFC 6066), which gRPC would do: the certificate is compared with the address all the same. */
+function namesOf(endpoint: string): { readonly check: VerifyOptions; readonly options: ClientOptions } {
+  const host = endpoint.slice(0, endpoint.lastIndexOf(':')).replace(/^\[|\]$/g, '');
+  if (isIP(host) === 0) return { check: {}, options: {} };
+  return {
+    check: { checkServerIdentity: (_name, certificate) => checkServerIdentity(host, certificate) },
+    options: { 'grpc.ssl_target_name_override': nameOfAddress },
+  };
 }
 
 function methodOf(name: keyof typeof services) {
