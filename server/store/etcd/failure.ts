@@ -29,6 +29,8 @@ export class EtcdFailure extends Error {
   readonly code: StoreErrorCode;
   /** There was no answer within the limit of the attempt. */
   readonly isLate: boolean;
+  /** The member works, with another leader than when it was asked: the former one may never have had the request. */
+  readonly hasNewLeader: boolean = false;
   constructor(kind: FailureKind, code: StoreErrorCode, message: string, cause?: unknown, isLate = false) {
     super(message, cause === undefined ? undefined : { cause });
     this.kind = kind;
@@ -69,9 +71,17 @@ export function failureOf(error: unknown, endpoint: string): EtcdFailure {
   return byCode(code, details, endpoint, make);
 }
 
-/** Of a call that was given up before its deadline. */
-export const stoppedWorking = (endpoint: string, cause: unknown): EtcdFailure =>
-  new EtcdFailure('unreachable', 'Unavailable', `etcd at ${endpoint} has stopped answering`, cause, true);
+/** Why a call was given up before its deadline. */
+export const stoppedWorking = (endpoint: string): EtcdFailure =>
+  new EtcdFailure('unreachable', 'Unavailable', `etcd at ${endpoint} has stopped answering`, undefined, true);
+
+/** Why a call was given up whose request went to the leader before this one. */
+export class NewLeader extends EtcdFailure {
+  override readonly hasNewLeader = true;
+  constructor(endpoint: string) {
+    super('unreachable', 'Unavailable', `etcd at ${endpoint} has chosen another leader, and did not answer`);
+  }
+}
 
 export const noSpaceText =
   'etcd has used up its space quota (alarm NOSPACE): compact and defragment it, or raise --quota-backend-bytes, then run etcdctl alarm disarm';

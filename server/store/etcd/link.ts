@@ -29,6 +29,8 @@ export class EtcdLink {
   #at = 0;
   #token: Promise<string> | undefined;
   #revision = 0;
+  /** The newest that any answer has shown; 0: none has. */
+  #term = 0;
   #clusterId: string | undefined;
   #wentBack: StoreError | undefined;
   readonly #closing = new AbortController();
@@ -118,7 +120,7 @@ export class EtcdLink {
         this.#assertOpen();
         if (!(error instanceof EtcdFailure)) throw error;
         if (error.isLate) patience.wasLate();
-        if (error.kind === 'unreachable') this.#leave(member);
+        if (error.kind === 'unreachable' && !error.hasNewLeader) this.#leave(member);
         if (error.kind !== 'token' || renewed || this.#login === undefined) throw error;
         this.#token = undefined;
       }
@@ -134,7 +136,9 @@ export class EtcdLink {
   ): Promise<Calls[C][1]> {
     const metadata = await this.#metadata();
     if (this.#members.length === 1) return await member.call(name, request, metadata, limitMs);
-    return await this.#pulse.watching(member, limitMs, (over) => member.call(name, request, metadata, limitMs, over));
+    return await this.#pulse.watching(member, { limitMs, term: this.#term }, (over) =>
+      member.call(name, request, metadata, limitMs, over),
+    );
   }
 
   /** Ends with an error when its member is given up; opened again, it goes to another one. */
@@ -193,8 +197,9 @@ export class EtcdLink {
   }
 
   /** A linearizable answer is never older than what was known before the call: else this is another etcd, or an older copy of it. */
-  #note({ clusterId, revision }: Header, atLeast: number): void {
+  #note({ clusterId, revision, raftTerm }: Header, atLeast: number): void {
     this.#clusterId ??= clusterId;
+    this.#term = Math.max(this.#term, Number(raftTerm) || 0);
     const now = Number(revision);
     if (clusterId !== this.#clusterId || (now > 0 && now < atLeast)) {
       const was = `revision ${atLeast} of cluster ${this.#clusterId}`;

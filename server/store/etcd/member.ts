@@ -12,7 +12,7 @@ import {
 } from '@grpc/grpc-js';
 import { fromJSON, type PackageDefinition } from '@grpc/proto-loader';
 import { etcdDescriptor } from './descriptor.ts';
-import { failureOf, stoppedWorking } from './failure.ts';
+import { type EtcdFailure, failureOf } from './failure.ts';
 import { type Calls, services, type Streams } from './messages.ts';
 
 export interface MemberOptions {
@@ -71,7 +71,7 @@ export class Member {
     return metadata;
   }
 
-  /** Throws EtcdFailure; one that counts as late when `over` aborts before the answer. */
+  /** Throws EtcdFailure; the reason of `over` when that aborts before the answer. */
   call<C extends keyof Calls>(
     name: C,
     request: Calls[C][0],
@@ -90,7 +90,7 @@ export class Member {
         { deadline: Date.now() + deadlineMs },
         (error: ServiceError | null, answer) => {
           if (error === null && answer !== undefined) resolve(answer);
-          else reject(over?.aborted === true ? stoppedWorking(this.endpoint, error) : failureOf(error, this.endpoint));
+          else reject(over?.aborted === true ? (over.reason as EtcdFailure) : failureOf(error, this.endpoint));
         },
       );
       over?.addEventListener('abort', () => sent.cancel(), { once: true });

@@ -5,6 +5,8 @@ export interface Header {
   /** Of the member that has answered. */
   readonly memberId: string;
   readonly revision: string;
+  /** Grows with each election. */
+  readonly raftTerm: string;
 }
 
 export interface KeyValue {

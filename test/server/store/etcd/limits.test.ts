@@ -192,7 +192,7 @@ describe.skipIf(missing !== undefined)('etcd', () => {
 });
 
 describe('a server that only looks like etcd', () => {
-  const header = { clusterId: '1', revision: '7' };
+  const header = { clusterId: '1', revision: '7', raftTerm: '1' };
   const answering =
     (answer: object) =>
     (_call: unknown, done: (error: object | null, answer?: object) => void): void =>

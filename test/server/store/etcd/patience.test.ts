@@ -43,7 +43,7 @@ test('an etcd that needs longer than the first limit is heard', async () => {
   const needsMs = 300;
   const status = (call: ServerUnaryCall<object, object>, done: (error: null, answer: object) => void): void => {
     const hasTime = Number(call.getDeadline()) - Date.now() > needsMs;
-    if (hasTime) done(null, { header: { clusterId: '1', revision: '7' }, version: '3.5.9' });
+    if (hasTime) done(null, { header: { clusterId: '1', revision: '7', raftTerm: '1' }, version: '3.5.9' });
   };
   const server = new Server();
   const service = etcdDefinitions['etcdserverpb.Maintenance'] as Parameters<Server['addService']>[0];

@@ -12,11 +12,14 @@ const missing = etcdMissing();
 if (missing !== undefined) console.log(`skipped: the pulse of an etcd: ${missing}`);
 
 /** A member that is asked for nothing but its status. */
-function memberWith(status: () => Promise<{ leader: string }>): { readonly member: Member; readonly asked: string[] } {
+function memberWith(status: () => Promise<{ leader: string; term?: number }>): {
+  readonly member: Member;
+  readonly asked: string[];
+} {
   const asked: string[] = [];
   const call = (name: string): Promise<object> => {
     asked.push(name);
-    return status();
+    return status().then(({ leader, term = 1 }) => ({ leader, header: { raftTerm: String(term) } }));
   };
   return { member: { endpoint: 'one', call } as unknown as Member, asked };
 }
@@ -27,7 +30,7 @@ function call() {
   const begin = (over: AbortSignal): Promise<string> =>
     new Promise((resolve, reject) => {
       answer = () => resolve('answered');
-      over.addEventListener('abort', () => reject(new Error('given up')));
+      over.addEventListener('abort', () => reject(new Error('given up', { cause: over.reason })));
     });
   return { begin, answer: () => answer() };
 }
@@ -35,7 +38,7 @@ function call() {
 test('a slow answer of a member that has a leader is waited for', async () => {
   const { member, asked } = memberWith(() => Promise.resolve({ leader: '7' }));
   const slow = call();
-  const waiting = new Pulse().watching(member, 20, slow.begin);
+  const waiting = new Pulse().watching(member, { limitMs: 20, term: 0 }, slow.begin);
   await until(() => asked.length >= 4);
   slow.answer();
   expect(await waiting).toBe('answered');
@@ -46,13 +49,33 @@ test.each([
   ['does not answer', () => Promise.reject(new EtcdFailure('unreachable', 'Unavailable', 'x'))],
 ])('a call to a member that %s is given up', async (_, status) => {
   const { member } = memberWith(status);
-  await expect(new Pulse().watching(member, 20, call().begin)).rejects.toThrow('given up');
+  await expect(new Pulse().watching(member, { limitMs: 20, term: 0 }, call().begin)).rejects.toThrow('given up');
+});
+
+test('a call that began under a leader which is one no more is given up, and its member is kept', async () => {
+  let term = 4;
+  const { member, asked } = memberWith(() => Promise.resolve({ leader: '7', term }));
+  const waiting = new Pulse().watching(member, { limitMs: 20, term: 4 }, call().begin);
+  waiting.catch(() => {});
+  await until(() => asked.length >= 3);
+  term = 5;
+  await expect(waiting).rejects.toMatchObject({ cause: { kind: 'unreachable', hasNewLeader: true, isLate: false } });
+});
+
+test('a call that began before any term was known is given up when the term changes after a first look', async () => {
+  let term = 4;
+  const { member, asked } = memberWith(() => Promise.resolve({ leader: '7', term }));
+  const waiting = new Pulse().watching(member, { limitMs: 20, term: 0 }, call().begin);
+  waiting.catch(() => {});
+  await until(() => asked.length >= 3);
+  term = 5;
+  await expect(waiting).rejects.toMatchObject({ cause: { hasNewLeader: true } });
 });
 
 test('a member that refuses to show its status is waited for', async () => {
   const { member, asked } = memberWith(() => Promise.reject(new EtcdFailure('denied', 'Invalid', 'x')));
   const slow = call();
-  const waiting = new Pulse().watching(member, 20, slow.begin);
+  const waiting = new Pulse().watching(member, { limitMs: 20, term: 0 }, slow.begin);
   await until(() => asked.length >= 2);
   slow.answer();
   expect(await waiting).toBe('answered');
@@ -69,7 +92,7 @@ test('many calls ask for the status once at a time, and none asks after its answ
   });
   const pulse = new Pulse();
   const calls = Array.from({ length: 50 }, call);
-  const waiting = calls.map(({ begin }) => pulse.watching(member, 20, begin));
+  const waiting = calls.map(({ begin }) => pulse.watching(member, { limitMs: 20, term: 0 }, begin));
   await until(() => asked.length >= 3);
   for (const { answer } of calls) answer();
   expect(await Promise.all(waiting)).toEqual(calls.map(() => 'answered'));
@@ -98,3 +121,33 @@ test.skipIf(missing !== undefined)('an etcd whose answers are lost is left befor
     await etcd.stop();
   }
 });
+
+test.skipIf(missing !== undefined)(
+  'a write that a follower passed on to a frozen leader ends with the next election',
+  async () => {
+    const etcd = await startEtcd({ members: 3 });
+    const leader = etcd.leader();
+    const [follower = ''] = etcd.endpoints.filter((_, member) => member !== leader);
+    // A look each four seconds; an election takes one or two.
+    const link = new EtcdLink({ endpoints: [follower, follower], attemptMs: 16_000 });
+    const put = { requestPut: { key: Buffer.from('a'), value: Buffer.from('b') } };
+    const write = { compare: [], success: [put], failure: [] };
+    try {
+      await link.attempt('Txn', write);
+      etcd.signal(leader, 'SIGSTOP');
+      // The first ones may come before the process has stopped.
+      let failure: unknown;
+      while (failure === undefined)
+        failure = await link.attempt('Txn', write).then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+      expect(failure).toMatchObject({ kind: 'unreachable', hasNewLeader: true });
+      expect(await link.attempt('Txn', write)).toMatchObject({ succeeded: true });
+    } finally {
+      etcd.signal(leader, 'SIGCONT');
+      link.close();
+      await etcd.stop();
+    }
+  },
+);
