@@ -9,6 +9,7 @@ import type { Log } from '../lib/log.ts';
 import { errorText } from '../lib/shared/reason.ts';
 import { readableError } from '../services/shared/translate-errors.ts';
 import type { Dialect, Rendered } from './dialects/dialect.ts';
+import { linger } from './linger.ts';
 import type { RouteReply } from './route.ts';
 
 export interface AnswerDeps {
@@ -63,9 +64,9 @@ export function answerError(
   const rendered = deps.dialect.error(
     readableError(error, (text) => deps.readable(text, isNamed ? project : defaultProject, mayKnowProjects)),
   );
-  // Of a large body the rest is not waited for. A small one is read and thrown away: to a client that is still sending it, such as
-  // Ansible with a body in every GET, a closed connection looks like no answer.
+  // The rest of a large body ends the connection. A small one is read and thrown away: the client may send its next request.
   const isLeft = !request.raw.complete && !(Number(request.headers['content-length']) <= discardedBytes);
+  if (isLeft) linger(request.raw);
   const headers = isLeft ? { ...rendered.headers, connection: 'close' } : rendered.headers;
   return answer(deps, request, reply, { ...rendered, headers });
 }

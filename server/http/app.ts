@@ -14,7 +14,6 @@ import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import type { Tracer } from '../lib/shared/spans.ts';
 import { answer, answerError, answerResult, labelOf, type AnswerDeps } from './answer.ts';
 import { readBody } from './request-body.ts';
-import { discardBody } from './discard-body.ts';
 import { logRequest } from './log-request.ts';
 import { admitBearer, identityOf, type Bearers, type Identify, type Identity } from './caller-identity.ts';
 import { toAppError } from '../services/shared/translate-errors.ts';
@@ -245,10 +244,7 @@ async function carryOut(
   const refusal = takesChange ? deps.refusal(endpoint) : deps.cluster.refusal();
   const isPlaced = isRouted && endpoint.id === 'containers.create';
   // What is wrong with this member alone does not keep another one from taking a container.
-  if (refusal !== undefined && !(isPlaced && takesChange)) {
-    await discardBody(request.raw);
-    throw refusal;
-  }
+  if (refusal !== undefined && !(isPlaced && takesChange)) throw refusal;
   const body = await bodyOf(endpoint, request.raw);
   checkNamedProjects(identity.caller, body);
   // Where a container is made is decided by what it needs, which is in the body.

@@ -8,6 +8,7 @@ import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy
 import { errors, AppError } from '../api/errors.ts';
 import { isTrue } from '../api/text/value-checks.ts';
 import { aliasName } from '../api/names.ts';
+import { bodyOf } from './linger.ts';
 import { errorText } from '../lib/shared/reason.ts';
 import { uploadPath, type Upload } from '../services/images/add-image.ts';
 import { counted, type Room } from '../services/shared/room.ts';
@@ -67,7 +68,7 @@ async function receiveRaw(
   bound: Bound | undefined,
 ): Promise<ReceivedFiles> {
   const metadataPath = await uploadPath(dir);
-  await store(request, metadataPath, signal, bound);
+  await store(bodyOf(request), metadataPath, signal, bound);
   return { metadataPath };
 }
 
@@ -110,7 +111,7 @@ async function receiveParts(
       });
       stored.push(storing);
     });
-    await pipeline(request, busboy, { signal: either });
+    await pipeline(bodyOf(request), busboy, { signal: either });
     await Promise.all(stored);
     if (seen.join(' ') !== 'metadata rootfs') {
       throw errors.badRequest(

@@ -12,6 +12,7 @@ import type { BackupUpload } from '../../services/transfer/backups/restore.ts';
 import { counted, type Room } from '../../services/shared/room.ts';
 import type { Caller } from '../../services/shared/caller.ts';
 import { rangeOf } from '../byte-range.ts';
+import { bodyOf } from '../linger.ts';
 import { async_, collection, type RouteContext, type RouteReply, type RouteTable, type WithParams } from '../route.ts';
 
 export interface BackupRouteDeps {
@@ -96,7 +97,7 @@ export async function receiveBackup(
   try {
     const room = deps.room(context.caller.project);
     room?.(Number(request.headers['content-length'] ?? 0));
-    await pipeline(request, within(room), createWriteStream(path, { mode: 0o600 }), { signal });
+    await pipeline(bodyOf(request), within(room), createWriteStream(path, { mode: 0o600 }), { signal });
   } catch (error) {
     await rm(path, { force: true });
     const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC';

@@ -5,7 +5,7 @@ import { errors } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { ContainerFiles, FileWrite } from '../../services/containers/files/files.ts';
 import { readBytes } from '../request-body.ts';
-import { discardBody } from '../discard-body.ts';
+import { bodyOf } from '../linger.ts';
 import { queryBytes } from '../query-bytes.ts';
 import { done, type RouteContext, type RouteReply, type RouteTable, type ContextOf } from '../route.ts';
 
@@ -28,12 +28,7 @@ export function containerFileRoutes(files: ContainerFiles, headerPrefix: string)
       return { kind: 'stream', headers: { ...file, 'content-length': String(entry.size) }, stream: entry.content };
     },
     'containers.files.post': async (context) => {
-      try {
-        await post(files, context, readHeaders(context.request.headers, headerPrefix));
-      } catch (error) {
-        await discardBody(context.request);
-        throw error;
-      }
+      await post(files, context, readHeaders(context.request.headers, headerPrefix));
       return done;
     },
     'containers.files.delete': async (context) => {
@@ -51,7 +46,7 @@ async function post(
   const name = context.params.name;
   const path = pathOf(context);
   if (sent.type === 'directory') await files.makeDirectory(name, path, sent);
-  else if (sent.type === 'file') await files.write(name, path, context.request, sent, context.signal);
+  else if (sent.type === 'file') await files.write(name, path, bodyOf(context.request), sent, context.signal);
   else await files.makeSymlink(name, path, await readBytes(context.request, maxTargetBytes), sent);
 }
 
