@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { deviceSchemas } from '../server/api/devices/index.ts';
 import { longFiles } from './support/long-files.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -435,6 +436,17 @@ describe('errors', () => {
       .map(({ path }) => path)
       .sort();
     expect(comparing).toEqual([...foreignMessages, ...shownMessages].sort());
+  });
+});
+
+describe('device types', () => {
+  test('are told apart in the rooms of devices only: everyone else asks a schema or a handler', () => {
+    const types = Object.keys(deviceSchemas).join('|');
+    const compares = new RegExp(`(?:\\['type'\\]|(?<!\\.)\\btype) [!=]== '(?:${types})'`);
+    const elsewhere = all.filter(
+      ({ path }) => path.startsWith('server/') && !/^server\/(api|drivers)\/devices\//.test(path),
+    );
+    expect(elsewhere.filter(({ text }) => compares.test(text)).map(({ path }) => path)).toEqual([]);
   });
 });
 

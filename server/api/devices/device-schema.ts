@@ -20,6 +20,10 @@ export interface DeviceProperty {
   readonly only?: readonly string[];
 }
 
+/** Where a container finds the device again after it moved. any: on every member; alike: where a member has a network, pool or address
+ *  of that name; host: only on the host that it is on. */
+export type DeviceHome = 'any' | 'alike' | 'host';
+
 export interface DeviceSchema {
   readonly doc: string;
   readonly properties: Readonly<Record<string, DeviceProperty>>;
@@ -33,6 +37,8 @@ export interface DeviceSchema {
   readonly kind?: string;
   /** The access to the host that the device grants, as text. A backup that brings it needs permission. */
   readonly hostAccess?: (device: DeviceConfig) => string | undefined;
+  /** Asked when a container leaves its member: at an evacuation, and when the member is lost. Absent: host. */
+  readonly home?: (device: DeviceConfig) => DeviceHome;
   /** Adds the properties that follow from others. Called before any check. */
   readonly resolve?: (device: DeviceConfig) => DeviceConfig;
   /** Rules between properties; paths are property names. Called only with properties that are valid one by one. */

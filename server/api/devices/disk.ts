@@ -21,6 +21,7 @@ export const disk: DeviceSchema = {
   hotplug: true,
   adjustable: /^(limits\.(read|write|max)|optional|required)$/,
   resolve: fromRoot,
+  home: (device) => (isRoot(device) ? 'any' : isSet(device, 'pool') || !isSet(device, 'source') ? 'alike' : 'host'),
   hostAccess: (device) => (isSet(device, 'pool') || isRoot(device) ? undefined : hostPath(device)),
   properties: {
     path: live(is.mountPath, 'Where it is mounted in the container; without a leading slash as with one.', {
@@ -64,7 +65,9 @@ const hostPath = ({ source = '' }: DeviceConfig): string => `the path ${source.s
 export const isRequired = (device: DeviceConfig): boolean =>
   isSet(device, 'required') ? is.isTrue(device['required']) : !is.isTrue(device['optional']);
 
-export const isRoot = (device: DeviceConfig): boolean => device['type'] === 'disk' && device['path'] === '/';
+export const isDisk = ({ type }: DeviceConfig): boolean => type === 'disk';
+
+export const isRoot = (device: DeviceConfig): boolean => isDisk(device) && device['path'] === '/';
 
 /** The disk that holds the root file system. Of several, which is a problem, the first by name. */
 export function rootDisk(devices: Devices): { readonly name: string; readonly pool: string } | undefined {

@@ -5,7 +5,7 @@ import { countProblems, maxProblems, unknownName, type Problem } from '../proble
 import * as is from '../text/value-checks.ts';
 import { judge, oneLine, shown } from '../text/value-checks.ts';
 import { hardwareId, isSet, live, nodeOwner, problem, typeAccess } from './device-schema.ts';
-import type { DeviceConfig, DeviceEffect, Devices, DeviceSchema } from './device-schema.ts';
+import type { DeviceConfig, DeviceEffect, DeviceHome, Devices, DeviceSchema } from './device-schema.ts';
 import { disk, isRoot, sharedPaths } from './disk.ts';
 import { gpu } from './gpu.ts';
 import { infiniband } from './infiniband.ts';
@@ -13,9 +13,10 @@ import { nic } from './nic.ts';
 import { proxy } from './proxy.ts';
 import { unixBlock, unixChar } from './unix.ts';
 
-export type { DeviceConfig, DeviceEffect, Devices, DeviceSchema } from './device-schema.ts';
-export { isRequired, isRoot, rootDisk, sharedPaths } from './disk.ts';
+export type { DeviceConfig, DeviceEffect, DeviceHome, Devices, DeviceSchema } from './device-schema.ts';
+export { isDisk, isRequired, isRoot, rootDisk, sharedPaths } from './disk.ts';
 export { fileSystemOptions, flagsOf, type MountFlag } from './mount-flags.ts';
+export { isNic } from './nic.ts';
 export { listensInside, parseProxyAddress, type ProxyAddress } from './proxy.ts';
 export { unixPaths } from './unix.ts';
 
@@ -25,6 +26,7 @@ export { unixPaths } from './unix.ts';
 const none: DeviceSchema = {
   doc: 'No device; hides the one of that name from profiles.',
   hotplug: true,
+  home: () => 'any',
   properties: {},
 };
 
@@ -176,6 +178,13 @@ export const changedProperties = (before: DeviceConfig, after: DeviceConfig): re
   [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
     (name) => (before[name] ?? '') !== (after[name] ?? ''),
   );
+
+/** A type that this release does not know stays on its host. */
+export const deviceHome = (device: DeviceConfig): DeviceHome => deviceSchema(device['type'])?.home?.(device) ?? 'host';
+
+/** Whether there is such a device: `none` only hides one of a profile. */
+export const isPresent = (device: DeviceConfig | undefined): device is DeviceConfig =>
+  device !== undefined && device['type'] !== 'none';
 
 /** The access to the host that a device of a backup grants, as text. A type that this release does not know counts as access. */
 export function hostAccess(device: DeviceConfig): string | undefined {

@@ -28,6 +28,8 @@ const routes = (family: IpFamily): Check =>
       : `must be an IPv${family} subnet with a prefix length of at least 1 (${example})`;
   });
 
+export const isNic = ({ type }: DeviceConfig): boolean => type === 'nic';
+
 export const nic: DeviceSchema = {
   doc: 'A network interface.',
   hotplug: true,
@@ -36,6 +38,8 @@ export const nic: DeviceSchema = {
   unique: ['name', 'host_name', 'hwaddr'],
   hostAccess: ({ nictype = '' }) =>
     ['physical', 'sriov'].includes(nictype) ? `an interface of the host (${nictype})` : undefined,
+  home: ({ network = '', nictype = '' }) =>
+    network !== '' ? 'any' : ['physical', 'sriov'].includes(nictype) ? 'host' : 'alike',
   kind: 'nictype',
   properties: {
     network: live(is.interfaceName, 'Managed network to be bridged to: says nictype and parent.', bridged),

@@ -89,6 +89,7 @@ export const proxy: DeviceSchema = {
   doc: 'Forwards connections between the host and the container.',
   hotplug: true,
   hostAccess: typeAccess,
+  home: () => 'alike',
   properties: {
     listen: live(address, 'Where to listen.', { required: true }),
     connect: live(address, 'Where to connect to for each connection.', { required: true }),

@@ -2,6 +2,7 @@
 // API extension. Only names and the effect of a change; values are checked by the server, or here where the contract has a row. Source:
 // API extensions of LXD 5.0, tried on 5.0.2.
 import type { DeviceConfig, Devices } from '../devices/index.ts';
+import { isNic } from '../devices/nic.ts';
 import { extensions } from './extensions.ts';
 import type { Effect } from '../schema/field.ts';
 import type { Problem } from '../problem.ts';
@@ -222,7 +223,7 @@ const of = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined 
 export const lxdDevice = (device: DeviceConfig): { readonly property: string; readonly since: string } | undefined => {
   const type = of(lxdDeviceTypes, device['type'] ?? '');
   if (type !== undefined) return { property: 'type', since: type };
-  const nic = device['type'] === 'nic' ? of(nicTypes, device['nictype'] ?? '') : undefined;
+  const nic = isNic(device) ? of(nicTypes, device['nictype'] ?? '') : undefined;
   return nic === undefined ? undefined : { property: 'nictype', since: nic };
 };
 

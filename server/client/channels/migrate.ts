@@ -3,6 +3,7 @@
 import { containerPath } from '../../api/names.ts';
 import { randomBytes } from 'node:crypto';
 import type { Container, ContainerSource } from '../../api/container/container.ts';
+import { isRoot } from '../../api/devices/disk.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Client } from '../client.ts';
 import { ClientError } from '../client-error.ts';
@@ -162,9 +163,7 @@ function wantedOf(source: Wanted, options: CopyOptions) {
 }
 
 function withRoot({ devices, expanded_devices }: Wanted, pool: string): Container['devices'] {
-  const root = Object.entries(expanded_devices).find(
-    ([, device]) => device['type'] === 'disk' && device['path'] === '/',
-  );
+  const root = Object.entries(expanded_devices).find(([, device]) => isRoot(device));
   const [name, device] = root ?? ['root', { type: 'disk', path: '/' }];
   return { ...devices, [name]: { ...device, pool } };
 }

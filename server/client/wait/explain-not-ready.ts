@@ -2,6 +2,7 @@
 import { containerPath } from '../../api/names.ts';
 import type { Readable } from 'node:stream';
 import type { ContainerState } from '../../api/container/container.ts';
+import { isNic } from '../../api/devices/nic.ts';
 import { statusCodes } from '../../api/status.ts';
 import { within } from '../../lib/shared/deadline.ts';
 import { lastLines } from './last-lines.ts';
@@ -39,7 +40,7 @@ async function leases(
 ): Promise<readonly string[]> {
   if (state.status_code !== statusCodes.running) return [];
   const { metadata: container } = await context.client.get('container', name, signal);
-  const nics = Object.values(container.expanded_devices ?? {}).filter((device) => device['type'] === 'nic');
+  const nics = Object.values(container.expanded_devices ?? {}).filter(isNic);
   const networks = new Set(nics.flatMap((nic) => nic['network'] ?? nic['parent'] ?? []));
   const sections = await Promise.all(
     [...networks].map(async (network) => {

@@ -1,4 +1,4 @@
-// The contract of every device type: turn validated properties into data that a runtime acts on. One file a type.
+// The contract of every device type: turn validated properties into data that a runtime and the daemon act on. One file a type.
 // Property rules are in server/api/devices; nothing here touches a container.
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { type DeviceParts, type IdMapEntry, noParts } from '../device-parts.ts';
@@ -44,14 +44,22 @@ export interface DeviceRun extends DeviceParts {
   readonly warnings: readonly string[];
 }
 
+/** The turns in the life of a device. Each says who calls it; the caller holds the lock of the container. */
 export interface DeviceHandler {
   /** False for devices that need nothing of the host, which a dry run can start. Absent: every device needs its host. */
   readonly needsHost?: (properties: ConfigMap) => boolean;
   /** Whether nodes appear and disappear with the hardware of the host. Absent: never. */
   readonly followsHardware?: (properties: ConfigMap) => boolean;
-  /** Called right before a start or a plugging-in. Throws DriverError Invalid, NotFound or NotSupported, naming property and
-   *  value, when the host lacks what it needs. Idempotent; changes nothing on the host. */
+  /** Called by `deviceRuns` right before a container starts, before a device is plugged in or changed, and when its hardware changed.
+   *  Throws DriverError Invalid, NotFound or NotSupported, naming property and value, when the host lacks what it needs. Idempotent;
+   *  changes nothing on the host. */
   start(context: DeviceContext): Promise<DeviceRun>;
+  /** Called by `RunningDevices` when only adjustable properties of a plugged device changed: the parts that are in force afterwards, or
+   *  'replug' where it must be unplugged and plugged in again. Absent: the new parts. */
+  change?(before: DeviceParts, after: DeviceParts): DeviceParts | 'replug';
+  /** Forwards of the device, from its properties alone. Called by `RunningDevices` for a container that another daemon started, after a
+   *  reboot from inside, and when an unplugging is undone; `start` returns the same ones. Absent: none. */
+  forwards?(device: string, properties: ConfigMap): readonly ProxyRun[];
 }
 
 export const nothing: DeviceRun = { ...noParts, volatile: {}, proxies: [], watch: [], warnings: [] };

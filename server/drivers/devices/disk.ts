@@ -9,6 +9,11 @@ import { blockContent, unmountable } from './block-file-system.ts';
 import { diskRates } from './disk-rates.ts';
 
 export const diskDevice: DeviceHandler = {
+  change(before, after) {
+    // A disk that was left out at the start, and whose source is there by now.
+    if (after.mounts.length > before.mounts.length) return 'replug';
+    return after.mounts.length < before.mounts.length ? { ...after, mounts: before.mounts } : after;
+  },
   async start(context: DeviceContext): Promise<DeviceRun> {
     const { path = '', source = '', pool } = context.properties;
     if (path === '/') return { ...nothing, ...(await ratesOf(context, context.rootfs)) };

@@ -2,5 +2,6 @@
 import { nothing, type DeviceHandler } from './device.ts';
 
 export const noneDevice: DeviceHandler = {
+  needsHost: () => false,
   start: () => Promise.resolve(nothing),
 };

@@ -1,6 +1,7 @@
 // Disks that a container is about to be shown, asked again at each start and hot-plug: a link on a path of the host may have changed
 // since the device was written, and an older release may have let it be written.
 import { realpathSync } from 'node:fs';
+import { isDisk } from '../../api/devices/index.ts';
 import { AppError } from '../../api/errors.ts';
 import { emptyContents } from '../../api/project/project-contents.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
@@ -27,7 +28,7 @@ export const resolveOnHost: ResolvePath = (path) => {
 export function checkDisks(records: Pick<Records, 'projects'>, container: string, devices: DeviceMap): void {
   const project = projectOf(container);
   const config = records.projects.get(project)?.document.config ?? {};
-  const disks = Object.fromEntries(Object.entries(devices).filter(([, device]) => device['type'] === 'disk'));
+  const disks = Object.fromEntries(Object.entries(devices).filter(([, device]) => isDisk(device)));
   const members = [{ name: plainName(container), config: {}, devices: disks }];
   const details = restrictionProblems({ ...emptyContents(project, config), containers: members }, resolveOnHost)
     .filter(({ path }) => path.endsWith('.source') || path.endsWith('.readonly'))

@@ -1,6 +1,6 @@
 // Decides which nics are held to their own addresses, and to which: by their keys, and by the restrictions of their project. Pure.
 import { createHash } from 'node:crypto';
-import { resolveDevice } from '../../api/devices/index.ts';
+import { isNic, resolveDevice } from '../../api/devices/index.ts';
 import { isRestricted, restriction } from '../../api/project/project-restrictions.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import { containsIp, eui64Address, formatIp, isHostAddress, parseIp } from '../../api/text/ip.ts';
@@ -31,10 +31,7 @@ export interface FilterFacts {
 /** The devices as they are run: nics of restricted projects with the filters that these have, filtered nics with their reserved addresses. */
 export function filteredDevices(devices: DeviceMap, facts: FilterFacts): DeviceMap {
   return Object.fromEntries(
-    Object.entries(devices).map(([name, device]) => [
-      name,
-      device['type'] === 'nic' ? filtered(name, device, facts) : device,
-    ]),
+    Object.entries(devices).map(([name, device]) => [name, isNic(device) ? filtered(name, device, facts) : device]),
   );
 }
 

@@ -1,6 +1,6 @@
 // Pure: what a container's config and devices are once its profiles are applied, and who uses what by name.
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
-import { resolveDevice } from '../../api/devices/index.ts';
+import { isDisk, isNic, isRoot, resolveDevice } from '../../api/devices/index.ts';
 import type { ContainerDocument, ProfileDocument } from '../../records/documents.ts';
 
 export interface Expanded {
@@ -28,7 +28,7 @@ export function expand(
 
 /** The network that a nic of these properties sits on, if any. */
 export function nicNetwork(device: ConfigMap): string | undefined {
-  if (device['type'] !== 'nic') return undefined;
+  if (!isNic(device)) return undefined;
   const { parent } = resolveDevice(device);
   if (parent === undefined) return undefined;
   return device['vlan'] === undefined ? parent : `${parent}.${device['vlan']}`;
@@ -42,7 +42,7 @@ export function nicNetworks(devices: DeviceMap): readonly string[] {
 /** Names of pools that devices refer to. */
 export function devicePools(devices: DeviceMap): readonly string[] {
   const pools = Object.values(devices)
-    .filter((device) => device['type'] === 'disk')
+    .filter(isDisk)
     .map((device) => device['pool']);
   return pools.filter((pool): pool is string => pool !== undefined && pool !== '');
 }
@@ -50,8 +50,8 @@ export function devicePools(devices: DeviceMap): readonly string[] {
 /** Custom volumes that devices attach. */
 export function attachedVolumes(devices: DeviceMap): readonly { readonly pool: string; readonly name: string }[] {
   return Object.values(devices).flatMap((device) => {
-    const { type, pool = '', source = '', path } = device;
-    return type === 'disk' && pool !== '' && source !== '' && path !== '/' ? [{ pool, name: source }] : [];
+    const { pool = '', source = '' } = device;
+    return isDisk(device) && !isRoot(device) && pool !== '' && source !== '' ? [{ pool, name: source }] : [];
   });
 }
 

@@ -1,5 +1,6 @@
 // The users of a custom volume: the containers and profiles with a disk device that names it, in the projects that use the volumes of its
 // project.
+import { isDisk } from '../../api/devices/index.ts';
 import { containerUrl, plainName, profileUrl, projectOf } from '../../api/project/project-names.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
@@ -11,7 +12,7 @@ import { profileIn, projectWith } from '../shared/project-scope.ts';
 
 /** Devices say the plain name. */
 const isOf = (device: ConfigMap, { pool, name }: VolumeId): boolean =>
-  device['type'] === 'disk' && device['pool'] === pool && device['source'] === plainName(name);
+  isDisk(device) && device['pool'] === pool && device['source'] === plainName(name);
 
 const names = (devices: DeviceMap, { pool, name }: VolumeId): boolean =>
   attachedVolumes(devices).some((used) => used.pool === pool && used.name === plainName(name));

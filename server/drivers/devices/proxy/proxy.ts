@@ -1,10 +1,14 @@
 // Device type proxy: connections forwarded between host and container. Keeping them open is the work of Proxies.
+import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceHandler } from '../device.ts';
-import { planProxy } from './proxy-plan.ts';
+import { planProxy, type ProxyRun } from './proxy-plan.ts';
+
+const forwards = (device: string, properties: ConfigMap): readonly ProxyRun[] => [planProxy(device, properties)];
 
 export const proxyDevice: DeviceHandler = {
+  forwards,
   start: async ({ device, properties }: DeviceContext): Promise<DeviceRun> => ({
     ...nothing,
-    proxies: [planProxy(device, properties)],
+    proxies: forwards(device, properties),
   }),
 };

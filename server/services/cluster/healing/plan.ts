@@ -1,5 +1,6 @@
 // Chooses the containers of a lost member that start elsewhere, and those that must stay together. Pure.
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
+import { deviceHome } from '../../../api/devices/index.ts';
 import { devicePools } from '../../shared/expand.ts';
 
 export interface LostContainer {
@@ -37,17 +38,6 @@ export interface HealingPlan {
   readonly left: readonly { readonly name: string; readonly reason: string }[];
 }
 
-/** Devices that are hardware of one host. */
-const ofHost: ReadonlySet<string> = new Set([
-  'unix-char',
-  'unix-block',
-  'unix-hotplug',
-  'usb',
-  'gpu',
-  'infiniband',
-  'tpm',
-]);
-
 export function planHealing(lost: Lost): HealingPlan {
   const reasons = new Map<LostContainer, string>();
   for (const container of lost.containers) {
@@ -80,13 +70,8 @@ function reasonToStay(container: LostContainer, { sharedPools, changing }: Lost)
   if (config['cluster.evacuate'] === 'stop') return 'has cluster.evacuate set to stop';
   const local = [pool, ...devicePools(devices)].find((each) => !sharedPools.has(each));
   if (local !== undefined) return `has a disk in the pool ${local}, which is not shared`;
-  const bound = Object.entries(devices).find(([, device]) => isOfHost(device));
+  const bound = Object.entries(devices).find(([, device]) => deviceHome(device) === 'host');
   return bound === undefined ? undefined : `has the device ${bound[0]}, which is of its host`;
-}
-
-function isOfHost({ type = '', nictype, pool = '', source = '' }: ConfigMap): boolean {
-  if (type === 'disk') return pool === '' && source !== '';
-  return ofHost.has(type) || (type === 'nic' && (nictype === 'physical' || nictype === 'sriov'));
 }
 
 /** Containers that use a volume in common are one unit; a volume that none uses is one by itself. */

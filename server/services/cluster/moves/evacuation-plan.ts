@@ -1,5 +1,6 @@
 // Decides about a container whose member is evacuated: it moves, or it stops where it is. Pure.
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
+import { deviceHome } from '../../../api/devices/index.ts';
 import { evacuateKeys } from '../../containers/shared/evacuate-keys.ts';
 
 export const evacuationModes = ['auto', 'migrate', 'live-migrate', 'stop'] as const;
@@ -15,14 +16,7 @@ export function wayOut(
 ): 'move' | 'stop' {
   const own = wish === '' ? (config['cluster.evacuate'] ?? 'auto') : wish;
   if (own !== 'auto') return own === 'stop' ? 'stop' : 'move';
-  return Object.values(devices).every((device) => isEverywhere(device)) ? 'move' : 'stop';
-}
-
-/** Other devices are things of this host: cards, files, volumes, addresses. */
-function isEverywhere(device: ConfigMap): boolean {
-  if (device['type'] === 'none') return true;
-  if (device['type'] === 'disk') return device['path'] === '/';
-  return device['type'] === 'nic' && (device['network'] ?? '') !== '';
+  return Object.values(devices).every((device) => deviceHome(device) === 'any') ? 'move' : 'stop';
 }
 
 /** Whether it ran before, or runs: it is to run afterwards. */

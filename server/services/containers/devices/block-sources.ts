@@ -1,5 +1,6 @@
 // Refuses disks of block devices that cannot be mounted when they are configured, not at the next start.
 import { errors } from '../../../api/errors.ts';
+import { isDisk } from '../../../api/devices/index.ts';
 import { isSet } from '../../../api/devices/device-schema.ts';
 import type { Problem } from '../../../api/problem.ts';
 import type { DeviceMap } from '../../../api/schema/common-schemas.ts';
@@ -18,8 +19,11 @@ export async function refuseUnmountable(
   before: DeviceMap = {},
 ): Promise<void> {
   const changed = Object.entries(sent).filter(
-    ([device, { type, source = '', ...more }]) =>
-      type === 'disk' && !isSet(more, 'pool') && source.startsWith('/') && before[device]?.['source'] !== source,
+    ([name, device]) =>
+      isDisk(device) &&
+      !isSet(device, 'pool') &&
+      device['source']?.startsWith('/') === true &&
+      before[name]?.['source'] !== device['source'],
   );
   const problems: Problem[] = [];
   for (const [device, { source = '' }] of changed) {

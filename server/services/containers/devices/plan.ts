@@ -1,6 +1,12 @@
 // Decides what must be done to the devices of a running container when they change. Pure.
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
-import { changedProperties, effectOfDeviceChange, isAdjustable, isRoot } from '../../../api/devices/index.ts';
+import {
+  changedProperties,
+  effectOfDeviceChange,
+  isAdjustable,
+  isPresent,
+  isRoot,
+} from '../../../api/devices/index.ts';
 
 export type DeviceStep =
   | { readonly kind: 'unplug'; readonly device: string }
@@ -18,9 +24,7 @@ export function planDevices(before: DeviceMap, after: DeviceMap): readonly Devic
   return steps.toSorted((a, b) => rank[a.kind] - rank[b.kind]);
 }
 
-/** A device of type none is no device. */
-const present = (device: ConfigMap | undefined): ConfigMap | undefined =>
-  device === undefined || device['type'] === 'none' ? undefined : device;
+const present = (device: ConfigMap | undefined): ConfigMap | undefined => (isPresent(device) ? device : undefined);
 
 function stepsOf(device: string, old: ConfigMap | undefined, next: ConfigMap | undefined): readonly DeviceStep[] {
   const effect = effectOfDeviceChange(old, next);

@@ -1,7 +1,7 @@
 // Turns the devices of a container into what a runtime and the daemon act on. Looks at the host, changes nothing.
 import { join } from 'node:path';
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
-import { resolveDevice } from '../../../api/devices/index.ts';
+import { isNic, resolveDevice } from '../../../api/devices/index.ts';
 import { errors } from '../../../api/errors.ts';
 import { type DeviceHandler, type DeviceRun, nothing } from '../../../drivers/devices/device.ts';
 import { type HostPaths, thisHost } from '../../../drivers/devices/host-paths.ts';
@@ -77,7 +77,7 @@ export function volatileKeys(runs: ReadonlyMap<string, DeviceRun>): ConfigMap {
 /** Interface names that other nics have for good, so that a new nic does not take one of them. */
 function fixedNames(config: ConfigMap, expanded: Expanded): readonly string[] {
   return Object.entries(expanded.devices).flatMap(([device, properties]) => {
-    if (properties['type'] !== 'nic') return [];
+    if (!isNic(properties)) return [];
     return properties['name'] ?? config[`volatile.${device}.name`] ?? [];
   });
 }

@@ -3,13 +3,15 @@
 import { keepAddresses } from './keep-addresses.ts';
 import { keepVolatile } from './keep-volatile.ts';
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
+import { isNic } from '../../../api/devices/index.ts';
 import { errors } from '../../../api/errors.ts';
 import { type DeviceRun, nothing } from '../../../drivers/devices/device.ts';
 import { deviceHandler } from '../../../drivers/devices/index.ts';
 import { DirectoryWatch } from '../../../drivers/devices/directory-watch.ts';
 import type { HostPaths } from '../../../drivers/devices/host-paths.ts';
 import type { ProxyKeeper } from '../../../drivers/devices/proxy/proxies.ts';
-import { planProxy } from '../../../drivers/devices/proxy/proxy-plan.ts';
+import type { ProxyRun } from '../../../drivers/devices/proxy/proxy-plan.ts';
+import type { DeviceParts } from '../../../drivers/device-parts.ts';
 import type { LiveDevices, Plug, RuntimeDriver } from '../../../drivers/runtime/driver.ts';
 import type { KeyedMutex } from '../../../lib/keyed-mutex.ts';
 import type { Log } from '../../../lib/log.ts';
@@ -55,10 +57,7 @@ export class RunningDevices {
   /** The container was just started with these devices. On a throw it must not go on running. */
   async started(name: string, runs: ReadonlyMap<string, DeviceRun>): Promise<void> {
     this.#logWarnings(name, runs);
-    const { initPid } = this.#deps.runtime.probe(name);
-    for (const run of [...runs.values()].flatMap(({ proxies }) => proxies)) {
-      await this.#deps.proxies.open(name, run, initPid);
-    }
+    for (const { proxies } of runs.values()) await this.#forward(name, proxies);
     this.#watch.set(
       name,
       [...runs.values()].flatMap((run) => run.watch),
@@ -80,12 +79,11 @@ export class RunningDevices {
 
   /** Opens the forwards of a running container that this daemon did not start, and follows its hardware. */
   async #reopen(name: string): Promise<void> {
-    const { runtime, proxies, log } = this.#deps;
+    const { runtime, log } = this.#deps;
     const plugged = runtime.probe(name).status === 'stopped' ? undefined : runtime.live?.plugged(name);
     if (plugged === undefined) return;
     for (const [device, properties] of Object.entries(plugged)) {
-      if (properties['type'] !== 'proxy') continue;
-      await proxies.open(name, planProxy(device, properties), runtime.probe(name).initPid).catch((error: unknown) => {
+      await this.#forward(name, forwardsOf(device, properties)).catch((error: unknown) => {
         log.error(`The proxy ${device} of ${name} cannot be opened again: ${errorText(error)}`);
       });
     }
@@ -147,7 +145,7 @@ export class RunningDevices {
     if (before === undefined) return refuseUnknown(name, planDevices(had ?? after, after));
     const steps = planDevices(before, after).filter((step) => step.kind !== 'wait');
     if (steps.length === 0) return;
-    if (steps.some(({ device }) => after[device]?.['type'] === 'nic')) this.#deps.hosts.refuseAddresses(name);
+    if (steps.some(({ device }) => isNic(after[device] ?? {}))) this.#deps.hosts.refuseAddresses(name);
     await this.#deps.hosts.settle([...nicNetworks(before), ...nicNetworks(after)]);
     const runs = await this.#resolve(name, before, steps);
     await withRevert(async (revert) => {
@@ -234,20 +232,17 @@ export class RunningDevices {
       }
       const run = runs.get(device);
       const plug = plugOf(device, after[device] ?? {}, run);
-      // A disk that was left out at the start, and whose source is there by now.
-      const isLate = kind === 'adjust' && plug.mounts.length > was.mounts.length;
-      if (isLate) await live.unplug(name, device);
-      if (kind === 'adjust' && !isLate) {
-        await live.adjust(name, plug.mounts.length < was.mounts.length ? { ...plug, mounts: was.mounts } : plug);
+      const changed = kind === 'adjust' ? changedParts(plug, was) : 'replug';
+      if (changed !== 'replug') {
+        await live.adjust(name, { ...plug, ...changed });
         revert.push(() => this.#undo(name, device, () => live.adjust(name, was)));
         return;
       }
+      if (kind === 'adjust') await live.unplug(name, device);
       await live.plug(name, plug);
       revert.push(() => this.#undo(name, device, () => live.unplug(name, device)));
       revert.push(() => this.#deps.proxies.close(name, device));
-      for (const proxy of run?.proxies ?? []) {
-        await this.#deps.proxies.open(name, proxy, this.#deps.runtime.probe(name).initPid);
-      }
+      await this.#forward(name, run?.proxies ?? []);
     } catch (error) {
       throw errors.badRequest(
         `The device ${device} of the running container ${name} could not be ${verbs[kind]}, and its devices stay as they were: ${errorText(error)}`,
@@ -258,8 +253,11 @@ export class RunningDevices {
   async #plugBack(live: LiveDevices, name: string, was: Plug): Promise<void> {
     const { device, properties } = was;
     if (!Object.hasOwn(live.plugged(name) ?? {}, device)) await live.plug(name, was);
-    if (properties['type'] !== 'proxy') return;
-    await this.#deps.proxies.open(name, planProxy(device, properties), this.#deps.runtime.probe(name).initPid);
+    await this.#forward(name, forwardsOf(device, properties));
+  }
+
+  async #forward(name: string, forwards: readonly ProxyRun[]): Promise<void> {
+    for (const run of forwards) await this.#deps.proxies.open(name, run, this.#deps.runtime.probe(name).initPid);
   }
 
   async #undo(name: string, device: string, work: () => Promise<void>): Promise<void> {
@@ -281,6 +279,12 @@ function refuseUnknown(name: string, steps: readonly DeviceStep[]): void {
 
 const followsHardware = (properties: ConfigMap | undefined): boolean =>
   properties !== undefined && deviceHandler(properties)?.followsHardware?.(properties) === true;
+
+const forwardsOf = (device: string, properties: ConfigMap): readonly ProxyRun[] =>
+  deviceHandler(properties)?.forwards?.(device, properties) ?? [];
+
+const changedParts = (plug: Plug, was: Plug): DeviceParts | 'replug' =>
+  deviceHandler(plug.properties)?.change?.(was, plug) ?? plug;
 
 const verbs = { unplug: 'unplugged', plug: 'plugged in', adjust: 'changed', wait: 'changed' } as const;
 

@@ -1,5 +1,6 @@
 // Turns a stored container into the plain data a runtime starts from: devices resolved, ids mapped, paths known.
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
+import { isPresent } from '../../../api/devices/index.ts';
 import type { DeviceRun } from '../../../drivers/devices/device.ts';
 import type { HostPaths } from '../../../drivers/devices/host-paths.ts';
 import type { IdMapEntry, RunConfig } from '../../../drivers/runtime/driver.ts';
@@ -52,7 +53,7 @@ export async function prepareRun(entry: ContainerEntry, expanded: Expanded, path
       mounts: all.flatMap((one) => one.mounts),
       nodes: all.flatMap((one) => one.nodes),
       diskRates: all.flatMap((one) => one.diskRates),
-      properties: Object.fromEntries(Object.entries(expanded.devices).filter(([, one]) => one['type'] !== 'none')),
+      properties: Object.fromEntries(Object.entries(expanded.devices).filter(([, one]) => isPresent(one))),
     },
     devices: runs,
     volatile: volatileKeys(runs),

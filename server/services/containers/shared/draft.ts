@@ -5,7 +5,7 @@ import { architectureName } from '../../../api/image/architectures.ts';
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { validateContainerConfig } from '../../../api/container/container-config.ts';
 import { rawLxcProblems } from '../../../api/container/raw-lxc.ts';
-import { rootDisk, sharedPaths, validateDevices } from '../../../api/devices/index.ts';
+import { isDisk, isNic, rootDisk, sharedPaths, validateDevices } from '../../../api/devices/index.ts';
 import { errors } from '../../../api/errors.ts';
 import { containerName } from '../../../api/names.ts';
 import { nearestName } from '../../../api/text/nearest-word.ts';
@@ -229,9 +229,7 @@ function rootProblems(
     return [{ path: `devices.${root.name}.size`, message }];
   }
   const unknown = Object.entries(devices)
-    .filter(
-      ([, device]) => device['type'] === 'disk' && device['pool'] !== undefined && !records.pools.has(device['pool']),
-    )
+    .filter(([, device]) => isDisk(device) && device['pool'] !== undefined && !records.pools.has(device['pool']))
     .map(([name, device]): Problem => {
       const near = nearestName(
         device['pool'] ?? '',
@@ -245,8 +243,9 @@ function rootProblems(
 
 /** A parent is known only at the start; a named network is managed here. */
 function networkProblems(records: Records, devices: DeviceMap): Problem[] {
-  return Object.entries(devices).flatMap(([name, { type, network = '' }]) => {
-    if (type !== 'nic' || network === '' || records.networks.has(network)) return [];
+  return Object.entries(devices).flatMap(([name, device]) => {
+    const { network = '' } = device;
+    if (!isNic(device) || network === '' || records.networks.has(network)) return [];
     const near = nearestName(
       network,
       records.networks.list().map((each) => each.name),
@@ -275,7 +274,7 @@ export function withHardwareAddresses(records: Records, config: ConfigMap, devic
   const added: Record<string, string> = {};
   const given = new Set<string>();
   for (const [name, device] of Object.entries(devices)) {
-    if (device['type'] !== 'nic' || device['nictype'] === 'physical') continue;
+    if (!isNic(device) || device['nictype'] === 'physical') continue;
     const key = `volatile.${name}.hwaddr`;
     if (device['hwaddr'] !== undefined || config[key] !== undefined) continue;
     added[key] = freeHardwareAddress(records, given);

@@ -1,6 +1,7 @@
 // The identity of a container for cloud-init: a new one makes cloud-init set the machine up again at its next boot. Pure but for the
 // random id.
 import { randomUUID } from 'node:crypto';
+import { isNic } from '../../../api/devices/index.ts';
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { plainName } from '../../../api/project/project-names.ts';
 
@@ -16,7 +17,7 @@ interface Expanded {
 const readKeys = ['user-data', 'vendor-data', 'network-config'].flatMap((key) => [`user.${key}`, `cloud-init.${key}`]);
 
 const readBy = ({ config, devices }: Expanded): string => {
-  const nics = Object.entries(devices).filter(([, { type }]) => type === 'nic');
+  const nics = Object.entries(devices).filter(([, device]) => isNic(device));
   const names = nics
     .map(([device, { name = '' }]) => [device, name])
     .toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
