@@ -30,7 +30,7 @@ export async function revisionNotes(
   const [{ RevisionNotes }, { cutWritten }, { whoAmI }, commit] = await Promise.all([
     import('../../engine/runs/history.ts'),
     import('../../engine/runs/cut-written.ts'),
-    import('../../engine/runs/lock.ts'),
+    import('../../engine/notes/lock.ts'),
     commitOf(revision.paths, context.io.env, context.stop),
   ]);
   const planned = new Set<string>(plan.changes.map(({ address }) => address));

@@ -3,6 +3,7 @@
 import type { Address, Json, JsonObject } from '../documents/document.ts';
 import { isMap, mapOf, textOf, textsOf } from '../documents/json-values.ts';
 import { notePrefix } from '../ownership/owner-records.ts';
+import { historyKey, historyPrefix } from '../ownership/set-state.ts';
 import type { Plan } from '../plan/plan.ts';
 
 /** `partial`: guards refused parts of the plan, and the rest was applied. */
@@ -69,8 +70,6 @@ export const defaultLimits: HistoryLimits = { revisions: 30, bytes: 131_072 };
 type Config = Readonly<Record<string, unknown>>;
 type Patch = Readonly<Record<string, string>>;
 
-const indexPrefix = `${notePrefix}history.`;
-export const historyKey = (set: string): string => `${indexPrefix}${set}`;
 const documentsPrefix = (set: string): string => `${notePrefix}documents.${set}.`;
 /** Set names hold no dots, hashes neither: parts after the first end in `.1`, `.2`. */
 const partKey = (set: string, hash: string, part: number): string =>
@@ -80,8 +79,8 @@ const partLength = 60_000;
 /** Sets with a history in this server config. */
 export const setsWithHistory = (config: Config): readonly string[] =>
   Object.keys(config)
-    .filter((key) => key.startsWith(indexPrefix) && config[key] !== '')
-    .map((key) => key.slice(indexPrefix.length))
+    .filter((key) => key.startsWith(historyPrefix) && config[key] !== '')
+    .map((key) => key.slice(historyPrefix.length))
     .sort();
 
 /** An index that cannot be read counts as empty. */

@@ -5,7 +5,7 @@ import type { Live, Observed } from '../documents/observed.ts';
 import { configProblems, deviceProblems } from '../settings/setting-effects.ts';
 import { deviceReferences } from './devices.ts';
 import { defineKind } from './kind.ts';
-import { notesProfile } from '../ownership/notes-profile.ts';
+import { notesProfile } from './notes-profile.ts';
 import { presentDevices, presentTexts } from '../documents/json-values.ts';
 
 export const profile = defineKind('profile', {

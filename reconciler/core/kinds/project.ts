@@ -2,7 +2,7 @@
 import { projectProblems } from '../settings/setting-effects.ts';
 import type { JsonObject } from '../documents/document.ts';
 import { defineKind } from './kind.ts';
-import { notesProfile } from '../ownership/notes-profile.ts';
+import { notesProfile } from './notes-profile.ts';
 import { presentTexts, textsOf } from '../documents/json-values.ts';
 
 export const project = defineKind('project', {

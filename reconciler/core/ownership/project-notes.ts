@@ -4,9 +4,8 @@ import { isInProject, type KindName } from '../../../server/api/kinds.ts';
 import type { Address } from '../documents/document.ts';
 import type { Observed } from '../documents/observed.ts';
 import type { SetState } from '../documents/ownership-records.ts';
-import { historyKey } from '../history/revisions.ts';
 import { notePrefix } from './owner-records.ts';
-import { lockKey, readSetStates, stateKey } from './set-state.ts';
+import { historyKey, lockKey, readSetStates, stateKey } from './set-state.ts';
 
 type Config = Readonly<Record<string, unknown>>;
 

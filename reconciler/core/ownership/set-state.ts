@@ -19,6 +19,8 @@ export const emptySetState = (key: string): SetState => ({
 const statePrefix = `${notePrefix}set.`;
 export const stateKey = (set: string): string => `${statePrefix}${set}`;
 export const lockKey = (set: string): string => `${notePrefix}lock.${set}`;
+export const historyPrefix = `${notePrefix}history.`;
+export const historyKey = (set: string): string => `${historyPrefix}${set}`;
 
 /** A value that is too long for one key continues under `.1`, `.2` and so on; set names contain no dots. */
 const chunkLength = 60_000;

@@ -3,7 +3,7 @@
 import { isTrue } from '../../../server/api/container/container-config.ts';
 import { ClientError, isNotFound, withMessage } from '../../../server/client/client-error.ts';
 import type { Client } from '../../../server/client/client.ts';
-import { notesDescription, notesProfile } from '../../core/ownership/notes-profile.ts';
+import { notesDescription, notesProfile } from '../../core/kinds/notes-profile.ts';
 import { isNote, withoutGoneSets } from '../../core/ownership/project-notes.ts';
 import { OvertakenWriteError, type Notes, type Patch, type ReadNotes } from './notes.ts';
 

@@ -18,10 +18,10 @@ import { posix } from '../../core/text/posix-paths.ts';
 import { projectOfLive } from '../../core/live/project-scope.ts';
 import { chooseVolumes, memberOfVolume } from '../../core/live/volumes-of-one-name.ts';
 import { plainName } from '../../core/text/scoped-name.ts';
-import { settle, type SettleClient } from '../steps/existing.ts';
+import { waitForRunning, type OperationsClient } from '../running-operations.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
-export interface InsideClient extends SettleClient {
+export interface InsideClient extends OperationsClient {
   readonly http: Http;
   inProject(project: string): InsideClient;
 }
@@ -79,7 +79,7 @@ export async function observeInside(
         async (error: unknown) => {
           // A missing file is no error here: the container itself is gone.
           if (!isRefused(error, 'busy') && !isNotFound(error)) throw error;
-          await settle(own, 'container', name, signal);
+          await waitForRunning(own, 'container', name, signal);
           throw new MovedError(`container/${name} was busy, or was deleted`, { cause: error });
         },
       );

@@ -11,7 +11,7 @@ import type { Live, Observed, ObservedMember } from '../../core/documents/observ
 import { scopesOf } from '../../core/live/project-scope.ts';
 import { tableWithTwins } from '../../core/live/volumes-of-one-name.ts';
 import { scopedName } from '../../core/text/scoped-name.ts';
-import { notesProfile } from '../../core/ownership/notes-profile.ts';
+import { notesProfile } from '../../core/kinds/notes-profile.ts';
 import { joinedStates } from '../../core/ownership/project-notes.ts';
 import { readSetStates } from '../../core/ownership/set-state.ts';
 

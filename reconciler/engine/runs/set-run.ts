@@ -25,8 +25,8 @@ import {
   newLock,
   renewed,
   type Lock,
-} from './lock.ts';
-import { claimsOf, settle, withMade } from './settle-state.ts';
+} from '../notes/lock.ts';
+import { claimsOf, stateAfterRun, withMade } from './state-after-run.ts';
 import { changeNotes, type NotesConfig, type NotesDeps, type Patch } from '../notes/notes.ts';
 import { SetNotes } from '../notes/set-notes.ts';
 import { sharedNotes } from '../notes/shared-notes.ts';
@@ -196,7 +196,7 @@ export class SetRun {
     // Another run took the lock by force, and with it the state.
     const isOurs = lockIn(config, set)?.id === this.id;
     if (!isOurs || found === undefined) return {};
-    const settled = settle(found, this.#before, this.#steps, new Set(result?.done));
+    const settled = stateAfterRun(found, this.#before, this.#steps, new Set(result?.done));
     const state = this.#plan === undefined ? settled : withMade(settled, this.#plan, result, this.#deps.hash);
     const isOver = state.inventory.size + state.sources.size + state.restarts.size + state.unready.size === 0;
     const isWhole = isOver && this.#removesSet && result?.failures.length === 0 && result.skipped.length === 0;

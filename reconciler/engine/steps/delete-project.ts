@@ -1,6 +1,6 @@
 // Deletes a project in which nothing is left but the notes that its own clients made about their sets. Nothing is deleted while one of
 // them is at work, and the notes come back when the server refuses.
-import { lockedSet } from '../runs/lock.ts';
+import { lockedSet } from '../notes/lock.ts';
 import { ProjectNotes } from '../notes/project-notes.ts';
 import { contentsOf, isNotesUrl } from '../../core/kinds/project.ts';
 import type { DeleteStep } from '../../core/plan/plan.ts';

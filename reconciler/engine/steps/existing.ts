@@ -1,10 +1,9 @@
 // Interprets a failed creation: accepts an equal object from an interrupted earlier run, and rejects a different one.
-import type { KindName } from '../../../server/api/kinds.ts';
 import { ClientError, hasUnknownOutcome, isNotFound } from '../../../server/client/client-error.ts';
-import type { Operations } from '../../../server/client/operations.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
 import type { CreateStep } from '../../core/plan/plan.ts';
+import { waitForRunning } from '../running-operations.ts';
 import { StaleError, type EngineClient } from './context.ts';
 
 /** Members that creation accepts and that the server never returns. */
@@ -32,7 +31,7 @@ export async function recogniseExisting(
   error: unknown,
   signal: AbortSignal,
 ): Promise<string> {
-  await settle(client, step.kind, step.name, signal);
+  await waitForRunning(client, step.kind, step.name, signal);
   // Of several volumes with one name, that of the member on which it was to be created.
   const member = step.kind === 'storage_volume' && step.target?.startsWith('@') === false ? step.target : undefined;
   const live = await client.get(step.kind, step.name, signal, member).catch((reason: unknown) => {
@@ -43,24 +42,6 @@ export async function recogniseExisting(
   throw new StaleError(`someone else created it since the plan, and it differs in ${differing.join(', ')}`, {
     cause: error,
   });
-}
-
-export interface SettleClient {
-  readonly operations: Pick<Operations, 'list' | 'get' | 'wait'>;
-}
-
-/** Waits for running operations on the object, from a lost connection or an earlier run. */
-export async function settle(client: SettleClient, kind: KindName, name: string, signal: AbortSignal): Promise<void> {
-  if (kind !== 'container') return;
-  const ids = await client.operations.list(signal);
-  for (const id of ids) {
-    const operation = await client.operations.get(id, signal).catch(() => undefined);
-    const urls = Object.values(operation?.resources ?? {}).flat();
-    const isOurs = urls.some((url) => url.split('?')[0]?.endsWith(`/${encodeURIComponent(name)}`) === true);
-    // The next read of the object shows the outcome.
-    if (operation !== undefined && isOurs) await client.operations.wait(operation, signal).catch(() => undefined);
-    signal.throwIfAborted();
-  }
 }
 
 /** Paths where the live object differs from the body. Members that the body lacks do not matter. */

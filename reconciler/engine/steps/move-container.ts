@@ -5,7 +5,7 @@ import { asText } from '../../core/documents/json-values.ts';
 import { isMove } from '../../core/live/placement.ts';
 import type { UpdateStep } from '../../core/plan/plan.ts';
 import { perform, StaleError, type StepContext } from './context.ts';
-import { settle } from './existing.ts';
+import { waitForRunning } from '../running-operations.ts';
 
 /** Returns the rest of the step. A container that is there already, from an earlier run, does not move again. */
 export async function moveFirst(context: StepContext, step: UpdateStep, signal: AbortSignal): Promise<UpdateStep> {
@@ -25,7 +25,7 @@ export async function moveFirst(context: StepContext, step: UpdateStep, signal: 
   } catch (error) {
     signal.throwIfAborted();
     if (!hasUnknownOutcome(error)) throw error;
-    await settle(context.client, 'container', step.name, signal);
+    await waitForRunning(context.client, 'container', step.name, signal);
     if ((await locationOf(context, step.name, signal)) !== to) throw error;
   }
   return rest;

@@ -10,7 +10,7 @@ import { createRemoteImage } from './create-remote-image.ts';
 import { createObject } from './create.ts';
 import { deleteObject } from './delete.ts';
 import { deleteProject } from './delete-project.ts';
-import { settle } from './existing.ts';
+import { waitForRunning } from '../running-operations.ts';
 import { changePower } from './power.ts';
 import { pushFiles } from './push-files.ts';
 import { rebuild } from './rebuild.ts';
@@ -35,7 +35,7 @@ export async function runStep(given: StepContext, planned: Step, signal: AbortSi
       if (attempt >= attempts) throw error;
       if (isRefused(error, 'busy')) {
         context.onProgress('waiting for another operation on it');
-        await settle(context.client, step.kind, step.name, signal);
+        await waitForRunning(context.client, step.kind, step.name, signal);
         await context.pause(pauseMs, signal);
       } else if (isRefused(error, 'overloaded')) {
         // Its database is too busy for a transaction. The server undoes the operation that this ended.

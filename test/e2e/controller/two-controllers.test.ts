@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Reloader } from '../../../reconciler/controller/reload/reloader.ts';
 import { lockKey } from '../../../reconciler/core/ownership/set-state.ts';
-import { held, lockIn, newLock, type Lock } from '../../../reconciler/engine/runs/lock.ts';
+import { held, lockIn, newLock, type Lock } from '../../../reconciler/engine/notes/lock.ts';
 import {
   openControllerWorld,
   profileText,

@@ -1,6 +1,7 @@
 // Histories of sets without objects: the latest stay, older ones leave room for them.
 import { expect, test } from 'vitest';
-import { dropOldHistories, historyKey, setsWithHistory } from '../../../reconciler/core/history/revisions.ts';
+import { dropOldHistories, setsWithHistory } from '../../../reconciler/core/history/revisions.ts';
+import { historyKey } from '../../../reconciler/core/ownership/set-state.ts';
 
 const index = (minute: number): string =>
   JSON.stringify({ v: 1, revisions: [{ n: 1, run: 'r', at: `2030-01-01T00:${String(minute).padStart(2, '0')}:00Z` }] });

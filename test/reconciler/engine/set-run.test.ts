@@ -11,7 +11,7 @@ import { applyPlan } from '../../../reconciler/engine/runs/apply.ts';
 import type { RunResult } from '../../../reconciler/engine/execute.ts';
 import { Journal } from '../../../reconciler/engine/runs/journal.ts';
 import { ownerOf } from '../../../reconciler/engine/runs/key-hash.ts';
-import { isAbandoned, LockedError, newLock } from '../../../reconciler/engine/runs/lock.ts';
+import { isAbandoned, LockedError, newLock } from '../../../reconciler/engine/notes/lock.ts';
 import { observe } from '../../../reconciler/engine/observe/observe.ts';
 import { OvertakenError, SetRun } from '../../../reconciler/engine/runs/set-run.ts';
 import { ClientError } from '../../../server/client/client-error.ts';

@@ -210,7 +210,7 @@ async function applyDepsOf(
 }
 
 async function withLockRemedy(error: unknown): Promise<never> {
-  const { LockedError } = await import('../../../engine/runs/lock.ts');
+  const { LockedError } = await import('../../../engine/notes/lock.ts');
   if (!(error instanceof LockedError)) throw error;
   const remedy = 'wait with --lock-timeout, or remove the lock with gantry force-unlock if no run is active';
   throw new CliError(`${error.message}: ${remedy}`, exitCodes.locked, error);

@@ -3,7 +3,7 @@ import type { CliContext, Run } from '../../session/context.ts';
 import { randomBytes } from 'node:crypto';
 import { pause } from '../../../../server/lib/shared/deadline.ts';
 import { lockKey } from '../../../core/ownership/set-state.ts';
-import { isAbandoned, isOverdue, LockedError, lockIn, newLock, type Lock } from '../../../engine/runs/lock.ts';
+import { isAbandoned, isOverdue, LockedError, lockIn, newLock, type Lock } from '../../../engine/notes/lock.ts';
 import {
   changeNotes,
   type Notes,

@@ -9,7 +9,7 @@ import {
 } from '../../../core/history/revisions.ts';
 import { isNamed } from '../../../core/history/fleet-revision.ts';
 import { unpackDocuments } from '../../../engine/runs/history.ts';
-import { lockIn } from '../../../engine/runs/lock.ts';
+import { lockIn } from '../../../engine/notes/lock.ts';
 import type { NotesConfig } from '../../../engine/notes/notes.ts';
 import { readNotes } from '../../../engine/notes/set-notes.ts';
 import type { CliContext } from '../../session/context.ts';

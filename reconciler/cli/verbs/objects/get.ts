@@ -11,7 +11,7 @@ import {
   type KindName,
 } from '../../../../server/api/kinds.ts';
 import { defaultProject } from '../../../../server/api/project/project-names.ts';
-import { notesProfile } from '../../../core/ownership/notes-profile.ts';
+import { notesProfile } from '../../../core/kinds/notes-profile.ts';
 import type { CliContext } from '../../session/context.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import type { GetOptions } from './object-verbs.ts';

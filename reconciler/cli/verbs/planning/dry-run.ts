@@ -52,7 +52,7 @@ async function runOn(
   const [{ dryRun }, { SetRun }, { LockedError }, { pause }] = await Promise.all([
     import('../../../engine/runs/dry-run.ts'),
     import('../../../engine/runs/set-run.ts'),
-    import('../../../engine/runs/lock.ts'),
+    import('../../../engine/notes/lock.ts'),
     import('../../../../server/lib/shared/deadline.ts'),
   ]);
   const runs = observed.sets?.get(owner.set)?.runs ?? 0;

@@ -179,7 +179,7 @@ export function clockFinding(date: unknown, beforeMs: number, afterMs: number): 
 }
 
 async function locks(context: CliContext, { config }: Partial<Server>): Promise<Finding> {
-  const { lockIn, isOverdue } = await import('../../../engine/runs/lock.ts');
+  const { lockIn, isOverdue } = await import('../../../engine/notes/lock.ts');
   const { lockKey } = await import('../../../core/ownership/set-state.ts');
   const sets = Object.keys(config ?? {}).flatMap((key) =>
     key.startsWith(lockKey('')) ? [key.slice(lockKey('').length)] : [],

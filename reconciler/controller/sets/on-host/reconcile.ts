@@ -5,7 +5,7 @@ import type { Seen } from '../../../core/drift/lifecycle-changes.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
 import { setInProject } from '../../../core/ownership/project-notes.ts';
 import { observeAll } from '../../../engine/observe/observe-all.ts';
-import { LockedError } from '../../../engine/runs/lock.ts';
+import { LockedError } from '../../../engine/notes/lock.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import { RepairLog } from '../../../engine/runs/repair-log.ts';
 import { resumeOperations } from '../../../engine/runs/resume-operations.ts';

@@ -3,7 +3,7 @@
 import { hostname, userInfo } from 'node:os';
 import { readBootId, readProcess } from '../../../server/lib/shared/processes.ts';
 import { lockKey } from '../../core/ownership/set-state.ts';
-import type { NotesConfig } from '../notes/notes.ts';
+import type { NotesConfig } from './notes.ts';
 
 export interface Lock {
   readonly id: string;
