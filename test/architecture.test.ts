@@ -191,7 +191,7 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^reconciler\/web\//,
-    own: /^reconciler\/(web\/|controller\/http\/contract\.ts$)/,
+    own: /^reconciler\/(web\/|controller\/contract\/index\.ts$)/,
     packages: /^(preact|@preact\/signals|@xterm\/|vite$)/,
     why: 'the page runs in a browser and knows of the controller what its contract says',
   },

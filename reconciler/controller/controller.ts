@@ -19,7 +19,7 @@ import type {
   SuspendRequest,
   Suspension,
   SyncRequest,
-} from './http/contract.ts';
+} from './contract/index.ts';
 
 export interface ObjectQuery {
   readonly host?: string;

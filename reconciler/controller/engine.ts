@@ -21,7 +21,7 @@ import type {
   SuspendRequest,
   Suspension,
   SyncRequest,
-} from './http/contract.ts';
+} from './contract/index.ts';
 import type { ManagedSet } from './sets/managed-set.ts';
 import type { Notifier } from './notify/notice.ts';
 import type { ConfigChanges, Configured } from './reload/changes.ts';

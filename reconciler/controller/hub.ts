@@ -1,6 +1,6 @@
 // Passes news of the controller to listeners of the API: events, and the last lines of its log.
 import type { HttpLog } from './http/app.ts';
-import type { ControllerEvent, LogLevel, LogLine } from './http/contract.ts';
+import type { ControllerEvent, LogLevel, LogLine } from './contract/index.ts';
 import type { OpenTracer } from '../../server/traces/open.ts';
 
 const mostLines = 5000;

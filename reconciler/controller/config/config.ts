@@ -98,3 +98,6 @@ export interface Rollout {
   readonly stopAfter: number;
   readonly rollback: boolean;
 }
+
+/** Older revisions that a set can go back to, unless its config says otherwise. */
+export const standardKept = 20;

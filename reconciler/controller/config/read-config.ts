@@ -9,7 +9,7 @@ import { parseYaml } from '../../manifest/text/parse-yaml.ts';
 import { readSources } from '../../manifest/text/sources.ts';
 import { isCollectorUrl } from '../../../server/traces/target.ts';
 import type { AuthConfig, ControllerConfig } from './config.ts';
-import { networkOf } from '../http/access/client-address.ts';
+import { networkOf } from './network.ts';
 import { checkNames } from './check-names.ts';
 import { withNumbers } from './numbers.ts';
 import { ControllerFile, type TracingConfig } from './schema.ts';

@@ -1,8 +1,7 @@
 // One set of gantry.yaml with its defaults: durations, windows, hosts, rollout. Reports what it cannot read.
 import { parseSchedule } from '../../../server/api/container/snapshot-schedule.ts';
 import { parseHostPattern, type HostPattern } from '../../core/documents/host-pattern.ts';
-import { standardKept } from '../sets/set-state.ts';
-import type { DriftRule, Rollout, SetConfig, Window, Windows } from './config.ts';
+import { standardKept, type DriftRule, type Rollout, type SetConfig, type Window, type Windows } from './config.ts';
 import { durationMs } from './durations.ts';
 import type { WrittenSet, WrittenWindow } from './schema.ts';
 

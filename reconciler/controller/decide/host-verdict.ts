@@ -1,5 +1,5 @@
 // Decides after a comparison on one host: changes are made now, or the host gets a status that says why none are. Pure.
-import type { SetStatusName } from '../http/contract.ts';
+import type { SetStatusName } from '../contract/index.ts';
 
 /** Why a host may not be changed now. */
 export interface Hindrance {

@@ -1,15 +1,21 @@
 // Divides the differences on a host into those that the newest manifests bring and drift, and decides what is done about each. Pure.
 import type { DriftObject, DriftReport } from '../../core/drift/drift.ts';
-import type { IgnoreRule } from '../../core/documents/document.ts';
+import type { Address, IgnoreRule } from '../../core/documents/document.ts';
 import type { HostFacts } from '../../core/documents/host-pattern.ts';
-import type { Suspension } from '../http/contract.ts';
-import type { FoundDrift } from '../sets/on-host/drift-book.ts';
+import type { DriftRecord, Suspension } from '../contract/index.ts';
 import type { DriftRules } from './drift-rules.ts';
 import { noRestraint, type Restraint } from './restrain.ts';
-import { ofObject } from '../sets/suspensions.ts';
+import { ofObject } from './suspensions.ts';
+
+export type DriftOutcome = DriftRecord['action'];
+
+export interface DriftFinding {
+  readonly object: { readonly address: Address; readonly differences: readonly { readonly path: string }[] };
+  readonly action: DriftOutcome;
+}
 
 export interface Judged {
-  readonly drift: readonly FoundDrift[];
+  readonly drift: readonly DriftFinding[];
   /** What is only reported or ignored is held back by this. */
   readonly held: Pick<Restraint, 'objects' | 'paths'>;
   /** Addresses with drift that is reported and stays. */
@@ -27,7 +33,7 @@ export interface JudgeInput {
 }
 
 export function judgeDrift({ report, rules, host, isNew, wasDrift }: JudgeInput): Judged {
-  const drift: FoundDrift[] = [];
+  const drift: DriftFinding[] = [];
   const objects = new Map<string, string>();
   const paths = new Map<string, IgnoreRule[]>();
   const reported = new Set<string>();

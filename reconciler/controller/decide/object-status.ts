@@ -2,7 +2,7 @@
 import type { Document } from '../../core/documents/document.ts';
 import type { Plan, ResourceChange } from '../../core/plan/plan.ts';
 import { isForWindow, isGate, refusalText, remedyOf } from './restrain.ts';
-import type { ObjectCounts, ObjectStatusName, ObjectSummary } from '../http/contract.ts';
+import type { ObjectCounts, ObjectStatusName, ObjectSummary } from '../contract/index.ts';
 
 export interface ObjectView {
   readonly set: string;

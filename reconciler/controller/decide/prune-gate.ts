@@ -1,6 +1,6 @@
 // The gate before a prune that is larger than its limit: a person opens it, for one revision only. Pure.
 import type { Plan } from '../../core/plan/plan.ts';
-import type { PruneGate } from '../http/contract.ts';
+import type { PruneGate } from '../contract/index.ts';
 
 export interface PruneApproval {
   readonly revision: string;
@@ -15,7 +15,7 @@ const mostNamed = 50;
 export const heldByGate = ({ changes }: Plan): readonly string[] =>
   changes.filter(({ guard }) => guard?.code === 'prune-limit').map(({ address }) => address);
 
-interface GatedHost {
+export interface GatedHost {
   readonly name: string;
   readonly heldByGate: readonly string[];
 }

@@ -1,18 +1,23 @@
 // The status of a set from that of its hosts. Pure.
 import type { SetConfig } from '../config/config.ts';
-import type { SetStatus, SetStatusName, Suspension } from '../http/contract.ts';
-import type { SetOnHost } from '../sets/on-host/set-on-host.ts';
-import type { SetState } from '../sets/set-state.ts';
-import { gateOf } from './prune-gate.ts';
+import type { SetHostStatus, SetStatus, SetStatusName, Suspension } from '../contract/index.ts';
+import { gateOf, type GatedHost } from './prune-gate.ts';
+import type { SetState } from './set-state.ts';
 import { short } from './short-revision.ts';
 
 /** The worst first. */
 const order: readonly SetStatusName[] = ['failed', 'syncing', 'waiting', 'drifted', 'unknown', 'suspended', 'synced'];
 
+export interface HostOfSet extends GatedHost {
+  readonly status: SetHostStatus;
+  /** When changes are next allowed; undefined: now. */
+  readonly nextOpenMs: number | undefined;
+}
+
 export interface SetFacts {
   readonly config: SetConfig;
   readonly state: SetState;
-  readonly hosts: readonly Pick<SetOnHost, 'name' | 'status' | 'nextOpenMs' | 'heldByGate'>[];
+  readonly hosts: readonly HostOfSet[];
   readonly suspensions: readonly Suspension[];
   readonly problems: readonly string[];
   readonly message: string | undefined;

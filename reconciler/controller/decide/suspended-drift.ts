@@ -1,7 +1,6 @@
 // The drift of what is suspended: it is recorded and shown, and nothing heals it. Pure.
 import { parseIgnore } from '../../core/ownership/ignored-paths.ts';
-import type { FoundDrift } from '../sets/on-host/drift-book.ts';
-import type { Judged } from './judge-drift.ts';
+import type { DriftFinding, Judged } from './judge-drift.ts';
 import type { Restraint } from './restrain.ts';
 
 type Suspended = Pick<Restraint, 'objects' | 'paths'>;
@@ -17,7 +16,7 @@ export function driftOfSuspended(
   judge: () => Judged,
   { objects, paths }: Suspended,
 ): ReadonlyMap<string, readonly string[]> {
-  let drift: readonly FoundDrift[];
+  let drift: readonly DriftFinding[];
   try {
     ({ drift } = judge());
   } catch {
@@ -38,21 +37,21 @@ export function driftOfSuspended(
 
 /** Each object has one record: while some of its fields are healed, it is of these. `isWhole`: the whole set is suspended. */
 export function withSuspended(
-  drift: readonly FoundDrift[],
+  drift: readonly DriftFinding[],
   suspended: ReadonlyMap<string, readonly string[]>,
   isWhole: boolean,
-): readonly FoundDrift[] {
+): readonly DriftFinding[] {
   const rest = new Map(suspended);
-  const known = drift.map((one): FoundDrift => {
+  const known = drift.map((one): DriftFinding => {
     const { address, differences } = one.object;
     const more = (rest.get(address) ?? []).map((path) => ({ path }));
     rest.delete(address);
     const object = { address, differences: [...differences, ...more] };
     return { object, action: isWhole ? 'suspended' : one.action };
   });
-  const alone = [...rest].map(([address, paths]): FoundDrift => {
+  const alone = [...rest].map(([address, paths]): DriftFinding => {
     const differences = paths.map((path) => ({ path }));
-    return { object: { address: address as FoundDrift['object']['address'], differences }, action: 'suspended' };
+    return { object: { address: address as DriftFinding['object']['address'], differences }, action: 'suspended' };
   });
   return [...known, ...alone];
 }

@@ -2,7 +2,7 @@
 import { isSeedKey } from '../../../server/api/container/cloud-init-seed-keys.ts';
 import { hidden, isSecret } from '../../core/documents/secret.ts';
 import type { Document, Json } from '../../core/documents/document.ts';
-import type { ObjectDetail } from '../http/contract.ts';
+import type { ObjectDetail } from '../contract/index.ts';
 
 export const withheld = '(shown to the role operate only)';
 

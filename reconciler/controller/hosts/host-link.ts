@@ -7,7 +7,7 @@ import { CertificateBook } from '../../engine/observe/certificate-names.ts';
 import { watch, type Occasion } from '../../engine/observe/watch.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
 import { readTls } from '../../engine/certificate-files.ts';
-import type { HostStatus } from '../http/contract.ts';
+import type { HostStatus } from '../contract/index.ts';
 
 export interface LinkDeps {
   /** Time between two full observations. */

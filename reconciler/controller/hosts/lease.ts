@@ -8,7 +8,7 @@ import { lockKey } from '../../core/ownership/set-state.ts';
 import { changeNotes } from '../../engine/notes/notes.ts';
 import { SetNotes } from '../../engine/notes/set-notes.ts';
 import { held, isFree, lockIn, LockWatch, newLock, renewed, whoAmI, type Lock } from '../../engine/notes/lock.ts';
-import { firing, Task } from '../reload/task.ts';
+import { firing, Task } from '../tasks/task.ts';
 import type { HostLink } from './host-link.ts';
 
 const ttlMs = 9000;

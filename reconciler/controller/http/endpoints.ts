@@ -1,7 +1,7 @@
 // The endpoints of the controller: where each answer of contract.ts is found, and the role that a caller needs. Routes, OpenAPI and
 // the tests of access derive from this table. Pure data.
 import { Type, type TSchema } from 'typebox';
-import * as contract from './contract.ts';
+import * as contract from '../contract/index.ts';
 
 export interface Endpoint {
   /** Stable name; handlers are keyed by it. */

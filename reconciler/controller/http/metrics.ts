@@ -8,7 +8,7 @@ import {
   type DriftRecord,
   type Operation,
   type Overview,
-} from './contract.ts';
+} from '../contract/index.ts';
 
 type Observed = Pick<Controller, 'overview' | 'subscribe' | 'isReady'>;
 

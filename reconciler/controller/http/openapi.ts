@@ -1,6 +1,6 @@
 // The contract of the controller as an OpenAPI 3.1 document, derived from the endpoint table. Pure.
 import type { TSchema } from 'typebox';
-import * as contract from './contract.ts';
+import * as contract from '../contract/index.ts';
 import { endpoints, type Endpoint } from './endpoints.ts';
 
 type Json = Record<string, unknown>;

@@ -1,7 +1,7 @@
 // A request that is refused: its status, its code on the wire, its words.
 import type { Problem } from '../../../server/api/problem.ts';
 import { ControllerError } from '../controller.ts';
-import type { Failure } from './contract.ts';
+import type { Failure } from '../contract/index.ts';
 
 export const refusalStatus = {
   'bad-request': 400,

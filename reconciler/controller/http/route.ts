@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Type, type Static, type TSchema } from 'typebox';
 import { validateBody } from '../../../server/api/schema/validate-json.ts';
 import type { ApiCaller } from './access/authenticator.ts';
-import type { Shape } from './contract/shape.ts';
+import type { Shape } from '../contract/shape.ts';
 import type { endpoints, Endpoint, EndpointId } from './endpoints.ts';
 import { Refusal } from './refusal.ts';
 

@@ -6,7 +6,7 @@ import { writeCookie } from './access/cookies.ts';
 import { pendingS, type IssuerLogin } from './access/issuer-login.ts';
 import type { BrowserSession, Sessions } from './access/sessions.ts';
 import type { Tickets } from './access/tickets.ts';
-import type { Session } from './contract.ts';
+import type { Session } from '../contract/index.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import { openApiDocument } from './openapi.ts';
 import { Refusal, refusalStatus, type RefusalCode } from './refusal.ts';

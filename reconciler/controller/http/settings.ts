@@ -1,5 +1,5 @@
 // The configuration of a controller's listener.
-import type { Role } from './contract.ts';
+import type { Role } from '../contract/index.ts';
 
 export interface HttpSettings {
   /** ADDRESS:PORT. Port 0: any free one. */

@@ -13,24 +13,24 @@ import type {
   RunRecord,
   SetStatus,
   Suspension,
-} from '../http/contract.ts';
+} from '../contract/index.ts';
 import { placeInRepository } from '../../core/ownership/place.ts';
 import type { Source } from '../sources/source.ts';
-import { firing } from '../reload/task.ts';
+import { firing } from '../tasks/task.ts';
 import { DriftRules } from '../decide/drift-rules.ts';
 import type { Hindrance } from '../decide/host-verdict.ts';
 import type { LoadedRevision } from './load-revision.ts';
 import { resync } from './resync.ts';
 import { Rollouts } from './rollouts.ts';
 import type { Run, RunStart } from './run.ts';
-import type { Applied } from './on-host/host-target.ts';
+import type { Applied, KnownRevision } from '../decide/set-state.ts';
 import { SetOnHost } from './on-host/set-on-host.ts';
 import { SetHosts } from './set-hosts.ts';
 import type { SetNotice } from './set-notices.ts';
 import { SetRecords } from './set-records.ts';
 import { SetReports } from './set-reports.ts';
 import { SetRevisions, type RollbackOrder } from './set-revisions.ts';
-import { StoredSet, type KnownRevision } from './set-state.ts';
+import { StoredSet } from './stored-set.ts';
 import { statusOfSet, suspensionOfPin } from '../decide/set-view.ts';
 import type { RecordLog } from './state-file.ts';
 import type { Suspensions } from './suspensions.ts';

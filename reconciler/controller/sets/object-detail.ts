@@ -5,10 +5,10 @@ import type { Change } from '../../core/documents/change.ts';
 import type { ResourceChange } from '../../core/plan/plan.ts';
 import { pathsText } from '../decide/suspended-drift.ts';
 import { ControllerError } from '../controller.ts';
-import type { ObjectChange, ObjectDetail } from '../http/contract.ts';
+import type { ObjectChange, ObjectDetail } from '../contract/index.ts';
 import type { ManagedSet } from './managed-set.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';
-import { ofObject } from './suspensions.ts';
+import { ofObject } from '../decide/suspensions.ts';
 
 const mostChanges = 50;
 

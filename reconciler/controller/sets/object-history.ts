@@ -1,7 +1,7 @@
 // The changes that the runs of a set made to single objects: kept short, a record for each run on each host.
 import type { Plan, ResourceChange } from '../../core/plan/plan.ts';
 import type { RunResult } from '../../engine/execute.ts';
-import type { ObjectChange, RunRecord } from '../http/contract.ts';
+import type { ObjectChange, RunRecord } from '../contract/index.ts';
 
 type Action = ObjectChange['action'];
 

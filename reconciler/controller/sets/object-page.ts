@@ -1,5 +1,5 @@
 // Pages of the objects of a set: by host in the order of the hosts file, then in the order of plans.
-import type { ObjectPage, ObjectSummary } from '../http/contract.ts';
+import type { ObjectPage, ObjectSummary } from '../contract/index.ts';
 import type { ObjectQuery } from '../controller.ts';
 
 interface WithObjects {

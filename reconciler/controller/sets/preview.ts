@@ -6,7 +6,7 @@ import { observeAll } from '../../engine/observe/observe-all.ts';
 import { planOn } from '../../engine/runs/make-plan.ts';
 import { planAround } from '../decide/plan-around.ts';
 import type { SetConfig } from '../config/config.ts';
-import type { Preview } from '../http/contract.ts';
+import type { Preview } from '../contract/index.ts';
 import type { LoadedSet } from './load-revision.ts';
 import { differenceOf } from './object-detail.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';

@@ -1,6 +1,6 @@
 // The runs of a set: operations at work, and the history of those that ended.
 import type { Hub } from '../hub.ts';
-import type { Operation, RunRecord } from '../http/contract.ts';
+import type { Operation, RunRecord } from '../contract/index.ts';
 import { joinedTries, repeatedBy } from '../decide/failed-alike.ts';
 import type { RecordLog } from './state-file.ts';
 import { Run, type RunStart } from './run.ts';

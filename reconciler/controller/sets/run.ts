@@ -4,7 +4,7 @@ import type { RunResult } from '../../engine/execute.ts';
 import type { EngineEvent } from '../../engine/steps/events.ts';
 import type { Plan } from '../../core/plan/plan.ts';
 import type { Hub } from '../hub.ts';
-import type { Operation, RunRecord } from '../http/contract.ts';
+import type { Operation, RunRecord } from '../contract/index.ts';
 import { RunTrace, type Planned } from '../traces/run-trace.ts';
 
 export interface RunStart {

@@ -1,6 +1,6 @@
 // The hosts of one set: each works until the set ends; hosts join and leave without interrupting those that stay.
-import { Tasks } from '../reload/tasks.ts';
-import type { DriftRecord } from '../http/contract.ts';
+import { Tasks } from '../tasks/tasks.ts';
+import type { DriftRecord } from '../contract/index.ts';
 import type { HostLink } from '../hosts/host-link.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';
 

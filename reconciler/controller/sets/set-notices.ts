@@ -1,5 +1,5 @@
 // The notices about a set that people get: errors of a revision, drift, failures, and recoveries.
-import type { DriftRecord, SetStatus } from '../http/contract.ts';
+import type { DriftRecord, SetStatus } from '../contract/index.ts';
 import type { Notice } from '../notify/notice.ts';
 import { short } from '../decide/short-revision.ts';
 

@@ -1,6 +1,6 @@
 // The records of a set, kept over restarts: its runs, their changes to objects, and drift.
 import { join } from 'node:path';
-import type { DriftRecord, ObjectChange, RunRecord } from '../http/contract.ts';
+import type { DriftRecord, ObjectChange, RunRecord } from '../contract/index.ts';
 import type { Hub } from '../hub.ts';
 import { changesId, changesOf, weightOfChanges, type HostChanges } from './object-history.ts';
 import { RunBook } from './run-book.ts';

@@ -1,7 +1,7 @@
 // Reports what happens to a set: to listeners of the API, to the log, and as notices to people.
 import { pathsText } from '../decide/suspended-drift.ts';
 import { short } from '../decide/short-revision.ts';
-import type { DriftRecord, ObjectSummary, SetStatus } from '../http/contract.ts';
+import type { DriftRecord, ObjectSummary, SetStatus } from '../contract/index.ts';
 import type { Hub } from '../hub.ts';
 import { SetNotices, type SetNotice } from './set-notices.ts';
 

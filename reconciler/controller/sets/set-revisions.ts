@@ -8,7 +8,8 @@ import { loadRevision, type LoadedRevision } from './load-revision.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';
 import type { Rollouts, StartPart } from './rollouts.ts';
 import type { Run } from './run.ts';
-import type { KnownRevision, StoredSet } from './set-state.ts';
+import type { KnownRevision } from '../decide/set-state.ts';
+import type { StoredSet } from './stored-set.ts';
 
 export interface SetRevisionsDeps {
   readonly config: SetConfig;

@@ -1,6 +1,6 @@
 // Asks a source for its newest revision, on an interval and when a webhook says so; pauses grow while it does not answer.
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
-import type { SourceStatus } from '../http/contract.ts';
+import type { SourceStatus } from '../contract/index.ts';
 import type { Source, SourceRevision } from '../sources/source.ts';
 import { retryPauseMs } from '../decide/retry.ts';
 

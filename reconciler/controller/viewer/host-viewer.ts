@@ -25,7 +25,7 @@ import type {
   Overview,
   SetStatus,
   SetStatusName,
-} from '../http/contract.ts';
+} from '../contract/index.ts';
 import { DriftBook } from '../sets/on-host/drift-book.ts';
 import { pageOf } from '../sets/object-page.ts';
 import { seenDetail, seenObjects, type HostView, type SeenObject } from './seen-objects.ts';

@@ -12,7 +12,7 @@ import type { Plan } from '../../core/plan/plan.ts';
 import { compareText } from '../../core/text/listing-order.ts';
 import { plainName, scopedName } from '../../core/text/scoped-name.ts';
 import { objectsOf } from '../decide/object-status.ts';
-import type { ObjectDetail, ObjectSummary } from '../http/contract.ts';
+import type { ObjectDetail, ObjectSummary } from '../contract/index.ts';
 import { comparison } from '../sets/object-detail.ts';
 
 export interface HostView {

@@ -19,7 +19,7 @@ import type {
   SuspendRequest,
   Suspension,
   SyncRequest,
-} from '../../controller/http/contract.ts';
+} from '../../controller/contract/index.ts';
 
 /** A refusal, or no answer at all (status 0). */
 export class ApiError extends Error {

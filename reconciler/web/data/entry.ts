@@ -1,5 +1,5 @@
 // One object of a set as the page keeps it.
-import type { ObjectSummary } from '../../controller/http/contract.ts';
+import type { ObjectSummary } from '../../controller/contract/index.ts';
 
 /** An object with what the list needs again and again. */
 export interface Entry {

@@ -1,6 +1,6 @@
 // The stream of events: kept open, opened again after a break with longer and longer pauses, handed on in batches, one per frame.
 import { signal } from '@preact/signals';
-import type { ControllerEvent } from '../../controller/http/contract.ts';
+import type { ControllerEvent } from '../../controller/contract/index.ts';
 
 export type Connection = 'connecting' | 'live' | 'reconnecting' | 'offline';
 export const connection = signal<Connection>('connecting');

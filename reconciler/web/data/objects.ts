@@ -1,6 +1,6 @@
 // The objects of the set that is shown: read page by page, then kept current by events. Ten thousand of them change in place.
 import { signal } from '@preact/signals';
-import type { ObjectSummary } from '../../controller/http/contract.ts';
+import type { ObjectSummary } from '../../controller/contract/index.ts';
 import { api, reasonOf } from './api.ts';
 import type { Entry } from './entry.ts';
 

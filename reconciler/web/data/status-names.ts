@@ -1,5 +1,5 @@
 // The statuses of objects, the worst first.
-import type { ObjectStatusName } from '../../controller/http/contract.ts';
+import type { ObjectStatusName } from '../../controller/contract/index.ts';
 
 export const statusNames: readonly ObjectStatusName[] = [
   'failed',

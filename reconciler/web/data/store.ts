@@ -8,7 +8,7 @@ import type {
   Overview,
   Session,
   SetStatus,
-} from '../../controller/http/contract.ts';
+} from '../../controller/contract/index.ts';
 import { api, reasonOf, rememberSession } from './api.ts';
 import { followEvents } from './events.ts';
 import { objects, readObjects, takeObjectNews, type ObjectNews } from './objects.ts';

@@ -1,5 +1,5 @@
 // How a node, an edge and their groups are drawn, at each distance. The scene says what and where.
-import type { ObjectStatusName } from '../../controller/http/contract.ts';
+import type { ObjectStatusName } from '../../controller/contract/index.ts';
 import type { Camera, Size } from './camera.ts';
 import { node, type Layout } from './layout.ts';
 import type { Graph } from './model.ts';

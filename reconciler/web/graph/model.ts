@@ -1,5 +1,5 @@
 // The objects of a set as a graph: nodes by number, each one object or a group of them, edges as pairs of numbers. Pure.
-import type { ObjectStatusName } from '../../controller/http/contract.ts';
+import type { ObjectStatusName } from '../../controller/contract/index.ts';
 import type { Entry } from '../data/entry.ts';
 import { statusNames } from '../data/status-names.ts';
 import { lists, type LayoutInput } from './layout.ts';

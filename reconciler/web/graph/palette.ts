@@ -1,5 +1,5 @@
 // The colours of the present theme for drawings: read from the tokens, so that these stay the only place of colours.
-import type { ObjectStatusName } from '../../controller/http/contract.ts';
+import type { ObjectStatusName } from '../../controller/contract/index.ts';
 import { statusNames } from '../data/status-names.ts';
 
 export interface Palette {

@@ -1,5 +1,5 @@
 // A status as colour, shape and word together, so that none of them is needed to read it.
-import type { ObjectStatusName } from '../../controller/http/contract.ts';
+import type { ObjectStatusName } from '../../controller/contract/index.ts';
 import { statusNames } from '../data/status-names.ts';
 import { Icon, type IconName } from './icons.tsx';
 

@@ -1,6 +1,6 @@
 // The door: log in with a token or through the OpenID Connect issuer, as the controller offers.
 import { useState } from 'preact/hooks';
-import type { Session } from '../../controller/http/contract.ts';
+import type { Session } from '../../controller/contract/index.ts';
 import { api, reasonOf } from '../data/api.ts';
 import { beginSession } from '../data/store.ts';
 import { Icon } from '../parts/icons.tsx';

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { SetStatus } from '../../../reconciler/controller/http/contract.ts';
+import type { SetStatus } from '../../../reconciler/controller/contract/index.ts';
 import {
   hasStatus,
   openControllerWorld,

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Overview } from '../../../reconciler/controller/http/contract.ts';
+import type { Overview } from '../../../reconciler/controller/contract/index.ts';
 import { cli } from '../../support/cli/io.ts';
 import { buildPrograms, plainEnv, type Programs } from '../../support/cli/programs.ts';
 import { openControllerWorld, profileText, waitMs, type ControllerWorld } from '../../support/controller/world.ts';

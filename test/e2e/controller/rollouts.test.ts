@@ -1,6 +1,6 @@
 // Rollouts together with what else holds a set back: suspensions, windows, sets that need sets, rollbacks; and what the history says of it.
 import { afterEach, describe, expect, test } from 'vitest';
-import type { RunRecord, SetStatus } from '../../../reconciler/controller/http/contract.ts';
+import type { RunRecord, SetStatus } from '../../../reconciler/controller/contract/index.ts';
 import {
   hasStatus,
   openControllerWorld,

@@ -12,7 +12,7 @@ import { batchesOf, batchVerdict } from '../../../reconciler/controller/decide/r
 import { dependentsOf, whyHostWaits } from '../../../reconciler/controller/decide/set-dependencies.ts';
 import { opensInMs } from '../../../reconciler/controller/decide/windows.ts';
 import { loadRevision } from '../../../reconciler/controller/sets/load-revision.ts';
-import { endsInMs, ofHost, ofObject } from '../../../reconciler/controller/sets/suspensions.ts';
+import { endsInMs, ofHost, ofObject } from '../../../reconciler/controller/decide/suspensions.ts';
 
 const hourMs = 3_600_000;
 

@@ -12,7 +12,7 @@ import type { SetOnHost } from '../../../reconciler/controller/sets/on-host/set-
 import { Rollouts } from '../../../reconciler/controller/sets/rollouts.ts';
 import type { Run } from '../../../reconciler/controller/sets/run.ts';
 import { SetRevisions } from '../../../reconciler/controller/sets/set-revisions.ts';
-import { StoredSet } from '../../../reconciler/controller/sets/set-state.ts';
+import { StoredSet } from '../../../reconciler/controller/sets/stored-set.ts';
 import type { Source } from '../../../reconciler/controller/sources/source.ts';
 
 const hostNames = ['h1', 'h2', 'h3'] as const;

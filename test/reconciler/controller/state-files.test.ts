@@ -11,7 +11,7 @@ import {
 } from '../../../reconciler/controller/sets/object-history.ts';
 import { pathsText } from '../../../reconciler/controller/decide/suspended-drift.ts';
 import { RecordLog } from '../../../reconciler/controller/sets/state-file.ts';
-import { StoredSet } from '../../../reconciler/controller/sets/set-state.ts';
+import { StoredSet } from '../../../reconciler/controller/sets/stored-set.ts';
 import { Suspensions } from '../../../reconciler/controller/sets/suspensions.ts';
 
 let folder: string;

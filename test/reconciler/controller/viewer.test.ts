@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ObjectDetail, ObjectPage, Overview, SetStatus } from '../../../reconciler/controller/http/contract.ts';
+import type { ObjectDetail, ObjectPage, Overview, SetStatus } from '../../../reconciler/controller/contract/index.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { ask, cookiesOf } from '../../support/controller/http-harness.ts';
 import { openMemoryDaemon, type MemoryDaemon } from '../../support/daemons/in-memory.ts';

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ControllerEvent, ObjectDetail } from '../../../reconciler/controller/http/contract.ts';
+import type { ControllerEvent, ObjectDetail } from '../../../reconciler/controller/contract/index.ts';
 import { listen, type HttpListener } from '../../../reconciler/controller/http/listener.ts';
 import { guardedTexts, withoutTexts } from '../../../reconciler/controller/decide/withhold.ts';
 import { ask, tokens } from '../../support/controller/http-harness.ts';

@@ -1,6 +1,6 @@
 // What the nodes of the graph stand for: objects, or groups of them when there are more than can be read.
 import { describe, expect, test } from 'vitest';
-import type { ObjectStatusName } from '../../../reconciler/controller/http/contract.ts';
+import type { ObjectStatusName } from '../../../reconciler/controller/contract/index.ts';
 import type { Entry } from '../../../reconciler/web/data/entry.ts';
 import { facesOf, graphOf, groupingFor, worstMember } from '../../../reconciler/web/graph/model.ts';
 

@@ -13,7 +13,7 @@ import type {
   RunRecord,
   SetStatus,
   Suspension,
-} from '../../../reconciler/controller/http/contract.ts';
+} from '../../../reconciler/controller/contract/index.ts';
 
 const at = '2030-01-31T12:00:00Z';
 

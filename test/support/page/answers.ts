@@ -9,7 +9,7 @@ import type {
   SuspendRequest,
   Suspension,
   SyncRequest,
-} from '../../../reconciler/controller/http/contract.ts';
+} from '../../../reconciler/controller/contract/index.ts';
 import type { PageWorld } from './worlds.ts';
 
 export class Refusal extends Error {

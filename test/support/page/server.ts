@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { extname, join, normalize } from 'node:path';
 import { WebSocketServer } from 'ws';
-import type { ControllerEvent, Session } from '../../../reconciler/controller/http/contract.ts';
+import type { ControllerEvent, Session } from '../../../reconciler/controller/contract/index.ts';
 import { securityHeaders } from '../../../reconciler/controller/http/security-headers.ts';
 import { answerOf, Refusal, type Recorded } from './answers.ts';
 import type { PageWorld } from './worlds.ts';

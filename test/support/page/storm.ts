@@ -1,5 +1,5 @@
 // Events as a busy fleet sends them: objects drift and are healed, so many a second.
-import type { ControllerEvent, ObjectStatusName } from '../../../reconciler/controller/http/contract.ts';
+import type { ControllerEvent, ObjectStatusName } from '../../../reconciler/controller/contract/index.ts';
 import { seededRandom } from '../random.ts';
 import type { PageServer } from './server.ts';
 

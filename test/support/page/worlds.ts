@@ -11,7 +11,7 @@ import type {
   Preview,
   RunRecord,
   SetStatus,
-} from '../../../reconciler/controller/http/contract.ts';
+} from '../../../reconciler/controller/contract/index.ts';
 
 export interface PageWorld {
   overview: Overview;

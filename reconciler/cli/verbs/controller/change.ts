@@ -1,5 +1,5 @@
 // `gantry controller sync`, `suspend`, `resume`, `rollback`: asks a running controller for a change.
-import type { Operation, Resumed, Suspension } from '../../../controller/http/contract.ts';
+import type { Operation, Resumed, Suspension } from '../../../controller/contract/index.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { parseDuration } from '../../flags/parse-values.ts';

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'undici';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
-import type { ControllerEvent, Failure, Overview, SetStatus } from '../../../controller/http/contract.ts';
+import type { ControllerEvent, Failure, Overview, SetStatus } from '../../../controller/contract/index.ts';
 import type { CliContext } from '../../session/context.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';

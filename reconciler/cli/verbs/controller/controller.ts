@@ -1,7 +1,7 @@
 // `gantry controller`: starts the controller of a config and its HTTP API, and runs until it is told to end.
 import { fileURLToPath } from 'node:url';
 import { printable } from '../../../core/text/terminal-text.ts';
-import type { LogLine } from '../../../controller/http/contract.ts';
+import type { LogLine } from '../../../controller/contract/index.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';

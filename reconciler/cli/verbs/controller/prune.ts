@@ -1,5 +1,5 @@
 // `gantry controller prune` and `approve`: shows what a set would delete beyond its limit, and approves it for the revision that was shown.
-import type { Operation, PruneGate } from '../../../controller/http/contract.ts';
+import type { Operation, PruneGate } from '../../../controller/contract/index.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import type { OpenContext, Run } from '../../session/context.ts';

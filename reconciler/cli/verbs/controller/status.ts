@@ -1,6 +1,6 @@
 // `gantry controller status`: the sets of a controller with their revisions and hosts, once or at each change.
 import { pause } from '../../../../server/lib/shared/deadline.ts';
-import type { Overview, SetStatus, Suspension } from '../../../controller/http/contract.ts';
+import type { Overview, SetStatus, Suspension } from '../../../controller/contract/index.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { paintFor } from '../../output/paint.ts';

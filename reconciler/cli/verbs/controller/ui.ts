@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { problemText } from '../../../controller/sets/load-revision.ts';
-import type { LogLine } from '../../../controller/http/contract.ts';
+import type { LogLine } from '../../../controller/contract/index.ts';
 import type { Manifests } from '../../../controller/viewer/host-viewer.ts';
 import { printable } from '../../../core/text/terminal-text.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';

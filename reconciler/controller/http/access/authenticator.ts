@@ -1,6 +1,6 @@
 // Finds out who calls: by the token of the request, by the cookie of a session, or nobody. Decides whether the caller may.
 import type { IncomingMessage } from 'node:http';
-import type { Role } from '../contract.ts';
+import type { Role } from '../../contract/index.ts';
 import type { Endpoint } from '../endpoints.ts';
 import { Refusal } from '../refusal.ts';
 import { splitAddress, type HttpSettings } from '../settings.ts';

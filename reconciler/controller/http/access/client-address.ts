@@ -1,16 +1,6 @@
 // Finds the address of a client behind proxies. A header is believed only where a trusted proxy wrote it. Pure.
-import { BlockList, isIP } from 'node:net';
-
-/** Addresses or networks such as 10.0.0.0/8; undefined for a text that is neither. */
-export function networkOf(text: string): BlockList | undefined {
-  const [, address = '', bits] = /^([0-9a-fA-F:.]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const version = isIP(address);
-  if (version === 0 || Number(bits ?? 0) > (version === 6 ? 128 : 32)) return undefined;
-  const list = new BlockList();
-  if (bits === undefined) list.addAddress(address, familyOf(address));
-  else list.addSubnet(address, Number(bits), familyOf(address));
-  return list;
-}
+import { isIP } from 'node:net';
+import { familyOf, networkOf } from '../../config/network.ts';
 
 /** `forwarded`: the value of X-Forwarded-For. Its last entry was written by `peer`, the one before by the proxy of that entry. */
 export function clientAddress(
@@ -29,8 +19,6 @@ export function clientAddress(
   }
   return client;
 }
-
-const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 /** An IPv4 address in IPv6 form is the IPv4 address; some proxies add the port, or brackets. */
 const plain = (address: string): string =>

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Configuration } from 'openid-client';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
-import type { Role } from '../contract.ts';
+import type { Role } from '../../contract/index.ts';
 import { Refusal } from '../refusal.ts';
 import type { OidcSettings } from '../settings.ts';
 

@@ -1,6 +1,6 @@
 // Sessions of browsers: what a cookie stands for. They live in memory: after a restart users log in again.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Role } from '../contract.ts';
+import type { Role } from '../../contract/index.ts';
 import type { TokenUser } from './token-files.ts';
 
 export interface BrowserSession {

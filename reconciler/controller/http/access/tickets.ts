@@ -1,6 +1,6 @@
 // Tickets that `gantry ui` gives to the browser that it opens: each begins one session.
 import { randomBytes } from 'node:crypto';
-import type { Role } from '../contract.ts';
+import type { Role } from '../../contract/index.ts';
 
 export interface TicketUser {
   readonly name: string;

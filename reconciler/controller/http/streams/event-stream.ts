@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Controller } from '../../controller.ts';
-import type { ControllerEvent } from '../contract.ts';
+import type { ControllerEvent } from '../../contract/index.ts';
 import { Refusal } from '../refusal.ts';
 
 export interface EventStreamLimits {

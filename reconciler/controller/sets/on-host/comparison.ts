@@ -6,9 +6,9 @@ import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import { joinedRestraint, judgeDrift, suspendedOn, type Judged } from '../../decide/judge-drift.ts';
 import { isForOther, isForWindow, isGate, refusalText, type Restraint } from '../../decide/restrain.ts';
 import { opensInMs } from '../../decide/windows.ts';
-import type { Suspension } from '../../http/contract.ts';
+import type { Suspension } from '../../contract/index.ts';
 import { driftOfSuspended, isNothing, withSuspended } from '../../decide/suspended-drift.ts';
-import { ofHost } from '../suspensions.ts';
+import { ofHost } from '../../decide/suspensions.ts';
 import type { HostTarget, SetOnHostDeps } from './host-target.ts';
 import { planTarget } from './plan-target.ts';
 

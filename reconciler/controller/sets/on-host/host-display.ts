@@ -2,9 +2,9 @@
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import { heldByGate } from '../../decide/prune-gate.ts';
 import { countsOf } from '../../decide/object-status.ts';
-import type { HostStatus, ObjectSummary, SetHostStatus, SetStatusName } from '../../http/contract.ts';
+import type { HostStatus, ObjectSummary, SetHostStatus, SetStatusName } from '../../contract/index.ts';
 import type { Comparison } from './comparison.ts';
-import type { Applied } from './host-target.ts';
+import type { Applied } from '../../decide/set-state.ts';
 import { ObjectBoard } from './object-board.ts';
 
 type OnObjects = (changed: readonly ObjectSummary[], gone: readonly ObjectSummary[]) => void;

@@ -1,9 +1,10 @@
 // The parts that a set on one host gets from its set: the target, and the world around it.
 import type { SetConfig } from '../../config/config.ts';
 import type { HostLink } from '../../hosts/host-link.ts';
-import type { DriftRecord, ObjectSummary, Suspension } from '../../http/contract.ts';
+import type { DriftRecord, ObjectSummary, Suspension } from '../../contract/index.ts';
 import type { Hindrance } from '../../decide/host-verdict.ts';
 import type { DriftRules } from '../../decide/drift-rules.ts';
+import type { Applied } from '../../decide/set-state.ts';
 import type { LoadedSet } from '../load-revision.ts';
 import type { HostChanges } from '../object-history.ts';
 import type { Planned } from '../../traces/run-trace.ts';
@@ -14,14 +15,6 @@ export interface HostTarget {
   readonly loaded: LoadedSet;
   /** The run that brings the revision to the hosts. */
   readonly run?: Run;
-}
-
-/** What a host has of a set, kept over restarts. */
-export interface Applied {
-  readonly revision: string;
-  /** Of the documents. */
-  readonly text: string;
-  readonly at: string;
 }
 
 export interface SetOnHostDeps {

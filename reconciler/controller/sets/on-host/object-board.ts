@@ -2,7 +2,7 @@
 import type { Document } from '../../../core/documents/document.ts';
 import { buildGraph } from '../../../core/graph/graph.ts';
 import { normalizeDocuments } from '../../../core/graph/normalize.ts';
-import type { ObjectSummary } from '../../http/contract.ts';
+import type { ObjectSummary } from '../../contract/index.ts';
 import { changedObjects, objectsOf } from '../../decide/object-status.ts';
 
 type Shown = Omit<Parameters<typeof objectsOf>[0], 'needs'>;

@@ -10,7 +10,7 @@ import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import { RepairLog } from '../../../engine/runs/repair-log.ts';
 import { resumeOperations } from '../../../engine/runs/resume-operations.ts';
 import { OvertakenError } from '../../../engine/runs/set-run.ts';
-import type { DriftRecord } from '../../http/contract.ts';
+import type { DriftRecord } from '../../contract/index.ts';
 import { verdictOn, type Hindrance, type Verdict } from '../../decide/host-verdict.ts';
 import type { Judged } from '../../decide/judge-drift.ts';
 import { cleaned } from '../../decide/withhold.ts';
@@ -19,10 +19,11 @@ import { Attempts } from './attempts.ts';
 import { carryOut, type Failures, type HostWork } from './carry-out.ts';
 import { Comparison } from './comparison.ts';
 import { DriftBook } from './drift-book.ts';
-import { rolloutOf, type Applied, type HostTarget, type SetOnHostDeps } from './host-target.ts';
+import type { Applied } from '../../decide/set-state.ts';
+import { rolloutOf, type HostTarget, type SetOnHostDeps } from './host-target.ts';
 import type { HostState, HostDisplay } from './host-display.ts';
 import { ReportedChanges } from './reported-changes.ts';
-import { ofHost } from '../suspensions.ts';
+import { ofHost } from '../../decide/suspensions.ts';
 
 export interface ReconcilerDeps extends SetOnHostDeps {
   readonly display: HostDisplay;

@@ -2,9 +2,10 @@
 import type { Occasion } from '../../../engine/observe/watch.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import type { HostLink } from '../../hosts/host-link.ts';
-import type { DriftRecord, ObjectSummary, SetHostStatus } from '../../http/contract.ts';
-import { endsInMs } from '../suspensions.ts';
-import type { Applied, HostTarget, SetOnHostDeps } from './host-target.ts';
+import type { DriftRecord, ObjectSummary, SetHostStatus } from '../../contract/index.ts';
+import { endsInMs } from '../../decide/suspensions.ts';
+import type { Applied } from '../../decide/set-state.ts';
+import type { HostTarget, SetOnHostDeps } from './host-target.ts';
 import { HostDisplay } from './host-display.ts';
 import { LookLoop } from './look-loop.ts';
 import { HostReconciler } from './reconcile.ts';

@@ -1,5 +1,5 @@
 // Each field that differs: as one diff from live to desired, its cost, and a button that leaves it alone.
-import type { Difference } from '../../../controller/http/contract.ts';
+import type { Difference } from '../../../controller/contract/index.ts';
 import { canOperate } from '../../data/store.ts';
 import { StatusMark } from '../../parts/status.tsx';
 import { ask } from '../questions/questions.tsx';

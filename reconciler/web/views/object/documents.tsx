@@ -1,6 +1,6 @@
 // The declared document and the live object as text: side by side as one list of lines, marked where only one has them.
 import { useMemo, useState } from 'preact/hooks';
-import type { ObjectDetail } from '../../../controller/http/contract.ts';
+import type { ObjectDetail } from '../../../controller/contract/index.ts';
 import { DiffLines } from './differences.tsx';
 import { diffLines, valueText } from './value-text.ts';
 

@@ -1,6 +1,6 @@
 // One object beside the list or the graph: what was declared and what is there, what happened to it, and what may be done.
 import { useEffect, useRef } from 'preact/hooks';
-import type { ObjectDetail, Suspension } from '../../../controller/http/contract.ts';
+import type { ObjectDetail, Suspension } from '../../../controller/contract/index.ts';
 import { api } from '../../data/api.ts';
 import { entryFor } from '../../data/objects.ts';
 import { canOperate, canUseConsole } from '../../data/store.ts';

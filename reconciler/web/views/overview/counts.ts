@@ -1,5 +1,5 @@
 // How many objects of a set are synced, drifted and failed, on all its hosts or one. Pure.
-import type { ObjectCounts, SetStatus } from '../../../controller/http/contract.ts';
+import type { ObjectCounts, SetStatus } from '../../../controller/contract/index.ts';
 
 export function countsOf(set: SetStatus, only?: string): ObjectCounts {
   const sum = { total: 0, synced: 0, drifted: 0, failed: 0 };

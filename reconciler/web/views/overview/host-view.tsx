@@ -1,5 +1,5 @@
 // One host: whether it answers, its labels, and what each set has there.
-import type { SetStatus } from '../../../controller/http/contract.ts';
+import type { SetStatus } from '../../../controller/contract/index.ts';
 import { overview } from '../../data/store.ts';
 import { Bones, Empty } from '../../parts/states.tsx';
 import { Meter, StatusMark, WordMark } from '../../parts/status.tsx';

@@ -1,6 +1,6 @@
 // Hosts with their labels: those that do not answer first, the rest by name; many are cut to what fits.
 import { useState } from 'preact/hooks';
-import type { HostStatus } from '../../../controller/http/contract.ts';
+import type { HostStatus } from '../../../controller/contract/index.ts';
 import { Empty } from '../../parts/states.tsx';
 import { WordMark } from '../../parts/status.tsx';
 import { to } from '../../data/router.ts';

@@ -1,5 +1,5 @@
 // The first view: how everything is, then sets, hosts and sources.
-import type { Overview, SetStatus } from '../../../controller/http/contract.ts';
+import type { Overview, SetStatus } from '../../../controller/contract/index.ts';
 import { overview } from '../../data/store.ts';
 import { Bones, Empty } from '../../parts/states.tsx';
 import { statusNames } from '../../data/status-names.ts';

@@ -1,5 +1,5 @@
 // Sources: what they deliver now, who wrote it, and why the last check failed.
-import type { SourceStatus } from '../../../controller/http/contract.ts';
+import type { SourceStatus } from '../../../controller/contract/index.ts';
 import { Empty } from '../../parts/states.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { Ago } from '../../parts/time.tsx';

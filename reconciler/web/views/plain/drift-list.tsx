@@ -1,6 +1,6 @@
 // Changes by others, day by day, with their author and outcome; new drift appears by itself.
 import { useMemo } from 'preact/hooks';
-import type { DriftRecord } from '../../../controller/http/contract.ts';
+import type { DriftRecord } from '../../../controller/contract/index.ts';
 import { api } from '../../data/api.ts';
 import { objectKey } from '../../data/objects.ts';
 import { newDrift } from '../../data/store.ts';

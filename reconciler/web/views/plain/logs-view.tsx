@@ -1,6 +1,6 @@
 // The log of the controller: as it comes, of one set or all, from a level upwards. It follows the end while the end is in sight.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { LogLevel, LogLine } from '../../../controller/http/contract.ts';
+import type { LogLevel, LogLine } from '../../../controller/contract/index.ts';
 import { api } from '../../data/api.ts';
 import { newLogLines, overview } from '../../data/store.ts';
 import { folded } from '../../parts/fold.ts';

@@ -1,5 +1,5 @@
 // Operations at work, with the progress of each host, and those that ended of late.
-import type { Operation } from '../../../controller/http/contract.ts';
+import type { Operation } from '../../../controller/contract/index.ts';
 import { operations } from '../../data/store.ts';
 import { folded, type Fold } from '../../parts/fold.ts';
 import { Empty } from '../../parts/states.tsx';

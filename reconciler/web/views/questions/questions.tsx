@@ -1,7 +1,7 @@
 // The questions before something is changed: sync, suspend, resume, rollback. Each says what will happen and where.
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import type { PruneGate } from '../../../controller/http/contract.ts';
+import type { PruneGate } from '../../../controller/contract/index.ts';
 import { api } from '../../data/api.ts';
 import { readOverview, takeOperation } from '../../data/store.ts';
 import { Confirm } from '../../parts/dialog.tsx';

@@ -1,6 +1,6 @@
 // Search and filters of objects: in the address of the page, so that a link shows the same.
 import type { ComponentChildren } from 'preact';
-import type { ObjectStatusName, SetStatus } from '../../../controller/http/contract.ts';
+import type { ObjectStatusName, SetStatus } from '../../../controller/contract/index.ts';
 import type { Entry } from '../../data/entry.ts';
 import { statusNames } from '../../data/status-names.ts';
 import { place, refine } from '../../data/router.ts';

@@ -1,5 +1,5 @@
 // What a set would delete beyond its limit, with the button that approves it.
-import type { PruneGate } from '../../../controller/http/contract.ts';
+import type { PruneGate } from '../../../controller/contract/index.ts';
 import { canOperate } from '../../data/store.ts';
 import { Revision } from '../../parts/revision.tsx';
 import { ask } from '../questions/questions.tsx';

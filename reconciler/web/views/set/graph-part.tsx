@@ -1,6 +1,6 @@
 // The objects of a set as a graph: filters, what one node stands for, what the colours mean, the drawing.
 import { useMemo } from 'preact/hooks';
-import type { SetStatus } from '../../../controller/http/contract.ts';
+import type { SetStatus } from '../../../controller/contract/index.ts';
 import { objects, readObjects } from '../../data/objects.ts';
 import { statusNames } from '../../data/status-names.ts';
 import { GraphCanvas } from '../../graph/graph-canvas.tsx';

@@ -1,5 +1,5 @@
 // The runs of a set, newest first: who, what, when, why, and the way back.
-import type { RunRecord } from '../../../controller/http/contract.ts';
+import type { RunRecord } from '../../../controller/contract/index.ts';
 import { api } from '../../data/api.ts';
 import { canOperate, runsSeen, setOf } from '../../data/store.ts';
 import { Icon } from '../../parts/icons.tsx';

@@ -1,6 +1,6 @@
 // The objects of a set as a list: ten thousand of them, filtered and searched while events change them.
 import { useMemo } from 'preact/hooks';
-import type { SetStatus } from '../../../controller/http/contract.ts';
+import type { SetStatus } from '../../../controller/contract/index.ts';
 import type { Entry } from '../../data/entry.ts';
 import { objects, readObjects } from '../../data/objects.ts';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';

@@ -1,6 +1,6 @@
 // Shows the changes of a branch, tag or revision: its plan, host by host. Nothing is changed.
 import { useState } from 'preact/hooks';
-import type { Preview } from '../../../controller/http/contract.ts';
+import type { Preview } from '../../../controller/contract/index.ts';
 import { api, reasonOf } from '../../data/api.ts';
 import { canOperate } from '../../data/store.ts';
 import { Icon } from '../../parts/icons.tsx';

@@ -1,6 +1,6 @@
 // The page of one set: its status and actions above, one of its parts below, the chosen object beside it.
 import { useEffect } from 'preact/hooks';
-import type { SetStatus } from '../../../controller/http/contract.ts';
+import type { SetStatus } from '../../../controller/contract/index.ts';
 import { readObjects } from '../../data/objects.ts';
 import { canOperate, overview, setOf } from '../../data/store.ts';
 import { Icon } from '../../parts/icons.tsx';

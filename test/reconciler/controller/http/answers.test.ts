@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { validateBody } from '../../../../server/api/schema/validate-json.ts';
-import type { ControllerEvent } from '../../../../reconciler/controller/http/contract.ts';
+import type { ControllerEvent } from '../../../../reconciler/controller/contract/index.ts';
 import { endpoints } from '../../../../reconciler/controller/http/endpoints.ts';
 import { EventStream } from '../../../../reconciler/controller/http/streams/event-stream.ts';
 import type { WebhookRequest } from '../../../../reconciler/controller/http/webhook-receiver.ts';

@@ -1,49 +1,12 @@
-// The state of a set, kept over restarts: the revision in use, those before it, the refused one, and the revision of each host.
+// Stores the state of a set over restarts and changes it.
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { standardKept } from '../config/config.ts';
 import { ControllerError } from '../controller.ts';
-import type { PruneApproval } from '../decide/prune-gate.ts';
+import type { KnownRevision, SetState } from '../decide/set-state.ts';
 import { short } from '../decide/short-revision.ts';
-import type { Applied } from './on-host/host-target.ts';
 import { readState, StateFile } from './state-file.ts';
 
-export interface KnownRevision {
-  readonly revision: string;
-  readonly at: string;
-  readonly who?: string;
-  readonly message?: string;
-  /** A rollout of it ended without a failed host. */
-  readonly isGood?: true;
-}
-
-/** A rollback holds the set at a revision. */
-export interface Pin {
-  readonly revision: string;
-  readonly reason: string;
-  readonly by: string;
-  readonly since: string;
-  /** Default: all; the others stay at what they have. */
-  readonly hosts?: readonly string[];
-}
-
-export interface SetState {
-  /** The newest good revision: hosts have it or get it. */
-  readonly current?: KnownRevision;
-  /** Newest first, without `current`. */
-  readonly earlier: readonly KnownRevision[];
-  /** The rollout of this revision was stopped and taken back. */
-  readonly withdrawn?: string;
-  readonly pin?: Pin;
-  /** A revision may delete more than the limit; another revision ends it. */
-  readonly pruneApproval?: PruneApproval | undefined;
-  /** What each host has in full. */
-  readonly hosts: Readonly<Record<string, Applied>>;
-  /** The revision that each host was given last, which it may have in part; older states do not have it. */
-  readonly given: Readonly<Record<string, string>>;
-}
-
-/** Older revisions that a set can go back to, unless its config says otherwise. */
-export const standardKept = 20;
 const empty: SetState = { earlier: [], hosts: {}, given: {} };
 
 export class StoredSet {

@@ -1,13 +1,13 @@
 // The HTTP contract of the controller: every answer and request body as a schema and a type. The engine produces these objects, the
 // page shows them. endpoints.ts says where each is found. Pure data.
 import { Type, type TSchema } from 'typebox';
-import { says, Text, type Shape } from './contract/shape.ts';
-import { DriftRecord, HostStatus, ObjectSummary, SetStatus, SourceStatus } from './contract/status.ts';
-import { LogLine, Operation } from './contract/runs.ts';
+import { says, Text, type Shape } from './shape.ts';
+import { DriftRecord, HostStatus, ObjectSummary, SetStatus, SourceStatus } from './status.ts';
+import { LogLine, Operation } from './runs.ts';
 
-export * from './contract/status.ts';
-export * from './contract/runs.ts';
-export * from './contract/requests.ts';
+export * from './status.ts';
+export * from './runs.ts';
+export * from './requests.ts';
 
 const event = <const Name extends string, P extends Record<string, TSchema>>(type: Name, payload: P) =>
   Type.Object({ type: Type.Literal(type), ...payload });

@@ -1,0 +1,26 @@
+// Says which suspensions hold, and for which hosts and objects. Pure.
+import { parseIgnore } from '../../core/ownership/ignored-paths.ts';
+import type { Suspension } from '../contract/index.ts';
+
+export const isActive = ({ until }: Suspension, nowMs: number): boolean => until === undefined || Date.parse(until) > nowMs;
+
+/** The suspension of the whole set on the host; that of the set on all hosts first. */
+export function ofHost(suspensions: readonly Suspension[], host: string): Suspension | undefined {
+  const whole = suspensions.filter(({ address }) => address === undefined);
+  return whole.find((one) => one.host === undefined) ?? whole.find((one) => one.host === host);
+}
+
+/** Those of the object on the host; `*` in an address stands for any text. */
+export const ofObject = (suspensions: readonly Suspension[], host: string, address: string): readonly Suspension[] =>
+  suspensions.filter(
+    (one) =>
+      one.address !== undefined &&
+      (one.host === undefined || one.host === host) &&
+      parseIgnore([one.address]).some(({ test }) => test(address)),
+  );
+
+/** Time until the first of them ends by itself. */
+export function endsInMs(suspensions: readonly Suspension[], nowMs: number): number | undefined {
+  const ends = suspensions.flatMap(({ until }) => (until === undefined ? [] : [Date.parse(until) - nowMs]));
+  return ends.length === 0 ? undefined : Math.max(0, Math.min(...ends));
+}
