@@ -1,8 +1,8 @@
 // Flags of verbs that make a plan and carry it out, and what they mean to the core.
 import type { PlanOptions } from '../../core/plan/plan.ts';
 import { inSection, list, text, toggle, type Options } from './flag.ts';
-import { rolloutFlags, selectorFlags } from './host-flags.ts';
-import { lockFileFlag, manifestSetFlag } from './manifest-flags.ts';
+import { hostFlags, rolloutFlags, selectorFlags } from './host-flags.ts';
+import { lockFileFlag, manifestFlags, manifestSetFlag } from './manifest-flags.ts';
 import { parseAddress } from './parse-values.ts';
 import { usageError } from '../errors/usage-error.ts';
 
@@ -80,6 +80,9 @@ export const runFlags = {
   }),
 };
 export type RunOptions = Options<typeof runFlags>;
+
+export const applyFlags = { ...manifestFlags, ...hostFlags, ...planFlags, ...runFlags };
+export type ApplyOptions = Options<typeof applyFlags>;
 
 export const planOptionsOf = (options: GuardOptions): PlanOptions => ({
   targets: (options.target ?? []).map(parseAddress),

@@ -86,8 +86,8 @@ async function dispatch(
   refuseRolloutFlags(context.options, 'objectSelector' in verb.flags);
   if (context.options.hosts === undefined) return run(context, args);
   const [{ chooseHosts }, { onOneHost }] = await Promise.all([
-    import('../fleet/choose-hosts.ts'),
-    import('../fleet/one-host.ts'),
+    import('../hosts/choose-hosts.ts'),
+    import('../hosts/one-host.ts'),
   ]);
   const fleet = await chooseHosts(context);
   return onHosts === undefined

@@ -1,5 +1,5 @@
 // All verbs, under the titles and in the order of `gantry --help`: what declares each, and how its code is loaded when it runs.
-import type { Fleet, RunOnHosts } from '../fleet/choose-hosts.ts';
+import type { Fleet, RunOnHosts } from '../hosts/choose-hosts.ts';
 import type { KnownVerbs } from '../flags/arrange-words.ts';
 import type { OptionsOf, Verb } from '../flags/verb.ts';
 import type { OpenContext, Run } from '../session/context.ts';
@@ -56,10 +56,10 @@ const controllerReports = () => import('../verbs/controller/reports.ts');
 const login = () => import('../verbs/access/login.ts');
 const trust = () => import('../verbs/access/trust.ts');
 const apply = () => import('../verbs/applying/apply.ts');
-const applyFleet = () => import('../fleet/apply.ts');
+const applyFleet = () => import('../verbs/applying/apply-on-hosts.ts');
 const history = () => import('../verbs/applying/history.ts');
 const lock = () => import('../verbs/applying/lock.ts');
-const lockFleet = () => import('../fleet/lock.ts');
+const lockFleet = () => import('../verbs/applying/lock-on-hosts.ts');
 const adoption = () => import('../verbs/applying/adopt.ts');
 const power = () => import('../verbs/daily/power.ts');
 const deletion = () => import('../verbs/daily/delete.ts');
@@ -73,23 +73,23 @@ const clusterMembers = () => import('../verbs/cluster/members.ts');
 const remote = () => import('../verbs/images/remote.ts');
 const newImage = () => import('../verbs/images/image-make.ts');
 const image = () => import('../verbs/images/image-change.ts');
-const readFleet = () => import('../fleet/drift-status-get.ts');
-const reportFleet = () => import('../fleet/diff-history-doctor.ts');
+const readFleet = () => import('../verbs/planning/drift-status-get.ts');
+const reportFleet = () => import('../verbs/planning/diff-history-doctor.ts');
 
 export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
   'Change hosts:': [
     row(
       planning.plan,
       [() => import('../verbs/planning/plan.ts'), 'plan'],
-      [() => import('../fleet/plan.ts'), 'planFleet'],
+      [() => import('../verbs/planning/plan-on-hosts.ts'), 'planFleet'],
     ),
     row(applying.apply, [apply, 'apply'], [applyFleet, 'applyFleet']),
     row(applying.destroy, [apply, 'destroy'], [applyFleet, 'destroyFleet']),
-    row(applying.run, [() => import('../verbs/applying/run.ts'), 'run'], [() => import('../fleet/run.ts'), 'runFleet']),
+    row(applying.run, [() => import('../verbs/applying/run.ts'), 'run'], [() => import('../verbs/applying/run-on-hosts.ts'), 'runFleet']),
     row(
       applying.rollback,
       [() => import('../verbs/applying/rollback.ts'), 'rollback'],
-      [() => import('../fleet/rollback.ts'), 'rollBackFleet'],
+      [() => import('../verbs/applying/rollback-on-hosts.ts'), 'rollBackFleet'],
     ),
     row(images.update, [() => import('../verbs/images/update.ts'), 'update']),
     row(applying.preseed, [apply, 'preseed']),
@@ -131,14 +131,14 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
     row(
       objects.exportHost,
       [() => import('../verbs/objects/export.ts'), 'exportHost'],
-      [() => import('../fleet/export.ts'), 'exportFleet'],
+      [() => import('../verbs/objects/export-on-hosts.ts'), 'exportFleet'],
     ),
     row(applying.adopt, [adoption, 'adopt']),
     row(applying.release, [adoption, 'release']),
     row(
       planning.validate,
       [() => import('../verbs/planning/validate.ts'), 'validate'],
-      [() => import('../fleet/validate.ts'), 'validateFleet'],
+      [() => import('../verbs/planning/validate-on-hosts.ts'), 'validateFleet'],
     ),
     row(setup.fmt, [() => import('../verbs/setup/fmt.ts'), 'fmt']),
     row(setup.explain, [() => import('../verbs/setup/explain.ts'), 'explainPath']),

@@ -8,7 +8,7 @@ import { yamlText } from '../../../manifest/text/yaml-text.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { formatOf } from '../../flags/output-flags.ts';
-import type { RunOnHosts } from '../../fleet/choose-hosts.ts';
+import type { RunOnHosts } from '../../hosts/choose-hosts.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Run } from '../../session/context.ts';
 import type { TrustAddOptions, TrustListOptions, TrustRemoveOptions, TrustShowOptions } from './access-verbs.ts';
@@ -64,7 +64,7 @@ export const listTrusted: Run<TrustListOptions> = async (context) => {
 };
 
 export const listTrustedFleet: RunOnHosts<TrustListOptions> = async (context, fleet) => {
-  const { getFleet } = await import('../../fleet/drift-status-get.ts');
+  const { getFleet } = await import('../planning/drift-status-get.ts');
   return getFleet(context, fleet, ['certificates']);
 };
 

@@ -10,7 +10,8 @@ import { colorOf } from '../../output/safe-io.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import { parseCount, parseDuration } from '../../flags/parse-values.ts';
 import { dryRunKind, isApproved, type GuardOptions, type RunOptions } from '../../flags/plan-flags.ts';
-import type { ApplyOptions, PreseedOptions } from './applying-verbs.ts';
+import type { ApplyOptions } from '../../flags/plan-flags.ts';
+import type { PreseedOptions } from './applying-verbs.ts';
 import { countDone, outcomeLine, renderFailures, type Counts } from '../../output/outcome.ts';
 import { paintFor } from '../../output/paint.ts';
 import { changeSummary } from '../../output/render-json.ts';
@@ -18,6 +19,7 @@ import { requireNoRefusals } from './refused-parts.ts';
 import { messageOf, revisionNotes } from '../../session/revision.ts';
 import { reporterFor, type Reporter } from '../../output/reporter.ts';
 import { hostName, withClient } from '../../session/connect.ts';
+import { resume } from '../../session/resume.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { traceVerb } from '../../session/trace-verb.ts';
 import { planOf, type Planned } from '../../session/make-plan.ts';
@@ -126,18 +128,6 @@ async function codeOfDone({ options }: CliContext<GuardOptions>, plan: Plan): Pr
 
 const question = (mode: Plan['mode']): string =>
   mode === 'apply' ? 'Do you want to perform these actions?' : 'Do you really want to destroy all of this?';
-
-/** Waits for operations that an interrupted run left running. */
-export async function resume(context: CliContext<HostOptions>, client: Client, set: string): Promise<void> {
-  const [{ stateDirectory }, { resumeOperations }] = await Promise.all([
-    import('../../../engine/runs/journal.ts'),
-    import('../../../engine/runs/resume-operations.ts'),
-  ]);
-  const place = { directory: stateDirectory(context.io.env), set, host: hostName(context, client) };
-  const note = (operation: string): void =>
-    context.note(`An earlier run started ${operation}, which is still running: waiting for it`);
-  await resumeOperations(client, place, note, context.stop);
-}
 
 /** `tell` receives the counts, also of an incomplete run. */
 export async function carryOut(

@@ -3,10 +3,8 @@ import { inSection, list, text, toggle } from '../../flags/flag.ts';
 import { hostFlags, hostSelectorFlag, selectorFlags } from '../../flags/host-flags.ts';
 import { manifestArgs, manifestFlags, manifestSetFlag, setFlag } from '../../flags/manifest-flags.ts';
 import { outputFlag } from '../../flags/output-flags.ts';
-import { approveFlag, dryRunFlag, guardFlags, lockTimeoutFlag, planFlags, runFlags } from '../../flags/plan-flags.ts';
+import { applyFlags, approveFlag, dryRunFlag, guardFlags, lockTimeoutFlag, runFlags } from '../../flags/plan-flags.ts';
 import type { OptionsOf, Verb } from '../../flags/verb.ts';
-
-const applyFlags = { ...manifestFlags, ...hostFlags, ...planFlags, ...runFlags };
 
 export const apply = {
   name: 'apply',
@@ -20,7 +18,6 @@ export const apply = {
     'gantry apply . --hosts hosts.yaml --canary 1 --batch 25%',
   ],
 } satisfies Verb;
-export type ApplyOptions = OptionsOf<typeof apply>;
 
 export const destroy = {
   name: 'destroy',

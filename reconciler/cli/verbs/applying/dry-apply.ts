@@ -6,7 +6,7 @@ import type { OpenContext } from '../../session/context.ts';
 import { exitCodeOfTried, showTried, tryPlan } from '../planning/dry-run.ts';
 import type { ExitCode } from '../../errors/exit-codes.ts';
 import type { DryRunKind, PlanFlagOptions, RunOptions } from '../../flags/plan-flags.ts';
-import type { ApplyOptions } from './applying-verbs.ts';
+import type { ApplyOptions } from '../../flags/plan-flags.ts';
 import { planAgain, savedPlanAt } from '../planning/saved-plan.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { planOf, type Planned } from '../../session/make-plan.ts';

@@ -26,7 +26,8 @@ import { planFor, type Planned } from '../../session/make-plan.ts';
 import { printPlan } from '../../session/show-plan.ts';
 import { withClient } from '../../session/connect.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
-import { replanWhenOvertaken, resume } from './apply.ts';
+import { resume } from '../../session/resume.ts';
+import { replanWhenOvertaken } from './apply.ts';
 
 export const rollback: Run<RollbackOptions> = (context, args) =>
   dryRunKind(context.options) === undefined

@@ -30,7 +30,8 @@ import { setNameOf } from '../../flags/set-name.ts';
 import { reportingOnce } from '../../watch/report-once.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { endOf, pacedIntervalMs, timesOf, type WatchTimes } from '../../watch/watch-times.ts';
-import { carryOut, resume } from './apply.ts';
+import { resume } from '../../session/resume.ts';
+import { carryOut } from './apply.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 type RunContext = OpenContext<RunVerbOptions>;

@@ -37,7 +37,7 @@ export const show: Run<ShowOptions> = async (context, addresses) => {
 
 /** Prints equal plans once. */
 async function showFleetPlan(context: CliContext, args: readonly string[]): Promise<ExitCode> {
-  const { fleetPlanAt } = await import('../../fleet/fleet-plan.ts');
+  const { fleetPlanAt } = await import('../planning/fleet-plan.ts');
   const plans = [...((await fleetPlanAt(args))?.plans ?? [])];
   if (context.isJson) {
     for (const [host, { plan }] of plans) context.io.stdout.write(`${JSON.stringify({ host, plan })}\n`);

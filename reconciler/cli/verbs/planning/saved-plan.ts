@@ -55,7 +55,7 @@ export function checkedPlan(text: string, path: string): SavedPlan {
   return saved;
 }
 
-/** Format of plans of several hosts (fleet/fleet-plan.ts). */
+/** Format of plans of several hosts (fleet-plan.ts). */
 export const fleetPlanFormat = 'gantry-fleet-plan';
 
 /** Whether the file is JSON that begins with this format. */

@@ -1,6 +1,6 @@
 // `gantry completion SHELL`: a script that completes commands, flags and live names, and the names of hosts and environments that it
 // asks for.
-import { bashCompletion, fishCompletion, zshCompletion, type Vocabulary } from '../../program/completion-scripts.ts';
+import { bashCompletion, fishCompletion, zshCompletion, type Vocabulary } from './completion-scripts.ts';
 import type { CliContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';

@@ -23,7 +23,7 @@ import {
 } from '../../../../reconciler/cli/verbs/setup/doctor.ts';
 import { buildProgram } from '../../../../reconciler/cli/program/program.ts';
 import { groups, verbs } from '../../../../reconciler/cli/program/verbs.ts';
-import { commandNodes } from '../../../../reconciler/cli/program/completion-scripts.ts';
+import { commandNodes } from '../../../../reconciler/cli/verbs/setup/completion-scripts.ts';
 import { cli, type CliRun } from '../../../support/cli/io.ts';
 import { makeDaemon, seed, type TestDaemon } from '../../../support/daemons/daemon.ts';
 import { repository } from '../../../support/cli/programs.ts';

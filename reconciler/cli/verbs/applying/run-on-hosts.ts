@@ -1,23 +1,23 @@
 // `gantry run --hosts`: makes the hosts match the manifests batch by batch, then keeps each as declared. New manifests are rolled out
 // the same way: no batch starts while a host of an earlier one fails, unless --keep-going.
-import { pause } from '../../../server/lib/shared/deadline.ts';
-import type { Loaded } from '../../manifest/load-contract.ts';
-import type { RunVerbOptions } from '../verbs/applying/applying-verbs.ts';
-import { firstOf, Keeper, runSettings, type RunSettings } from '../verbs/applying/run.ts';
-import type { OpenContext } from '../session/context.ts';
-import { withTracer } from '../session/trace-verb.ts';
-import { messageOf } from '../errors/error-outcome.ts';
-import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
-import { jsonLine } from '../output/render-json.ts';
-import { reportingOnce } from '../watch/report-once.ts';
-import { endOf } from '../watch/watch-times.ts';
-import { batchesOf } from './batches.ts';
-import type { Fleet } from './choose-hosts.ts';
-import { worstCode, outcomeWord } from './each-host.ts';
-import { stayingContext } from './host-context.ts';
-import { loadHosts, type LoadedHost } from './plan-hosts.ts';
+import { pause } from '../../../../server/lib/shared/deadline.ts';
+import type { Loaded } from '../../../manifest/load-contract.ts';
+import type { RunVerbOptions } from './applying-verbs.ts';
+import { firstOf, Keeper, runSettings, type RunSettings } from './run.ts';
+import type { OpenContext } from '../../session/context.ts';
+import { withTracer } from '../../session/trace-verb.ts';
+import { messageOf } from '../../errors/error-outcome.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { jsonLine } from '../../output/render-json.ts';
+import { reportingOnce } from '../../watch/report-once.ts';
+import { endOf } from '../../watch/watch-times.ts';
+import { batchesOf } from '../../hosts/batches.ts';
+import type { Fleet } from '../../hosts/choose-hosts.ts';
+import { worstCode, outcomeWord } from '../../hosts/each-host.ts';
+import { stayingContext } from '../../hosts/host-context.ts';
+import { loadHosts, type LoadedHost } from '../../hosts/load-hosts.ts';
 import { checkRolloutFlags, noteBatch } from './rollout.ts';
-import { keepConnected } from './keep-connected.ts';
+import { keepConnected } from '../../hosts/keep-connected.ts';
 
 export async function runFleet(context: RunContext, fleet: Fleet, args: readonly string[]): Promise<ExitCode> {
   const settings = runSettings(context);

@@ -1,13 +1,14 @@
 // `--dry-run=server --hosts`: carries the plan of each host out on a copy of it in this process, and shows the outcomes together.
-import { countOf, dryRunSummary, refusalsOf, renderDryRun, type Verdict } from '../../core/plan/dry-run.ts';
-import type { OpenContext } from '../session/context.ts';
-import { showTried, tryPlan } from '../verbs/planning/dry-run.ts';
-import { paintFor } from '../output/paint.ts';
-import { jsonLine } from '../output/render-json.ts';
-import { withClient } from '../session/connect.ts';
-import { renderTable } from '../output/table.ts';
-import { eachHost, outcomeWord } from './each-host.ts';
-import { showDiagnostics, type PlannedHost } from './plan-hosts.ts';
+import { countOf, dryRunSummary, refusalsOf, renderDryRun, type Verdict } from '../../../core/plan/dry-run.ts';
+import type { OpenContext } from '../../session/context.ts';
+import { showTried, tryPlan } from './dry-run.ts';
+import { paintFor } from '../../output/paint.ts';
+import { jsonLine } from '../../output/render-json.ts';
+import { withClient } from '../../session/connect.ts';
+import { renderTable } from '../../output/table.ts';
+import { eachHost, outcomeWord } from '../../hosts/each-host.ts';
+import { showDiagnostics } from '../../hosts/load-hosts.ts';
+import type { PlannedHost } from './plan-hosts.ts';
 import { firstLine, groupsOf, hostCount, namesOf, type PlanOutcome } from './render-plans.ts';
 
 /** Each copy is a daemon in this process, so more of them would only share its processor. */

@@ -1,23 +1,23 @@
 // `gantry drift|status|get --hosts`: runs the command for one host on each, and merges the answers.
-import type { RunOnHosts } from './choose-hosts.ts';
-import type { Shown } from '../verbs/objects/columns.ts';
-import { columnsOf, formats } from '../verbs/objects/get.ts';
-import type { GetOptions } from '../verbs/objects/object-verbs.ts';
-import type { DriftOptions, StatusOptions } from '../verbs/planning/planning-verbs.ts';
-import { exitCodes } from '../errors/exit-codes.ts';
-import { formatOf } from '../flags/output-flags.ts';
-import { paintFor } from '../output/paint.ts';
-import { renderTable } from '../output/table.ts';
-import type { StatusRow } from '../verbs/planning/status.ts';
-import { outcomeWord } from './each-host.ts';
-import { worstCodeOf, errorOf, askHosts, hostsToAsk, rowsOf, type HostAnswer } from './ask-hosts.ts';
-import { loadHosts } from './plan-hosts.ts';
+import type { RunOnHosts } from '../../hosts/choose-hosts.ts';
+import type { Shown } from '../objects/columns.ts';
+import { columnsOf, formats } from '../objects/get.ts';
+import type { GetOptions } from '../objects/object-verbs.ts';
+import type { DriftOptions, StatusOptions } from './planning-verbs.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { formatOf } from '../../flags/output-flags.ts';
+import { paintFor } from '../../output/paint.ts';
+import { renderTable } from '../../output/table.ts';
+import type { StatusRow } from './status.ts';
+import { outcomeWord } from '../../hosts/each-host.ts';
+import { worstCodeOf, errorOf, askHosts, hostsToAsk, rowsOf, type HostAnswer } from '../../hosts/ask-hosts.ts';
+import { loadHosts } from '../../hosts/load-hosts.ts';
 import { firstLine } from './render-plans.ts';
-import { yamlText } from '../../manifest/text/yaml-text.ts';
+import { yamlText } from '../../../manifest/text/yaml-text.ts';
 
 export const driftFleet: RunOnHosts<DriftOptions> = async (context, fleet, args) => {
   if (context.options.watch === true) return (await import('./watch.ts')).watchFleet(context, fleet, args);
-  const { drift } = await import('../verbs/planning/drift.ts');
+  const { drift } = await import('./drift.ts');
   const loaded = (await loadHosts(context, fleet, args)).filter(({ isUnselected }) => !isUnselected);
   const output = context.isJson ? undefined : (context.options.output ?? 'text');
   const form = { isJson: context.isJson, ...(output === undefined ? {} : { output }) };
@@ -54,7 +54,7 @@ function driftSummary(answers: readonly HostAnswer[]): string {
 }
 
 export const statusFleet: RunOnHosts<StatusOptions> = async (context, fleet, args) => {
-  const { status } = await import('../verbs/planning/status.ts');
+  const { status } = await import('./status.ts');
   const loaded = (await loadHosts(context, fleet, args)).filter(({ isUnselected }) => !isUnselected);
   const answers = await askHosts(context, loaded, (own) => status(own, args), { isJson: true });
   if (context.isJson) {
@@ -81,7 +81,7 @@ export const statusFleet: RunOnHosts<StatusOptions> = async (context, fleet, arg
 };
 
 export const getFleet: RunOnHosts<GetOptions> = async (context, fleet, args) => {
-  const { get } = await import('../verbs/objects/get.ts');
+  const { get } = await import('../objects/get.ts');
   const format = context.isJson ? 'json' : formatOf(context.options.output, formats);
   const columns = columnsOf(args, context.options);
   const answers = await askHosts(context, hostsToAsk(context, fleet), (own) => get(own, args, format === 'table'), {

@@ -1,18 +1,19 @@
 // `gantry plan --hosts`: the plans of several hosts, side by side; changes nothing.
-import type { Plan } from '../../core/plan/plan.ts';
-import type { OpenContext } from '../session/context.ts';
-import { exitCodeOf, exitCodes, type ExitCode } from '../errors/exit-codes.ts';
-import { formatOf } from '../flags/output-flags.ts';
-import { dryRunKind } from '../flags/plan-flags.ts';
-import type { ApplyOptions } from '../verbs/applying/applying-verbs.ts';
-import type { PlanVerbOptions } from '../verbs/planning/planning-verbs.ts';
-import type { SavedPlan } from '../../core/history/saved-plan.ts';
-import { planToSave, writeWhole } from '../verbs/planning/saved-plan.ts';
-import { CliError } from '../errors/usage-error.ts';
-import type { Fleet, RunOnHosts } from './choose-hosts.ts';
-import { worstCode } from './each-host.ts';
+import type { Plan } from '../../../core/plan/plan.ts';
+import type { OpenContext } from '../../session/context.ts';
+import { exitCodeOf, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { formatOf } from '../../flags/output-flags.ts';
+import { dryRunKind } from '../../flags/plan-flags.ts';
+import type { ApplyOptions } from '../../flags/plan-flags.ts';
+import type { PlanVerbOptions } from './planning-verbs.ts';
+import type { SavedPlan } from '../../../core/history/saved-plan.ts';
+import { planToSave, writeWhole } from './saved-plan.ts';
+import { CliError } from '../../errors/usage-error.ts';
+import type { Fleet, RunOnHosts } from '../../hosts/choose-hosts.ts';
+import { worstCode } from '../../hosts/each-host.ts';
 import { fleetPlanOf, type FleetPlan } from './fleet-plan.ts';
-import { loadHosts, planHasDifferences, planHosts } from './plan-hosts.ts';
+import { loadHosts } from '../../hosts/load-hosts.ts';
+import { planHasDifferences, planHosts } from './plan-hosts.ts';
 import { plansJson, plansLine, plansMarkdown, renderPlans, type PlanOutcome } from './render-plans.ts';
 
 const formats = ['text', 'json', 'markdown'] as const;
@@ -70,7 +71,7 @@ export async function showPlansOrDryRuns(
   planned: readonly PlanOutcome[],
   format: (typeof formats)[number],
 ): Promise<ExitCode> {
-  const tries = dryRunKind(context.options) === 'server' ? await import('./dry-run.ts') : undefined;
+  const tries = dryRunKind(context.options) === 'server' ? await import('./dry-run-on-hosts.ts') : undefined;
   const outcomes = tries === undefined ? planned : await tries.tryHosts(context, planned);
   if (format === 'json') context.io.stdout.write(`${JSON.stringify(plansJson(outcomes), null, 2)}\n`);
   else if (format === 'markdown') context.io.stdout.write(plansMarkdown(outcomes));
@@ -120,8 +121,8 @@ export async function showPlans(
     return;
   }
   const [{ jsonLine, planLines }, { summaryLine }] = await Promise.all([
-    import('../output/render-json.ts'),
-    import('../../core/plan/summary.ts'),
+    import('../../output/render-json.ts'),
+    import('../../../core/plan/summary.ts'),
   ]);
   for (const outcome of outcomes) {
     if (outcome.failure === undefined) {

@@ -1,16 +1,16 @@
 // A saved plan of several hosts: one file with the plan of each, bound to its server, applied through the same hosts file.
 import { readFile } from 'node:fs/promises';
-import type { Plan } from '../../core/plan/plan.ts';
-import type { SavedPlan } from '../../core/history/saved-plan.ts';
-import { resume } from '../verbs/applying/apply.ts';
-import type { OpenContext } from '../session/context.ts';
-import type { ApplyOptions } from '../verbs/applying/applying-verbs.ts';
-import { checkedPlan, fleetPlanFormat, planAgain, startsAs } from '../verbs/planning/saved-plan.ts';
-import { withClient } from '../session/connect.ts';
-import { usageError } from '../errors/usage-error.ts';
-import type { Fleet } from './choose-hosts.ts';
-import { eachHost, type HostOutcome } from './each-host.ts';
-import { hostContext, scopeOf } from './host-context.ts';
+import type { Plan } from '../../../core/plan/plan.ts';
+import type { SavedPlan } from '../../../core/history/saved-plan.ts';
+import { resume } from '../../session/resume.ts';
+import type { OpenContext } from '../../session/context.ts';
+import type { ApplyOptions } from '../../flags/plan-flags.ts';
+import { checkedPlan, fleetPlanFormat, planAgain, startsAs } from './saved-plan.ts';
+import { withClient } from '../../session/connect.ts';
+import { usageError } from '../../errors/usage-error.ts';
+import type { Fleet } from '../../hosts/choose-hosts.ts';
+import { eachHost, type HostOutcome } from '../../hosts/each-host.ts';
+import { hostContext, scopeOf } from '../../hosts/host-context.ts';
 import type { PlannedHost } from './plan-hosts.ts';
 
 export interface FleetPlan {

@@ -1,10 +1,10 @@
 // `gantry validate --hosts`: checks the hosts file, and the manifests as each host gets them; contacts no host.
-import type { RunOnHosts } from './choose-hosts.ts';
-import { validateDocuments } from '../../core/graph/check-documents.ts';
-import type { ValidateOptions } from '../verbs/planning/planning-verbs.ts';
-import { exitCodes } from '../errors/exit-codes.ts';
-import { throwOnErrors } from '../session/load-set.ts';
-import { loadHosts, showDiagnostics } from './plan-hosts.ts';
+import type { RunOnHosts } from '../../hosts/choose-hosts.ts';
+import { validateDocuments } from '../../../core/graph/check-documents.ts';
+import type { ValidateOptions } from './planning-verbs.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { throwOnErrors } from '../../session/load-set.ts';
+import { loadHosts, showDiagnostics } from '../../hosts/load-hosts.ts';
 
 export const validateFleet: RunOnHosts<ValidateOptions> = async (context, fleet, args) => {
   const loaded = await loadHosts(context, fleet, args, false);

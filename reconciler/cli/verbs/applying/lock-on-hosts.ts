@@ -1,12 +1,12 @@
 // `gantry lock|force-unlock --hosts`: the lock of the set on each host; hosts that could not be locked are listed.
-import type { RunOnHosts } from './choose-hosts.ts';
-import { forceUnlock, lock } from '../verbs/applying/lock.ts';
-import type { OpenContext } from '../session/context.ts';
-import type { ExitCode } from '../errors/exit-codes.ts';
-import { isApproved } from '../flags/plan-flags.ts';
-import type { LockOptions, UnlockOptions } from '../verbs/applying/applying-verbs.ts';
-import { usageError } from '../errors/usage-error.ts';
-import { worstCodeOf, errorOf, askHosts, hostsToAsk, type HostAnswer } from './ask-hosts.ts';
+import type { RunOnHosts } from '../../hosts/choose-hosts.ts';
+import { forceUnlock, lock } from './lock.ts';
+import type { OpenContext } from '../../session/context.ts';
+import type { ExitCode } from '../../errors/exit-codes.ts';
+import { isApproved } from '../../flags/plan-flags.ts';
+import type { LockOptions, UnlockOptions } from './applying-verbs.ts';
+import { usageError } from '../../errors/usage-error.ts';
+import { worstCodeOf, errorOf, askHosts, hostsToAsk, type HostAnswer } from '../../hosts/ask-hosts.ts';
 
 export const lockFleet: RunOnHosts<LockOptions> = async (context, fleet) => {
   return tell(context, await askHosts(context, hostsToAsk(context, fleet), (own) => lock(own, []), { isJson: false }));

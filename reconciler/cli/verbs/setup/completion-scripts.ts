@@ -1,8 +1,8 @@
 // Completion scripts for shells, made from the declared verbs. Live names come from `gantry get KIND -o name` when they are needed. Pure.
-import { kindNames } from '../../../server/api/kinds.ts';
-import type { Flag } from '../flags/flag.ts';
-import { outputFlags } from '../flags/output-flags.ts';
-import type { Completion, Verb } from '../flags/verb.ts';
+import { kindNames } from '../../../../server/api/kinds.ts';
+import type { Flag } from '../../flags/flag.ts';
+import { outputFlags } from '../../flags/output-flags.ts';
+import type { Completion, Verb } from '../../flags/verb.ts';
 
 /** Whatever can be typed. */
 export interface Vocabulary {

@@ -1,12 +1,12 @@
 // `gantry drift --watch --hosts`: watches every host and prints changes as they come, until Ctrl-C or the end of --for.
-import type { RunOnHosts } from './choose-hosts.ts';
-import { watchHost, watchTimes } from '../verbs/planning/drift-watch.ts';
-import type { DriftOptions } from '../verbs/planning/planning-verbs.ts';
-import { endOf } from '../watch/watch-times.ts';
-import { worstCode } from './each-host.ts';
-import { stayingContext } from './host-context.ts';
-import { loadHosts } from './plan-hosts.ts';
-import { keepConnected } from './keep-connected.ts';
+import type { RunOnHosts } from '../../hosts/choose-hosts.ts';
+import { watchHost, watchTimes } from './drift-watch.ts';
+import type { DriftOptions } from './planning-verbs.ts';
+import { endOf } from '../../watch/watch-times.ts';
+import { worstCode } from '../../hosts/each-host.ts';
+import { stayingContext } from '../../hosts/host-context.ts';
+import { loadHosts } from '../../hosts/load-hosts.ts';
+import { keepConnected } from '../../hosts/keep-connected.ts';
 
 export const watchFleet: RunOnHosts<DriftOptions> = async (context, fleet, args) => {
   const { intervalMs, limitMs } = watchTimes(context.options);

@@ -7,7 +7,7 @@ import type { HostOptions } from '../flags/host-flags.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { eachHost, worstCode, outcomeWord, type HostOutcome } from './each-host.ts';
 import { hostContext, scopeOf, type HostContext } from './host-context.ts';
-import { showDiagnostics } from './plan-hosts.ts';
+import { showDiagnostics } from '../hosts/load-hosts.ts';
 
 export interface Answer {
   readonly text: string;

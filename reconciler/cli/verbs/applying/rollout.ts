@@ -1,27 +1,29 @@
 // `gantry apply --hosts` and `gantry destroy --hosts`: plans all hosts, asks once, then works batch by batch. The first failed host
 // ends it: no later batch starts, unless --keep-going is given.
-import { hasChanges } from '../../core/plan/summary.ts';
-import type { Plan } from '../../core/plan/plan.ts';
-import type { Host } from '../../manifest/hosts-file.ts';
-import { replanWhenOvertaken, resume } from '../verbs/applying/apply.ts';
-import { confirm } from '../session/confirm.ts';
-import type { OpenContext } from '../session/context.ts';
-import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
-import { parseCount, parseDuration } from '../flags/parse-values.ts';
-import type { RunOptions } from '../flags/plan-flags.ts';
-import type { ApplyOptions } from '../verbs/applying/applying-verbs.ts';
-import type { Counts } from '../output/outcome.ts';
-import { withClient } from '../session/connect.ts';
-import { setNameOf } from '../flags/set-name.ts';
-import { CliError } from '../errors/usage-error.ts';
-import { batchesOf, checkBatchFlags, type Batch } from './batches.ts';
-import type { Fleet } from './choose-hosts.ts';
-import { outcomeOf, worstCode } from './each-host.ts';
-import { planSaved, type FleetPlan } from './fleet-plan.ts';
-import { codeOfPlans, refuseFleetChanges, showPlans } from './plan.ts';
-import { loadHosts, planHosts, type PlannedHost } from './plan-hosts.ts';
-import { refusalOf } from '../verbs/applying/refused-parts.ts';
-import { hostCount, type PlanOutcome } from './render-plans.ts';
+import { hasChanges } from '../../../core/plan/summary.ts';
+import type { Plan } from '../../../core/plan/plan.ts';
+import type { Host } from '../../../manifest/hosts-file.ts';
+import { resume } from '../../session/resume.ts';
+import { replanWhenOvertaken } from './apply.ts';
+import { confirm } from '../../session/confirm.ts';
+import type { OpenContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { parseCount, parseDuration } from '../../flags/parse-values.ts';
+import type { RunOptions } from '../../flags/plan-flags.ts';
+import type { ApplyOptions } from '../../flags/plan-flags.ts';
+import type { Counts } from '../../output/outcome.ts';
+import { withClient } from '../../session/connect.ts';
+import { setNameOf } from '../../flags/set-name.ts';
+import { CliError } from '../../errors/usage-error.ts';
+import { batchesOf, checkBatchFlags, type Batch } from '../../hosts/batches.ts';
+import type { Fleet } from '../../hosts/choose-hosts.ts';
+import { outcomeOf, worstCode } from '../../hosts/each-host.ts';
+import { planSaved, type FleetPlan } from '../planning/fleet-plan.ts';
+import { codeOfPlans, refuseFleetChanges, showPlans } from '../planning/plan-on-hosts.ts';
+import { loadHosts } from '../../hosts/load-hosts.ts';
+import { planHosts, type PlannedHost } from '../planning/plan-hosts.ts';
+import { refusalOf } from './refused-parts.ts';
+import { hostCount, type PlanOutcome } from '../planning/render-plans.ts';
 import { showRollout, type HostResult } from './render-rollout.ts';
 
 export async function rollOut(

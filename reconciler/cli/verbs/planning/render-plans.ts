@@ -1,14 +1,14 @@
 // The plans of several hosts for people, pull requests and programs: equal plans once, a table of all hosts. Pure.
-import { dryRunJson, dryRunMarkdown } from '../../core/plan/dry-run.ts';
-import { planJson } from '../../core/render/plan-json.ts';
-import { printable, type MarkedColor } from '../../core/text/terminal-text.ts';
-import type { PlanSummary } from '../../core/plan/plan.ts';
-import { renderMarkdown } from '../../core/render/render-markdown.ts';
-import { renderPlan } from '../../core/render/render-plan.ts';
-import { hasChanges, hasDifferences, isTakeoverOnly, summaryLine } from '../../core/plan/summary.ts';
-import { paintFor } from '../output/paint.ts';
-import { renderTable } from '../output/table.ts';
-import { outcomeWord, type HostOutcome } from './each-host.ts';
+import { dryRunJson, dryRunMarkdown } from '../../../core/plan/dry-run.ts';
+import { planJson } from '../../../core/render/plan-json.ts';
+import { printable, type MarkedColor } from '../../../core/text/terminal-text.ts';
+import type { PlanSummary } from '../../../core/plan/plan.ts';
+import { renderMarkdown } from '../../../core/render/render-markdown.ts';
+import { renderPlan } from '../../../core/render/render-plan.ts';
+import { hasChanges, hasDifferences, isTakeoverOnly, summaryLine } from '../../../core/plan/summary.ts';
+import { paintFor } from '../../output/paint.ts';
+import { renderTable } from '../../output/table.ts';
+import { outcomeWord, type HostOutcome } from '../../hosts/each-host.ts';
 import type { PlannedHost } from './plan-hosts.ts';
 
 export type PlanOutcome = HostOutcome<PlannedHost>;

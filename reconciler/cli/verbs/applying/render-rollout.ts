@@ -1,14 +1,14 @@
 // The result of a rollout: a table of hosts and a summary line, for people or programs.
-import type { Plan } from '../../core/plan/plan.ts';
-import type { Host } from '../../manifest/hosts-file.ts';
-import type { OpenContext } from '../session/context.ts';
-import type { ExitCode } from '../errors/exit-codes.ts';
-import type { Counts } from '../output/outcome.ts';
-import { paintFor } from '../output/paint.ts';
-import { jsonLine } from '../output/render-json.ts';
-import { renderTable } from '../output/table.ts';
-import { outcomeWord } from './each-host.ts';
-import { firstLine } from './render-plans.ts';
+import type { Plan } from '../../../core/plan/plan.ts';
+import type { Host } from '../../../manifest/hosts-file.ts';
+import type { OpenContext } from '../../session/context.ts';
+import type { ExitCode } from '../../errors/exit-codes.ts';
+import type { Counts } from '../../output/outcome.ts';
+import { paintFor } from '../../output/paint.ts';
+import { jsonLine } from '../../output/render-json.ts';
+import { renderTable } from '../../output/table.ts';
+import { outcomeWord } from '../../hosts/each-host.ts';
+import { firstLine } from '../planning/render-plans.ts';
 
 export interface HostResult {
   readonly host: Host;

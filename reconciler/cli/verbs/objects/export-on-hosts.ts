@@ -1,10 +1,10 @@
 // `gantry export --hosts -o DIR`: exports each host to its own directory below DIR.
-import type { RunOnHosts } from './choose-hosts.ts';
+import type { RunOnHosts } from '../../hosts/choose-hosts.ts';
 import { join } from 'node:path';
-import { exportHost } from '../verbs/objects/export.ts';
-import type { ExportOptions } from '../verbs/objects/object-verbs.ts';
-import { usageError } from '../errors/usage-error.ts';
-import { worstCodeOf, askHosts, hostsToAsk } from './ask-hosts.ts';
+import { exportHost } from './export.ts';
+import type { ExportOptions } from './object-verbs.ts';
+import { usageError } from '../../errors/usage-error.ts';
+import { worstCodeOf, askHosts, hostsToAsk } from '../../hosts/ask-hosts.ts';
 
 export const exportFleet: RunOnHosts<ExportOptions> = async (context, fleet, words) => {
   const { output } = context.options;

@@ -1,21 +1,21 @@
 // `gantry diff|history|doctor --hosts`: runs the command for one host on each, and merges the answers.
-import type { RunOnHosts } from './choose-hosts.ts';
-import type { OpenContext } from '../session/context.ts';
-import { formatOf } from '../flags/output-flags.ts';
-import type { HistoryOptions } from '../verbs/applying/applying-verbs.ts';
-import type { DiffOptions } from '../verbs/planning/planning-verbs.ts';
-import type { DoctorOptions } from '../verbs/setup/setup-verbs.ts';
-import { showDiff } from '../verbs/planning/diff.ts';
-import { codeOfFindings, daemonFindings, localFindings, showFindings, type Finding } from '../verbs/setup/doctor.ts';
-import { history, historyHead, rowOf, type HistoryEntry } from '../verbs/applying/history.ts';
-import { withDiffCodes, worstDiffCode } from '../errors/diff-codes.ts';
-import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
-import { paintFor } from '../output/paint.ts';
-import { renderTable } from '../output/table.ts';
-import type { Fleet } from './choose-hosts.ts';
-import { eachHost, worstCode, outcomeWord } from './each-host.ts';
-import { worstCodeOf, codesOf, errorOf, askHosts, hostsToAsk, rowsOf } from './ask-hosts.ts';
-import { loadHosts } from './plan-hosts.ts';
+import type { RunOnHosts } from '../../hosts/choose-hosts.ts';
+import type { OpenContext } from '../../session/context.ts';
+import { formatOf } from '../../flags/output-flags.ts';
+import type { HistoryOptions } from '../applying/applying-verbs.ts';
+import type { DiffOptions } from './planning-verbs.ts';
+import type { DoctorOptions } from '../setup/setup-verbs.ts';
+import { showDiff } from './diff.ts';
+import { codeOfFindings, daemonFindings, localFindings, showFindings, type Finding } from '../setup/doctor.ts';
+import { history, historyHead, rowOf, type HistoryEntry } from '../applying/history.ts';
+import { withDiffCodes, worstDiffCode } from '../../errors/diff-codes.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { paintFor } from '../../output/paint.ts';
+import { renderTable } from '../../output/table.ts';
+import type { Fleet } from '../../hosts/choose-hosts.ts';
+import { eachHost, worstCode, outcomeWord } from '../../hosts/each-host.ts';
+import { worstCodeOf, codesOf, errorOf, askHosts, hostsToAsk, rowsOf } from '../../hosts/ask-hosts.ts';
+import { loadHosts } from '../../hosts/load-hosts.ts';
 import { firstLine } from './render-plans.ts';
 
 /** One patch, in which names begin with that of the host. */

@@ -1,16 +1,16 @@
 // `gantry apply --hosts` and `gantry destroy --hosts`: of manifests or of a saved plan, for real or as a dry run.
-import type { RunOnHosts } from './choose-hosts.ts';
-import type { Plan } from '../../core/plan/plan.ts';
-import type { ExitCode } from '../errors/exit-codes.ts';
-import { dryRunKind } from '../flags/plan-flags.ts';
-import type { OpenContext } from '../session/context.ts';
-import { traceVerb } from '../session/trace-verb.ts';
-import { apply } from '../verbs/applying/apply.ts';
-import type { ApplyOptions } from '../verbs/applying/applying-verbs.ts';
-import { savedPlanAt } from '../verbs/planning/saved-plan.ts';
-import type { Fleet } from './choose-hosts.ts';
-import { fleetPlanAt } from './fleet-plan.ts';
-import { onOneHost } from './one-host.ts';
+import type { RunOnHosts } from '../../hosts/choose-hosts.ts';
+import type { Plan } from '../../../core/plan/plan.ts';
+import type { ExitCode } from '../../errors/exit-codes.ts';
+import { dryRunKind } from '../../flags/plan-flags.ts';
+import type { OpenContext } from '../../session/context.ts';
+import { traceVerb } from '../../session/trace-verb.ts';
+import { apply } from './apply.ts';
+import type { ApplyOptions } from '../../flags/plan-flags.ts';
+import { savedPlanAt } from '../planning/saved-plan.ts';
+import type { Fleet } from '../../hosts/choose-hosts.ts';
+import { fleetPlanAt } from '../planning/fleet-plan.ts';
+import { onOneHost } from '../../hosts/one-host.ts';
 
 export const applyFleet: RunOnHosts<ApplyOptions> = async (context, fleet, args) => {
   if ((await savedPlanAt(args, context)) !== undefined)
@@ -19,7 +19,7 @@ export const applyFleet: RunOnHosts<ApplyOptions> = async (context, fleet, args)
   if (saved === undefined) return changeFleet(context, fleet, args, 'apply');
   return dryRunKind(context.options) === undefined
     ? traceVerb(context, 'apply', async () => (await import('./rollout.ts')).rollOutSaved(context, fleet, saved))
-    : (await import('./plan.ts')).dryRunSaved(context, fleet, saved);
+    : (await import('../planning/plan-on-hosts.ts')).dryRunSaved(context, fleet, saved);
 };
 
 export const destroyFleet: RunOnHosts<ApplyOptions> = (context, fleet, args) =>
@@ -33,4 +33,4 @@ const changeFleet = async (
 ): Promise<ExitCode> =>
   dryRunKind(context.options) === undefined
     ? traceVerb(context, mode, async () => (await import('./rollout.ts')).rollOut(context, fleet, args, mode))
-    : (await import('./plan.ts')).showFleetPlan(context, fleet, args, mode);
+    : (await import('../planning/plan-on-hosts.ts')).showFleetPlan(context, fleet, args, mode);

@@ -1,23 +1,24 @@
 // `gantry rollback --hosts`: plans on each host the documents of a revision of its own, asks once, and rolls back batch by batch as
 // `apply` rolls out.
-import type { Host } from '../../manifest/hosts-file.ts';
-import { namedInFleet, previousOfFleet, type FleetRevision } from '../../core/history/fleet-revision.ts';
-import { planRollback, readRollbackSource, wantedRevision, type RollbackSource } from '../verbs/applying/rollback.ts';
-import type { OpenContext } from '../session/context.ts';
-import { confirm } from '../session/confirm.ts';
-import { exitCodes } from '../errors/exit-codes.ts';
-import { dryRunKind } from '../flags/plan-flags.ts';
-import type { RollbackOptions } from '../verbs/applying/applying-verbs.ts';
-import { messageOf } from '../session/revision.ts';
-import { traceVerb } from '../session/trace-verb.ts';
-import { readRevisions } from '../verbs/applying/revisions.ts';
-import { withClient } from '../session/connect.ts';
-import { CliError, usageError } from '../errors/usage-error.ts';
-import type { RunOnHosts } from './choose-hosts.ts';
-import { eachHost } from './each-host.ts';
-import { hostsToAsk } from './ask-hosts.ts';
-import { loadHosts, showDiagnostics, type LoadedHost, type PlannedHost } from './plan-hosts.ts';
-import { refuseFleetChanges, showPlansOrDryRuns, showPlans } from './plan.ts';
+import type { Host } from '../../../manifest/hosts-file.ts';
+import { namedInFleet, previousOfFleet, type FleetRevision } from '../../../core/history/fleet-revision.ts';
+import { planRollback, readRollbackSource, wantedRevision, type RollbackSource } from './rollback.ts';
+import type { OpenContext } from '../../session/context.ts';
+import { confirm } from '../../session/confirm.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { dryRunKind } from '../../flags/plan-flags.ts';
+import type { RollbackOptions } from './applying-verbs.ts';
+import { messageOf } from '../../session/revision.ts';
+import { traceVerb } from '../../session/trace-verb.ts';
+import { readRevisions } from './revisions.ts';
+import { withClient } from '../../session/connect.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+import type { RunOnHosts } from '../../hosts/choose-hosts.ts';
+import { eachHost } from '../../hosts/each-host.ts';
+import { hostsToAsk } from '../../hosts/ask-hosts.ts';
+import { loadHosts, showDiagnostics, type LoadedHost } from '../../hosts/load-hosts.ts';
+import type { PlannedHost } from '../planning/plan-hosts.ts';
+import { refuseFleetChanges, showPlansOrDryRuns, showPlans } from '../planning/plan-on-hosts.ts';
 import { carryOutInBatches, checkRolloutFlags, hostsAndBatches } from './rollout.ts';
 
 type Target = Pick<LoadedHost<RollbackOptions>, 'host' | 'context'> & { readonly loaded?: LoadedHost['loaded'] };

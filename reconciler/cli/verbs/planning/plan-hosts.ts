@@ -1,0 +1,80 @@
+// Makes the plans of several hosts, several at a time. A host that could not be planned has a failure in place of a plan.
+import type { Plan } from '../../../core/plan/plan.ts';
+import { hasDifferences } from '../../../core/plan/summary.ts';
+import type { Host } from '../../../manifest/hosts-file.ts';
+import type { Loaded } from '../../../manifest/load-contract.ts';
+import type { OpenContext } from '../../session/context.ts';
+import type { TriedPlan } from './dry-run.ts';
+import type { ApplyOptions } from '../../flags/plan-flags.ts';
+import { planOf, type Planned, type ReadClient } from '../../session/make-plan.ts';
+import { withClient } from '../../session/connect.ts';
+import type { Client } from '../../../../server/client/client.ts';
+import { eachHost, type HostOutcome } from '../../hosts/each-host.ts';
+import type { HostContext } from '../../hosts/host-context.ts';
+import { showDiagnostics, type LoadedHost } from '../../hosts/load-hosts.ts';
+
+export interface PlannedHost {
+  readonly host: Host;
+  readonly context: HostContext<ApplyOptions>;
+  readonly isUnselected: boolean;
+  readonly planned: Planned;
+  /** Adds the place in the manifests to a diagnostic; absent without manifests. */
+  readonly locate?: Loaded['locate'];
+  /** The outcome of the plan on a copy of the host. */
+  readonly tried?: TriedPlan;
+  /** Makes the plan again; absent when exactly this plan was approved. */
+  readonly replan?: (client: Client) => Promise<Planned>;
+}
+
+export interface PlanHostsOptions {
+  readonly mode: Plan['mode'];
+  /** Work on each host before and after its plan is made. */
+  readonly before?: (host: LoadedHost, client: Client) => Promise<void>;
+  readonly after?: (host: LoadedHost, client: Client, planned: Planned) => Promise<void>;
+}
+
+export async function planHosts(
+  context: OpenContext,
+  loaded: readonly LoadedHost[],
+  { mode, before, after }: PlanHostsOptions,
+): Promise<readonly HostOutcome<PlannedHost>[]> {
+  const byHost = new Map(loaded.map((one) => [one.host, one]));
+  const outcomes = await eachHost(
+    loaded.map(({ host }) => host),
+    async (host): Promise<PlannedHost> => {
+      const one = byHost.get(host);
+      if (one === undefined) throw new Error(`the host ${host.name} was not loaded`);
+      return withClient(one.context, async (client) => {
+        await before?.(one, client);
+        const planned = await planOne(one, client, mode);
+        await after?.(one, client, planned);
+        const { locate } = one.loaded;
+        return { ...one, planned, locate, replan: (again) => planOne(one, again, mode) };
+      });
+    },
+    context.stop,
+  );
+  await showDiagnostics(
+    context,
+    loaded.map(({ host, context: own }) => ({ host, diagnostics: own.collected })),
+    loaded.length,
+  );
+  return outcomes;
+}
+
+/** A host without selected objects is planned without documents, since no targets would mean everything. */
+const planOne = (
+  { context, loaded, isUnselected }: LoadedHost,
+  client: ReadClient,
+  mode: Plan['mode'],
+): Promise<Planned> =>
+  isUnselected
+    ? planOf({ ...context, options: withoutSelectors(context) }, client, { ...loaded, documents: [] }, mode)
+    : planOf(context, client, loaded, mode);
+
+function withoutSelectors({ options }: LoadedHost['context']): LoadedHost['context']['options'] {
+  const { objectSelector: _objects, selector: _hosts, prune: _prune, ...rest } = options;
+  return rest;
+}
+
+export const planHasDifferences = ({ planned }: PlannedHost): boolean => hasDifferences(planned.plan);
