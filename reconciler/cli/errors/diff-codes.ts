@@ -6,7 +6,7 @@ export const different = exitCodes.error;
 const trouble = exitCodes.changes;
 
 /** Turns errors with exit code 1, which would mean a difference, into 2. */
-export async function withDiffCodes(work: () => Promise<ExitCode>): Promise<ExitCode> {
+export async function withDiffCodes<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

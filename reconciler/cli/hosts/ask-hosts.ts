@@ -1,20 +1,20 @@
-// Runs the command for one host on several hosts at once and collects the answers; unreachable hosts are listed.
-import { Writable } from 'node:stream';
+// Runs the work of a verb on its one host, or with --hosts on several at once, and collects the answers.
 import type { Host } from '../../manifest/hosts-file.ts';
-import type { OpenContext } from '../session/context.ts';
+import type { Loaded } from '../../manifest/load-contract.ts';
 import type { ExitCode } from '../errors/exit-codes.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
-import type { Fleet } from './choose-hosts.ts';
-import { eachHost, worstCode, outcomeWord, type HostOutcome } from './each-host.ts';
+import { paintFor } from '../output/paint.ts';
+import { firstLine, renderTable } from '../output/table.ts';
+import type { Fleet, Context } from '../session/context.ts';
+import { loadSet, type LoadOptions } from '../session/load-set.ts';
+import { eachHost, outcomeWord, worstCode, type HostFailure } from './each-host.ts';
 import { hostContext, scopeOf, type HostContext } from './host-context.ts';
-import { showDiagnostics } from '../hosts/load-hosts.ts';
+import { loadHosts, showDiagnostics } from './load-hosts.ts';
 
-export interface Answer {
-  readonly text: string;
-  readonly code: ExitCode;
-}
-
-export type HostAnswer = HostOutcome<Answer>;
+/** Without --hosts there is one answer, which names no host; a failure is thrown then. */
+export type Answer<T> =
+  | { readonly host?: Host; readonly value: T; readonly failure?: undefined }
+  | { readonly host: Host; readonly failure: HostFailure };
 
 export interface AskedHost<O extends object = object> {
   readonly host: Host;
@@ -23,7 +23,7 @@ export interface AskedHost<O extends object = object> {
 
 /** For verbs that read no manifests. */
 export function hostsToAsk<O extends HostOptions>(
-  context: OpenContext<O>,
+  context: Context<O>,
   { chosen, all }: Fleet,
 ): readonly AskedHost<O>[] {
   const scope = scopeOf(all, undefined);
@@ -31,33 +31,44 @@ export function hostsToAsk<O extends HostOptions>(
   return chosen.map((host) => ({ host, context: hostContext(context, host, scope, width) }));
 }
 
-/** `form`: the output format of the command on each host. */
-export async function askHosts<O extends object, T extends AskedHost<O>>(
-  context: OpenContext,
-  hosts: readonly (T & AskedHost<O>)[],
-  work: (context: OpenContext<O>, host: T) => Promise<ExitCode>,
-  form: { readonly isJson: boolean; readonly output?: string },
-): Promise<readonly HostAnswer[]> {
-  const byHost = new Map(hosts.map((one) => [one.host, one]));
-  const outcomes = await eachHost(
-    hosts.map(({ host }) => host),
-    async (host): Promise<Answer> => {
-      const one = byHost.get(host);
-      if (one === undefined) throw new Error(`the host ${host.name} was not loaded`);
-      const own = one.context;
-      const chunks: string[] = [];
-      const answers: OpenContext<O> = {
-        ...own,
-        isJson: form.isJson,
-        options: { ...own.options, output: form.output },
-        io: { ...own.io, stdout: collector(chunks) },
-        out: (text) => void chunks.push(`${text}\n`),
-      };
-      const code = await work(answers, one);
-      return { text: chunks.join(''), code };
-    },
-    context.stop,
-  );
+/** Asks and reports nothing. */
+export async function answersOf<O extends HostOptions, T>(
+  context: Context<O>,
+  fleet: Fleet | undefined,
+  work: (own: Context<O>, host: Host | undefined) => Promise<T>,
+): Promise<readonly Answer<T>[]> {
+  if (fleet === undefined) return [{ value: await work(context, undefined) }];
+  return eachHost(hostsToAsk(context, fleet), (one) => work(one.context, one.host), context.stop);
+}
+
+/** Notes hosts that failed. */
+export async function askHosts<O extends HostOptions, T>(
+  context: Context<O>,
+  fleet: Fleet | undefined,
+  work: (own: Context<O>, host: Host | undefined) => Promise<T>,
+): Promise<readonly Answer<T>[]> {
+  if (fleet === undefined) return answersOf(context, fleet, work);
+  return askEach(context, hostsToAsk(context, fleet), (one) => work(one.context, one.host));
+}
+
+/** Reads the manifests of every host first; hosts without a selected document are left out. */
+export async function askLoaded<O extends LoadOptions, T>(
+  context: Context<O>,
+  fleet: Fleet | undefined,
+  args: readonly string[],
+  work: (own: Context<O>, loaded: Loaded, host: Host | undefined) => Promise<T>,
+): Promise<readonly Answer<T>[]> {
+  if (fleet === undefined) return [{ value: await work(context, await loadSet(context, args), undefined) }];
+  const selected = (await loadHosts(context, fleet, args)).filter(({ isUnselected }) => !isUnselected);
+  return askEach(context, selected, (one) => work(one.context, one.loaded, one.host));
+}
+
+async function askEach<One extends AskedHost, T>(
+  context: Context,
+  hosts: readonly One[],
+  work: (one: One) => Promise<T>,
+): Promise<readonly Answer<T>[]> {
+  const outcomes = await eachHost(hosts, work, context.stop);
   const diagnostics = hosts.map(({ host, context: own }) => ({ host, diagnostics: own.collected }));
   await showDiagnostics(context, diagnostics, hosts.length);
   for (const { host, failure } of outcomes)
@@ -65,26 +76,50 @@ export async function askHosts<O extends object, T extends AskedHost<O>>(
   return outcomes;
 }
 
-const collector = (chunks: string[]): Writable =>
-  new Writable({
-    decodeStrings: false,
-    write(chunk: string | Buffer, _encoding, done) {
-      chunks.push(chunk.toString());
-      done();
-    },
-  });
-
-export const codesOf = (answers: readonly HostAnswer[]): readonly ExitCode[] =>
+export const codesOf = (answers: readonly Answer<{ readonly code: ExitCode }>[]): readonly ExitCode[] =>
   answers.map((one) => (one.failure === undefined ? one.value.code : one.failure.code));
 
-export const worstCodeOf = (answers: readonly HostAnswer[]): ExitCode => worstCode(codesOf(answers));
+export const worstCodeOf = (answers: readonly Answer<{ readonly code: ExitCode }>[]): ExitCode =>
+  worstCode(codesOf(answers));
 
-export const errorOf = ({ failure }: Pick<HostAnswer, 'failure'>): object =>
+/** The exit code of the hosts that failed. */
+export const failureCode = (answers: readonly Answer<unknown>[]): ExitCode =>
+  worstCode(answers.flatMap(({ failure }) => failure?.code ?? []));
+
+export const errorOf = ({ failure }: Pick<Answer<unknown>, 'failure'>): object =>
   failure === undefined ? {} : { error: { exit_code: failure.code, message: failure.message } };
 
-/** One object, or a list of them. */
-export function rowsOf<T>(one: HostAnswer): readonly T[] {
-  if (one.failure !== undefined) return [];
-  const value = JSON.parse(one.value.text) as T | readonly T[];
-  return Array.isArray(value) ? (value as readonly T[]) : [value as T];
+/** For programs: what was read on each host, with its name where there are several, then the hosts that failed. */
+export const jsonRows = <T>(
+  answers: readonly Answer<T>[],
+  rowsOf: (value: T) => readonly object[],
+): readonly object[] => [
+  ...answers.flatMap((one) =>
+    one.failure === undefined
+      ? rowsOf(one.value).map((row) => (one.host === undefined ? row : { host: one.host.name, ...row }))
+      : [],
+  ),
+  ...answers.flatMap((one) => (one.failure === undefined ? [] : [{ host: one.host.name, ...errorOf(one) }])),
+];
+
+export interface HostTable<T> {
+  readonly head: readonly string[];
+  readonly rows: (value: T) => readonly (readonly string[])[];
+  /** The cells of a host that failed; without it such a host has no row. */
+  readonly failed?: (word: string, message: string) => readonly string[];
+}
+
+/** For people: one table, with a column for hosts where there are several. */
+export function renderHosts<T>(
+  context: Context,
+  fleet: Fleet | undefined,
+  answers: readonly Answer<T>[],
+  { head, rows, failed }: HostTable<T>,
+): string {
+  const texts = answers.flatMap((one) => {
+    if (one.failure === undefined) return rows(one.value).map((row) => [...(one.host ? [one.host.name] : []), ...row]);
+    const { code, message } = one.failure;
+    return failed === undefined ? [] : [[one.host.name, ...failed(outcomeWord(code), firstLine(message))]];
+  });
+  return renderTable([...(fleet === undefined ? [] : ['HOST']), ...head], texts, paintFor(context.color));
 }

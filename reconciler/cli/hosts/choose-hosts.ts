@@ -2,8 +2,7 @@
 import { matchesHost, parseHostPattern, unknownNameIn, type HostPattern } from '../../core/documents/host-pattern.ts';
 import { matchesSelector } from '../../core/documents/label-selector.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
-import type { ExitCode } from '../errors/exit-codes.ts';
-import type { CliContext, OpenContext } from '../session/context.ts';
+import type { Context, Fleet } from '../session/context.ts';
 import { noneSelected, readSelector } from '../flags/label-options.ts';
 import type { HostOptions, SelectorOptions } from '../flags/host-flags.ts';
 import type { ManifestOptions } from '../flags/manifest-flags.ts';
@@ -11,22 +10,9 @@ import { parsePairs } from '../flags/parse-values.ts';
 import { throwOnErrors } from '../session/load-set.ts';
 import { usageError } from '../errors/usage-error.ts';
 
-export interface Fleet {
-  /** Never empty. */
-  readonly chosen: readonly Host[];
-  readonly all: readonly Host[];
-}
-
-/** The code of a verb for several hosts at once. */
-export type RunOnHosts<O extends object = object> = (
-  context: OpenContext<O>,
-  fleet: Fleet,
-  args: readonly string[],
-) => Promise<ExitCode>;
-
 type ChoosingOptions = HostOptions & SelectorOptions & Pick<ManifestOptions, 'var'>;
 
-export async function chooseHosts(context: CliContext<ChoosingOptions>): Promise<Fleet> {
+export async function chooseHosts(context: Context<ChoosingOptions>): Promise<Fleet> {
   const { hosts: file = '', embedded } = context.options;
   if (embedded !== undefined) throw usageError('--embedded and --hosts cannot be used together');
   const { readHostsFile } = await import('../../manifest/hosts-file.ts');
@@ -37,7 +23,7 @@ export async function chooseHosts(context: CliContext<ChoosingOptions>): Promise
   return { all, chosen: chosenOf(context, all) };
 }
 
-function chosenOf({ options }: CliContext<ChoosingOptions>, all: readonly Host[]): readonly Host[] {
+function chosenOf({ options }: Context<ChoosingOptions>, all: readonly Host[]): readonly Host[] {
   const patterns = (options.host ?? []).flatMap(wordsOf).map((word) => patternOf(word, all));
   const selector = options.selector === undefined ? undefined : readSelector('--selector', options.selector);
   const named = patterns.length === 0 ? all : all.filter((host) => patterns.some((one) => matchesHost(one, host)));

@@ -15,35 +15,39 @@ export type HostOutcome<T> =
   | { readonly host: Host; readonly failure: HostFailure };
 
 /** Concurrency limit: hosts may be slow, but cost little here. */
-export const hostsAtOnce = 10;
+const hostsAtOnce = 10;
 
 /** Outcomes in the given order. Rejects only when `stop` fires, with its reason and the hosts without an answer. */
-export async function eachHost<T>(
-  hosts: readonly Host[],
-  work: (host: Host) => Promise<T>,
+export async function eachHost<One extends { readonly host: Host }, T>(
+  hosts: readonly One[],
+  work: (one: One) => Promise<T>,
   stop: AbortSignal,
   atOnce = hostsAtOnce,
 ): Promise<readonly HostOutcome<T>[]> {
-  const outcomes = new Map<Host, HostOutcome<T>>();
+  const outcomes = new Map<One, HostOutcome<T>>();
   const left = [...hosts];
   const worker = async (): Promise<void> => {
-    for (let host = left.shift(); host !== undefined && !stop.aborted; host = left.shift()) {
-      const outcome = await outcomeOf(host, work);
-      if (!stop.aborted) outcomes.set(host, outcome);
+    for (let one = left.shift(); one !== undefined && !stop.aborted; one = left.shift()) {
+      const outcome = await outcomeOf(one, work);
+      if (!stop.aborted) outcomes.set(one, outcome);
     }
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, hosts.length) }, worker));
   if (stop.aborted) {
-    const silent = hosts.filter((host) => !outcomes.has(host)).map(({ name }) => name);
+    const silent = hosts.flatMap((one) => (outcomes.has(one) ? [] : [one.host.name]));
     throw new CliError(`${messageOf(stop.reason)}; no answer from: ${silent.join(', ')}`, codeOf(stop.reason));
   }
-  return hosts.flatMap((host) => outcomes.get(host) ?? []);
+  return hosts.flatMap((one) => outcomes.get(one) ?? []);
 }
 
-export async function outcomeOf<T>(host: Host, work: (host: Host) => Promise<T>): Promise<HostOutcome<T>> {
+export async function outcomeOf<One extends { readonly host: Host }, T>(
+  one: One,
+  work: (one: One) => Promise<T>,
+): Promise<HostOutcome<T>> {
+  const { host } = one;
   try {
     const attributes = { 'gantry.host': host.name };
-    return { host, value: await inSpan(`host ${host.name}`, { attributes }, () => work(host)) };
+    return { host, value: await inSpan(`host ${host.name}`, { attributes }, () => work(one)) };
   } catch (error) {
     return { host, failure: { code: codeOf(error), message: messageOf(error) } };
   }

@@ -5,11 +5,11 @@ import { Writable } from 'node:stream';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
 import type { HostView } from '../../manifest/load-contract.ts';
-import type { HostScope, OpenContext } from '../session/context.ts';
+import type { HostScope, Context } from '../session/context.ts';
 import { hasColor } from '../output/process-io.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
 
-export interface HostContext<O extends object = object> extends OpenContext<O> {
+export interface HostContext<O extends object = object> extends Context<O> {
   /** Prefix of its lines. */
   readonly head: string;
   readonly collected: readonly Diagnostic[];
@@ -60,26 +60,16 @@ function optionsFor<O extends HostOptions>(host: Host, options: O): O {
 
 /** For a command that works on one host only: its lines have no prefix. */
 export function oneHostContext<O extends HostOptions>(
-  context: OpenContext<O>,
+  context: Context<O>,
   host: Host,
   scope: FleetScope,
-): OpenContext<O> {
-  return {
-    ...context,
-    options: optionsFor(host, context.options),
-    host: scopeFor(host, scope),
-    get onInterrupt() {
-      return context.onInterrupt;
-    },
-    set onInterrupt(told) {
-      context.onInterrupt = told;
-    },
-  };
+): Context<O> {
+  return { ...context, options: optionsFor(host, context.options), host: scopeFor(host, scope) };
 }
 
 /** `width` of the longest name, to align the lines of different hosts. */
 export function hostContext<O extends HostOptions>(
-  context: OpenContext<O>,
+  context: Context<O>,
   host: Host,
   scope: FleetScope,
   width: number,
@@ -116,14 +106,13 @@ export function hostContext<O extends HostOptions>(
       return Promise.resolve();
     },
     // The command itself prints the line about an interruption.
-    onInterrupt: () => {},
-    close: () => {},
+    announcer: { say: () => {} },
   };
 }
 
 /** The same for a command that keeps running: prints its data and diagnostics at once. `printsJson`: its text is JSON lines. */
 export function stayingContext<O extends object>(
-  context: OpenContext,
+  context: Context,
   own: HostContext<O>,
   host: Host,
   printsJson = false,

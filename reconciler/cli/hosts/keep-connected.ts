@@ -1,7 +1,7 @@
 // Keeps a watching command connected to a host: reports once that it is unreachable, and retries.
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import type { Client } from '../../../server/client/client.ts';
-import type { OpenContext } from '../session/context.ts';
+import type { Context } from '../session/context.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
 import { codeOf, messageOf } from '../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
@@ -15,7 +15,7 @@ const againMs = 10_000;
  * Only an unreachable host is retried.
  */
 export async function keepConnected(
-  context: OpenContext<HostOptions>,
+  context: Context<HostOptions>,
   end: AbortSignal,
   work: (client: Client) => Promise<ExitCode>,
   onFailure: (code: ExitCode) => void = () => {},

@@ -5,9 +5,8 @@ import type { Loaded } from '../../manifest/load-contract.ts';
 import { noneSelected, selectedAddresses } from '../flags/label-options.ts';
 import { manifestPaths } from '../flags/manifest-flags.ts';
 import type { ApplyOptions } from '../flags/plan-flags.ts';
-import type { OpenContext } from '../session/context.ts';
+import type { Fleet, Context } from '../session/context.ts';
 import { loadQuietly, throwOnErrors, type LoadOptions } from '../session/load-set.ts';
-import type { Fleet } from './choose-hosts.ts';
 import { hostContext, scopeOf, type HostContext } from './host-context.ts';
 
 export interface LoadedHost<O extends object = ApplyOptions> {
@@ -20,7 +19,7 @@ export interface LoadedHost<O extends object = ApplyOptions> {
 
 /** Throws after printing the problems of all hosts. */
 export async function loadHosts<O extends LoadOptions>(
-  context: OpenContext<O>,
+  context: Context<O>,
   { chosen, all }: Fleet,
   args: readonly string[],
   readImages = true,
@@ -59,7 +58,7 @@ interface HostDiagnostics {
 
 /** Prints each diagnostic once, with the names of its hosts unless all have it. */
 export async function showDiagnostics(
-  context: OpenContext,
+  context: Context,
   found: readonly HostDiagnostics[],
   count: number,
 ): Promise<void> {

@@ -2,16 +2,15 @@
 import type { ExitCode } from '../errors/exit-codes.ts';
 import { usageError } from '../errors/usage-error.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
-import type { OpenContext } from '../session/context.ts';
-import type { Fleet } from './choose-hosts.ts';
+import type { Fleet, Context } from '../session/context.ts';
 import { oneHostContext, scopeOf } from './host-context.ts';
 
 /** `what`: as the message names it when several hosts are selected. */
 export function onOneHost<O extends HostOptions>(
-  context: OpenContext<O>,
+  context: Context<O>,
   { chosen, all }: Fleet,
   what: string,
-  work: (context: OpenContext<O>) => Promise<ExitCode>,
+  work: (context: Context<O>) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const [host, ...others] = chosen;
   if (host === undefined || others.length > 0) {

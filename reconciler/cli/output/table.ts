@@ -8,6 +8,9 @@ const cellOf = (text: string): string =>
     .replaceAll('\n', String.raw`\n`)
     .replaceAll('\t', ' ');
 
+/** For a cell, of a message of several lines. */
+export const firstLine = (text: string): string => printable(text.split('\n', 1).join(''));
+
 export function renderTable(head: readonly string[], texts: readonly (readonly string[])[], paint: Paint): string {
   const rows = texts.map((row) => row.map(cellOf));
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));

@@ -4,7 +4,7 @@ import type { ExitCode } from '../errors/exit-codes.ts';
 import type { Flag } from '../flags/flag.ts';
 import { refuseRolloutFlags, type HostOptions } from '../flags/host-flags.ts';
 import { outputFlags, type OutputOptions } from '../flags/output-flags.ts';
-import type { OpenContext } from '../session/context.ts';
+import type { Context } from '../session/context.ts';
 import { groups, verbs, type VerbRow } from './verbs.ts';
 import { shapeHelp } from './help.ts';
 import { verbHint } from './unknown-verb.ts';
@@ -13,7 +13,7 @@ import { version } from '../../../server/api/version.ts';
 /** Opens a context for the options, runs the command in it, and keeps its exit code. */
 export type Runner = (
   options: OutputOptions & HostOptions,
-  work: (context: OpenContext) => Promise<ExitCode>,
+  work: (context: Context) => Promise<ExitCode>,
 ) => Promise<void>;
 
 export function buildProgram(run: Runner): Command {
@@ -79,8 +79,8 @@ function addVerb(parent: Command, name: string, row: VerbRow, run: Runner): Comm
 }
 
 async function dispatch(
-  { verb, run, onHosts }: VerbRow,
-  context: OpenContext<HostOptions>,
+  { verb, run, takesHosts }: VerbRow,
+  context: Context<HostOptions>,
   args: readonly string[],
 ): Promise<ExitCode> {
   refuseRolloutFlags(context.options, 'objectSelector' in verb.flags);
@@ -90,9 +90,9 @@ async function dispatch(
     import('../hosts/one-host.ts'),
   ]);
   const fleet = await chooseHosts(context);
-  return onHosts === undefined
-    ? onOneHost(context, fleet, `gantry ${verb.name}`, (own) => run(own, args))
-    : onHosts(context, fleet, args);
+  return takesHosts
+    ? run(context, args, fleet)
+    : onOneHost(context, fleet, `gantry ${verb.name}`, (own) => run(own, args));
 }
 
 const appended = (value: string, earlier: readonly string[] = []): readonly string[] => [...earlier, value];

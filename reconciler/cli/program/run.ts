@@ -1,7 +1,7 @@
 // Runs one command line to its exit code: parsing, error messages, closing down. The process edge is main.ts.
 import { CommanderError, type Command } from 'commander';
 import { normalizeArgv } from '../flags/single-dash-flags.ts';
-import { openContext, type OpenContext } from '../session/context.ts';
+import { openContext, type Context, type OpenedContext } from '../session/context.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
 import type { CliIo } from '../output/process-io.ts';
 import { colorOf, openIo, type ShownIo } from '../output/safe-io.ts';
@@ -69,25 +69,25 @@ function forEachCommand(program: Command, change: (command: Command) => void): v
 async function runCommand(
   io: ShownIo,
   options: OutputOptions & ConnectOptions,
-  work: (context: OpenContext) => Promise<ExitCode>,
+  work: (context: Context) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  let context: OpenContext | undefined;
+  let opened: OpenedContext | undefined;
   try {
-    context = openContext(io, withEnvironment(options, io.env));
-    return await work(context);
+    opened = openContext(io, withEnvironment(options, io.env));
+    return await work(opened.context);
   } catch (thrown) {
     // An AbortError does not hold the reason of the interruption.
-    const error = isAbort(thrown) && context?.stop.aborted === true ? context.stop.reason : thrown;
-    if (!io.lost.aborted) reportError(io, options, error, context);
+    const error = isAbort(thrown) && opened?.context.stop.aborted === true ? opened.context.stop.reason : thrown;
+    if (!io.lost.aborted) reportError(io, options, error, opened?.context);
     return codeOf(error);
   } finally {
-    context?.close();
+    opened?.close();
   }
 }
 
 const isAbort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError';
 
-function reportError(io: ShownIo, options: OutputOptions, error: unknown, context: OpenContext | undefined): void {
+function reportError(io: ShownIo, options: OutputOptions, error: unknown, context: Context | undefined): void {
   const text = messageOf(error);
   if (options.json === true) {
     const fields = { diagnostic: { severity: 'error', summary: text, detail: '' } };

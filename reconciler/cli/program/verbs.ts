@@ -1,8 +1,7 @@
 // All verbs, under the titles and in the order of `gantry --help`: what declares each, and how its code is loaded when it runs.
-import type { Fleet, RunOnHosts } from '../hosts/choose-hosts.ts';
 import type { KnownVerbs } from '../flags/arrange-words.ts';
 import type { OptionsOf, Verb } from '../flags/verb.ts';
-import type { OpenContext, Run } from '../session/context.ts';
+import type { Fleet, Context, Run } from '../session/context.ts';
 import * as access from '../verbs/access/access-verbs.ts';
 import * as applying from '../verbs/applying/applying-verbs.ts';
 import * as cluster from '../verbs/cluster/cluster-verbs.ts';
@@ -19,25 +18,24 @@ import * as setup from '../verbs/setup/setup-verbs.ts';
 export interface VerbRow {
   readonly verb: Verb;
   readonly run: Run;
-  /** On several hosts at once; without it --hosts selects the one host that the verb works on. */
-  readonly onHosts?: RunOnHosts;
+  /** Without it --hosts selects the one host that the verb works on. */
+  readonly takesHosts: boolean;
 }
 
 type Loader<Name extends string, Code> = readonly [load: () => Promise<Readonly<Record<Name, Code>>>, name: Name];
 
-/** A verb, the module and name of its code, and of that for several hosts. */
-function row<V extends Verb, Name extends string, FleetName extends string = never>(
+/** A verb, and the module and name of its code. */
+function row<V extends Verb, Name extends string>(
   verb: V,
   [load, name]: Loader<Name, Run<OptionsOf<V>>>,
-  fleet?: Loader<FleetName, RunOnHosts<OptionsOf<V>>>,
+  takesHosts = false,
 ): VerbRow {
-  const run = async (context: OpenContext, args: readonly string[]) => (await load())[name](context, args);
-  if (fleet === undefined) return { verb, run };
-  const [loadFleet, fleetName] = fleet;
-  const onHosts = async (context: OpenContext, hosts: Fleet, args: readonly string[]) =>
-    (await loadFleet())[fleetName](context, hosts, args);
-  return { verb, run, onHosts };
+  const run = async (context: Context, args: readonly string[], fleet?: Fleet) =>
+    (await load())[name](context, args, fleet);
+  return { verb, run, takesHosts };
 }
+
+const onHosts = true;
 
 /** Groups of verbs of two words. */
 export const groups: Readonly<Record<string, string>> = {
@@ -56,10 +54,8 @@ const controllerReports = () => import('../verbs/controller/reports.ts');
 const login = () => import('../verbs/access/login.ts');
 const trust = () => import('../verbs/access/trust.ts');
 const apply = () => import('../verbs/applying/apply.ts');
-const applyFleet = () => import('../verbs/applying/apply-on-hosts.ts');
 const history = () => import('../verbs/applying/history.ts');
 const lock = () => import('../verbs/applying/lock.ts');
-const lockFleet = () => import('../verbs/applying/lock-on-hosts.ts');
 const adoption = () => import('../verbs/applying/adopt.ts');
 const power = () => import('../verbs/daily/power.ts');
 const deletion = () => import('../verbs/daily/delete.ts');
@@ -73,42 +69,32 @@ const clusterMembers = () => import('../verbs/cluster/members.ts');
 const remote = () => import('../verbs/images/remote.ts');
 const newImage = () => import('../verbs/images/image-make.ts');
 const image = () => import('../verbs/images/image-change.ts');
-const readFleet = () => import('../verbs/planning/drift-status-get.ts');
-const reportFleet = () => import('../verbs/planning/diff-history-doctor.ts');
 
 export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
   'Change hosts:': [
-    row(
-      planning.plan,
-      [() => import('../verbs/planning/plan.ts'), 'plan'],
-      [() => import('../verbs/planning/plan-on-hosts.ts'), 'planFleet'],
-    ),
-    row(applying.apply, [apply, 'apply'], [applyFleet, 'applyFleet']),
-    row(applying.destroy, [apply, 'destroy'], [applyFleet, 'destroyFleet']),
-    row(applying.run, [() => import('../verbs/applying/run.ts'), 'run'], [() => import('../verbs/applying/run-on-hosts.ts'), 'runFleet']),
-    row(
-      applying.rollback,
-      [() => import('../verbs/applying/rollback.ts'), 'rollback'],
-      [() => import('../verbs/applying/rollback-on-hosts.ts'), 'rollBackFleet'],
-    ),
+    row(planning.plan, [() => import('../verbs/planning/plan.ts'), 'plan'], onHosts),
+    row(applying.apply, [apply, 'apply'], onHosts),
+    row(applying.destroy, [apply, 'destroy'], onHosts),
+    row(applying.run, [() => import('../verbs/applying/run.ts'), 'run'], onHosts),
+    row(applying.rollback, [() => import('../verbs/applying/rollback.ts'), 'rollback'], onHosts),
     row(images.update, [() => import('../verbs/images/update.ts'), 'update']),
     row(applying.preseed, [apply, 'preseed']),
-    row(applying.lock, [lock, 'lock'], [lockFleet, 'lockFleet']),
-    row(applying.forceUnlock, [lock, 'forceUnlock'], [lockFleet, 'unlockFleet']),
+    row(applying.lock, [lock, 'lock'], onHosts),
+    row(applying.forceUnlock, [lock, 'forceUnlock'], onHosts),
   ],
   'Inspect hosts:': [
-    row(planning.status, [() => import('../verbs/planning/status.ts'), 'status'], [readFleet, 'statusFleet']),
-    row(planning.drift, [() => import('../verbs/planning/drift.ts'), 'drift'], [readFleet, 'driftFleet']),
-    row(planning.diff, [() => import('../verbs/planning/diff.ts'), 'diff'], [reportFleet, 'diffFleet']),
-    row(applying.history, [history, 'history'], [reportFleet, 'historyFleet']),
+    row(planning.status, [() => import('../verbs/planning/status.ts'), 'status'], onHosts),
+    row(planning.drift, [() => import('../verbs/planning/drift.ts'), 'drift'], onHosts),
+    row(planning.diff, [() => import('../verbs/planning/diff.ts'), 'diff'], onHosts),
+    row(applying.history, [history, 'history'], onHosts),
     row(applying.historyShow, [history, 'historyShow']),
     row(applying.historyDiff, [history, 'historyDiff']),
-    row(objects.get, [() => import('../verbs/objects/get.ts'), 'get'], [readFleet, 'getFleet']),
+    row(objects.get, [() => import('../verbs/objects/get.ts'), 'get'], onHosts),
     row(objects.show, [() => import('../verbs/objects/show.ts'), 'show']),
     row(objects.wait, [() => import('../verbs/objects/wait.ts'), 'wait']),
     row(objects.events, [() => import('../verbs/objects/events.ts'), 'events']),
     row(planning.graph, [() => import('../verbs/planning/graph.ts'), 'graph']),
-    row(setup.doctor, [() => import('../verbs/setup/doctor.ts'), 'doctor'], [reportFleet, 'doctorFleet']),
+    row(setup.doctor, [() => import('../verbs/setup/doctor.ts'), 'doctor'], onHosts),
   ],
   'Controller:': [
     row(controlling.controller, [() => import('../verbs/controller/controller.ts'), 'runController']),
@@ -128,18 +114,10 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
   ],
   'Manifests and tools:': [
     row(setup.init, [() => import('../verbs/setup/init.ts'), 'init']),
-    row(
-      objects.exportHost,
-      [() => import('../verbs/objects/export.ts'), 'exportHost'],
-      [() => import('../verbs/objects/export-on-hosts.ts'), 'exportFleet'],
-    ),
+    row(objects.exportHost, [() => import('../verbs/objects/export.ts'), 'exportHost'], onHosts),
     row(applying.adopt, [adoption, 'adopt']),
     row(applying.release, [adoption, 'release']),
-    row(
-      planning.validate,
-      [() => import('../verbs/planning/validate.ts'), 'validate'],
-      [() => import('../verbs/planning/validate-on-hosts.ts'), 'validateFleet'],
-    ),
+    row(planning.validate, [() => import('../verbs/planning/validate.ts'), 'validate'], onHosts),
     row(setup.fmt, [() => import('../verbs/setup/fmt.ts'), 'fmt']),
     row(setup.explain, [() => import('../verbs/setup/explain.ts'), 'explainPath']),
     row(setup.schema, [() => import('../verbs/setup/schema.ts'), 'schema']),
@@ -151,7 +129,7 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
     row(access.logout, [login, 'logout']),
     row(access.trustAdd, [trust, 'addToken']),
     row(access.trustJoin, [() => import('../verbs/access/join.ts'), 'joinServer']),
-    row(access.trustList, [trust, 'listTrusted'], [trust, 'listTrustedFleet']),
+    row(access.trustList, [trust, 'listTrusted'], onHosts),
     row(access.trustShow, [trust, 'showTrusted']),
     row(access.trustRemove, [trust, 'removeTrusted']),
   ],
@@ -168,13 +146,13 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
   ],
   'Use containers and images:': [
     row(daily.launch, [() => import('../verbs/daily/launch.ts'), 'launch']),
-    row(daily.list, [listing, 'listContainers'], [listing, 'listOnHosts']),
+    row(daily.list, [listing, 'listContainers'], onHosts),
     row(daily.info, [() => import('../verbs/daily/info.ts'), 'info']),
-    row(daily.start, [power, 'startContainers'], [power, 'startOnHosts']),
-    row(daily.stop, [power, 'stopContainers'], [power, 'stopOnHosts']),
-    row(daily.restart, [power, 'restartContainers'], [power, 'restartOnHosts']),
-    row(daily.pause, [power, 'pauseContainers'], [power, 'pauseOnHosts']),
-    row(daily.deleteObjects, [deletion, 'deleteTargets'], [deletion, 'deleteOnHosts']),
+    row(daily.start, [power, 'startContainers'], onHosts),
+    row(daily.stop, [power, 'stopContainers'], onHosts),
+    row(daily.restart, [power, 'restartContainers'], onHosts),
+    row(daily.pause, [power, 'pauseContainers'], onHosts),
+    row(daily.deleteObjects, [deletion, 'deleteTargets'], onHosts),
     row(daily.logs, [() => import('../verbs/daily/logs.ts'), 'logs']),
     row(daily.shell, [() => import('../verbs/daily/shell.ts'), 'shell']),
     row(containers.exec, [exec, 'exec']),

@@ -1,7 +1,7 @@
 // Asks for approval on a terminal; without a terminal approval must be given by a flag.
 import { createInterface } from 'node:readline';
 import { printable } from '../../core/text/terminal-text.ts';
-import type { CliContext } from './context.ts';
+import type { Context } from './context.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { isApproved, type PlanFlagOptions, type RunOptions } from '../flags/plan-flags.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
@@ -10,7 +10,7 @@ type ApprovalOptions = Pick<RunOptions, 'autoApprove' | 'yes'> & Pick<PlanFlagOp
 
 /** Throws unless approved. `question` ends with a question mark; `what` needs the approval. */
 export async function confirm(
-  context: CliContext<ApprovalOptions>,
+  context: Context<ApprovalOptions>,
   question: string,
   what = 'The plan',
 ): Promise<void> {
@@ -26,7 +26,7 @@ export async function confirm(
   if (answer !== 'yes') throw new CliError('Not approved: nothing was changed', exitCodes.error);
 }
 
-export function ask(context: CliContext, prompt: string): Promise<string> {
+export function ask(context: Context, prompt: string): Promise<string> {
   const lines = createInterface({ input: context.io.stdin, output: context.io.raw.stderr });
   return new Promise((resolve, reject) => {
     const interrupted = (): void => {

@@ -4,7 +4,7 @@ import { connect, type Client, type ClientOptions } from '../../../server/client
 import { parseEndpoints, renderEndpoint } from '../../../server/client/transport/host-endpoint.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { ClientError } from '../../../server/client/client-error.ts';
-import type { CliContext } from './context.ts';
+import type { Context } from './context.ts';
 import { parseDuration } from '../flags/parse-values.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { clientOptionsOf, hostOf, type ConnectOptions } from './host.ts';
@@ -13,7 +13,7 @@ import { CliError, usageError } from '../errors/usage-error.ts';
 
 /** Runs `work` with a client; with --embedded, a daemon runs for that time. */
 export async function withClient<T>(
-  context: CliContext<ConnectOptions>,
+  context: Context<ConnectOptions>,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
   const { options, io } = context;
@@ -37,11 +37,11 @@ export async function withClient<T>(
 }
 
 /** The host as journals name it: an embedded daemon by its directory, since its socket may be anywhere. */
-export const hostName = ({ options }: CliContext<HostOptions>, client: Client): string =>
+export const hostName = ({ options }: Context<HostOptions>, client: Client): string =>
   options.embedded === undefined ? client.host : `embedded:${resolve(options.embedded)}`;
 
 async function connected<T>(
-  context: CliContext<ConnectOptions>,
+  context: Context<ConnectOptions>,
   host: string,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
@@ -56,7 +56,7 @@ async function connected<T>(
 /** After this time without an answer a note is printed. */
 const silentMs = 3000;
 
-async function connectTo(context: CliContext<ConnectOptions>, host: string): Promise<Client> {
+async function connectTo(context: Context<ConnectOptions>, host: string): Promise<Client> {
   const own = await clientOptionsOf(context.options);
   const limit = parseDuration('GANTRY_REQUEST_TIMEOUT', context.io.env['GANTRY_REQUEST_TIMEOUT']);
   const options = {
@@ -83,7 +83,7 @@ async function connectTo(context: CliContext<ConnectOptions>, host: string): Pro
 }
 
 /** One line for all answers of a command, with --json too: what is printed may be wrong. */
-function staleNotice({ io }: CliContext, host: string): (reason: string | undefined) => void {
+function staleNotice({ io }: Context, host: string): (reason: string | undefined) => void {
   let isTold = false;
   return (reason) => {
     if (isTold) return;
@@ -95,7 +95,7 @@ function staleNotice({ io }: CliContext, host: string): (reason: string | undefi
 
 /** A client certificate goes before a login. */
 async function withLogin(
-  { io }: CliContext<ConnectOptions>,
+  { io }: Context<ConnectOptions>,
   host: string,
   options: ClientOptions,
 ): Promise<ClientOptions> {

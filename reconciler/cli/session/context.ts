@@ -2,6 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { MarkedColor } from '../../core/text/terminal-text.ts';
+import type { Host } from '../../manifest/hosts-file.ts';
 import type { HostView } from '../../manifest/load-contract.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
 import { colorOf, type ShownIo } from '../output/safe-io.ts';
@@ -21,15 +22,9 @@ export interface HostScope {
   readonly stdin?: string;
 }
 
-/** `O`: what the flags of the command may say, beside those of every command. */
-export interface CliContext<O extends object = object> {
+/** What a command prints, for people or programs. */
+export interface Output {
   readonly io: ShownIo;
-  readonly host?: HostScope;
-  readonly options: O & OutputOptions;
-  /** First Ctrl-C: start nothing new. Ends commands that only read. */
-  readonly stop: AbortSignal;
-  /** Second Ctrl-C: cancel running steps. */
-  readonly cancel: AbortSignal;
   readonly isJson: boolean;
   /** For text on stdout. */
   readonly color: MarkedColor;
@@ -42,22 +37,77 @@ export interface CliContext<O extends object = object> {
   readonly diagnostics: (found: readonly Diagnostic[]) => Promise<void>;
 }
 
-export interface OpenContext<O extends object = object> extends CliContext<O> {
-  /** Called at each interruption with a message about what happens next. */
-  onInterrupt: (text: string) => void;
+/** The two stages of Ctrl-C. */
+export interface Interrupts {
+  /** First Ctrl-C: start nothing new. Ends commands that only read. */
+  readonly stop: AbortSignal;
+  /** Second Ctrl-C: cancel running steps. */
+  readonly cancel: AbortSignal;
+  readonly announcer: Announcer;
+}
+
+/** Says at each interruption what happens next; a part of the command that owns the terminal replaces `say` for its time. */
+export interface Announcer {
+  say: (text: string) => void;
+}
+
+/** `O`: what the flags of the command may say, beside those of every command. */
+export interface Context<O extends object = object> extends Output, Interrupts {
+  readonly options: O & OutputOptions;
+  readonly host?: HostScope;
+}
+
+/** The hosts that --hosts and its selectors choose. */
+export interface Fleet {
+  /** Never empty. */
+  readonly chosen: readonly Host[];
+  readonly all: readonly Host[];
+}
+
+/** The code of a verb. `fleet`: the hosts of --hosts, for verbs that work on several; undefined without the flag. */
+export type Run<O extends object = object> = (
+  context: Context<O>,
+  args: readonly string[],
+  fleet?: Fleet,
+) => Promise<ExitCode>;
+
+export interface OpenedContext {
+  readonly context: Context;
   readonly close: () => void;
 }
 
-/** The code of a verb. */
-export type Run<O extends object = object> = (context: OpenContext<O>, args: readonly string[]) => Promise<ExitCode>;
-
-export function openContext(io: ShownIo, options: OutputOptions): OpenContext {
-  const isJson = options.json === true;
+export function openContext(io: ShownIo, options: OutputOptions): OpenedContext {
+  const output = openOutput(io, options);
   const stop = new AbortController();
   const cancel = new AbortController();
   // Every request and object at work listens.
   setMaxListeners(0, stop.signal, cancel.signal);
-  const color = colorOf(io, io.stdout, options.color !== false);
+  const announcer: Announcer = { say: output.note };
+  const stopWriting = (): void => stop.abort(io.lost.reason);
+  io.lost.addEventListener('abort', stopWriting, { once: true });
+  const unlisten = io.onInterrupt(() => {
+    if (stop.signal.aborted) {
+      announcer.say('Cancelling the steps in progress.');
+      cancel.abort(new CliError('Cancelled', exitCodes.interrupted));
+    } else {
+      announcer.say('Interrupted: finishing the steps in progress. Press Ctrl-C again to cancel them.');
+      stop.abort(new CliError('Interrupted', exitCodes.interrupted));
+    }
+  });
+  const limitMs = parseDuration('--timeout', options.timeout);
+  const timer = limitMs === undefined ? undefined : setTimeout(() => expire(stop, cancel, options), limitMs);
+  return {
+    context: { ...output, options, stop: stop.signal, cancel: cancel.signal, announcer },
+    close: () => {
+      clearTimeout(timer);
+      io.lost.removeEventListener('abort', stopWriting);
+      unlisten();
+    },
+  };
+}
+
+function openOutput(io: ShownIo, options: OutputOptions): Output {
+  const isJson = options.json === true;
   const note = (text: string): void => void (isJson || io.stderr.write(`${text}\n`));
   let isFirst = true;
   const openedMs = io.nowMs();
@@ -67,54 +117,22 @@ export function openContext(io: ShownIo, options: OutputOptions): OpenContext {
     isFirst = false;
     io.stdout.write(`${line}\n`);
   };
-  const context: OpenContext = {
-    io,
-    options,
-    stop: stop.signal,
-    cancel: cancel.signal,
-    isJson,
-    color,
-    note,
-    json,
-    out: (text) => void (isJson || io.stdout.write(`${text}\n`)),
-    diagnostics: (found) => printDiagnostics(context, found),
-    onInterrupt: note,
-    close: () => {
-      clearTimeout(timer);
-      io.lost.removeEventListener('abort', stopWriting);
-      unlisten();
-    },
-  };
-  const stopWriting = (): void => stop.abort(io.lost.reason);
-  io.lost.addEventListener('abort', stopWriting, { once: true });
-  const unlisten = io.onInterrupt(() => {
-    if (stop.signal.aborted) {
-      context.onInterrupt('Cancelling the steps in progress.');
-      cancel.abort(new CliError('Cancelled', exitCodes.interrupted));
-    } else {
-      context.onInterrupt('Interrupted: finishing the steps in progress. Press Ctrl-C again to cancel them.');
-      stop.abort(new CliError('Interrupted', exitCodes.interrupted));
+  const diagnostics = async (found: readonly Diagnostic[]): Promise<void> => {
+    if (found.length === 0) return;
+    if (isJson) {
+      const { diagnosticLine } = await import('../output/render-json.ts');
+      for (const diagnostic of found) json(diagnosticLine(diagnostic, io.nowMs()));
+      return;
     }
-  });
-  const limitMs = parseDuration('--timeout', options.timeout);
-  const timer = limitMs === undefined ? undefined : setTimeout(() => expire(stop, cancel, options), limitMs);
-  return context;
+    const { renderDiagnostics } = await import('../../core/render/render-diagnostics.ts');
+    note(renderDiagnostics(found, { color: colorOf(io, io.stderr, options.color !== false) }).trimEnd());
+  };
+  const color = colorOf(io, io.stdout, options.color !== false);
+  return { io, isJson, color, note, json, out: (text) => void (isJson || io.stdout.write(`${text}\n`)), diagnostics };
 }
 
 function expire(stop: AbortController, cancel: AbortController, options: OutputOptions): void {
   const reason = new ExpiredError(`The run took longer than --timeout ${options.timeout ?? ''}`, exitCodes.error);
   stop.abort(reason);
   cancel.abort(reason);
-}
-
-async function printDiagnostics(context: CliContext, found: readonly Diagnostic[]): Promise<void> {
-  if (found.length === 0) return;
-  if (context.isJson) {
-    const { diagnosticLine } = await import('../output/render-json.ts');
-    for (const diagnostic of found) context.json(diagnosticLine(diagnostic, context.io.nowMs()));
-    return;
-  }
-  const { renderDiagnostics } = await import('../../core/render/render-diagnostics.ts');
-  const color = colorOf(context.io, context.io.stderr, context.options.color !== false);
-  context.note(renderDiagnostics(found, { color }).trimEnd());
 }

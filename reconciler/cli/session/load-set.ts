@@ -2,7 +2,7 @@
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { LiveData } from '../../manifest/terraform/load-with-data.ts';
 import type { Loaded, LoadInput } from '../../manifest/load-contract.ts';
-import type { CliContext } from './context.ts';
+import type { Context } from './context.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import type { ConnectOptions } from './host.ts';
 import { inputFiles } from './input-files.ts';
@@ -18,7 +18,7 @@ import { withClient } from './connect.ts';
 export type LoadOptions = ManifestOptions & ConnectOptions & SelectorOptions & GuardOptions;
 
 export async function loadInputOf(
-  context: CliContext<ManifestOptions & Pick<HostOptions, 'project'>>,
+  context: Context<ManifestOptions & Pick<HostOptions, 'project'>>,
   args: readonly string[],
   readImages: boolean,
 ): Promise<LoadInput> {
@@ -40,7 +40,7 @@ export async function loadInputOf(
 
 /** The manifests of arguments and flags. Throws after their errors have been shown. */
 export async function loadSet(
-  context: CliContext<LoadOptions>,
+  context: Context<LoadOptions>,
   args: readonly string[],
   readImages = true,
 ): Promise<Loaded> {
@@ -59,7 +59,7 @@ export interface LoadedQuietly {
 
 /** The same, without printing problems: the caller does that. */
 export async function loadQuietly(
-  context: CliContext<LoadOptions>,
+  context: Context<LoadOptions>,
   args: readonly string[],
   readImages = true,
 ): Promise<LoadedQuietly> {
@@ -78,7 +78,7 @@ export async function loadQuietly(
 }
 
 /** Data sources of Terraform JSON are read before the documents are complete. */
-async function askServer(context: CliContext<ConnectOptions>, requests: Parameters<LiveData>[0]): ReturnType<LiveData> {
+async function askServer(context: Context<ConnectOptions>, requests: Parameters<LiveData>[0]): ReturnType<LiveData> {
   const { readData } = await import('../../manifest/terraform/live-data.ts');
   return withClient(context, (client) => readData(client, requests, context.stop));
 }

@@ -3,14 +3,14 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parsePins, pinsText, type Pins } from '../../manifest/image-pins.ts';
-import type { CliContext } from './context.ts';
+import type { Context } from './context.ts';
 import type { Options } from '../flags/flag.ts';
 import type { lockFileFlag } from '../flags/manifest-flags.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
-type LockFileContext = CliContext<Options<typeof lockFileFlag>>;
+type LockFileContext = Context<Options<typeof lockFileFlag>>;
 
 /** --lock-file, else beside the first manifest. */
 export function lockFilePath(context: LockFileContext, files: readonly string[]): string {

@@ -8,7 +8,7 @@ import type { SetPlace } from '../../core/ownership/place.ts';
 import type { WholeClient } from '../../engine/observe/observe-all.ts';
 import type { MadePlan } from '../../engine/runs/make-plan.ts';
 import type { Loaded } from '../../manifest/load-contract.ts';
-import type { CliContext } from './context.ts';
+import type { Context } from './context.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
 import { planOptionsFor } from '../flags/label-options.ts';
@@ -44,7 +44,7 @@ export type ReadClient = WholeClient;
 
 /** Observes and plans. Throws after the plan's errors have been shown; its warnings are only shown. */
 export async function planOf(
-  context: CliContext<PlanningOptions>,
+  context: Context<PlanningOptions>,
   client: ReadClient,
   loaded: Loaded,
   mode: Plan['mode'],
@@ -61,7 +61,7 @@ const withoutWaits = (document: Document): Document => ({ ...document, manage: {
 
 /** Everything on the server, with the files that the set owns, for exports. */
 export async function observeWhole(
-  context: CliContext<HostOptions>,
+  context: Context<HostOptions>,
   client: ReadClient,
   set: string,
 ): Promise<Observed> {
@@ -86,7 +86,7 @@ interface PlanRequest {
 }
 
 export async function planFor(
-  context: CliContext<PlanningOptions>,
+  context: Context<PlanningOptions>,
   client: ReadClient,
   request: PlanRequest,
 ): Promise<Planned> {

@@ -1,7 +1,7 @@
 // Shows long text through the user's pager on a terminal; prints it everywhere else.
 import { spawn } from 'node:child_process';
 import { terminalText } from '../../core/text/terminal-text.ts';
-import type { OpenContext } from './context.ts';
+import type { Context } from './context.ts';
 import type { PlanFlagOptions } from '../flags/plan-flags.ts';
 import { canRepaint, type CliIo } from '../output/process-io.ts';
 
@@ -25,7 +25,7 @@ export function pagerFor(
 }
 
 /** For commands that ask no question afterwards. `text` ends without a line break. */
-export async function showPaged(context: OpenContext<PagerOptions>, text: string): Promise<void> {
+export async function showPaged(context: Context<PagerOptions>, text: string): Promise<void> {
   const { io, options } = context;
   const pager = context.isJson ? undefined : pagerFor(io, options, text.split('\n').length + 1);
   const isShown = pager !== undefined && (await page(context, pager, terminalText(text, io.paintMark)));
@@ -33,9 +33,9 @@ export async function showPaged(context: OpenContext<PagerOptions>, text: string
 }
 
 /** False when the pager could not be started. Ctrl-C goes to the pager while it runs. */
-function page(context: OpenContext, pager: string, text: string): Promise<boolean> {
-  const told = context.onInterrupt;
-  context.onInterrupt = () => {};
+function page(context: Context, pager: string, text: string): Promise<boolean> {
+  const { say } = context.announcer;
+  context.announcer.say = () => {};
   const env = { LESS: lessOptions, ...context.io.env };
   return new Promise<boolean>((resolve) => {
     const child = spawn('sh', ['-c', pager], { stdio: ['pipe', 'inherit', 'inherit'], env });
@@ -46,6 +46,6 @@ function page(context: OpenContext, pager: string, text: string): Promise<boolea
     child.stdin.on('error', () => {});
     child.stdin.end(`${text}\n`);
   }).finally(() => {
-    context.onInterrupt = told;
+    context.announcer.say = say;
   });
 }

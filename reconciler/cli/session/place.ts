@@ -3,11 +3,11 @@ import { readFile, realpath, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { placeInRepository, placeOnMachine, type PlaceText, type SetPlace } from '../../core/ownership/place.ts';
-import type { CliContext } from './context.ts';
+import type { Context } from './context.ts';
 
 /** The place of a plan of these files; with --take-over what other places declared becomes part of it. */
 export async function setPlaceOf(
-  { io, options }: Pick<CliContext<{ readonly takeOver?: boolean | undefined }>, 'io' | 'options'>,
+  { io, options }: Pick<Context<{ readonly takeOver?: boolean | undefined }>, 'io' | 'options'>,
   files: readonly string[],
 ): Promise<SetPlace> {
   return { here: await placeOf(files, io.env), others: options.takeOver === true ? 'take' : 'refuse' };

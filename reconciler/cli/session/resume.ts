@@ -2,10 +2,10 @@
 import type { Client } from '../../../server/client/client.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
 import { hostName } from './connect.ts';
-import type { CliContext } from './context.ts';
+import type { Context } from './context.ts';
 
 /** Waits for operations that an interrupted run left running. */
-export async function resume(context: CliContext<HostOptions>, client: Client, set: string): Promise<void> {
+export async function resume(context: Context<HostOptions>, client: Client, set: string): Promise<void> {
   const [{ stateDirectory }, { resumeOperations }] = await Promise.all([
     import('../../engine/runs/journal.ts'),
     import('../../engine/runs/resume-operations.ts'),

@@ -4,7 +4,7 @@ import { valueAt } from '../../core/plan/apply-edits.ts';
 import { defaultLimits, type WrittenDocument } from '../../core/history/revisions.ts';
 import { fillSecrets } from '../../core/history/revision-secrets.ts';
 import type { RevisionNotes } from '../../engine/runs/history.ts';
-import type { CliContext } from './context.ts';
+import type { Context } from './context.ts';
 import { commitOf } from './git-commit.ts';
 import { parseNumber } from '../flags/parse-values.ts';
 import type { RunOptions } from '../flags/plan-flags.ts';
@@ -14,7 +14,7 @@ import { usageError } from '../errors/usage-error.ts';
 const longestMessage = 1000;
 
 /** `--message`, checked before anything is read. */
-export function messageOf({ options }: CliContext<RunOptions>): string | undefined {
+export function messageOf({ options }: Context<RunOptions>): string | undefined {
   const { message } = options;
   if (message !== undefined && message.length > longestMessage)
     throw usageError(`--message has ${message.length} characters; the limit is ${longestMessage}`);
@@ -23,7 +23,7 @@ export function messageOf({ options }: CliContext<RunOptions>): string | undefin
 }
 
 export async function revisionNotes(
-  context: CliContext<RunOptions>,
+  context: Context<RunOptions>,
   { plan, owner, images, revision }: Planned,
 ): Promise<RevisionNotes | undefined> {
   if (revision === undefined) return undefined;

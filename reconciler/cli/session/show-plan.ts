@@ -1,13 +1,13 @@
 // Prints a plan, for people or machines.
 import type { Plan } from '../../core/plan/plan.ts';
-import type { CliContext, OpenContext } from './context.ts';
+import type { Context } from './context.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import type { PlanFlagOptions } from '../flags/plan-flags.ts';
 import { CliError } from '../errors/usage-error.ts';
 
 /** Shows the plan on stdout, for people or machines. */
 export async function printPlan(
-  context: OpenContext<PlanFlagOptions>,
+  context: Context<PlanFlagOptions>,
   plan: Plan,
   operation: 'plan' | 'apply' | 'destroy',
 ): Promise<void> {
@@ -28,7 +28,7 @@ export async function printPlan(
 }
 
 /** With --expect-no-changes a plan with changes is an error, and nothing is done. */
-export async function refuseChanges({ options }: CliContext<PlanFlagOptions>, plan: Plan): Promise<void> {
+export async function refuseChanges({ options }: Context<PlanFlagOptions>, plan: Plan): Promise<void> {
   if (options.expectNoChanges !== true) return;
   const { hasDifferences } = await import('../../core/plan/summary.ts');
   if (hasDifferences(plan)) throw new CliError('There are changes, and --expect-no-changes was given', exitCodes.error);

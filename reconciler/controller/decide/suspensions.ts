@@ -2,7 +2,8 @@
 import { parseIgnore } from '../../core/ownership/ignored-paths.ts';
 import type { Suspension } from '../contract/index.ts';
 
-export const isActive = ({ until }: Suspension, nowMs: number): boolean => until === undefined || Date.parse(until) > nowMs;
+export const isActive = ({ until }: Suspension, nowMs: number): boolean =>
+  until === undefined || Date.parse(until) > nowMs;
 
 /** The suspension of the whole set on the host; that of the set on all hosts first. */
 export function ofHost(suspensions: readonly Suspension[], host: string): Suspension | undefined {

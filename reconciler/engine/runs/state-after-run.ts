@@ -31,7 +31,12 @@ export function claimsOf(plan: Plan, hash: KeyHash): ReadonlyMap<Address, OwnerR
 }
 
 /** The notes after the steps in `done`: objects of failed steps keep their former records. */
-export function stateAfterRun(now: SetState, before: SetState, steps: readonly Step[], done: ReadonlySet<string>): SetState {
+export function stateAfterRun(
+  now: SetState,
+  before: SetState,
+  steps: readonly Step[],
+  done: ReadonlySet<string>,
+): SetState {
   const inventory = new Map(now.inventory);
   const restarts = new Map(now.restarts);
   const sources = new Map(now.sources);

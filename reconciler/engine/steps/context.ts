@@ -58,7 +58,7 @@ export class StaleError extends Error {
  * Sends a request that may start an operation and waits for its end, reporting progress. When `signal` fires while the
  * operation runs, the operation is cancelled where the server allows that.
  */
-export async function perform<T>(
+export async function sendAndWait<T>(
   context: StepContext,
   begin: () => Promise<Reply<T>>,
   signal: AbortSignal,

@@ -2,7 +2,7 @@
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { ImageFiles, JsonObject } from '../../core/documents/document.ts';
 import type { CreateStep } from '../../core/plan/plan.ts';
-import { perform, type Note, type StepContext } from './context.ts';
+import { sendAndWait, type Note, type StepContext } from './context.ts';
 import { keepOnlyProperties } from './remove-undeclared.ts';
 import { mayExist, recogniseExisting } from './existing.ts';
 
@@ -16,7 +16,7 @@ export async function createImage(
   if (await imageExists(context, step.name, signal)) return 'the server already has these files';
   const properties = textsOf(step.body['properties']);
   try {
-    await perform(
+    await sendAndWait(
       context,
       () =>
         client.uploadImage(

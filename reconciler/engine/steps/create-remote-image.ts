@@ -10,7 +10,7 @@ import { asText, mapOf, textOf } from '../../core/documents/json-values.ts';
 import type { CreateStep } from '../../core/plan/plan.ts';
 import { imageExists, reportUpload } from './create-image.ts';
 import { keepOnlyProperties } from './remove-undeclared.ts';
-import { perform, type Note, type StepContext } from './context.ts';
+import { sendAndWait, type Note, type StepContext } from './context.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 export async function createRemoteImage(context: StepContext, step: CreateStep, signal: AbortSignal): Promise<Note> {
@@ -33,7 +33,7 @@ export async function createRemoteImage(context: StepContext, step: CreateStep, 
 
 /** Best effort: the error to report is the wrong fingerprint. */
 async function discard(context: StepContext, fingerprint: string, signal: AbortSignal): Promise<void> {
-  await perform(context, () => context.client.delete('image', fingerprint, signal), signal).catch(() => undefined);
+  await sendAndWait(context, () => context.client.delete('image', fingerprint, signal), signal).catch(() => undefined);
   signal.throwIfAborted();
 }
 
@@ -63,7 +63,7 @@ async function fetched(
       context.onOperation(operation);
     },
   };
-  const reply = await perform(follow, () => client.create('image', body, {}, signal), signal);
+  const reply = await sendAndWait(follow, () => client.create('image', body, {}, signal), signal);
   const found = reply.operation?.metadata?.['fingerprint'] ?? last?.metadata?.['fingerprint'];
   if (typeof found === 'string' && found !== '') return found;
   // Some servers do not return the fingerprint.
@@ -86,7 +86,7 @@ async function carryOver(
     const exported = await from.exportImage(fingerprint, signal);
     const onProgress = (sent: number, total: number): void => reportUpload(context, sent, total);
     const isPublic = step.body['public'] === true;
-    await perform(
+    await sendAndWait(
       context,
       () => context.client.uploadImage({ files: { exported }, fingerprint, public: isPublic, onProgress }, signal),
       signal,

@@ -3,7 +3,7 @@ import type { KindTypes } from '../../../server/api/kind-schemas.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import { withOwnership } from '../../core/ownership/owner-records.ts';
 import type { CreateStep } from '../../core/plan/plan.ts';
-import { perform, type Note, type StepContext } from './context.ts';
+import { sendAndWait, type Note, type StepContext } from './context.ts';
 import { mayExist, recogniseExisting } from './existing.ts';
 import { keepOnlyWritten } from './remove-undeclared.ts';
 import { createOnMembers } from './member-config.ts';
@@ -15,7 +15,7 @@ export async function createObject(context: StepContext, step: CreateStep, signa
   const body = owned as unknown as KindTypes[KindName]['create'];
   try {
     if (owned['member_overrides'] !== undefined) await createOnMembers(context, step.kind, owned, signal);
-    else await perform(context, () => client.create(step.kind, body, targetPart(step), signal), signal);
+    else await sendAndWait(context, () => client.create(step.kind, body, targetPart(step), signal), signal);
     if (step.isExact === true && step.kind === 'container') await keepOnlyWritten(context, step, owned, signal);
     return undefined;
   } catch (error) {

@@ -1,12 +1,12 @@
 // Deletes an object. A missing object counts as deleted; a container that was started since the plan is stopped first.
 import { hasUnknownOutcome, isNotFound, isRefused } from '../../../server/client/client-error.ts';
 import type { DeleteStep } from '../../core/plan/plan.ts';
-import { perform, type Note, type StepContext } from './context.ts';
+import { sendAndWait, type Note, type StepContext } from './context.ts';
 
 export async function deleteObject(context: StepContext, step: DeleteStep, signal: AbortSignal): Promise<Note> {
   const { client } = context;
   try {
-    await perform(context, () => client.delete(step.kind, step.name, signal, step.target), signal);
+    await sendAndWait(context, () => client.delete(step.kind, step.name, signal, step.target), signal);
     return undefined;
   } catch (error) {
     signal.throwIfAborted();
@@ -18,8 +18,8 @@ export async function deleteObject(context: StepContext, step: DeleteStep, signa
     if (step.kind !== 'container' || !isRefused(error, 'running')) throw error;
   }
   // A daemon that just started starts its containers one after another, perhaps this one only after the plan.
-  await perform(context, () => client.putContainerState(step.name, { action: 'stop', force: true }, signal), signal);
-  await perform(context, () => client.delete(step.kind, step.name, signal, step.target), signal);
+  await sendAndWait(context, () => client.putContainerState(step.name, { action: 'stop', force: true }, signal), signal);
+  await sendAndWait(context, () => client.delete(step.kind, step.name, signal, step.target), signal);
   return 'it was running again and was stopped first';
 }
 

@@ -5,7 +5,7 @@ import { dialectOf } from '../../../server/client/client.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { mapOf } from '../../core/documents/json-values.ts';
 import type { UpdateStep } from '../../core/plan/plan.ts';
-import { perform, type StepContext } from './context.ts';
+import { sendAndWait, type StepContext } from './context.ts';
 import { mayExist } from './existing.ts';
 
 /**
@@ -21,14 +21,14 @@ export async function createOnMembers(
   const { metadata: server } = await context.client.server(signal);
   if (dialectOf(server) === 'svc') {
     const document = body as unknown as KindTypes[KindName]['create'];
-    await perform(context, () => context.client.create(kind, document, {}, signal), signal);
+    await sendAndWait(context, () => context.client.create(kind, document, {}, signal), signal);
     return;
   }
   const { member_overrides: overrides, ...whole } = body;
   const send = (config: JsonObject, target?: string): Promise<unknown> => {
     const part = { ...whole, config } as unknown as KindTypes[KindName]['create'];
     const write = target === undefined ? {} : { target };
-    return perform(context, () => context.client.create(kind, part, write, signal), signal);
+    return sendAndWait(context, () => context.client.create(kind, part, write, signal), signal);
   };
   for (const [member, config] of Object.entries(mapOf(overrides))) {
     context.onProgress(`telling ${member}`);
@@ -52,7 +52,7 @@ export async function updateMembers(context: StepContext, step: UpdateStep, sign
   }
   for (const [target, config] of byMember) {
     const body = { config } as unknown as Partial<KindTypes[KindName]['put']>;
-    await perform(context, () => context.client.patch(step.kind, step.name, body, { target }, signal), signal);
+    await sendAndWait(context, () => context.client.patch(step.kind, step.name, body, { target }, signal), signal);
   }
   return { ...step, edits: step.edits.filter((edit) => !own.includes(edit)) };
 }

@@ -4,7 +4,7 @@ import { pathOf } from '../../../server/client/kind-paths.ts';
 import { asText } from '../../core/documents/json-values.ts';
 import { isMove } from '../../core/live/placement.ts';
 import type { UpdateStep } from '../../core/plan/plan.ts';
-import { perform, StaleError, type StepContext } from './context.ts';
+import { sendAndWait, StaleError, type StepContext } from './context.ts';
 import { waitForRunning } from '../running-operations.ts';
 
 /** Returns the rest of the step. A container that is there already, from an earlier run, does not move again. */
@@ -21,7 +21,7 @@ export async function moveFirst(context: StepContext, step: UpdateStep, signal: 
   const json = { name: step.name, migration: true };
   const send = () => context.client.http.send<unknown>({ method: 'POST', path, query: { target: to }, json }, signal);
   try {
-    await perform(context, send, signal);
+    await sendAndWait(context, send, signal);
   } catch (error) {
     signal.throwIfAborted();
     if (!hasUnknownOutcome(error)) throw error;

@@ -4,7 +4,7 @@ import { statusCodes } from '../../../server/api/status.ts';
 import { ClientError, hasUnknownOutcome, isNotFound } from '../../../server/client/client-error.ts';
 import { assertNever } from '../../../server/lib/shared/assert-never.ts';
 import type { PowerStep } from '../../core/plan/plan.ts';
-import { perform, type Note, type StepContext } from './context.ts';
+import { sendAndWait, type Note, type StepContext } from './context.ts';
 
 export async function changePower(context: StepContext, step: PowerStep, signal: AbortSignal): Promise<Note> {
   try {
@@ -77,7 +77,7 @@ async function act(
   body: ContainerStatePut,
   signal: AbortSignal,
 ): Promise<undefined> {
-  await perform(context, () => context.client.putContainerState(step.name, body, signal), signal);
+  await sendAndWait(context, () => context.client.putContainerState(step.name, body, signal), signal);
 }
 
 /** Undefined when the container is gone: an ephemeral container is deleted when it stops. */

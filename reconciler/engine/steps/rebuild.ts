@@ -17,7 +17,7 @@ import {
 import { withOwnership } from '../../core/ownership/owner-records.ts';
 import type { RebuildStep, Step } from '../../core/plan/plan.ts';
 import { targetPart } from './create.ts';
-import { perform, StaleError, type Note, type StepContext } from './context.ts';
+import { sendAndWait, StaleError, type Note, type StepContext } from './context.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 type RunThen = (step: Step) => Promise<Note>;
@@ -49,7 +49,7 @@ export async function rebuild(
     });
   }
   context.onProgress('deleting the old container');
-  await perform(context, () => context.client.delete('container', aside, signal), signal);
+  await sendAndWait(context, () => context.client.delete('container', aside, signal), signal);
   return undefined;
 }
 
@@ -73,17 +73,17 @@ async function standAside(context: StepContext, step: RebuildStep, old: Containe
   const note: AsideNote = { devices: old.devices, config: keptConfig(old.config), isRunning: isUp(old) };
   // An earlier, interrupted run has already recorded the former state.
   if (old.config[asideKey] === undefined) await edit(context, step.name, (live) => withNote(live, note), signal);
-  await perform(context, () => client.rename('container', step.name, asideName(step.name), signal), signal);
+  await sendAndWait(context, () => client.rename('container', step.name, asideName(step.name), signal), signal);
 }
 
 async function stop(context: StepContext, name: string, graceMs: number, signal: AbortSignal): Promise<void> {
   const { client } = context;
   const timeout = Math.max(1, Math.ceil(graceMs / 1000));
   try {
-    await perform(context, () => client.putContainerState(name, { action: 'stop', timeout }, signal), signal);
+    await sendAndWait(context, () => client.putContainerState(name, { action: 'stop', timeout }, signal), signal);
   } catch {
     signal.throwIfAborted();
-    await perform(context, () => client.putContainerState(name, { action: 'stop', force: true }, signal), signal);
+    await sendAndWait(context, () => client.putContainerState(name, { action: 'stop', force: true }, signal), signal);
   }
 }
 
@@ -111,14 +111,14 @@ async function edit(
   const { architecture, ephemeral, profiles, description } = live;
   const body: ContainerPut = { architecture, ephemeral, profiles, description, ...change(live) };
   const write = etag === undefined ? {} : { ifMatch: etag };
-  await perform(context, () => context.client.put('container', name, body, write, signal), signal);
+  await sendAndWait(context, () => context.client.put('container', name, body, write, signal), signal);
 }
 
 async function create(context: StepContext, step: RebuildStep, signal: AbortSignal): Promise<void> {
   context.onProgress('creating the new container');
   const body: JsonObject =
     context.hash === undefined ? step.body : withOwnership('container', step.body, step.owner, context.hash);
-  await perform(
+  await sendAndWait(
     context,
     () => context.client.create('container', body as unknown as ContainerCreate, targetPart(step), signal),
     signal,
@@ -134,22 +134,22 @@ async function putBack(context: StepContext, name: string, cause: unknown): Prom
     const made = await read(context, name, limit);
     if (made !== undefined) {
       if (isUp(made)) {
-        await perform(
+        await sendAndWait(
           context,
           () => context.client.putContainerState(name, { action: 'stop', force: true }, limit),
           limit,
         );
       }
-      await perform(context, () => context.client.delete('container', name, limit), limit);
+      await sendAndWait(context, () => context.client.delete('container', name, limit), limit);
     }
     const kept = await read(context, aside, limit);
     if (kept === undefined) return;
-    await perform(context, () => context.client.rename('container', aside, name, limit), limit);
+    await sendAndWait(context, () => context.client.rename('container', aside, name, limit), limit);
     // In this order: real LXD generates an address for a restored card, and accepts the old address only afterwards.
     await edit(context, name, (live) => ({ config: live.config, devices: withoutNote(live).devices }), limit);
     await edit(context, name, withoutNote, limit);
     if (!readAside(kept).isRunning) return;
-    await perform(context, () => context.client.putContainerState(name, { action: 'start' }, limit), limit);
+    await sendAndWait(context, () => context.client.putContainerState(name, { action: 'start' }, limit), limit);
   } catch (error) {
     const why = reasonOf(error);
     const first = reasonOf(cause);

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../core/documents/document.ts';
 import { coreKind } from '../../core/kinds/index.ts';
 import { asText, mapOf } from '../../core/documents/json-values.ts';
 import type { CreateStep } from '../../core/plan/plan.ts';
-import { perform, type StepContext } from './context.ts';
+import { sendAndWait, type StepContext } from './context.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -34,7 +34,7 @@ export async function keepOnlyWritten(
     description: asText(body['description'] ?? ''),
   };
   const write = etag === undefined ? {} : { ifMatch: etag };
-  await perform(context, () => client.put('container', step.name, put, write, signal), signal);
+  await sendAndWait(context, () => client.put('container', step.name, put, write, signal), signal);
 }
 
 /** For an image with a known fingerprint. */
@@ -49,5 +49,5 @@ export async function keepOnlyProperties(
   const { public: isPublic, auto_update: autoUpdate } = live;
   const put = { public: isPublic, auto_update: autoUpdate, properties: textsOf(mapOf(step.body['properties'])) };
   const write = etag === undefined ? {} : { ifMatch: etag };
-  await perform(context, () => client.put('image', fingerprint, put, write, signal), signal);
+  await sendAndWait(context, () => client.put('image', fingerprint, put, write, signal), signal);
 }

@@ -8,7 +8,7 @@ import { pathText } from '../../core/documents/inside.ts';
 import { putBody } from '../../core/plan/apply-edits.ts';
 import { recordKey, recordsIn, renderRecord } from '../../core/ownership/owner-records.ts';
 import type { ExecStep } from '../../core/plan/plan.ts';
-import { perform, type Note, type StepContext } from './context.ts';
+import { sendAndWait, type Note, type StepContext } from './context.ts';
 import { lastLines, Tail } from '../../../server/client/wait/last-lines.ts';
 
 /** Limits of the output: bytes for the journal, lines for the message of a failure. */
@@ -113,7 +113,7 @@ async function record(context: StepContext, step: ExecStep, signal: AbortSignal)
     const body = putBody('container', { ...live, config: { ...live.config, [recordKey(mark.set)]: next } }, []);
     const write = etag === undefined ? {} : { ifMatch: etag };
     try {
-      await perform(
+      await sendAndWait(
         context,
         () => client.put('container', name, body as unknown as ContainerPut, write, signal),
         signal,

@@ -2,7 +2,7 @@
 import type { Snapshot, SnapshotCreate, SnapshotPut } from '../../../server/api/container/snapshot.ts';
 import type { SnapshotStep } from '../../core/plan/plan.ts';
 import { pathOf } from '../../../server/client/kind-paths.ts';
-import { perform, type Note, type StepContext } from './context.ts';
+import { sendAndWait, type Note, type StepContext } from './context.ts';
 import { mayExist } from './existing.ts';
 
 export async function takeSnapshot(context: StepContext, step: SnapshotStep, signal: AbortSignal): Promise<Note> {
@@ -19,12 +19,12 @@ export async function takeSnapshot(context: StepContext, step: SnapshotStep, sig
     // A PUT replaces all values: those that the document leaves out keep their live values.
     const { metadata } = await http.send<Partial<Snapshot>>({ method: 'GET', path: one, query }, signal);
     const json: SnapshotPut = { ...valuesOf(metadata), ...declared };
-    await perform(context, () => http.send<unknown>({ method: 'PUT', path: one, query, json }, signal), signal);
+    await sendAndWait(context, () => http.send<unknown>({ method: 'PUT', path: one, query, json }, signal), signal);
     return undefined;
   }
   const json: SnapshotCreate = { name: snapshot, ...(spec.stateful === true ? { stateful: true } : {}), ...declared };
   try {
-    await perform(context, () => http.send<unknown>({ method: 'POST', path, query, json }, signal), signal);
+    await sendAndWait(context, () => http.send<unknown>({ method: 'POST', path, query, json }, signal), signal);
     return undefined;
   } catch (error) {
     signal.throwIfAborted();

@@ -9,7 +9,7 @@ import { mapOf } from '../../core/documents/json-values.ts';
 import { recordsIn, renderRecord, withOwnership } from '../../core/ownership/owner-records.ts';
 import type { UpdateStep } from '../../core/plan/plan.ts';
 import { targetPart } from './create.ts';
-import { perform, StaleError, type Note, type StepContext } from './context.ts';
+import { sendAndWait, StaleError, type Note, type StepContext } from './context.ts';
 import { updateMembers } from './member-config.ts';
 import { moveFirst } from './move-container.ts';
 
@@ -36,7 +36,7 @@ export async function updateObject(context: StepContext, whole: UpdateStep, sign
     const body = sent as unknown as KindTypes[KindName]['put'];
     const write = { ...targetPart(step), ...(live.etag === undefined ? {} : { ifMatch: live.etag }) };
     try {
-      await perform(context, () => client.put(step.kind, step.name, body, write, signal), signal);
+      await sendAndWait(context, () => client.put(step.kind, step.name, body, write, signal), signal);
       return undefined;
     } catch (error) {
       signal.throwIfAborted();

@@ -8,7 +8,6 @@ import { yamlText } from '../../../manifest/text/yaml-text.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { formatOf } from '../../flags/output-flags.ts';
-import type { RunOnHosts } from '../../hosts/choose-hosts.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Run } from '../../session/context.ts';
 import type { TrustAddOptions, TrustListOptions, TrustRemoveOptions, TrustShowOptions } from './access-verbs.ts';
@@ -58,14 +57,9 @@ function tokenOf({ metadata }: Operation): MadeToken {
   };
 }
 
-export const listTrusted: Run<TrustListOptions> = async (context) => {
+export const listTrusted: Run<TrustListOptions> = async (context, _args, fleet) => {
   const { get } = await import('../objects/get.ts');
-  return get(context, ['certificates']);
-};
-
-export const listTrustedFleet: RunOnHosts<TrustListOptions> = async (context, fleet) => {
-  const { getFleet } = await import('../planning/drift-status-get.ts');
-  return getFleet(context, fleet, ['certificates']);
+  return get(context, ['certificates'], fleet);
 };
 
 export const showTrusted: Run<TrustShowOptions> = async (context, names) => {

@@ -1,7 +1,7 @@
 // Writes manifests for undeclared objects that are to be adopted, as export does, into one file.
 import { writeFile } from 'node:fs/promises';
 import type { Address } from '../../../core/documents/document.ts';
-import type { CliContext } from '../../session/context.ts';
+import type { Context } from '../../session/context.ts';
 import type { AdoptOptions } from './applying-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { observeWhole, type ReadClient } from '../../session/make-plan.ts';
@@ -17,7 +17,7 @@ export interface Undeclared {
 }
 
 export async function writeUndeclared(
-  context: CliContext<AdoptOptions>,
+  context: Context<AdoptOptions>,
   client: ReadClient,
   { path, wanted, declared }: Undeclared,
 ): Promise<void> {

@@ -1,11 +1,10 @@
 // `gantry adopt` and `gantry release`: objects enter or leave the ownership of a set; nothing else about them changes.
-import type { Run } from '../../session/context.ts';
+import type { Run, Context } from '../../session/context.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { Address } from '../../../core/documents/document.ts';
 import { coreKind } from '../../../core/kinds/index.ts';
 import { labelsOf, type Labels } from '../../../core/documents/labels.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
-import type { OpenContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { filterLabelled, noneSelected, objectSelector, selectedAddresses } from '../../flags/label-options.ts';
 import { parseAddress } from '../../flags/parse-values.ts';
@@ -49,7 +48,7 @@ export const adopt: Run<AdoptOptions> = async (context, words) => {
 };
 
 /** Objects with the selected labels. */
-function selectedSet({ options }: OpenContext<AdoptOptions>, { documents }: Loaded): ReadonlySet<Address> | undefined {
+function selectedSet({ options }: Context<AdoptOptions>, { documents }: Loaded): ReadonlySet<Address> | undefined {
   const selected = selectedAddresses(options, documents);
   return selected === undefined ? undefined : new Set(selected);
 }
@@ -65,7 +64,7 @@ function wantedOf(words: readonly string[], options: ReleaseOptions): ReadonlySe
 }
 
 async function documentsFor(
-  context: OpenContext<AdoptOptions>,
+  context: Context<AdoptOptions>,
   client: Client,
   wanted: ReadonlySet<Address> | undefined,
 ): Promise<Loaded> {
@@ -78,7 +77,7 @@ async function documentsFor(
 
 /** Verifies that the plan of the adopted objects is empty. */
 async function verifyEmptyPlan(
-  context: OpenContext<AdoptOptions>,
+  context: Context<AdoptOptions>,
   client: Client,
   loaded: Loaded,
   wanted: ReadonlySet<Address> | undefined,
@@ -95,7 +94,7 @@ async function verifyEmptyPlan(
 }
 
 async function record(
-  context: OpenContext<ReleaseOptions>,
+  context: Context<ReleaseOptions>,
   client: Client,
   planned: Planned,
   nothing: string,

@@ -4,7 +4,7 @@ import type { Plan } from '../../../core/plan/plan.ts';
 import type { SavedPlan } from '../../../core/history/saved-plan.ts';
 import type { ApplyDeps } from '../../../engine/runs/apply.ts';
 import { confirm } from '../../session/confirm.ts';
-import type { CliContext, OpenContext, Run } from '../../session/context.ts';
+import type { Context, Run } from '../../session/context.ts';
 import { exitCodeOf, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { colorOf } from '../../output/safe-io.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
@@ -34,7 +34,8 @@ export const apply = applyIn('apply');
 export const destroy = applyIn('destroy');
 
 function applyIn(mode: Plan['mode']): Run<ApplyOptions> {
-  return async (context, args) => {
+  return async (context, args, fleet) => {
+    if (fleet !== undefined) return (await import('./apply-on-hosts.ts')).applyOnHosts(context, fleet, args, mode);
     parseCount('--parallelism', context.options.parallelism);
     parseDuration('--lock-timeout', context.options.lockTimeout);
     messageOf(context);
@@ -45,7 +46,7 @@ function applyIn(mode: Plan['mode']): Run<ApplyOptions> {
 }
 
 async function applyNow(
-  context: OpenContext<ApplyOptions>,
+  context: Context<ApplyOptions>,
   args: readonly string[],
   mode: Plan['mode'],
 ): Promise<ExitCode> {
@@ -67,16 +68,11 @@ async function applyNow(
 }
 
 /** The preseed document of a file, or of stdin. */
-export const preseed: Run<PreseedOptions> = (context, [file = '-']) => {
-  // An inheriting object: interruptions and output stay those of the command.
-  const approved: OpenContext<ApplyOptions> = Object.assign(Object.create(context) as OpenContext, {
-    options: { ...context.options, autoApprove: true },
-  });
-  return apply(approved, [file]);
-};
+export const preseed: Run<PreseedOptions> = (context, [file = '-']) =>
+  apply({ ...context, options: { ...context.options, autoApprove: true } }, [file]);
 
 /** Carries out exactly the saved plan without asking again; exit code 3 when it is stale. */
-async function applySaved(context: OpenContext<ApplyOptions>, client: Client, saved: SavedPlan): Promise<ExitCode> {
+async function applySaved(context: Context<ApplyOptions>, client: Client, saved: SavedPlan): Promise<ExitCode> {
   await resume(context, client, saved.set);
   const planned = await planAgain(context, client, saved);
   const { plan } = planned;
@@ -99,7 +95,7 @@ const rounds = 5;
 
 /** Makes a plan and carries it out, or exits with the code of `makePlan`. Makes a new plan when another run of the set came first. */
 export async function replanWhenOvertaken(
-  context: OpenContext<CarryOutOptions & GuardOptions>,
+  context: Context<CarryOutOptions & GuardOptions>,
   client: Client,
   makePlan: (round: number) => Promise<Planned | ExitCode>,
   tell?: (counts: Counts) => void,
@@ -120,7 +116,7 @@ export async function replanWhenOvertaken(
 }
 
 /** The exit code of a plan whose steps are all done. */
-async function codeOfDone({ options }: CliContext<GuardOptions>, plan: Plan): Promise<ExitCode> {
+async function codeOfDone({ options }: Context<GuardOptions>, plan: Plan): Promise<ExitCode> {
   if (plan.guards.length > 0) return exitCodes.guard;
   const { hasDifferences } = await import('../../../core/plan/summary.ts');
   return options.detailedExitcode === true && hasDifferences(plan) ? exitCodes.changes : exitCodes.ok;
@@ -131,7 +127,7 @@ const question = (mode: Plan['mode']): string =>
 
 /** `tell` receives the counts, also of an incomplete run. */
 export async function carryOut(
-  context: OpenContext<CarryOutOptions>,
+  context: Context<CarryOutOptions>,
   client: Client,
   planned: Planned,
   tell?: (counts: Counts) => void,
@@ -139,7 +135,7 @@ export async function carryOut(
   const { io, options } = context;
   const { plan } = planned;
   const report = reporterFor(io, { json: context.isJson, color: options.color !== false }, plan.steps.length);
-  if (!context.isJson) context.onInterrupt = (text) => report.say(text);
+  if (!context.isJson) context.announcer.say = (text) => report.say(text);
   const result = await applyDepsOf(context, client, planned, report)
     .then(async (deps) => (await import('../../../engine/runs/apply.ts')).applyPlan(plan, deps, context.cancel))
     .catch(withLockRemedy)
@@ -155,7 +151,7 @@ export async function carryOut(
 }
 
 async function applyDepsOf(
-  context: OpenContext<CarryOutOptions>,
+  context: Context<CarryOutOptions>,
   client: Client,
   planned: Planned,
   report: Reporter,
@@ -206,7 +202,7 @@ async function withLockRemedy(error: unknown): Promise<never> {
   throw new CliError(`${error.message}: ${remedy}`, exitCodes.locked, error);
 }
 
-function paintOutcome(context: CliContext, line: string, isGood: boolean): string {
+function paintOutcome(context: Context, line: string, isGood: boolean): string {
   const paint = paintFor(context.color);
   return isGood ? paint.bold(paint.green(line)) : paint.bold(line);
 }

@@ -2,7 +2,7 @@
 import type { Client } from '../../../../server/client/client.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
-import type { OpenContext } from '../../session/context.ts';
+import type { Context } from '../../session/context.ts';
 import { exitCodeOfTried, showTried, tryPlan } from '../planning/dry-run.ts';
 import type { ExitCode } from '../../errors/exit-codes.ts';
 import type { DryRunKind, PlanFlagOptions, RunOptions } from '../../flags/plan-flags.ts';
@@ -14,7 +14,7 @@ import { printPlan } from '../../session/show-plan.ts';
 import { withClient } from '../../session/connect.ts';
 
 export async function dryApply(
-  context: OpenContext<ApplyOptions>,
+  context: Context<ApplyOptions>,
   args: readonly string[],
   mode: Plan['mode'],
   kind: DryRunKind,
@@ -33,7 +33,7 @@ export async function dryApply(
 
 /** The dry run of an existing plan. */
 export async function dryRunOf(
-  context: OpenContext<PlanFlagOptions & RunOptions>,
+  context: Context<PlanFlagOptions & RunOptions>,
   client: Client,
   planned: Planned,
   kind: DryRunKind,

@@ -1,5 +1,6 @@
 // `gantry history`, `history show`, `history diff`: what was applied to a set when, by whom and why. Only reads.
-import type { Run } from '../../session/context.ts';
+import type { Context, Run } from '../../session/context.ts';
+import type { Client } from '../../../../server/client/client.ts';
 import type { Json } from '../../../core/documents/document.ts';
 import type { Revision, WrittenDocument } from '../../../core/history/revisions.ts';
 import { printable } from '../../../core/text/terminal-text.ts';
@@ -9,38 +10,42 @@ import { formatOf } from '../../flags/output-flags.ts';
 import type { HistoryOptions } from './applying-verbs.ts';
 import { different, withDiffCodes } from '../../errors/diff-codes.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { paintFor } from '../../output/paint.ts';
+import { setNameOf } from '../../flags/set-name.ts';
+import { askHosts, failureCode, jsonRows, renderHosts } from '../../hosts/ask-hosts.ts';
 import { documentsOf, outcomeOf, parseRevision, readRevisions, revisionAt, type Revisions } from './revisions.ts';
 import { withClient } from '../../session/connect.ts';
-import { renderTable } from '../../output/table.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
 
-export const history: Run<HistoryOptions> = async (context) => {
+export const history: Run<HistoryOptions> = async (context, _args, fleet) => {
   const format = context.isJson ? 'json' : formatOf(context.options.output, ['table', 'json']);
-  return withClient(context, async (client) => {
-    const revisions = await readRevisions(context, client);
-    const newest = [...revisions.all].reverse();
-    if (context.isJson)
-      for (const one of newest) context.io.stdout.write(`${JSON.stringify(jsonOf(revisions, one))}\n`);
-    else if (format === 'json')
-      context.io.stdout.write(
-        `${JSON.stringify(
-          newest.map((one) => jsonOf(revisions, one)),
-          null,
-          2,
-        )}\n`,
-      );
-    else if (newest.length === 0) context.out(`No revisions of the set ${revisions.set} yet.`);
-    else {
-      const rows = newest.map((one) => rowOf(jsonOf(revisions, one)));
-      context.out(renderTable(historyHead, rows, paintFor(context.color)));
-    }
-    return exitCodes.ok;
-  });
+  const answers = await askHosts(context, fleet, (own) => withClient(own, (client) => readEntries(own, client)));
+  const rows = jsonRows(answers, ({ entries }) => entries);
+  if (context.isJson) for (const row of rows) context.io.stdout.write(`${JSON.stringify(row)}\n`);
+  else if (format === 'json') context.io.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+  else if (fleet === undefined && rows.length === 0)
+    context.out(`No revisions of the set ${setNameOf(context.options, [])} yet.`);
+  else
+    context.out(
+      renderHosts(context, fleet, answers, {
+        head: ['REVISION', 'WHEN', 'WHO', 'COMMIT', 'CHANGES', 'RESULT', 'MESSAGE'],
+        rows: ({ entries }) => (entries.length === 0 ? [['', '', '', '', '', 'none yet']] : entries.map(rowOf)),
+        failed: (word, message) => ['', '', '', '', '', word, message],
+      }),
+    );
+  return failureCode(answers);
 };
 
+/** The newest first. */
+async function readEntries(
+  context: Context<HistoryOptions>,
+  client: Client,
+): Promise<{ readonly entries: readonly HistoryEntry[] }> {
+  const revisions = await readRevisions(context, client);
+  return { entries: revisions.all.toReversed().map((one) => jsonOf(revisions, one)) };
+}
+
 /** A revision as JSON. */
-export interface HistoryEntry {
+interface HistoryEntry {
   readonly set: string;
   readonly number: number;
   readonly at: string;
@@ -81,9 +86,7 @@ function jsonOf(revisions: Revisions, one: Revision): HistoryEntry {
   };
 }
 
-export const historyHead = ['REVISION', 'WHEN', 'WHO', 'COMMIT', 'CHANGES', 'RESULT', 'MESSAGE'] as const;
-
-export function rowOf({
+function rowOf({
   number,
   at,
   who,

@@ -1,5 +1,5 @@
 // `gantry lock`, `gantry force-unlock`: block runs of a set for a while, and remove a lock that no run will release.
-import type { CliContext, Run } from '../../session/context.ts';
+import type { Context, Fleet, Run } from '../../session/context.ts';
 import { randomBytes } from 'node:crypto';
 import { pause } from '../../../../server/lib/shared/deadline.ts';
 import { lockKey } from '../../../core/ownership/set-state.ts';
@@ -15,15 +15,20 @@ import { SetNotes } from '../../../engine/notes/set-notes.ts';
 import { sharedNotes } from '../../../engine/notes/shared-notes.ts';
 import { confirm } from '../../session/confirm.ts';
 import type { LockOptions, UnlockOptions } from './applying-verbs.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { parseDuration } from '../../flags/parse-values.ts';
+import { isApproved } from '../../flags/plan-flags.ts';
+import { askHosts, errorOf, failureCode, type Answer } from '../../hosts/ask-hosts.ts';
 import { withClient } from '../../session/connect.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 
 const defaultLockMs = 3_600_000;
 
-export const lock: Run<LockOptions> = async (context) => {
+export const lock: Run<LockOptions> = async (context, _args, fleet) =>
+  report(context, fleet, await askHosts(context, fleet, lockOn));
+
+async function lockOn(context: Context<LockOptions>): Promise<Outcome> {
   const { options } = context;
   const set = setNameOf(context.options, []);
   const ttlMs = parseDuration('--for', options.for) ?? defaultLockMs;
@@ -45,24 +50,26 @@ export const lock: Run<LockOptions> = async (context) => {
       throw error;
     }
   });
-  context.json(JSON.stringify(made));
-  context.out(
-    `The set ${set} is locked until ${made.expires}; gantry force-unlock --set ${set} ${made.id} releases it.`,
-  );
-  return exitCodes.ok;
-};
+  const text = `The set ${set} is locked until ${made.expires}; gantry force-unlock --set ${set} ${made.id} releases it.`;
+  return { text, made };
+}
 
 /** `id`: removes only this lock, never a newer one by mistake. */
-export const forceUnlock: Run<UnlockOptions> = async (context, [id]) => {
+export const forceUnlock: Run<UnlockOptions> = async (context, [id], fleet) => {
+  if (fleet !== undefined && id !== undefined)
+    throw usageError(`lock ids are those of one host: select the host of ${id} with --host`);
+  if (fleet !== undefined && !isApproved(context.options))
+    throw usageError('removing the locks of several hosts needs --auto-approve');
+  return report(context, fleet, await askHosts(context, fleet, (own) => unlockOn(own, id)));
+};
+
+async function unlockOn(context: Context<UnlockOptions>, id: string | undefined): Promise<Outcome> {
   const set = setNameOf(context.options, []);
   return withClient(context, async (client) => {
     const [shared, own] = await placesOf(context, client, set);
     const places = shared === undefined ? [own] : [own, shared];
     const held = await lockOf(places, set, context.stop);
-    if (held === undefined) {
-      context.out(`The set ${set} is not locked.`);
-      return exitCodes.ok;
-    }
+    if (held === undefined) return { text: `The set ${set} is not locked.` };
     if (id !== undefined && id !== held.id)
       throw usageError(`the set ${set} is locked by ${held.who} as ${held.id}, not as ${id}`);
     if (id === undefined) await confirm(context, `Take the lock of the set ${set} away from ${held.who}?`);
@@ -70,14 +77,35 @@ export const forceUnlock: Run<UnlockOptions> = async (context, [id]) => {
     const other = await lockOf(places, set, context.stop);
     if (other !== undefined)
       throw new CliError(`the set ${set} is also locked by ${other.who}: unlock it again`, exitCodes.locked);
-    context.out(`The set ${set} is unlocked.`);
-    return exitCodes.ok;
+    return { text: `The set ${set} is unlocked.` };
   });
-};
+}
+
+interface Outcome {
+  readonly text: string;
+  /** The lock that was taken. */
+  readonly made?: Lock;
+}
+
+function report(context: Context, fleet: Fleet | undefined, answers: readonly Answer<Outcome>[]): ExitCode {
+  if (fleet !== undefined && context.isJson) {
+    const hosts = answers.map((one) => ({
+      host: one.host?.name,
+      ...(one.failure === undefined ? { message: one.value.text } : errorOf(one)),
+    }));
+    context.io.stdout.write(`${JSON.stringify({ hosts })}\n`);
+    return failureCode(answers);
+  }
+  for (const { host, value } of answers.filter((one) => one.failure === undefined)) {
+    if (value.made !== undefined) context.json(JSON.stringify(value.made));
+    context.out(host === undefined ? value.text : `${host.name}: ${value.text}`);
+  }
+  return failureCode(answers);
+}
 
 /** Where restricted clients of the project see the lock, and where the notes of the set are. */
 async function placesOf(
-  { options, stop }: CliContext<LockOptions | UnlockOptions>,
+  { options, stop }: Context<LockOptions | UnlockOptions>,
   client: NotesClient,
   set: string,
 ): Promise<readonly [Notes | undefined, Notes]> {

@@ -1,14 +1,13 @@
 // The result of a rollout: a table of hosts and a summary line, for people or programs.
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { Host } from '../../../manifest/hosts-file.ts';
-import type { OpenContext } from '../../session/context.ts';
+import type { Context } from '../../session/context.ts';
 import type { ExitCode } from '../../errors/exit-codes.ts';
 import type { Counts } from '../../output/outcome.ts';
 import { paintFor } from '../../output/paint.ts';
 import { jsonLine } from '../../output/render-json.ts';
-import { renderTable } from '../../output/table.ts';
+import { firstLine, renderTable } from '../../output/table.ts';
 import { outcomeWord } from '../../hosts/each-host.ts';
-import { firstLine } from '../planning/render-plans.ts';
 
 export interface HostResult {
   readonly host: Host;
@@ -44,7 +43,7 @@ export function rolloutLine(mode: Plan['mode'], results: readonly HostResult[]):
   return `${verb} ${isWhole ? 'complete!' : 'incomplete:'} ${parts.join('; ')}.`;
 }
 
-export function showRollout(context: OpenContext, mode: Plan['mode'], results: readonly HostResult[]): void {
+export function showRollout(context: Context, mode: Plan['mode'], results: readonly HostResult[]): void {
   const line = rolloutLine(mode, results);
   if (context.isJson) {
     const hosts = results.map((one) => ({

@@ -12,7 +12,7 @@ import { unpackDocuments } from '../../../engine/runs/history.ts';
 import { lockIn } from '../../../engine/notes/lock.ts';
 import type { NotesConfig } from '../../../engine/notes/notes.ts';
 import { readNotes } from '../../../engine/notes/set-notes.ts';
-import type { CliContext } from '../../session/context.ts';
+import type { Context } from '../../session/context.ts';
 import type { HistoryOptions } from './applying-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { parseCount } from '../../flags/parse-values.ts';
@@ -30,7 +30,7 @@ export interface Revisions {
 }
 
 export async function readRevisions(
-  context: CliContext<HistoryOptions>,
+  context: Context<HistoryOptions>,
   client: Pick<Client, 'server' | 'get'>,
 ): Promise<Revisions> {
   const set = setNameOf(context.options, []);

@@ -3,17 +3,14 @@
 import type { Host } from '../../../manifest/hosts-file.ts';
 import { namedInFleet, previousOfFleet, type FleetRevision } from '../../../core/history/fleet-revision.ts';
 import { planRollback, readRollbackSource, wantedRevision, type RollbackSource } from './rollback.ts';
-import type { OpenContext } from '../../session/context.ts';
+import type { Fleet, Context } from '../../session/context.ts';
 import { confirm } from '../../session/confirm.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { dryRunKind } from '../../flags/plan-flags.ts';
 import type { RollbackOptions } from './applying-verbs.ts';
-import { messageOf } from '../../session/revision.ts';
-import { traceVerb } from '../../session/trace-verb.ts';
 import { readRevisions } from './revisions.ts';
 import { withClient } from '../../session/connect.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
-import type { RunOnHosts } from '../../hosts/choose-hosts.ts';
 import { eachHost } from '../../hosts/each-host.ts';
 import { hostsToAsk } from '../../hosts/ask-hosts.ts';
 import { loadHosts, showDiagnostics, type LoadedHost } from '../../hosts/load-hosts.ts';
@@ -23,13 +20,11 @@ import { carryOutInBatches, checkRolloutFlags, hostsAndBatches } from './rollout
 
 type Target = Pick<LoadedHost<RollbackOptions>, 'host' | 'context'> & { readonly loaded?: LoadedHost['loaded'] };
 
-export const rollBackFleet: RunOnHosts<RollbackOptions> = (context, fleet, args) =>
-  dryRunKind(context.options) === undefined
-    ? traceVerb(context, 'rollback', () => rollBackHosts(context, fleet, args))
-    : rollBackHosts(context, fleet, args);
-
-const rollBackHosts: RunOnHosts<RollbackOptions> = async (context, fleet, [number]) => {
-  messageOf(context);
+export async function rollBackHosts(
+  context: Context<RollbackOptions>,
+  fleet: Fleet,
+  number: string | undefined,
+): Promise<ExitCode> {
   checkRolloutFlags(context);
   const dryRun = dryRunKind(context.options);
   const wanted = wantedRevision(number);
@@ -38,19 +33,15 @@ const rollBackHosts: RunOnHosts<RollbackOptions> = async (context, fleet, [numbe
   const choice = typeof wanted === 'number' ? undefined : await chooseRevision(context, targets, wanted);
   const backs = new Map<Host, RollbackSource>();
   const outcomes = await eachHost(
-    targets.map(({ host }) => host),
-    async (host): Promise<PlannedHost> => {
-      const target = targets.find((one) => one.host === host);
-      if (target === undefined) throw new Error(`the host ${host.name} was not chosen`);
-      const own = target.context;
-      return withClient(own, async (client) => {
+    targets,
+    ({ host, context: own, loaded }) =>
+      withClient(own, async (client): Promise<PlannedHost> => {
         const number = choice === undefined ? wanted : numberOn(host, choice);
-        const back = await readRollbackSource(own, client, number, target.loaded?.documents ?? []);
+        const back = await readRollbackSource(own, client, number, loaded?.documents ?? []);
         backs.set(host, back);
         const planned = await planRollback(own, client, back);
         return { host, context: own, isUnselected: false, planned, replan: (again) => planRollback(own, again, back) };
-      });
-    },
+      }),
     context.stop,
   );
   await showDiagnostics(
@@ -66,20 +57,17 @@ const rollBackHosts: RunOnHosts<RollbackOptions> = async (context, fleet, [numbe
   return carryOutInBatches(context, outcomes, 'apply', (batches, hosts) =>
     confirm(context, `Do you want to roll back ${hostsAndBatches(hosts, batches)}?`),
   );
-};
+}
 
 /** One revision for all reachable hosts. Undefined when revisions cannot be matched across hosts: then each host uses its own. */
 async function chooseRevision(
-  context: OpenContext<RollbackOptions>,
+  context: Context<RollbackOptions>,
   targets: readonly Target[],
   wanted: string | undefined,
 ): Promise<FleetRevision | undefined> {
   const read = await eachHost(
-    targets.map(({ host }) => host),
-    async (host) => {
-      const own = targets.find((one) => one.host === host)?.context ?? context;
-      return withClient(own, async (client) => (await readRevisions(own, client)).all);
-    },
+    targets,
+    ({ context: own }) => withClient(own, async (client) => (await readRevisions(own, client)).all),
     context.stop,
   );
   const histories = read.flatMap((one) =>
@@ -105,7 +93,7 @@ function numberOn(host: Host, { title, numbers }: FleetRevision): number {
   throw new CliError(`${host.name} has no revision of ${title} that succeeded: ${advice}`, exitCodes.error);
 }
 
-function noteRevision(own: OpenContext, back: RollbackSource | undefined): void {
+function noteRevision(own: Context, back: RollbackSource | undefined): void {
   if (back === undefined) return;
   const { number, at, who } = back.revision;
   own.note(`Rolling back to revision ${number} of ${at.slice(0, 19).replace('T', ' ')} by ${who}${remarkOf(back)}`);

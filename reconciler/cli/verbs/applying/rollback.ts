@@ -12,7 +12,7 @@ import { isSamePlace, type SetPlace } from '../../../core/ownership/place.ts';
 import { fillSecrets } from '../../../core/history/revision-secrets.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
 import { confirm } from '../../session/confirm.ts';
-import type { OpenContext, Run } from '../../session/context.ts';
+import type { Context, Run } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { dryRunKind, planOptionsOf } from '../../flags/plan-flags.ts';
 import type { RollbackOptions } from './applying-verbs.ts';
@@ -29,13 +29,14 @@ import { CliError, usageError } from '../../errors/usage-error.ts';
 import { resume } from '../../session/resume.ts';
 import { replanWhenOvertaken } from './apply.ts';
 
-export const rollback: Run<RollbackOptions> = (context, args) =>
+export const rollback: Run<RollbackOptions> = (context, args, fleet) =>
   dryRunKind(context.options) === undefined
-    ? traceVerb(context, 'rollback', () => rollBack(context, args))
-    : rollBack(context, args);
+    ? traceVerb(context, 'rollback', () => rollBack(context, args, fleet))
+    : rollBack(context, args, fleet);
 
-const rollBack: Run<RollbackOptions> = async (context, [number]) => {
+const rollBack: Run<RollbackOptions> = async (context, [number], fleet) => {
   messageOf(context);
+  if (fleet !== undefined) return (await import('./rollback-on-hosts.ts')).rollBackHosts(context, fleet, number);
   const wanted = wantedRevision(number);
   const given = (context.options.file ?? []).length === 0 ? undefined : await loadSet(context, []);
   return withClient(context, async (client) => {
@@ -50,7 +51,7 @@ export const wantedRevision = (text: string | undefined): number | string | unde
 
 /** The revision to roll back to, by default the last successful one before the newest. Throws when there is none. */
 export async function readRollbackSource(
-  context: OpenContext<RollbackOptions>,
+  context: Context<RollbackOptions>,
   client: Client,
   wanted: number | string | undefined,
   given: readonly Document[],
@@ -85,7 +86,7 @@ export async function readRollbackSource(
  * project, so a client with more rights, which the server lets write its config, does not carry them out.
  */
 async function refuseForeign(
-  context: OpenContext<RollbackOptions>,
+  context: Context<RollbackOptions>,
   client: Client,
   revisions: Revisions,
 ): Promise<void> {
@@ -127,7 +128,7 @@ function previous({ all, set }: Revisions, isHere: (revision: Revision) => boole
 
 /** The plan that the user has approved, or the exit code when there is nothing to carry out. */
 async function approvedRollback(
-  context: OpenContext<RollbackOptions>,
+  context: Context<RollbackOptions>,
   client: Client,
   back: RollbackSource,
 ): Promise<Planned | ExitCode> {
@@ -146,11 +147,11 @@ async function approvedRollback(
   return planned;
 }
 
-const othersOf = ({ options }: OpenContext<RollbackOptions>): SetPlace['others'] =>
+const othersOf = ({ options }: Context<RollbackOptions>): SetPlace['others'] =>
   options.takeOver === true ? 'take' : 'refuse';
 
 export async function planRollback(
-  context: OpenContext<RollbackOptions>,
+  context: Context<RollbackOptions>,
   client: Client,
   back: RollbackSource,
 ): Promise<Planned> {
@@ -221,7 +222,7 @@ function liveAt(observed: Observed, address: Address): JsonObject | undefined {
 }
 
 async function load(
-  context: OpenContext<RollbackOptions>,
+  context: Context<RollbackOptions>,
   { number }: Revision,
   written: readonly WrittenDocument[],
   observed: Observed,

@@ -6,7 +6,7 @@ import type { Host } from '../../../manifest/hosts-file.ts';
 import { resume } from '../../session/resume.ts';
 import { replanWhenOvertaken } from './apply.ts';
 import { confirm } from '../../session/confirm.ts';
-import type { OpenContext } from '../../session/context.ts';
+import type { Fleet, Context } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { parseCount, parseDuration } from '../../flags/parse-values.ts';
 import type { RunOptions } from '../../flags/plan-flags.ts';
@@ -16,7 +16,6 @@ import { withClient } from '../../session/connect.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { batchesOf, checkBatchFlags, type Batch } from '../../hosts/batches.ts';
-import type { Fleet } from '../../hosts/choose-hosts.ts';
 import { outcomeOf, worstCode } from '../../hosts/each-host.ts';
 import { planSaved, type FleetPlan } from '../planning/fleet-plan.ts';
 import { codeOfPlans, refuseFleetChanges, showPlans } from '../planning/plan-on-hosts.ts';
@@ -27,7 +26,7 @@ import { hostCount, type PlanOutcome } from '../planning/render-plans.ts';
 import { showRollout, type HostResult } from './render-rollout.ts';
 
 export async function rollOut(
-  context: OpenContext<ApplyOptions>,
+  context: Context<ApplyOptions>,
   fleet: Fleet,
   args: readonly string[],
   mode: Plan['mode'],
@@ -47,7 +46,7 @@ export async function rollOut(
 
 /** Carries out a saved plan without asking again; no host starts when the plan of one is stale. */
 export async function rollOutSaved(
-  context: OpenContext<ApplyOptions>,
+  context: Context<ApplyOptions>,
   fleet: Fleet,
   saved: FleetPlan,
 ): Promise<ExitCode> {
@@ -57,14 +56,14 @@ export async function rollOutSaved(
   return carryOutInBatches(context, outcomes, saved.mode, () => Promise.resolve());
 }
 
-export function checkRolloutFlags({ options }: OpenContext<RunOptions>): void {
+export function checkRolloutFlags({ options }: Context<RunOptions>): void {
   parseCount('--parallelism', options.parallelism);
   parseDuration('--lock-timeout', options.lockTimeout);
   checkBatchFlags(options);
 }
 
 export async function carryOutInBatches(
-  context: OpenContext<ApplyOptions>,
+  context: Context<ApplyOptions>,
   outcomes: readonly PlanOutcome[],
   mode: Plan['mode'],
   approve: (batches: number, hosts: number) => Promise<void>,
@@ -97,7 +96,7 @@ export async function carryOutInBatches(
 }
 
 async function runBatches(
-  context: OpenContext<ApplyOptions>,
+  context: Context<ApplyOptions>,
   batches: readonly Batch<PlannedHost & { readonly name: string }>[],
   mode: Plan['mode'],
   results: Map<Host, HostResult>,
@@ -138,7 +137,7 @@ function resultWithoutRun(outcome: PlanOutcome): HostResult {
 }
 
 export function noteBatch(
-  context: OpenContext,
+  context: Context,
   { isCanary, hosts }: Batch<{ readonly name: string }>,
   at: number,
   of: number,
@@ -148,13 +147,13 @@ export function noteBatch(
 }
 
 /** Waits are part of the plan, so a finished host is also ready. Never rejects. */
-async function runHost(context: OpenContext, one: PlannedHost): Promise<HostResult> {
+async function runHost(context: Context, one: PlannedHost): Promise<HostResult> {
   const { host, context: own, replan } = one;
   let counts: Counts | undefined;
   const tell = (made: Counts): void => {
     counts = made;
   };
-  const outcome = await outcomeOf(host, () =>
+  const outcome = await outcomeOf(one, () =>
     withClient(own, (client) =>
       replanWhenOvertaken(
         own,

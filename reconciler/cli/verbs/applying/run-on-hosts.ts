@@ -3,42 +3,35 @@
 import { pause } from '../../../../server/lib/shared/deadline.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
 import type { RunVerbOptions } from './applying-verbs.ts';
-import { firstOf, Keeper, runSettings, type RunSettings } from './run.ts';
-import type { OpenContext } from '../../session/context.ts';
-import { withTracer } from '../../session/trace-verb.ts';
+import { firstOf, Keeper, type RunSettings } from './run.ts';
+import type { Fleet, Context } from '../../session/context.ts';
 import { messageOf } from '../../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { jsonLine } from '../../output/render-json.ts';
 import { reportingOnce } from '../../watch/report-once.ts';
 import { endOf } from '../../watch/watch-times.ts';
 import { batchesOf } from '../../hosts/batches.ts';
-import type { Fleet } from '../../hosts/choose-hosts.ts';
 import { worstCode, outcomeWord } from '../../hosts/each-host.ts';
 import { stayingContext } from '../../hosts/host-context.ts';
 import { loadHosts, type LoadedHost } from '../../hosts/load-hosts.ts';
 import { checkRolloutFlags, noteBatch } from './rollout.ts';
 import { keepConnected } from '../../hosts/keep-connected.ts';
 
-export async function runFleet(context: RunContext, fleet: Fleet, args: readonly string[]): Promise<ExitCode> {
-  const settings = runSettings(context);
-  checkRolloutFlags(context);
-  return withTracer(context, (tracer) => runTraced(context, fleet, args, { ...settings, tracer }));
-}
-
-async function runTraced(
+export async function runOnHosts(
   context: RunContext,
   fleet: Fleet,
   args: readonly string[],
   settings: RunSettings,
 ): Promise<ExitCode> {
+  checkRolloutFlags(context);
   const end = endOf(context, settings.limitMs);
   const loaded = await firstOf(context, args.includes('-'), end, (own) => loadHosts(own, fleet, args));
-  const quiet = { ...context, diagnostics: reportingOnce(context).diagnostics };
+  const quiet = reportingOnce(context);
   const read = args.includes('-') ? undefined : () => loadHosts(quiet, fleet, args);
   return new FleetRun(context, settings, end).keep(loaded, read);
 }
 
-type RunContext = OpenContext<RunVerbOptions>;
+type RunContext = Context<RunVerbOptions>;
 type RunHost = LoadedHost<RunVerbOptions>;
 
 /** The hosts of one command, each with its current manifests. */

@@ -10,7 +10,7 @@ import { CachedLists } from '../../../engine/observe/cached-reader.ts';
 import { CertificateBook } from '../../../engine/observe/certificate-names.ts';
 import { watch, type Occasion } from '../../../engine/observe/watch.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
-import type { OpenContext } from '../../session/context.ts';
+import type { Context, Run } from '../../session/context.ts';
 import { codeOf } from '../../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { LockedError } from '../../../engine/runs/lock.ts';
@@ -34,14 +34,18 @@ import { resume } from '../../session/resume.ts';
 import { carryOut } from './apply.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
-type RunContext = OpenContext<RunVerbOptions>;
+type RunContext = Context<RunVerbOptions>;
 
 const defaultIntervalMs = 60_000;
 
-export async function run(context: RunContext, args: readonly string[]): Promise<ExitCode> {
+export const run: Run<RunVerbOptions> = (context, args, fleet) => {
   const settings = runSettings(context);
-  return withTracer(context, (tracer) => runTraced(context, args, { ...settings, tracer }));
-}
+  return withTracer(context, async (tracer) =>
+    fleet === undefined
+      ? runTraced(context, args, { ...settings, tracer })
+      : (await import('./run-on-hosts.ts')).runOnHosts(context, fleet, args, { ...settings, tracer }),
+  );
+};
 
 async function runTraced(context: RunContext, args: readonly string[], settings: RunSettings): Promise<ExitCode> {
   const end = endOf(context, settings.limitMs);
@@ -78,7 +82,7 @@ export function firstOf<T>(
   load: (own: RunContext) => Promise<T>,
 ): Promise<T> {
   const passes = (error: unknown): boolean => !isOnce && codeOf(error) === exitCodes.error && error instanceof CliError;
-  const own = { ...context, diagnostics: reportingOnce(context).diagnostics };
+  const own = reportingOnce(context);
   return retryUntilReachable(context, () => load(own), { what: 'manifests without errors', passes, end });
 }
 
@@ -89,7 +93,7 @@ export interface RunSettings extends WatchTimes {
 }
 
 /** Refuses wrong flags before anything is read. */
-export function runSettings(context: RunContext): RunSettings {
+function runSettings(context: RunContext): RunSettings {
   const { options } = context;
   if (!isApproved(options)) throw usageError('run applies changes without asking: it needs --auto-approve');
   messageOf(context);
@@ -227,9 +231,7 @@ export class Keeper {
     );
     if (resting.size === addresses.length) return undefined;
     const exclude = [...(this.#context.options.exclude ?? []), ...resting.keys()];
-    // An inheriting object: a spread would lose inherited members.
-    const options = { ...this.#context.options, exclude };
-    const own = Object.assign(Object.create(this.#context) as RunContext, { options });
+    const own = { ...this.#context, options: { ...this.#context.options, exclude } };
     const planned = await planOf(own, reader, this.#loaded, 'apply');
     const isNew = addressesOf(planned.plan).some((address) => this.#repairs.isNew(address));
     const { revision: _revision, ...unnoted } = planned;

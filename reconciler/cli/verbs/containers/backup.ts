@@ -1,5 +1,5 @@
 // `gantry backup create|list|export|import|delete`: backups of containers from the command line.
-import type { Run } from '../../session/context.ts';
+import type { Run, Context } from '../../session/context.ts';
 import { createWriteStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
@@ -10,7 +10,6 @@ import type { Backup } from '../../../../server/api/container/backup.ts';
 import { backupsOf, importBackup } from '../../../../server/client/files/backups.ts';
 import type { BackupCreateOptions, BackupImportOptions } from './backup-verbs.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
-import type { CliContext } from '../../session/context.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
 import { withClient } from '../../session/connect.ts';
@@ -51,7 +50,7 @@ export const listBackups: Run<HostOptions> = async (context, [container = '']) =
   return exitCodes.ok;
 };
 
-const tell = (context: CliContext, object: object): void => {
+const tell = (context: Context, object: object): void => {
   context.io.stdout.write(`${JSON.stringify(object)}\n`);
 };
 
@@ -92,13 +91,13 @@ export const exportBackup: Run<HostOptions> = async (
   return exitCodes.ok;
 };
 
-async function toStdout(context: CliContext, body: Readable): Promise<number> {
+async function toStdout(context: Context, body: Readable): Promise<number> {
   const counted = counter();
   await pipeline(body, counted.pass, context.io.raw.stdout, { end: false, signal: context.stop });
   return counted.bytes();
 }
 
-async function toFile(context: CliContext, body: Readable, file: string): Promise<number> {
+async function toFile(context: Context, body: Readable, file: string): Promise<number> {
   const counted = counter();
   let isMade = false;
   const target = createWriteStream(file, { flags: 'wx', mode: 0o600 }).on('open', () => {

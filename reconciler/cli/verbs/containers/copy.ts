@@ -9,7 +9,7 @@ import {
   type MigrationMode,
 } from '../../../../server/client/channels/migrate.ts';
 import { isRecordKey } from '../../../core/ownership/owner-records.ts';
-import type { OpenContext, Run } from '../../session/context.ts';
+import type { Context, Run } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import type { CopyOptions as CopyVerbOptions, MoveOptions as MoveVerbOptions } from './container-verbs.ts';
@@ -22,7 +22,7 @@ export const copy: Run<CopyVerbOptions> = (context, args) => copyOrMove(context,
 export const move: Run<MoveVerbOptions> = (context, args) => copyOrMove(context, 'move', args);
 
 async function copyOrMove(
-  context: OpenContext<BothOptions>,
+  context: Context<BothOptions>,
   verb: 'copy' | 'move',
   [name = '', target = name]: readonly string[],
 ): Promise<ExitCode> {
@@ -49,7 +49,7 @@ async function copyOrMove(
 
 /** The target is reached with the options of the source, unless others are given for it. */
 async function withTarget(
-  context: OpenContext<BothOptions>,
+  context: Context<BothOptions>,
   work: (from: Client, to: Client) => Promise<void>,
 ): Promise<void> {
   const { targetHost, targetClientCert, targetClientKey, targetServerCert } = context.options;
@@ -84,7 +84,7 @@ function optionsOf({ mode, containerOnly, refresh, storage, live, target }: Both
 const isMode = (mode: string): mode is MigrationMode => (migrationModes as readonly string[]).includes(mode);
 
 /** Both servers report the same progress: repetitions are left out. */
-function reporting(context: OpenContext): Pick<CopyOptions, 'onUpdate'> {
+function reporting(context: Context): Pick<CopyOptions, 'onUpdate'> {
   let last = '';
   return {
     onUpdate: ({ metadata }) => {

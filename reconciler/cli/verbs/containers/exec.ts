@@ -1,5 +1,5 @@
 // `gantry exec NAME COMMAND...` and `gantry console NAME`: this program's streams or terminal, connected to a container.
-import type { OpenContext, Run } from '../../session/context.ts';
+import type { Context, Run } from '../../session/context.ts';
 import { PassThrough, type Readable } from 'node:stream';
 import type { ExecSession, TerminalSize } from '../../../../server/client/channels/exec.ts';
 import { exitCodeOfCommand, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
@@ -23,7 +23,7 @@ type ExecFlags = Pick<ExecOptions, 'tty' | 'env' | 'cwd' | 'user' | 'group'>;
 
 /** Ends with the exit code of the command. */
 export async function runInside(
-  context: OpenContext<HostOptions>,
+  context: Context<HostOptions>,
   name: string,
   command: readonly string[],
   flags: ExecFlags,
@@ -37,7 +37,7 @@ export async function runInside(
   const user = parseNumber('--user', flags.user);
   const group = parseNumber('--group', flags.group);
   // The first Ctrl-C goes to the command, the second ends gantry.
-  context.onInterrupt = () => {};
+  context.announcer.say = () => {};
   const code = await withClient(context, async (client) => {
     const session = await client.exec(
       name,

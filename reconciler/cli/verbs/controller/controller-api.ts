@@ -16,7 +16,7 @@ export interface ControllerApi {
   close(): Promise<void>;
 }
 
-export async function openApi({ options, io, stop }: CliContext<ApiOptions>): Promise<ControllerApi> {
+export async function openApi({ options, io, stop }: Context<ApiOptions>): Promise<ControllerApi> {
   const base = baseOf(options.url ?? io.env['GANTRY_CONTROLLER'] ?? 'http://127.0.0.1:8440');
   const token =
     options.tokenFile === undefined ? undefined : (await readOption('--token-file', options.tokenFile)).trim();

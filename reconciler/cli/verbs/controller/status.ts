@@ -29,7 +29,7 @@ const codeOf = ({ sets }: Overview): ExitCode =>
   sets.some(({ status }) => status === 'failed') ? exitCodes.error : exitCodes.ok;
 
 async function watch(
-  context: CliContext<StatusOptions>,
+  context: Context<StatusOptions>,
   api: ControllerApi,
   set: string | undefined,
   format: 'table' | 'json',
@@ -53,7 +53,7 @@ async function watch(
   }
 }
 
-function print(context: CliContext<StatusOptions>, overview: Overview, format: 'table' | 'json'): void {
+function print(context: Context<StatusOptions>, overview: Overview, format: 'table' | 'json'): void {
   if (context.isJson) return context.json(JSON.stringify({ '@level': 'info', type: 'controller_status', ...overview }));
   if (format === 'json') return context.out(JSON.stringify(overview, null, 2));
   const { controller, sets, sources } = overview;

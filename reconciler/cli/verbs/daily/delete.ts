@@ -2,10 +2,10 @@
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { confirm } from '../../session/confirm.ts';
-import type { OpenContext } from '../../session/context.ts';
+import type { Context } from '../../session/context.ts';
 import type { DeleteOptions } from './daily-verbs.ts';
 import { ownerText } from './owners.ts';
-import { addressOf, runOnTargets, runOnTargetsOfHosts, type Action, type Target } from './targets.ts';
+import { addressOf, runOnTargets, type Action, type Target } from './targets.ts';
 
 const action: Action<DeleteOptions> = {
   takesKinds: true,
@@ -30,7 +30,6 @@ const action: Action<DeleteOptions> = {
 };
 
 export const deleteTargets = runOnTargets(action);
-export const deleteOnHosts = runOnTargetsOfHosts(action);
 
 function refuseProtected(targets: readonly Target[]): void {
   for (const target of targets)
@@ -54,7 +53,7 @@ function refuseRunning(targets: readonly Target[]): void {
 }
 
 async function askForOwned(
-  context: OpenContext<DeleteOptions>,
+  context: Context<DeleteOptions>,
   owned: readonly Target[],
   count: number,
 ): Promise<void> {

@@ -3,17 +3,14 @@ import type { Container, ContainerFull } from '../../../../server/api/container/
 import type { Client } from '../../../../server/client/client.ts';
 import { defaultProject } from '../../../../server/api/project/project-names.ts';
 import { globalAddresses } from '../../../../server/client/wait/describe-state.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { filterLive } from '../../flags/label-options.ts';
 import { selectObjects } from '../../flags/selector.ts';
-import { hostsToAsk } from '../../hosts/ask-hosts.ts';
-import type { RunOnHosts } from '../../hosts/choose-hosts.ts';
-import { eachHost, worstCode } from '../../hosts/each-host.ts';
+import { answersOf, failureCode } from '../../hosts/ask-hosts.ts';
 import { paintFor } from '../../output/paint.ts';
 import { renderTable } from '../../output/table.ts';
 import { withClient } from '../../session/connect.ts';
-import type { CliContext, Run } from '../../session/context.ts';
+import type { Context, Run } from '../../session/context.ts';
 import { shownName } from '../objects/columns.ts';
 import type { ListOptions } from './daily-verbs.ts';
 import { ownersOf } from './owners.ts';
@@ -28,27 +25,16 @@ interface Row {
   readonly host?: string;
 }
 
-export const listContainers: Run<ListOptions> = async (context, words) => {
-  const rows = await withClient(context, (client) => rowsOn(context, client));
-  show(context, select(words, rows));
-  return exitCodes.ok;
-};
-
-export const listOnHosts: RunOnHosts<ListOptions> = async (context, fleet, words) => {
-  const own = new Map(hostsToAsk(context, fleet).map((one) => [one.host, one.context]));
-  const answers = await eachHost(
-    fleet.chosen,
-    async (host) => {
-      const inner = own.get(host) ?? context;
-      const rows = await withClient(inner, (client) => rowsOn(inner, client));
-      return rows.map((row) => ({ host: host.name, ...row }));
-    },
-    context.stop,
-  );
+export const listContainers: Run<ListOptions> = async (context, words, fleet) => {
+  const answers = await answersOf(context, fleet, (own) => withClient(own, (client) => rowsOn(own, client)));
   for (const { host, failure } of answers) if (failure !== undefined) context.note(`${host.name}: ${failure.message}`);
-  const rows = answers.flatMap((one) => (one.failure === undefined ? one.value : []));
-  show(context, select(words, rows), true);
-  return worstCode(answers.flatMap(({ failure }) => failure?.code ?? []));
+  const rows = answers.flatMap((one) =>
+    one.failure === undefined
+      ? one.value.map((row) => (one.host === undefined ? row : { host: one.host.name, ...row }))
+      : [],
+  );
+  show(context, select(words, rows), fleet !== undefined);
+  return failureCode(answers);
 };
 
 const select = (words: readonly string[], rows: readonly Row[]): readonly Row[] =>
@@ -57,7 +43,7 @@ const select = (words: readonly string[], rows: readonly Row[]): readonly Row[] 
     rows,
   );
 
-async function rowsOn({ options, stop }: CliContext<ListOptions>, client: Client): Promise<readonly Row[]> {
+async function rowsOn({ options, stop }: Context<ListOptions>, client: Client): Promise<readonly Row[]> {
   if (options.allProjects === true && options.project !== undefined)
     throw usageError('--all-projects lists every project: it cannot be combined with --project');
   const listed = async (one: Client): Promise<readonly Listed[]> => {
@@ -90,7 +76,7 @@ function rowOf(one: Listed, project: string): Row {
   };
 }
 
-function show(context: CliContext, rows: readonly Row[], hasHosts = false): void {
+function show(context: Context, rows: readonly Row[], hasHosts: boolean): void {
   if (context.isJson) {
     for (const row of rows) context.io.stdout.write(`${JSON.stringify(row)}\n`);
     return;

@@ -5,9 +5,9 @@ import { ClientError } from '../../../../server/client/client-error.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { parseDuration } from '../../flags/parse-values.ts';
-import type { CliContext } from '../../session/context.ts';
+import type { Context, Run } from '../../session/context.ts';
 import type { StartOptions, StopOptions } from './daily-verbs.ts';
-import { runOnTargets, runOnTargetsOfHosts, type Action, type Done, type Target } from './targets.ts';
+import { runOnTargets, type Action, type Done, type Target } from './targets.ts';
 
 type Word = 'start' | 'stop' | 'restart' | 'pause';
 
@@ -62,7 +62,7 @@ function outcome(word: Word, { name, owners }: Target, isChanged: boolean): Done
 const graceOf = ({ grace }: StopOptions): number => parseDuration('--grace', grace) ?? defaultGraceMs;
 
 async function change(
-  context: CliContext<StopOptions>,
+  context: Context<StopOptions>,
   client: Client,
   name: string,
   action: StateAction,
@@ -80,19 +80,13 @@ async function change(
   }
 }
 
-const stillRuns = async (context: CliContext, client: Client, name: string): Promise<boolean> =>
+const stillRuns = async (context: Context, client: Client, name: string): Promise<boolean> =>
   client.containerState(name, context.stop).then(
     ({ metadata }) => metadata.status === 'Running',
     () => false,
   );
 
-const actions = { start: power('start'), stop: power('stop'), restart: power('restart'), pause: power('pause') };
-
-export const startContainers = runOnTargets<StartOptions>(actions.start);
-export const startOnHosts = runOnTargetsOfHosts<StartOptions>(actions.start);
-export const stopContainers = runOnTargets<StopOptions>(actions.stop);
-export const stopOnHosts = runOnTargetsOfHosts<StopOptions>(actions.stop);
-export const restartContainers = runOnTargets<StopOptions>(actions.restart);
-export const restartOnHosts = runOnTargetsOfHosts<StopOptions>(actions.restart);
-export const pauseContainers = runOnTargets<StartOptions>(actions.pause);
-export const pauseOnHosts = runOnTargetsOfHosts<StartOptions>(actions.pause);
+export const startContainers: Run<StartOptions> = runOnTargets(power('start'));
+export const stopContainers: Run<StopOptions> = runOnTargets(power('stop'));
+export const restartContainers: Run<StopOptions> = runOnTargets(power('restart'));
+export const pauseContainers: Run<StartOptions> = runOnTargets(power('pause'));

@@ -6,11 +6,10 @@ import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import { parseAddress } from '../../flags/parse-values.ts';
 import { selectObjects } from '../../flags/selector.ts';
-import { hostsToAsk } from '../../hosts/ask-hosts.ts';
-import type { RunOnHosts } from '../../hosts/choose-hosts.ts';
+import { failureCode, hostsToAsk } from '../../hosts/ask-hosts.ts';
 import { eachHost, worstCode } from '../../hosts/each-host.ts';
 import { withClient } from '../../session/connect.ts';
-import type { CliContext, OpenContext, Run } from '../../session/context.ts';
+import type { Context, Fleet, Run } from '../../session/context.ts';
 import { ownersOf, type Owner } from './owners.ts';
 
 export interface Target {
@@ -36,18 +35,18 @@ export interface Action<O extends HostOptions> {
   /** Kinds beside containers are allowed as KIND/NAME. */
   readonly takesKinds?: boolean;
   /** Throws when the work is not wanted, or makes no sense. */
-  readonly prepare?: (context: OpenContext<O>, targets: readonly Target[]) => Promise<void> | void;
-  readonly act: (context: CliContext<O>, client: Client, target: Target) => Promise<Done>;
+  readonly prepare?: (context: Context<O>, targets: readonly Target[]) => Promise<void> | void;
+  readonly act: (context: Context<O>, client: Client, target: Target) => Promise<Done>;
 }
 
 export const addressOf = ({ kind, name, host }: Target): string =>
   `${kind}/${name}${host === undefined ? '' : ` on ${host}`}`;
 
-/** On one host. */
 export const runOnTargets =
   <O extends HostOptions>(action: Action<O>): Run<O> =>
-  async (context, args) => {
+  async (context, args, fleet) => {
     const words = args.map((word) => addressIn(word, action));
+    if (fleet !== undefined) return runOnHosts(action, context, fleet, words);
     return withClient(context, async (client) => {
       const targets = inOrder(selectObjects(words, await listTargets(client, words, context.stop)));
       await action.prepare?.(context, targets);
@@ -55,41 +54,42 @@ export const runOnTargets =
     });
   };
 
-/** On every host that has one of the objects. Everything is found, and approved, before the first host is changed. */
-export const runOnTargetsOfHosts =
-  <O extends HostOptions>(action: Action<O>): RunOnHosts<O> =>
-  async (context, fleet, args) => {
-    const words = args.map((word) => addressIn(word, action));
-    const own = new Map(hostsToAsk(context, fleet).map((one) => [one.host, one.context]));
-    const contextOf = (host: (typeof fleet.chosen)[number]): OpenContext<O> => own.get(host) ?? context;
-    const found = await eachHost(
-      fleet.chosen,
-      (host) => withClient(contextOf(host), (client) => listTargets(client, words, context.stop, host.name)),
-      context.stop,
-    );
-    const silent = found.flatMap(({ host, failure }) => (failure === undefined ? [] : [{ host, failure }]));
-    for (const { host, failure } of silent) context.note(`${host.name}: ${failure.message}`);
-    const all = found.flatMap((one) => (one.failure === undefined ? one.value : []));
-    const where = silent.length === 0 ? 'no selected host has it' : 'no host that answered has it';
-    const targets = inOrder(selectObjects(words, all, where));
-    await action.prepare?.(context, targets);
-    const codes = await eachHost(
-      fleet.chosen.filter(({ name }) => targets.some(({ host }) => host === name)),
-      (host) =>
-        withClient(contextOf(host), (client) =>
-          actOnEach(
-            context,
-            targets.filter((one) => one.host === host.name),
-            (one) => action.act(contextOf(host), client, one),
-          ),
+/** Works on every host that has one of the objects. Everything is found, and approved, before the first host is changed. */
+async function runOnHosts<O extends HostOptions>(
+  action: Action<O>,
+  context: Context<O>,
+  fleet: Fleet,
+  words: readonly string[],
+): Promise<ExitCode> {
+  const hosts = hostsToAsk(context, fleet);
+  const found = await eachHost(
+    hosts,
+    ({ host, context: own }) => withClient(own, (client) => listTargets(client, words, context.stop, host.name)),
+    context.stop,
+  );
+  for (const { host, failure } of found) if (failure !== undefined) context.note(`${host.name}: ${failure.message}`);
+  const all = found.flatMap((one) => (one.failure === undefined ? one.value : []));
+  const isWhole = found.every(({ failure }) => failure === undefined);
+  const where = isWhole ? 'no selected host has it' : 'no host that answered has it';
+  const targets = inOrder(selectObjects(words, all, where));
+  await action.prepare?.(context, targets);
+  const codes = await eachHost(
+    hosts.filter(({ host }) => targets.some((one) => one.host === host.name)),
+    ({ host, context: own }) =>
+      withClient(own, (client) =>
+        actOnEach(
+          context,
+          targets.filter((one) => one.host === host.name),
+          (one) => action.act(own, client, one),
         ),
-      context.stop,
-    );
-    return worstCode([
-      ...silent.map(({ failure }) => failure.code),
-      ...codes.flatMap((one) => (one.failure === undefined ? one.value : [one.failure.code])),
-    ]);
-  };
+      ),
+    context.stop,
+  );
+  return worstCode([
+    failureCode(found),
+    ...codes.flatMap((one) => (one.failure === undefined ? one.value : [one.failure.code])),
+  ]);
+}
 
 /** A word without a slash is a container. */
 function addressIn(word: string, { takesKinds }: Action<never>): string {
@@ -130,7 +130,7 @@ const inOrder = (targets: readonly Target[]): readonly Target[] =>
 
 /** One after the other; a failure is reported and the others follow. */
 async function actOnEach(
-  context: OpenContext,
+  context: Context,
   targets: readonly Target[],
   act: (target: Target) => Promise<Done>,
 ): Promise<readonly ExitCode[]> {
@@ -151,7 +151,7 @@ async function actOnEach(
   return codes;
 }
 
-function tell(context: OpenContext, { kind, name, host }: Target, { text, json, note }: Done): void {
+function tell(context: Context, { kind, name, host }: Target, { text, json, note }: Done): void {
   const where = host === undefined ? {} : { host };
   if (context.isJson) context.io.stdout.write(`${JSON.stringify({ ...where, kind, name, ...json })}\n`);
   else if (text !== '') context.out(host === undefined ? text : `${host}: ${text}`);

@@ -1,5 +1,5 @@
 // `gantry image export`: downloads the file or the two files of an image, checked against its fingerprint.
-import type { Run } from '../../session/context.ts';
+import type { Run, Context } from '../../session/context.ts';
 import { createHash, type Hash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -7,7 +7,6 @@ import { basename } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ImageExport } from '../../../../server/client/files/image-files.ts';
-import type { CliContext } from '../../session/context.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { withClient } from '../../session/connect.ts';
@@ -65,7 +64,7 @@ async function cleanly(
   }
 }
 
-async function save(context: CliContext, source: Readable, path: string, hash: Hash, made: Set<string>): Promise<void> {
+async function save(context: Context, source: Readable, path: string, hash: Hash, made: Set<string>): Promise<void> {
   const isStdout = path === '-';
   const target: Writable = isStdout
     ? context.io.raw.stdout
@@ -85,7 +84,7 @@ async function save(context: CliContext, source: Readable, path: string, hash: H
 
 /** One after the other: the fingerprint covers both in this order. */
 async function saveParts(
-  context: CliContext,
+  context: Context,
   image: ImageExport,
   files: readonly string[],
   hash: Hash,

@@ -1,8 +1,7 @@
 // `gantry image import|copy|publish`: creates images on a server.
-import type { Run } from '../../session/context.ts';
+import type { Run, Context } from '../../session/context.ts';
 import { readFile, stat } from 'node:fs/promises';
 import type { ImageCreate } from '../../../../server/api/image/image.ts';
-import type { CliContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import { parsePairs } from '../../flags/parse-values.ts';
@@ -59,7 +58,7 @@ export const copyImage: Run<ImageCopyOptions> = async (context, [name = '']) => 
 
 /** The server of --from, or the remote before the colon. */
 async function placeOf(
-  { options: { from, protocol }, io }: CliContext<ImageCopyOptions>,
+  { options: { from, protocol }, io }: Context<ImageCopyOptions>,
   name: string,
 ): Promise<{ readonly server: string; readonly protocol?: string; readonly alias: string }> {
   if (from !== undefined) return { server: from, alias: name, ...(protocol === undefined ? {} : { protocol }) };
@@ -78,7 +77,7 @@ export const publishImage: Run<ImagePublishOptions> = async (context, [name = ''
   });
 };
 
-async function make(context: CliContext<HostOptions>, body: ImageCreate): Promise<ExitCode> {
+async function make(context: Context<HostOptions>, body: ImageCreate): Promise<ExitCode> {
   await withClient(context, async (client) => {
     const { fingerprint } = await followOperation(context, client, () =>
       client.create('image', body, {}, context.stop),
@@ -88,7 +87,7 @@ async function make(context: CliContext<HostOptions>, body: ImageCreate): Promis
   return exitCodes.ok;
 }
 
-function tell(context: CliContext, fingerprint: string): void {
+function tell(context: Context, fingerprint: string): void {
   if (context.isJson) context.io.stdout.write(`${JSON.stringify({ fingerprint })}\n`);
   context.out(fingerprint);
 }

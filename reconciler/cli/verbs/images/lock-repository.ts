@@ -10,7 +10,7 @@ import { problemOfRefName } from '../../../controller/sources/git/ref-name.ts';
 import { parsePins, pinsText, type Pins } from '../../../manifest/image-pins.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
-import type { CliContext } from '../../session/context.ts';
+import type { Context } from '../../session/context.ts';
 import type { UpdateOptions } from './image-verbs.ts';
 import { askGit, findPushTarget, type AskGit, type PushTarget } from './push-target.ts';
 
@@ -47,7 +47,7 @@ interface Place {
   readonly target: PushTarget | undefined;
 }
 
-export async function openLockRepository(context: CliContext<UpdateOptions>, path: string): Promise<LockRepository> {
+export async function openLockRepository(context: Context<UpdateOptions>, path: string): Promise<LockRepository> {
   const { branch, push } = context.options;
   if (branch !== undefined) refuseBranchName(branch);
   const folder = await realpath(dirname(path)).catch((error: unknown) => {
@@ -86,7 +86,7 @@ export async function openLockRepository(context: CliContext<UpdateOptions>, pat
 }
 
 /** The environment of the user, without what a hook of git adds to it. */
-function environment(env: CliContext['io']['env']): Record<string, string> {
+function environment(env: Context['io']['env']): Record<string, string> {
   const local = /^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|COMMON_DIR|PREFIX|NAMESPACE)$/;
   const kept = Object.entries(env).filter(
     (entry): entry is [string, string] => entry[1] !== undefined && !local.test(entry[0]),

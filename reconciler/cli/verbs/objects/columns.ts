@@ -17,8 +17,6 @@ interface Column {
 export interface Columns {
   readonly head: readonly string[];
   readonly row: (object: Shown) => readonly string[];
-  /** `web1`, or `web1@team` as in plans. */
-  readonly nameOf: (object: Shown) => string;
 }
 
 /** `withProject`: the first column is the project of each object. */
@@ -26,7 +24,6 @@ export function columnsOfKind(kind: KindName, withProject = false): Columns {
   const { columns, namedBy } = kindRow(kind);
   const found = columns.map((member) => special[member] ?? { cell: (object: Shown) => text(object, member) });
   return {
-    nameOf: (object) => shownName(nameOfObject(kind, object), withProject ? text(object, 'project') : defaultProject),
     head: [
       ...(withProject ? ['PROJECT'] : []),
       (namedBy?.at(-1) ?? 'name').toUpperCase(),

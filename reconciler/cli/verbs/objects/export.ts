@@ -1,8 +1,7 @@
 // `gantry export`: writes the live host as manifests whose plan is empty. Reads the server, writes files only with -o.
-import type { Run } from '../../session/context.ts';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { CliContext } from '../../session/context.ts';
+import type { Context, Run } from '../../session/context.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { filterExported } from '../../flags/label-options.ts';
 import type { ExportOptions } from './object-verbs.ts';
@@ -10,10 +9,27 @@ import { selectObjects } from '../../flags/selector.ts';
 import { observeWhole } from '../../session/make-plan.ts';
 import { withClient } from '../../session/connect.ts';
 import { setNameOf } from '../../flags/set-name.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+import { askHosts, failureCode } from '../../hosts/ask-hosts.ts';
 import type { Written } from '../../../manifest/write-export.ts';
 
-export const exportHost: Run<ExportOptions> = async (context, words) => {
+/** Each of several hosts goes to its own directory below that of -o. */
+export const exportHost: Run<ExportOptions> = async (context, words, fleet) => {
+  const { output } = context.options;
+  // Objects of different hosts share names, so they cannot share a stream or file.
+  if (fleet !== undefined && (output === undefined || isFile(output)))
+    throw usageError('each host is exported to its own directory DIR/HOST: name DIR with -o DIR');
+  const answers = await askHosts(context, fleet, (own, host) =>
+    exportTo(own, words, host === undefined || output === undefined ? output : join(output, host.name)),
+  );
+  return failureCode(answers);
+};
+
+async function exportTo(
+  context: Context<ExportOptions>,
+  words: readonly string[],
+  target: string | undefined,
+): Promise<void> {
   const { options } = context;
   const set = setNameOf(context.options, []);
   const [{ exportAcls, exportWorld }, { writeExport }, { formatManifest }] = await Promise.all([
@@ -34,7 +50,6 @@ export const exportHost: Run<ExportOptions> = async (context, words) => {
 # and other files are not: keep the manifests that have them.\n`;
   // What gantry writes, gantry fmt --check accepts.
   const formatted = (text: string): string => formatManifest(text).text;
-  const target = context.options.output;
   if (target === undefined) {
     if (context.isJson) writeJson(context, written);
     else
@@ -43,10 +58,9 @@ export const exportHost: Run<ExportOptions> = async (context, words) => {
       );
   } else await writeFiles(context, filesOf(written, head, target), target, formatted);
   warn(context, written, options.redact === true);
-  return exitCodes.ok;
-};
+}
 
-function writeJson(context: CliContext, { parts }: Written): void {
+function writeJson(context: Context, { parts }: Written): void {
   for (const { exported } of parts) {
     if (exported.values !== undefined) context.io.stdout.write(`${JSON.stringify(exported.values)}\n`);
   }
@@ -65,7 +79,7 @@ function filesOf({ parts, variables }: Written, head: string, target: string): R
 }
 
 async function writeFiles(
-  context: CliContext<ExportOptions>,
+  context: Context<ExportOptions>,
   files: ReadonlyMap<string, string>,
   target: string,
   formatted: (text: string) => string,
@@ -82,7 +96,7 @@ async function writeFiles(
   }
 }
 
-function warn(context: CliContext, { secrets, refused }: Written, isRedacted: boolean): void {
+function warn(context: Context, { secrets, refused }: Written, isRedacted: boolean): void {
   for (const why of refused) context.note(`Warning: left out: ${why}`);
   if (secrets.length === 0) return;
   const shown =

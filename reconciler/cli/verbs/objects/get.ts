@@ -1,4 +1,4 @@
-// `gantry get KIND [NAME]`: live objects of one kind, as a table, names, YAML or JSON.
+// `gantry get KIND [NAME]`: live objects of one kind, of a host or of several, as a table, names, YAML or JSON.
 import type { Container } from '../../../../server/api/container/container.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
@@ -12,30 +12,65 @@ import {
 } from '../../../../server/api/kinds.ts';
 import { defaultProject } from '../../../../server/api/project/project-names.ts';
 import { notesProfile } from '../../../core/kinds/notes-profile.ts';
-import type { CliContext } from '../../session/context.ts';
+import type { Context, Run } from '../../session/context.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import type { GetOptions } from './object-verbs.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { filterLive } from '../../flags/label-options.ts';
-import { paintFor } from '../../output/paint.ts';
-import { columnsOfKind, shownName, type Columns, type Shown } from './columns.ts';
+import { askHosts, failureCode, renderHosts } from '../../hosts/ask-hosts.ts';
+import { columnsOfKind, shownName, type Shown } from './columns.ts';
 import { withClient } from '../../session/connect.ts';
-import { renderTable } from '../../output/table.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
 
-export const formats = ['table', 'yaml', 'json', 'name'] as const;
+const formats = ['table', 'yaml', 'json', 'name'] as const;
 
-/** `isShown`: the objects end in a table, whose columns need more than the plain list. */
-export async function get(
-  context: CliContext<GetOptions>,
-  args: readonly string[],
-  isShown = false,
-): Promise<ExitCode> {
+export const get: Run<GetOptions> = async (context, args, fleet) => {
   const format = context.isJson ? 'json' : formatOf(context.options.output, formats);
   const { kind, names } = wantedOf(args);
-  const hasStates = kind === 'container' && (isShown || format === 'table');
   const isOfAll = ofAllProjects(context.options, kind);
+  const wanted = { kind, names, isOfAll, hasStates: kind === 'container' && format === 'table' };
+  const answers = await askHosts(context, fleet, (own) => findOn(own, wanted));
+  const found = answers.flatMap((one) =>
+    one.failure === undefined ? one.value.map((each) => ({ ...each, host: one.host?.name })) : [],
+  );
+  const { stdout } = context.io;
+  const labelled = found.map(({ host, object }): Shown => (host === undefined ? object : { host, ...object }));
+  if (format === 'name')
+    stdout.write(
+      found
+        .map(({ host, name, project }) => `${host === undefined ? '' : `${host}/`}${shownName(name, project)}\n`)
+        .join(''),
+    );
+  else if (format === 'yaml') stdout.write(labelled.map((object) => `---\n${yamlText(object)}`).join(''));
+  else if (format === 'json') {
+    const isOne = fleet === undefined && names.length === 1 && !isOfAll;
+    stdout.write(`${JSON.stringify(isOne ? labelled[0] : labelled, null, context.isJson ? 0 : 2)}\n`);
+  } else {
+    const { head, row } = columnsOfKind(kind, isOfAll);
+    const rows = (each: readonly ListedObject[]): readonly (readonly string[])[] =>
+      each.map(({ object }) => row(object));
+    context.out(renderHosts(context, fleet, answers, { head, rows }));
+  }
+  return failureCode(answers);
+};
+
+interface GetRequest {
+  readonly kind: KindName;
+  readonly names: readonly string[];
+  /** The list spans projects. */
+  readonly isOfAll: boolean;
+  readonly hasStates: boolean;
+}
+
+interface ListedObject extends Named {
+  readonly object: Shown;
+}
+
+async function findOn(
+  context: Context<GetOptions>,
+  { kind, names, isOfAll, hasStates }: GetRequest,
+): Promise<readonly ListedObject[]> {
   const list = async (client: Client): Promise<readonly object[]> =>
     hasStates ? containersWithState(client, context.stop) : client.list(kind, context.stop);
   const listed = await withClient(context, async (client) =>
@@ -53,35 +88,12 @@ export async function get(
       object: { kind, ...object } as Shown,
     }))
     .sort((a, b) => ((a.project === b.project ? a.name < b.name : a.project < b.project) ? -1 : 1));
-  const chosen = names.length === 0 ? named : names.flatMap((name) => named.filter((one) => isNamed(kind, one, name)));
   for (const name of names) {
     if (named.some((one) => isNamed(kind, one, name))) continue;
     const known = named.map((one) => `${kind}/${shownName(one.name, one.project)}`);
     throw new CliError(`${kind}/${name} does not exist${hint(`${kind}/${name}`, known)}`, exitCodes.error);
   }
-  const { stdout } = context.io;
-  if (format === 'name') stdout.write(chosen.map(({ name, project }) => `${shownName(name, project)}\n`).join(''));
-  else if (format === 'yaml') stdout.write(chosen.map(({ object }) => `---\n${yamlText(object)}`).join(''));
-  else if (format === 'json') {
-    const all = chosen.map(({ object }) => object);
-    stdout.write(`${JSON.stringify(names.length === 1 && !isOfAll ? all[0] : all, null, context.isJson ? 0 : 2)}\n`);
-  } else {
-    const { head, row } = columnsOfKind(kind, isOfAll);
-    context.io.stdout.write(
-      `${renderTable(
-        head,
-        chosen.map(({ object }) => row(object)),
-        paintFor(context.color),
-      )}\n`,
-    );
-  }
-  return exitCodes.ok;
-}
-
-/** How the table of a kind looks. Throws for an unknown kind. */
-export function columnsOf(args: readonly string[], options: GetOptions): Columns {
-  const { kind } = wantedOf(args);
-  return columnsOfKind(kind, ofAllProjects(options, kind));
+  return names.length === 0 ? named : names.flatMap((name) => named.filter((one) => isNamed(kind, one, name)));
 }
 
 /** Whether the list spans projects. Kinds that are in no project are listed as without the flag. */

@@ -1,5 +1,5 @@
 // `gantry wait`: waits until containers are ready, as their manifests or the command line say; for scripts.
-import type { Run } from '../../session/context.ts';
+import type { Run, Context } from '../../session/context.ts';
 import { NotReadyError } from '../../../../server/client/wait/readiness.ts';
 import { pause } from '../../../../server/lib/shared/deadline.ts';
 import type { WaitCondition } from '../../../../server/api/container/wait-condition.ts';
@@ -7,7 +7,6 @@ import type { Client } from '../../../../server/client/client.ts';
 import { waitFor } from '../../../../server/client/wait/wait-for.ts';
 import type { JsonObject } from '../../../core/documents/document.ts';
 import { plainName } from '../../../core/text/scoped-name.ts';
-import type { CliContext } from '../../session/context.ts';
 import type { WaitOptions } from './object-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { parseAddress } from '../../flags/parse-values.ts';
@@ -45,7 +44,7 @@ export const wait: Run<WaitOptions> = async (context, args) => {
 
 const running: WaitCondition = { type: 'running', timeoutMs: waitMs };
 
-async function hold(context: CliContext, client: Client, name: string, condition: WaitCondition): Promise<void> {
+async function hold(context: Context, client: Client, name: string, condition: WaitCondition): Promise<void> {
   let told = '';
   const onProgress = (text: string): void => {
     if (text !== told) context.note(`container/${name}: ${text}`);
@@ -74,7 +73,7 @@ function containerOf(text: string): string {
 }
 
 /** The waits in the manifests; without names of all containers that should run. Named containers need no manifest. */
-async function declared(context: CliContext<WaitOptions>, names: readonly string[]): Promise<readonly Wanted[]> {
+async function declared(context: Context<WaitOptions>, names: readonly string[]): Promise<readonly Wanted[]> {
   const hasManifests = (context.options.file ?? []).length > 0;
   if (!hasManifests && names.length > 0) return names.map((name) => ({ name, conditions: [running] }));
   const { documents } = await loadSet(context, [], false);

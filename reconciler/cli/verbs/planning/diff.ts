@@ -1,4 +1,5 @@
 // `gantry diff`: what an apply would change as a unified diff, with the exit codes of diff(1): 0 same, 1 different, above 1 error.
+// The diff of several hosts is one patch, in which names begin with that of the host.
 import { stringify } from 'yaml';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { applyEdits, putBody } from '../../../core/plan/apply-edits.ts';
@@ -12,27 +13,45 @@ import type { Plan, ResourceChange } from '../../../core/plan/plan.ts';
 import { isSecret, redact } from '../../../core/documents/secret.ts';
 import { unifiedDiff } from '../../../core/text/unified-diff.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
-import type { CliContext, Run } from '../../session/context.ts';
+import type { Context, Run } from '../../session/context.ts';
 import type { DiffOptions } from './planning-verbs.ts';
-import { different, withDiffCodes } from '../../errors/diff-codes.ts';
+import { different, withDiffCodes, worstDiffCode } from '../../errors/diff-codes.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { askLoaded, codesOf, errorOf } from '../../hosts/ask-hosts.ts';
 import { paintFor } from '../../output/paint.ts';
-import { loadSet } from '../../session/load-set.ts';
 import { planOf } from '../../session/make-plan.ts';
 import { withClient } from '../../session/connect.ts';
 
-export const diff: Run<DiffOptions> = (context, args) =>
-  withDiffCodes(async () => showDiff(context, await loadSet(context, args)));
+export const diff: Run<DiffOptions> = (context, args, fleet) =>
+  withDiffCodes(async () => {
+    const answers = await askLoaded(context, fleet, args, (own, loaded, host) =>
+      withDiffCodes(() => diffOn(own, loaded, host === undefined ? '' : `${host.name}/`)),
+    );
+    const { stdout } = context.io;
+    if (context.isJson) {
+      const hosts = answers.map((one) =>
+        one.failure === undefined
+          ? { ...(one.host && { host: one.host.name }), diff: one.value.text }
+          : { host: one.host.name, ...errorOf(one) },
+      );
+      stdout.write(`${JSON.stringify(fleet === undefined ? hosts[0] : { hosts })}\n`);
+    } else for (const one of answers) if (one.failure === undefined) stdout.write(painted(context, one.value.text));
+    return worstDiffCode(codesOf(answers));
+  });
 
-/** `of` stands before the names of objects, such as the name of their host. */
-export async function showDiff(context: CliContext<DiffOptions>, loaded: Loaded, of = ''): Promise<ExitCode> {
+/** `prefix` stands before the names of objects, such as the name of their host. */
+async function diffOn(context: Context<DiffOptions>, loaded: Loaded, prefix: string): Promise<HostDiff> {
   const plan = await withClient(context, async (client) => (await planOf(context, client, loaded, 'apply')).plan);
-  const text = plan.changes.map((change) => diffOf(change, plan, of)).join('');
-  context.io.stdout.write(context.isJson ? `${JSON.stringify({ diff: text })}\n` : painted(context, text));
-  return text === '' ? exitCodes.ok : different;
+  const text = plan.changes.map((change) => diffOf(change, plan, prefix)).join('');
+  return { text, code: text === '' ? exitCodes.ok : different };
 }
 
-function diffOf(change: ResourceChange, plan: Plan, of: string): string {
+interface HostDiff {
+  readonly text: string;
+  readonly code: ExitCode;
+}
+
+function diffOf(change: ResourceChange, plan: Plan, prefix: string): string {
   const { address, kind, action, live } = change;
   const created = plan.steps.find((step) => step.action === 'create' && change.steps.includes(step.id));
   const before = live === undefined ? '' : toYaml(kind, withState(bodyOf(kind, live), change, 'before'), change);
@@ -57,7 +76,7 @@ function diffOf(change: ResourceChange, plan: Plan, of: string): string {
           );
   const text = unifiedDiff(before, after);
   if (text === '') return '';
-  const name = `${of}${printable(address)}`;
+  const name = `${prefix}${printable(address)}`;
   return `--- ${live === undefined ? '/dev/null' : `live/${name}`}\n+++ ${action === 'delete' ? '/dev/null' : `declared/${name}`}\n${text}`;
 }
 
@@ -100,7 +119,7 @@ function toYaml(kind: ResourceChange['kind'], body: JsonObject, change: Resource
   return stringify(mapOf(walk(body, [])));
 }
 
-function painted(context: CliContext, text: string): string {
+function painted(context: Context, text: string): string {
   if (!context.color) return text;
   const paint = paintFor(context.color);
   const tint = (line: string): string =>

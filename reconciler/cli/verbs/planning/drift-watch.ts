@@ -1,6 +1,6 @@
-// `gantry drift --watch`: compares at each event of the server, prints objects that started or stopped to differ, with author and
+// `gantry drift --watch`: compares a host, or each of several, at each event of the server, prints objects that started or stopped to differ, with author and
 // time, and logs the events for later reports. Only reads.
-import type { Run } from '../../session/context.ts';
+import type { Run, Context } from '../../session/context.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { DriftObject, DriftReport } from '../../../core/drift/drift.ts';
 import { driftNews } from '../../../core/drift/drift-changes.ts';
@@ -12,10 +12,13 @@ import { stateDirectory } from '../../../engine/runs/journal.ts';
 import { logSeen } from '../../../engine/observe/change-log.ts';
 import { watch, type Occasion } from '../../../engine/observe/watch.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
-import type { CliContext } from '../../session/context.ts';
 import { ignoreRules } from './ignore-rules.ts';
 import type { DriftOptions } from './planning-verbs.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { worstCode } from '../../hosts/each-host.ts';
+import { stayingContext } from '../../hosts/host-context.ts';
+import { keepConnected } from '../../hosts/keep-connected.ts';
+import { loadHosts } from '../../hosts/load-hosts.ts';
 import { paintFor } from '../../output/paint.ts';
 import { readerOf } from '../../session/read-only-client.ts';
 import { jsonLine } from '../../output/render-json.ts';
@@ -29,28 +32,40 @@ import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 const defaultIntervalMs = 300_000;
 
-export const watchDrift: Run<DriftOptions> = async (context, args) => {
+export const watchDrift: Run<DriftOptions> = async (context, args, fleet) => {
   const { intervalMs, limitMs } = watchTimes(context.options);
-  const loaded = await loadSet(context, args);
-  return withClient(context, (client) =>
-    watchHost(context, client, { args, loaded, intervalMs }, endOf(context, limitMs)),
+  if (fleet === undefined) {
+    const loaded = await loadSet(context, args);
+    return withClient(context, (client) =>
+      watchHost(context, client, { args, loaded, intervalMs }, endOf(context, limitMs)),
+    );
+  }
+  const selected = (await loadHosts(context, fleet, args)).filter(({ isUnselected }) => !isUnselected);
+  const end = endOf(context, limitMs);
+  const codes = await Promise.all(
+    selected.map(({ context: own, host, loaded }) => {
+      const staying = stayingContext(context, own, host, context.options.output === 'json');
+      const until = AbortSignal.any([end]);
+      return keepConnected(staying, until, (client) => watchHost(staying, client, { args, loaded, intervalMs }, until));
+    }),
   );
+  return worstCode(codes);
 };
 
-export function watchTimes(options: DriftOptions): WatchTimes {
+function watchTimes(options: DriftOptions): WatchTimes {
   if (options.output === 'markdown') throw usageError('--watch prints one line per change: use -o text or json');
   return timesOf(options, defaultIntervalMs);
 }
 
-export interface Watched {
+interface Watched {
   readonly args: readonly string[];
   readonly loaded: Loaded;
   readonly intervalMs: number;
 }
 
 /** Runs until `end`. */
-export async function watchHost(
-  context: CliContext<DriftOptions>,
+async function watchHost(
+  context: Context<DriftOptions>,
   client: Client,
   wanted: Watched,
   end: AbortSignal,
@@ -68,7 +83,7 @@ export async function watchHost(
 
 /** One watch, with the result of its last comparison. */
 class DriftWatcher {
-  readonly #context: CliContext<DriftOptions>;
+  readonly #context: Context<DriftOptions>;
   readonly #client: Client;
   readonly #wanted: Watched;
   readonly #lists: CachedLists;
@@ -79,7 +94,7 @@ class DriftWatcher {
   #failure = '';
   #isLogged = true;
 
-  constructor(context: CliContext<DriftOptions>, client: Client, wanted: Watched) {
+  constructor(context: Context<DriftOptions>, client: Client, wanted: Watched) {
     this.#context = reportingOnce(context);
     this.#client = client;
     this.#wanted = wanted;
@@ -186,11 +201,11 @@ interface Lines {
 const lost = 'The event connection is lost; everything is compared again once it is back';
 const back = 'The event connection is back: comparing everything';
 
-function linesOf(context: CliContext, isJson: boolean): Lines {
+function linesOf(context: Context, isJson: boolean): Lines {
   return isJson ? jsonLines(context) : textLines(context);
 }
 
-function jsonLines({ io }: CliContext): Lines {
+function jsonLines({ io }: Context): Lines {
   const line = (type: string, message: string, fields: object, level = 'info'): void =>
     void io.stdout.write(
       `${jsonLine(type, message, fields as Readonly<Record<string, unknown>>, io.nowMs(), level)}\n`,
@@ -217,7 +232,7 @@ function jsonLines({ io }: CliContext): Lines {
   };
 }
 
-function textLines(context: CliContext): Lines {
+function textLines(context: Context): Lines {
   const { io, out, note, color } = context;
   const paint = paintFor(color);
   const time = (): string => paint.dim(new Date(io.nowMs()).toISOString().slice(11, 19));

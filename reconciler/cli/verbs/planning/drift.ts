@@ -1,45 +1,62 @@
-// `gantry drift`: how the host differs from the manifests and the last apply, with changes that watchers recorded. Only reads:
+// `gantry drift`: how a host, or each of several, differs from the manifests and the last apply, with changes that watchers recorded. Only reads:
 // its client cannot write.
-import type { Run } from '../../session/context.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { DriftReport } from '../../../core/drift/drift.ts';
-import type { Address } from '../../../core/documents/document.ts';
+import type { Address, IgnoreRule } from '../../../core/documents/document.ts';
 import { notesIn } from '../../../core/ownership/project-notes.ts';
 import { readHistory } from '../../../core/history/revisions.ts';
 import type { Seen } from '../../../core/drift/lifecycle-changes.ts';
-import type { CliContext } from '../../session/context.ts';
+import type { Context, Run } from '../../session/context.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { ignoreRules } from './ignore-rules.ts';
 import type { DriftOptions } from './planning-verbs.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { askLoaded, errorOf, worstCodeOf, type Answer } from '../../hosts/ask-hosts.ts';
+import type { Loaded } from '../../../manifest/load-contract.ts';
+import { paintFor } from '../../output/paint.ts';
 import { readerOf } from '../../session/read-only-client.ts';
 import { jsonLine } from '../../output/render-json.ts';
 import { hostName, withClient } from '../../session/connect.ts';
-import { loadSet } from '../../session/load-set.ts';
 import { planOf, type Planned } from '../../session/make-plan.ts';
 
 const formats = ['text', 'json', 'markdown'] as const;
 type Format = (typeof formats)[number];
 
-export const drift: Run<DriftOptions> = async (context, args) => {
+export const drift: Run<DriftOptions> = async (context, args, fleet) => {
   const { options } = context;
   const format = formatOf(options.output, formats);
-  if (options.watch === true) return (await import('./drift-watch.ts')).watchDrift(context, args);
+  if (options.watch === true) return (await import('./drift-watch.ts')).watchDrift(context, args, fleet);
   const ignore = ignoreRules(context, options.ignore);
-  const loaded = await loadSet(context, args);
+  const answers = await askLoaded(context, fleet, args, async (own, loaded) => {
+    const report = await reportOn(own, loaded, ignore);
+    if (own.isJson) await writeLines(own, report);
+    return { report, code: report.objects.length > 0 && options.exitCode !== false ? exitCodes.changes : exitCodes.ok };
+  });
+  if (!context.isJson) await (fleet === undefined ? showReport : showReports)(context, answers, format);
+  return worstCodeOf(answers);
+};
+
+interface HostDrift {
+  readonly report: DriftReport;
+  readonly code: ExitCode;
+}
+
+async function reportOn(
+  context: Context<DriftOptions>,
+  loaded: Loaded,
+  ignore: readonly IgnoreRule[],
+): Promise<DriftReport> {
   const { findDrift } = await import('../../../core/drift/drift.ts');
-  const report = await withClient(context, async (client) => {
+  return withClient(context, async (client) => {
     const planned = await planOf(context, readerOf(client), loaded, 'apply');
     const { plan, observed, owner } = planned;
     return findDrift({ plan, observed, owner, ignore, seen: await seenSince(context, client, planned) });
   });
-  await show(context, report, format);
-  return report.objects.length > 0 && options.exitCode !== false ? exitCodes.changes : exitCodes.ok;
-};
+}
 
 /** Changes that watchers on this machine recorded since the last apply of the set; earlier ones cannot explain differences. */
 async function seenSince(
-  context: CliContext<DriftOptions>,
+  context: Context<DriftOptions>,
   client: Client,
   { observed, owner }: Planned,
 ): Promise<ReadonlyMap<Address, Seen>> {
@@ -56,15 +73,51 @@ async function seenSince(
   return new Map(seen.map((one) => [one.address, one]));
 }
 
-async function show(context: CliContext, report: DriftReport, format: Format): Promise<void> {
-  const { driftJson, driftLine, driftMarkdown, renderDrift } = await import('../../../core/drift/render-drift.ts');
-  if (context.isJson) {
-    const { objects, ...rest } = driftJson(report);
-    const atMs = context.io.nowMs();
-    for (const object of Array.isArray(objects) ? objects : [])
-      context.json(jsonLine('resource_drift', (object as { address: string }).address, { change: object }, atMs));
-    context.json(jsonLine('drift_summary', driftLine(report), rest, atMs));
-  } else if (format === 'json') context.io.stdout.write(`${JSON.stringify(driftJson(report), null, 2)}\n`);
-  else if (format === 'markdown') context.io.stdout.write(driftMarkdown(report));
-  else context.out(renderDrift(report, { color: context.color }).trimEnd());
+async function writeLines(context: Context, report: DriftReport): Promise<void> {
+  const { driftJson, driftLine } = await import('../../../core/drift/render-drift.ts');
+  const { objects, ...rest } = driftJson(report);
+  const atMs = context.io.nowMs();
+  for (const object of Array.isArray(objects) ? objects : [])
+    context.json(jsonLine('resource_drift', (object as { address: string }).address, { change: object }, atMs));
+  context.json(jsonLine('drift_summary', driftLine(report), rest, atMs));
+}
+
+async function showReport(context: Context, answers: readonly Answer<HostDrift>[], format: Format): Promise<void> {
+  const { driftJson, driftMarkdown, renderDrift } = await import('../../../core/drift/render-drift.ts');
+  for (const { value } of answers.filter((one) => one.failure === undefined)) {
+    if (format === 'json') context.io.stdout.write(`${JSON.stringify(driftJson(value.report), null, 2)}\n`);
+    else if (format === 'markdown') context.io.stdout.write(driftMarkdown(value.report));
+    else context.out(renderDrift(value.report, { color: context.color }).trimEnd());
+  }
+}
+
+async function showReports(context: Context, answers: readonly Answer<HostDrift>[], format: Format): Promise<void> {
+  const { driftJson, driftMarkdown, renderDrift } = await import('../../../core/drift/render-drift.ts');
+  if (format === 'json') {
+    const hosts = answers.map((one) => ({
+      host: one.host?.name,
+      address: one.host?.address,
+      ...(one.failure === undefined ? driftJson(one.value.report) : errorOf(one)),
+    }));
+    context.io.stdout.write(`${JSON.stringify({ format_version: '1.0', hosts }, null, 2)}\n`);
+    return;
+  }
+  const paint = paintFor(context.color);
+  const isMarkdown = format === 'markdown';
+  for (const { host, value } of answers.filter((one) => one.failure === undefined)) {
+    const name = host?.name ?? '';
+    const head = isMarkdown ? `## ${name}` : paint.bold(`Host ${name}`);
+    const text = isMarkdown ? `\n${driftMarkdown(value.report)}` : renderDrift(value.report, { color: context.color });
+    context.out(`${head} (${host?.address ?? ''})\n${text.trimEnd()}\n`);
+  }
+  context.out(driftSummary(answers));
+}
+
+function driftSummary(answers: readonly Answer<HostDrift>[]): string {
+  const names = (fits: (one: Answer<HostDrift>) => boolean): string =>
+    answers.flatMap((one) => (fits(one) ? [one.host?.name] : [])).join(', ');
+  const drifted = names((one) => one.failure === undefined && one.value.code === exitCodes.changes);
+  const unheard = names((one) => one.failure !== undefined);
+  const what = drifted === '' ? 'No host drifted' : `Drifted: ${drifted}`;
+  return `${what}${unheard === '' ? '' : `; not checked: ${unheard}`}.`;
 }

@@ -1,36 +1,28 @@
 // `--dry-run=server --hosts`: carries the plan of each host out on a copy of it in this process, and shows the outcomes together.
 import { countOf, dryRunSummary, refusalsOf, renderDryRun, type Verdict } from '../../../core/plan/dry-run.ts';
-import type { OpenContext } from '../../session/context.ts';
+import type { Context } from '../../session/context.ts';
 import { showTried, tryPlan } from './dry-run.ts';
 import { paintFor } from '../../output/paint.ts';
 import { jsonLine } from '../../output/render-json.ts';
 import { withClient } from '../../session/connect.ts';
-import { renderTable } from '../../output/table.ts';
+import { firstLine, renderTable } from '../../output/table.ts';
 import { eachHost, outcomeWord } from '../../hosts/each-host.ts';
 import { showDiagnostics } from '../../hosts/load-hosts.ts';
 import type { PlannedHost } from './plan-hosts.ts';
-import { firstLine, groupsOf, hostCount, namesOf, type PlanOutcome } from './render-plans.ts';
+import { groupsOf, hostCount, namesOf, type PlanOutcome } from './render-plans.ts';
 
 /** Each copy is a daemon in this process, so more of them would only share its processor. */
 const copiesAtOnce = 2;
 
 /** Adds its outcome to each plan. The hosts only get GET requests. */
 export async function tryHosts(
-  context: OpenContext,
+  context: Context,
   outcomes: readonly PlanOutcome[],
 ): Promise<readonly PlanOutcome[]> {
-  const planned = new Map<PlanOutcome['host'], PlannedHost>();
-  for (const one of outcomes) if (one.failure === undefined) planned.set(one.host, one.value);
   const tried = await eachHost(
-    [...planned.keys()],
-    async (host): Promise<PlannedHost> => {
-      const one = planned.get(host);
-      if (one === undefined) throw new Error(`the host ${host.name} was not planned`);
-      return withClient(one.context, async (client) => ({
-        ...one,
-        tried: await tryPlan(one.context, client, one.planned),
-      }));
-    },
+    outcomes.flatMap((one) => (one.failure === undefined ? [one.value] : [])),
+    (one): Promise<PlannedHost> =>
+      withClient(one.context, async (client) => ({ ...one, tried: await tryPlan(one.context, client, one.planned) })),
     context.stop,
     copiesAtOnce,
   );
@@ -46,7 +38,7 @@ const titles: readonly (readonly [Verdict, string])[] = [
 ];
 
 /** For people: equal outcomes once, then a table of all hosts; for programs the lines of each host. */
-export async function showTriedHosts(context: OpenContext, outcomes: readonly PlanOutcome[]): Promise<void> {
+export async function showTriedHosts(context: Context, outcomes: readonly PlanOutcome[]): Promise<void> {
   const hosts = outcomes.flatMap((one) => (one.failure === undefined ? [one.value] : []));
   if (context.isJson) {
     for (const { context: own, tried, locate } of hosts)
@@ -79,7 +71,7 @@ export async function showTriedHosts(context: OpenContext, outcomes: readonly Pl
 }
 
 /** Prints each refusal once, with its place in the manifests. */
-export const showRefusals = (context: OpenContext, hosts: readonly PlannedHost[]): Promise<void> =>
+export const showRefusals = (context: Context, hosts: readonly PlannedHost[]): Promise<void> =>
   showDiagnostics(
     context,
     hosts.map(({ host, tried = { trials: [] }, locate = (found) => found }) => ({

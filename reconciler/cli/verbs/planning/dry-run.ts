@@ -6,10 +6,11 @@ import type { DryRun } from '../../../core/plan/dry-run.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { RunResult } from '../../../engine/execute.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
-import type { CliContext } from '../../session/context.ts';
+import type { Context } from '../../session/context.ts';
 import { startDryRunDaemon } from '../../session/embedded.ts';
 import { exitCodeOf, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { parseCount } from '../../flags/parse-values.ts';
+import type { HostOptions } from '../../flags/host-flags.ts';
 import type { GuardOptions, RunOptions } from '../../flags/plan-flags.ts';
 import { readerOf } from '../../session/read-only-client.ts';
 import type { Planned, ReadClient } from '../../session/make-plan.ts';
@@ -20,7 +21,7 @@ export type TriedPlan = DryRun & { readonly result?: RunResult };
 
 /** Carries the plan out on a copy of the client's server. Throws like an apply: exit code 5 when the set is locked. */
 export async function tryPlan(
-  context: CliContext<RunOptions>,
+  context: Context<HostOptions & RunOptions>,
   client: ReadClient,
   planned: Planned,
 ): Promise<TriedPlan> {
@@ -44,7 +45,7 @@ export async function tryPlan(
 }
 
 async function runOn(
-  context: CliContext<RunOptions>,
+  context: Context<HostOptions & RunOptions>,
   copy: Client,
   { plan, observed, owner }: Planned,
 ): Promise<TriedPlan> {
@@ -76,7 +77,7 @@ async function runOn(
 
 /** Prints refusals with their places on stderr, the list of steps on stdout. */
 export async function showTried(
-  context: CliContext,
+  context: Context,
   tried: TriedPlan,
   locate: Loaded['locate'] = (found) => found,
 ): Promise<void> {
@@ -99,7 +100,7 @@ export async function showTried(
 
 /** The exit code of an apply of the plan, as far as the dry run shows. */
 export async function exitCodeOfTried(
-  context: CliContext<GuardOptions>,
+  context: Context<GuardOptions>,
   plan: Plan,
   tried: TriedPlan | undefined,
 ): Promise<ExitCode> {

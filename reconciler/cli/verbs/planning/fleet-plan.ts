@@ -3,14 +3,13 @@ import { readFile } from 'node:fs/promises';
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { SavedPlan } from '../../../core/history/saved-plan.ts';
 import { resume } from '../../session/resume.ts';
-import type { OpenContext } from '../../session/context.ts';
+import type { Fleet, Context } from '../../session/context.ts';
 import type { ApplyOptions } from '../../flags/plan-flags.ts';
 import { checkedPlan, fleetPlanFormat, planAgain, startsAs } from './saved-plan.ts';
 import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';
-import type { Fleet } from '../../hosts/choose-hosts.ts';
+import { hostsToAsk } from '../../hosts/ask-hosts.ts';
 import { eachHost, type HostOutcome } from '../../hosts/each-host.ts';
-import { hostContext, scopeOf } from '../../hosts/host-context.ts';
 import type { PlannedHost } from './plan-hosts.ts';
 
 export interface FleetPlan {
@@ -61,29 +60,26 @@ function parse(text: string, path: string): File {
 
 /** The remaining part of the plan on each selected host. */
 export async function planSaved(
-  context: OpenContext<ApplyOptions>,
+  context: Context<ApplyOptions>,
   fleet: Fleet,
   { plans }: FleetPlan,
 ): Promise<readonly HostOutcome<PlannedHost>[]> {
   const known = new Set(fleet.all.map(({ name }) => name));
   const lost = [...plans.keys()].filter((name) => !known.has(name));
   if (lost.length > 0) throw usageError(`the hosts file no longer has ${lost.join(', ')}: make the plan again`);
-  const hosts = fleet.chosen.filter(({ name }) => plans.has(name));
+  const hosts = hostsToAsk(context, fleet).flatMap((one) => {
+    const saved = plans.get(one.host.name);
+    return saved === undefined ? [] : [{ ...one, saved }];
+  });
   if (hosts.length === 0)
     throw usageError(`the plan is for ${[...plans.keys()].join(', ')}, none of which is selected`);
-  const scope = scopeOf(fleet.all, undefined);
-  const width = Math.max(...hosts.map(({ name }) => name.length));
   return eachHost(
     hosts,
-    async (host): Promise<PlannedHost> => {
-      const own = hostContext(context, host, scope, width);
-      const saved = plans.get(host.name);
-      if (saved === undefined) throw new Error(`the plan has no ${host.name}`);
-      return withClient(own, async (client) => {
+    ({ host, context: own, saved }) =>
+      withClient(own, async (client): Promise<PlannedHost> => {
         await resume(own, client, saved.set);
         return { host, context: own, isUnselected: false, planned: await planAgain(own, client, saved) };
-      });
-    },
+      }),
     context.stop,
   );
 }

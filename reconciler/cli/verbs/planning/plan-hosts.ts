@@ -3,7 +3,7 @@ import type { Plan } from '../../../core/plan/plan.ts';
 import { hasDifferences } from '../../../core/plan/summary.ts';
 import type { Host } from '../../../manifest/hosts-file.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
-import type { OpenContext } from '../../session/context.ts';
+import type { Context } from '../../session/context.ts';
 import type { TriedPlan } from './dry-run.ts';
 import type { ApplyOptions } from '../../flags/plan-flags.ts';
 import { planOf, type Planned, type ReadClient } from '../../session/make-plan.ts';
@@ -34,24 +34,20 @@ export interface PlanHostsOptions {
 }
 
 export async function planHosts(
-  context: OpenContext,
+  context: Context,
   loaded: readonly LoadedHost[],
   { mode, before, after }: PlanHostsOptions,
 ): Promise<readonly HostOutcome<PlannedHost>[]> {
-  const byHost = new Map(loaded.map((one) => [one.host, one]));
   const outcomes = await eachHost(
-    loaded.map(({ host }) => host),
-    async (host): Promise<PlannedHost> => {
-      const one = byHost.get(host);
-      if (one === undefined) throw new Error(`the host ${host.name} was not loaded`);
-      return withClient(one.context, async (client) => {
+    loaded,
+    (one) =>
+      withClient(one.context, async (client): Promise<PlannedHost> => {
         await before?.(one, client);
         const planned = await planOne(one, client, mode);
         await after?.(one, client, planned);
         const { locate } = one.loaded;
         return { ...one, planned, locate, replan: (again) => planOne(one, again, mode) };
-      });
-    },
+      }),
     context.stop,
   );
   await showDiagnostics(

@@ -1,6 +1,6 @@
 // `gantry plan --hosts`: the plans of several hosts, side by side; changes nothing.
 import type { Plan } from '../../../core/plan/plan.ts';
-import type { OpenContext } from '../../session/context.ts';
+import type { Fleet, Context } from '../../session/context.ts';
 import { exitCodeOf, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { dryRunKind } from '../../flags/plan-flags.ts';
@@ -9,7 +9,6 @@ import type { PlanVerbOptions } from './planning-verbs.ts';
 import type { SavedPlan } from '../../../core/history/saved-plan.ts';
 import { planToSave, writeWhole } from './saved-plan.ts';
 import { CliError } from '../../errors/usage-error.ts';
-import type { Fleet, RunOnHosts } from '../../hosts/choose-hosts.ts';
 import { worstCode } from '../../hosts/each-host.ts';
 import { fleetPlanOf, type FleetPlan } from './fleet-plan.ts';
 import { loadHosts } from '../../hosts/load-hosts.ts';
@@ -18,11 +17,8 @@ import { plansJson, plansLine, plansMarkdown, renderPlans, type PlanOutcome } fr
 
 const formats = ['text', 'json', 'markdown'] as const;
 
-export const planFleet: RunOnHosts<PlanVerbOptions> = (context, fleet, args) =>
-  showFleetPlan(context, fleet, args, context.options.destroy === true ? 'destroy' : 'apply');
-
 export async function showFleetPlan(
-  context: OpenContext<ApplyOptions & PlanVerbOptions>,
+  context: Context<ApplyOptions & PlanVerbOptions>,
   fleet: Fleet,
   args: readonly string[],
   mode: Plan['mode'],
@@ -57,7 +53,7 @@ export async function showFleetPlan(
 
 /** `apply --dry-run` of a saved plan: nothing is carried out, except on copies with `server`. */
 export async function dryRunSaved(
-  context: OpenContext<ApplyOptions>,
+  context: Context<ApplyOptions>,
   fleet: Fleet,
   saved: FleetPlan,
 ): Promise<ExitCode> {
@@ -67,7 +63,7 @@ export async function dryRunSaved(
 
 /** Tries the plans on copies first with `--dry-run=server`. */
 export async function showPlansOrDryRuns(
-  context: OpenContext<ApplyOptions>,
+  context: Context<ApplyOptions>,
   planned: readonly PlanOutcome[],
   format: (typeof formats)[number],
 ): Promise<ExitCode> {
@@ -97,7 +93,7 @@ export function codeOfPlans(outcomes: readonly PlanOutcome[], isDetailed: boolea
 }
 
 /** With --expect-no-changes a host with changes is an error, and nothing is done on any host. */
-export function refuseFleetChanges({ options }: OpenContext<ApplyOptions>, outcomes: readonly PlanOutcome[]): void {
+export function refuseFleetChanges({ options }: Context<ApplyOptions>, outcomes: readonly PlanOutcome[]): void {
   if (options.expectNoChanges !== true) return;
   const changed = outcomes.flatMap((one) =>
     one.failure === undefined && planHasDifferences(one.value) ? [one.host.name] : [],
@@ -111,7 +107,7 @@ export function refuseFleetChanges({ options }: OpenContext<ApplyOptions>, outco
 
 /** For people; or for programs the lines of each host and one for all. */
 export async function showPlans(
-  context: OpenContext<ApplyOptions>,
+  context: Context<ApplyOptions>,
   outcomes: readonly PlanOutcome[],
   operation: 'plan' | 'apply' | 'destroy',
 ): Promise<void> {

@@ -1,8 +1,7 @@
 // `gantry plan`: shows what apply (or, with --destroy, destroy) would do, and saves it with --out; changes nothing.
-import type { Run } from '../../session/context.ts';
+import type { Run, Context } from '../../session/context.ts';
 import type { DryRun } from '../../../core/plan/dry-run.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
-import type { OpenContext } from '../../session/context.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { dryRunKind } from '../../flags/plan-flags.ts';
@@ -17,8 +16,15 @@ import { usageError } from '../../errors/usage-error.ts';
 const formats = ['text', 'json', 'yaml', 'markdown', 'junit'] as const;
 type Format = (typeof formats)[number];
 
-export const plan: Run<PlanVerbOptions> = async (context, args) => {
+export const plan: Run<PlanVerbOptions> = async (context, args, fleet) => {
   const { options } = context;
+  if (fleet !== undefined)
+    return (await import('./plan-on-hosts.ts')).showFleetPlan(
+      context,
+      fleet,
+      args,
+      options.destroy === true ? 'destroy' : 'apply',
+    );
   const format = planFormatOf(options);
   const isTried = dryRunKind(options) === 'server';
   const loaded = await loadSet(context, args);
@@ -47,7 +53,7 @@ function planFormatOf({ output, format }: PlanVerbOptions): Format {
 }
 
 async function show(
-  context: OpenContext<PlanVerbOptions>,
+  context: Context<PlanVerbOptions>,
   made: Plan,
   format: Format,
   tried: DryRun | undefined,

@@ -1,13 +1,13 @@
 // The plans of several hosts for people, pull requests and programs: equal plans once, a table of all hosts. Pure.
 import { dryRunJson, dryRunMarkdown } from '../../../core/plan/dry-run.ts';
 import { planJson } from '../../../core/render/plan-json.ts';
-import { printable, type MarkedColor } from '../../../core/text/terminal-text.ts';
+import type { MarkedColor } from '../../../core/text/terminal-text.ts';
 import type { PlanSummary } from '../../../core/plan/plan.ts';
 import { renderMarkdown } from '../../../core/render/render-markdown.ts';
 import { renderPlan } from '../../../core/render/render-plan.ts';
 import { hasChanges, hasDifferences, isTakeoverOnly, summaryLine } from '../../../core/plan/summary.ts';
 import { paintFor } from '../../output/paint.ts';
-import { renderTable } from '../../output/table.ts';
+import { firstLine, renderTable } from '../../output/table.ts';
 import { outcomeWord, type HostOutcome } from '../../hosts/each-host.ts';
 import type { PlannedHost } from './plan-hosts.ts';
 
@@ -80,8 +80,6 @@ function cellsOf(outcome: PlanOutcome): readonly string[] {
   const { add, change, destroy, restart } = summaryOf(outcome);
   return [...[add, change, destroy, restart].map(String), noteOf(outcome.value)];
 }
-
-export const firstLine = (text: string): string => printable(text.split('\n', 1).join(''));
 
 function noteOf({ planned: { plan }, isUnselected }: PlannedHost): string {
   if (isUnselected) return 'nothing selected';

@@ -17,7 +17,7 @@ import {
 } from '../../../core/history/saved-plan.ts';
 import { isChange } from '../../../core/plan/summary.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
-import type { CliContext } from '../../session/context.ts';
+import type { Context } from '../../session/context.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import type { ManifestOptions } from '../../flags/manifest-flags.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
@@ -34,7 +34,7 @@ const hashOf = (text: string): string => createHash('sha256').update(text).diges
 /** The saved plan that the one argument names, if it does. */
 export async function savedPlanAt(
   args: readonly string[],
-  context: CliContext<ManifestOptions & HostOptions>,
+  context: Context<ManifestOptions & HostOptions>,
 ): Promise<SavedPlan | undefined> {
   const [path] = args;
   if (path === undefined || args.length > 1 || path === '-' || (context.options.file ?? []).length > 0)
@@ -73,7 +73,7 @@ export async function startsAs(path: string, format: string): Promise<boolean> {
 }
 
 export async function writePlan(
-  context: CliContext<PlanningOptions>,
+  context: Context<PlanningOptions>,
   client: Client,
   loaded: Loaded,
   planned: Planned,
@@ -85,7 +85,7 @@ export async function writePlan(
 
 /** The plan as it is saved. */
 export async function planToSave(
-  context: CliContext<PlanningOptions>,
+  context: Context<PlanningOptions>,
   client: Client,
   loaded: Loaded,
   { plan, owner, images }: Planned,
@@ -162,7 +162,7 @@ async function serverOf(client: Client, signal: AbortSignal): Promise<string> {
 
 /** The remaining part of the saved plan. Throws with exit code 3 when the plan is stale. */
 export async function planAgain(
-  context: CliContext<PlanningOptions>,
+  context: Context<PlanningOptions>,
   client: Client,
   saved: SavedPlan,
 ): Promise<Planned> {
@@ -194,7 +194,7 @@ export async function planAgain(
   return { ...planned, plan, revision: { written, paths: saved.paths } };
 }
 
-async function withSecrets(context: CliContext<PlanningOptions>, saved: SavedPlan): Promise<readonly Document[]> {
+async function withSecrets(context: Context<PlanningOptions>, saved: SavedPlan): Promise<readonly Document[]> {
   if (!hasSecrets(saved.documents)) return saved.documents;
   const { documents } = await loadSet(context, saved.paths);
   const restored = restoreSecrets(saved.documents, documents);

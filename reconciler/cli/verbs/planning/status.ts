@@ -1,45 +1,56 @@
-// `gantry status`: each declared object beside its live state, addresses, and whether a plan would change it.
-import type { Run } from '../../session/context.ts';
+// `gantry status`: each declared object of a host, or of several, beside its live state, addresses, and whether a plan would change it.
 import type { Client } from '../../../../server/client/client.ts';
 import type { ContainerState } from '../../../../server/api/container/container.ts';
 import { plainName } from '../../../core/text/scoped-name.ts';
 import type { Plan, ResourceChange } from '../../../core/plan/plan.ts';
 import { globalAddresses } from '../../../../server/client/wait/describe-state.ts';
-import type { CliContext } from '../../session/context.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { paintFor } from '../../output/paint.ts';
+import type { Loaded } from '../../../manifest/load-contract.ts';
+import type { Context, Run } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { askLoaded, jsonRows, renderHosts, worstCodeOf } from '../../hosts/ask-hosts.ts';
 import type { StatusOptions } from './planning-verbs.ts';
-import { loadSet } from '../../session/load-set.ts';
 import { planOf } from '../../session/make-plan.ts';
 import { withClient } from '../../session/connect.ts';
-import { renderTable } from '../../output/table.ts';
 
-export interface StatusRow {
+interface HostStatus {
+  readonly rows: readonly StatusRow[];
+  readonly code: ExitCode;
+}
+
+interface StatusRow {
   readonly address: string;
   readonly state: string;
   readonly sync: string;
   readonly addresses: readonly string[];
 }
 
-export const status: Run<StatusOptions> = async (context, args) => {
-  const loaded = await loadSet(context, args);
-  const { rows, isChanged } = await withClient(context, async (client) => {
-    const { plan } = await planOf(context, client, loaded, 'apply');
-    const states = await containerStates(context, client, plan);
-    return { rows: statusRows(plan, states), isChanged: plan.changes.some((change) => syncOf(change) !== 'in sync') };
-  });
-  if (context.isJson) {
-    context.io.stdout.write(`${JSON.stringify(rows)}\n`);
-  } else {
-    const table = rows.map(({ address, state, sync, addresses }) => [address, state, sync, addresses.join(' ')]);
-    context.out(renderTable(['OBJECT', 'STATE', 'MANIFEST', 'ADDRESSES'], table, paintFor(context.color)));
-  }
-  return context.options.detailedExitcode === true && isChanged ? exitCodes.changes : exitCodes.ok;
+export const status: Run<StatusOptions> = async (context, args, fleet) => {
+  const answers = await askLoaded(context, fleet, args, statusOn);
+  if (context.isJson) context.io.stdout.write(`${JSON.stringify(jsonRows(answers, ({ rows }) => rows))}\n`);
+  else
+    context.out(
+      renderHosts(context, fleet, answers, {
+        head: ['OBJECT', 'STATE', 'MANIFEST', 'ADDRESSES'],
+        rows: ({ rows }) =>
+          rows.map(({ address, state, sync, addresses }) => [address, state, sync, addresses.join(' ')]),
+        failed: (word, message) => ['', word, '', message],
+      }),
+    );
+  return worstCodeOf(answers);
 };
+
+async function statusOn(context: Context<StatusOptions>, loaded: Loaded): Promise<HostStatus> {
+  return withClient(context, async (client) => {
+    const { plan } = await planOf(context, client, loaded, 'apply');
+    const rows = statusRows(plan, await containerStates(context, client, plan));
+    const isChanged = plan.changes.some((change) => syncOf(change) !== 'in sync');
+    return { rows, code: context.options.detailedExitcode === true && isChanged ? exitCodes.changes : exitCodes.ok };
+  });
+}
 
 /** States of declared containers that exist. One that vanishes meanwhile is skipped. */
 async function containerStates(
-  context: CliContext,
+  context: Context,
   client: Client,
   plan: Plan,
 ): Promise<ReadonlyMap<string, ContainerState>> {
@@ -53,7 +64,7 @@ async function containerStates(
   return new Map((await Promise.all(read)).flat());
 }
 
-export function statusRows(plan: Plan, states: ReadonlyMap<string, ContainerState>): readonly StatusRow[] {
+function statusRows(plan: Plan, states: ReadonlyMap<string, ContainerState>): readonly StatusRow[] {
   return plan.changes.map((change) => {
     const state = change.kind === 'container' ? states.get(change.name) : undefined;
     const addresses = state === undefined ? [] : globalAddresses(state).map(({ address }) => address);

@@ -1,11 +1,13 @@
 // `gantry validate`: reads the manifests and reports their problems; contacts no daemon.
-import type { Run } from '../../session/context.ts';
+import type { Fleet, Context, Run } from '../../session/context.ts';
 import type { ValidateOptions } from './planning-verbs.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { colorOf } from '../../output/safe-io.ts';
-import { loadInputOf } from '../../session/load-set.ts';
+import { loadHosts, showDiagnostics } from '../../hosts/load-hosts.ts';
+import { loadInputOf, throwOnErrors } from '../../session/load-set.ts';
 
-export const validate: Run<ValidateOptions> = async (context, args) => {
+export const validate: Run<ValidateOptions> = async (context, args, fleet) => {
+  if (fleet !== undefined) return validateHosts(context, fleet, args);
   const { options, io } = context;
   const { loadManifests } = await import('../../../manifest/load.ts');
   const input = await loadInputOf(context, args, false);
@@ -38,3 +40,31 @@ export const validate: Run<ValidateOptions> = async (context, args) => {
   }
   return errors === 0 ? exitCodes.ok : exitCodes.error;
 };
+
+/** The hosts file, and the manifests as each host gets them. */
+async function validateHosts(
+  context: Context<ValidateOptions>,
+  fleet: Fleet,
+  args: readonly string[],
+): Promise<ExitCode> {
+  const { validateDocuments } = await import('../../../core/graph/check-documents.ts');
+  const loaded = await loadHosts(context, fleet, args, false);
+  const found = loaded.map(({ host, loaded: { documents, broken, locate } }) => ({
+    host,
+    diagnostics: validateDocuments(documents, broken)
+      .filter(({ code }) => code !== 'reference-cycle')
+      .map((one) => locate(one)),
+  }));
+  await showDiagnostics(context, found, loaded.length);
+  throwOnErrors(
+    found.flatMap(({ diagnostics }) => diagnostics),
+    loaded.map(({ host }) => host.name),
+  );
+  const each = loaded.map(({ host, loaded: { documents } }) => ({ host: host.name, documents: documents.length }));
+  if (context.isJson)
+    context.io.stdout.write(`${JSON.stringify({ format_version: '1.0', valid: true, hosts: each })}\n`);
+  else
+    for (const { host, documents } of each)
+      context.out(`Valid: ${documents} ${documents === 1 ? 'document' : 'documents'} for ${host}`);
+  return exitCodes.ok;
+}

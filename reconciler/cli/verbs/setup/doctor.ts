@@ -1,6 +1,6 @@
 // `gantry doctor`: checks everything that a run needs, one line each, with a remedy for each problem. Changes nothing on
 // the server.
-import type { Run } from '../../session/context.ts';
+import type { Run, Context } from '../../session/context.ts';
 import { randomBytes } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,16 +9,17 @@ import { ClientError } from '../../../../server/client/client-error.ts';
 import type { Server } from '../../../../server/api/server/server.ts';
 import type { Warning } from '../../../../server/api/server/warning.ts';
 import { version } from '../../../../server/api/version.ts';
-import type { CliContext } from '../../session/context.ts';
 import type { DoctorOptions } from './setup-verbs.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { answersOf } from '../../hosts/ask-hosts.ts';
+import { worstCode } from '../../hosts/each-host.ts';
 import { hostOf } from '../../session/host.ts';
 import { paintFor } from '../../output/paint.ts';
 import { withClient } from '../../session/connect.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
-export interface Finding {
+interface Finding {
   readonly name: string;
   readonly level: 'ok' | 'warning' | 'error';
   readonly text: string;
@@ -27,32 +28,38 @@ export interface Finding {
   readonly host?: string;
 }
 
-export const doctor: Run<DoctorOptions> = async (context) => {
-  const there = await daemonFindings(context);
-  const findings = [...(await localFindings(context)), ...there.findings];
-  showFindings(context, findings);
-  if (!there.isReached) return exitCodes.unreachable;
-  return codeOfFindings(findings);
+/** Checks this machine once, then each host. */
+export const doctor: Run<DoctorOptions> = async (context, _args, fleet) => {
+  const answers = await answersOf(context, fleet, (own) => daemonFindings(own));
+  const local = await localFindings(context);
+  const each = answers.map((one) => {
+    if (one.failure === undefined) return { ...one.value, host: one.host };
+    const finding: Finding = { name: 'connection', level: 'error', text: one.failure.message };
+    return { findings: [finding], code: one.failure.code, host: one.host };
+  });
+  const there = each.flatMap(({ host, findings }) =>
+    host === undefined ? findings : findings.map((one) => ({ host: host.name, ...one })),
+  );
+  showFindings(context, fleet === undefined ? [...there, ...local] : [...local, ...there]);
+  return worstCode([codeOf(local), ...each.map(({ code }) => code)]);
 };
 
-export const codeOfFindings = (findings: readonly Finding[]): ExitCode =>
+const codeOf = (findings: readonly Finding[]): ExitCode =>
   findings.some(({ level }) => level === 'error') ? exitCodes.error : exitCodes.ok;
 
 /** Findings about this program and this machine. */
-export const localFindings = async (context: CliContext): Promise<readonly Finding[]> => [
-  program(),
-  await state(context),
-];
+const localFindings = async (context: Context): Promise<readonly Finding[]> => [program(), await state(context)];
 
-export async function daemonFindings(
-  context: CliContext<DoctorOptions>,
-): Promise<{ readonly findings: readonly Finding[]; readonly isReached: boolean }> {
+async function daemonFindings(
+  context: Context<DoctorOptions>,
+): Promise<{ readonly findings: readonly Finding[]; readonly code: ExitCode }> {
   try {
-    return { findings: await withClient(context, (client) => daemon(context, client)), isReached: true };
+    const findings = await withClient(context, (client) => daemon(context, client));
+    return { findings, code: codeOf(findings) };
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode === exitCodes.usage) throw error;
     const finding: Finding = { name: 'daemon', level: 'error', text: error.message, remedy: remedyOf(context) };
-    return { findings: [finding], isReached: false };
+    return { findings: [finding], code: exitCodes.unreachable };
   }
 }
 
@@ -66,7 +73,7 @@ function program(): Finding {
 }
 
 /** Journals are stored there; without them an interrupted run cannot be resumed. */
-async function state(context: CliContext): Promise<Finding> {
+async function state(context: Context): Promise<Finding> {
   const { stateDirectory } = await import('../../../engine/runs/journal.ts');
   const directory = stateDirectory(context.io.env);
   const probe = join(directory, `.doctor-${randomBytes(4).toString('hex')}`);
@@ -88,12 +95,12 @@ async function state(context: CliContext): Promise<Finding> {
 }
 
 /** Always mentions that another host can be selected. */
-const remedyOf = ({ options, io }: CliContext<DoctorOptions>): string =>
+const remedyOf = ({ options, io }: Context<DoctorOptions>): string =>
   options.embedded !== undefined
     ? 'see the messages of the daemon above'
     : `tried ${hostOf(options, io)}; --host or GANTRY_HOST select another`;
 
-async function daemon(context: CliContext, client: Client): Promise<readonly Finding[]> {
+async function daemon(context: Context, client: Client): Promise<readonly Finding[]> {
   const beforeMs = context.io.nowMs();
   const answer = await client.http.open({ method: 'GET', path: '/1.0' }, context.stop);
   const afterMs = context.io.nowMs();
@@ -178,7 +185,7 @@ export function clockFinding(date: unknown, beforeMs: number, afterMs: number): 
   };
 }
 
-async function locks(context: CliContext, { config }: Partial<Server>): Promise<Finding> {
+async function locks(context: Context, { config }: Partial<Server>): Promise<Finding> {
   const { lockIn, isOverdue } = await import('../../../engine/notes/lock.ts');
   const { lockKey } = await import('../../../core/ownership/set-state.ts');
   const sets = Object.keys(config ?? {}).flatMap((key) =>
@@ -196,7 +203,7 @@ async function locks(context: CliContext, { config }: Partial<Server>): Promise<
 }
 
 /** None of a server that has no warnings, or does not show them to this client. */
-async function warnings(context: CliContext, client: Client, server: Pick<Server, 'api_extensions'>) {
+async function warnings(context: Context, client: Client, server: Pick<Server, 'api_extensions'>) {
   if (!server.api_extensions.includes('warnings')) return [];
   try {
     return warningFindings(await client.warnings(context.stop));
@@ -224,7 +231,7 @@ export function warningFindings(all: readonly Warning[]): readonly Finding[] {
   return more === 0 ? shown : [...shown, { name: 'warnings', level: 'warning', text: `and ${more} more` }];
 }
 
-export function showFindings(context: CliContext, findings: readonly Finding[]): void {
+function showFindings(context: Context, findings: readonly Finding[]): void {
   if (context.isJson) {
     context.io.stdout.write(`${JSON.stringify({ findings })}\n`);
     return;

@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { isApproved } from '../../flags/plan-flags.ts';
-import type { OpenContext } from '../../session/context.ts';
+import type { Context } from '../../session/context.ts';
 import { hostOf } from '../../session/host.ts';
 import { withQuestions, type AskFor } from '../../session/questions.ts';
 import { readRemotes, type Remotes } from '../../session/remotes.ts';
@@ -15,7 +15,7 @@ import type { InitOptions } from './setup-verbs.ts';
 
 const usualName = 'first';
 
-export async function makeFirstContainer(context: OpenContext<InitOptions>, directory: string): Promise<ExitCode> {
+export async function makeFirstContainer(context: Context<InitOptions>, directory: string): Promise<ExitCode> {
   const remotes = await readRemotes(context.io.env);
   const isAnswered = isApproved(context.options);
   const answers = isAnswered
@@ -33,10 +33,7 @@ export async function makeFirstContainer(context: OpenContext<InitOptions>, dire
     return exitCodes.ok;
   }
   const { apply } = await import('../applying/apply.ts');
-  // An inheriting object: interruptions and output stay those of the command.
-  const options = { ...context.options, autoApprove: true };
-  const own: OpenContext = Object.assign(Object.create(context) as OpenContext, { options });
-  const code = await apply(own, [directory]);
+  const code = await apply({ ...context, options: { ...context.options, autoApprove: true } }, [directory]);
   if (code === exitCodes.ok)
     context.note(`Next: gantry shell ${name}; change ${directory}/stack.yaml and run gantry apply ${directory}`);
   return code;
@@ -48,7 +45,7 @@ interface Answers {
   readonly isNow: boolean;
 }
 
-async function choose(context: OpenContext<InitOptions>, remotes: Remotes, ask: AskFor): Promise<Answers> {
+async function choose(context: Context<InitOptions>, remotes: Remotes, ask: AskFor): Promise<Answers> {
   const { options, io } = context;
   const usual = options.image ?? (await usualHere(context, remotes));
   const image = options.image ?? (await ask('Image of the container', usual));
@@ -63,7 +60,7 @@ async function choose(context: OpenContext<InitOptions>, remotes: Remotes, ask: 
 }
 
 /** A daemon elsewhere has a network of its own: only the network of this machine is looked at. */
-async function usualHere({ options, io, note, stop }: OpenContext<InitOptions>, remotes: Remotes): Promise<string> {
+async function usualHere({ options, io, note, stop }: Context<InitOptions>, remotes: Remotes): Promise<string> {
   const isHere = options.embedded !== undefined || hostOf(options, io).startsWith('unix:');
   const why = isHere ? await unreachable(usualImage, remotes, stop) : undefined;
   if (why === undefined) return usualImage;

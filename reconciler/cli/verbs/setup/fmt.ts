@@ -1,9 +1,8 @@
 // `gantry fmt`: formats manifests; with --check only lists the unformatted ones.
-import type { Run } from '../../session/context.ts';
+import type { Run, Context } from '../../session/context.ts';
 import { randomBytes } from 'node:crypto';
 import { chmod, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import type { LoadInput } from '../../../manifest/load-contract.ts';
-import type { CliContext } from '../../session/context.ts';
 import type { FmtOptions } from './setup-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { loadInputOf } from '../../session/load-set.ts';
@@ -36,7 +35,7 @@ export const fmt: Run<FmtOptions> = async (context, args) => {
 };
 
 /** Reads stdin of the command, which need not be that of the process. */
-async function inputOf(context: CliContext<FmtOptions>, args: readonly string[]): Promise<LoadInput> {
+async function inputOf(context: Context<FmtOptions>, args: readonly string[]): Promise<LoadInput> {
   const input = await loadInputOf(context, args, false);
   if (!input.paths.includes('-')) return input;
   const chunks: Buffer[] = [];

@@ -3,7 +3,7 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
-import type { OpenContext, Run } from '../../session/context.ts';
+import type { Context, Run } from '../../session/context.ts';
 import type { InitOptions } from './setup-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';
@@ -25,7 +25,7 @@ export const init: Run<InitOptions> = async (context, [directory = '.']) => {
 };
 
 /** Someone answers, or answered beforehand; and there is no stack yet. */
-async function wantsContainer({ io, isJson, options }: OpenContext<InitOptions>, directory: string): Promise<boolean> {
+async function wantsContainer({ io, isJson, options }: Context<InitOptions>, directory: string): Promise<boolean> {
   const isAsked = isApproved(options) || options.image !== undefined || options.name !== undefined;
   if (!isAsked && (isJson || io.stdin.isTTY !== true)) return false;
   return access(join(directory, 'stack.yaml')).then(
