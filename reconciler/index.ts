@@ -28,6 +28,7 @@ export { loadManifests } from './manifest/load.ts';
 export type { Loaded, LoadInput } from './manifest/load-contract.ts';
 export { observe } from './engine/observe/observe.ts';
 export { execute } from './engine/execute.ts';
-export type { ExecuteDeps, RunResult } from './engine/execute.ts';
+export type { ExecuteDeps } from './engine/execute.ts';
+export type { RunResult } from './engine/run-result.ts';
 export type { EngineEvent, Failure, FailureCode } from './engine/steps/events.ts';
 export type { EngineClient } from './engine/steps/context.ts';

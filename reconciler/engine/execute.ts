@@ -1,13 +1,15 @@
-// Runs the steps of a plan: each when its dependencies are done, within the concurrency limit. steps/ performs them.
+// Applies a plan under the lock of its set: runs each step when its dependencies are done, within the concurrency limit.
 import type { Operation } from '../../server/api/operation.ts';
 import { remedyFor } from '../../server/client/client-error.ts';
 import { pause, within } from '../../server/lib/shared/deadline.ts';
 import { inSpan, type Span } from '../../server/lib/shared/spans.ts';
-import type { KeyHash } from '../core/ownership/owner-records.ts';
 import type { Plan, Step } from '../core/plan/plan.ts';
 import type { EngineEvent, Failure } from './steps/events.ts';
-import { bindImages, type Made } from './bind-images.ts';
+import { bindImages } from './bind-images.ts';
 import { failureOf } from './failure.ts';
+import type { RunResult } from './run-result.ts';
+import type { Journal } from './runs/journal.ts';
+import type { SetRun } from './runs/set-run.ts';
 import type { EngineClient, StepContext } from './steps/context.ts';
 import { StepQueue } from './step-queue.ts';
 import { runStep } from './steps/run-step.ts';
@@ -21,35 +23,39 @@ export interface ExecuteDeps {
   readonly stop?: AbortSignal;
   /** Starts no further steps after the first failure. Default: steps that do not depend on the failed one continue. */
   readonly failFast?: boolean;
-  /** Computes the owner's records; without it none are written. */
-  readonly hash?: KeyHash;
-  /** Called with each operation before the wait for it. */
-  readonly onBegun?: (step: Step, operation: Operation) => void;
+  /** Locks the set and records the run; without it nothing is locked, and no owner is recorded. */
+  readonly run?: Pick<SetRun, 'begin' | 'finish' | 'hash'>;
+  readonly journal?: Journal;
   readonly nowMs?: () => number;
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-export interface RunResult {
-  /** Ids of the finished steps. */
-  readonly done: readonly string[];
-  readonly failures: readonly Failure[];
-  /** Never started. */
-  readonly skipped: readonly string[];
-  /** Fingerprints of images that were fetched, by the ids of their steps. */
-  readonly made?: Made;
-  readonly isInterrupted: boolean;
-}
-
 type Outcome = 'done' | 'failed' | 'skipped';
 
-/** Reports failures of steps in the result and never rejects for them. Steps of one object never overlap: the plan chains them. */
-export async function execute(plan: Plan, deps: ExecuteDeps, signal?: AbortSignal): Promise<RunResult> {
-  const run = new Run(plan.steps, deps, signal ?? new AbortController().signal);
-  return run.finish();
+/**
+ * Reports failures of steps in the result and never rejects for them. Steps of one object never overlap: the plan chains them.
+ * Throws the errors of `SetRun.begin`.
+ */
+export async function execute(
+  plan: Plan,
+  deps: ExecuteDeps,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<RunResult> {
+  const { run, journal } = deps;
+  await run?.begin(plan, signal);
+  let result: RunResult | undefined;
+  try {
+    journal?.begin(plan);
+    result = await new Execution(plan.steps, deps, signal).finish();
+    return result;
+  } finally {
+    await run?.finish(result);
+    journal?.finish(result);
+  }
 }
 
 /** Lives as long as one apply. */
-class Run {
+class Execution {
   readonly #steps: readonly Step[];
   readonly #deps: ExecuteDeps;
   readonly #signal: AbortSignal;
@@ -76,6 +82,11 @@ class Run {
     this.#signal = signal;
     this.#nowMs = deps.nowMs ?? Date.now;
   }
+
+  readonly #emit: ExecuteDeps['emit'] = (event) => {
+    this.#deps.journal?.event(event);
+    this.#deps.emit(event);
+  };
 
   async finish(): Promise<RunResult> {
     for (this.#advance(); this.#running > 0; this.#advance()) {
@@ -117,19 +128,19 @@ class Run {
 
   #skip(step: Step, because: string): void {
     this.#outcomes.set(step.id, 'skipped');
-    this.#deps.emit({ type: 'apply_skipped', step, atMs: this.#nowMs(), because });
+    this.#emit({ type: 'apply_skipped', step, atMs: this.#nowMs(), because });
   }
 
   #start(step: Step): void {
     this.#running += 1;
-    void this.#perform(step).finally(() => {
+    void this.#run(step).finally(() => {
       this.#running -= 1;
       this.#wake();
     });
   }
 
-  async #perform(step: Step): Promise<void> {
-    const { emit } = this.#deps;
+  async #run(step: Step): Promise<void> {
+    const emit = this.#emit;
     const startedMs = this.#nowMs();
     emit({ type: 'apply_start', step, atMs: startedMs });
     try {
@@ -168,15 +179,16 @@ class Run {
   }
 
   #context(step: Step, span: Span | undefined): StepContext {
-    const { client, emit, hash, onBegun } = this.#deps;
+    const { client, run, journal } = this.#deps;
+    const emit = this.#emit;
     const operations = new Set<string>();
     const note = (operation: Operation): void => {
       if (span !== undefined) span.set('gantry.operation', [...operations.add(operation.id)].join(' '));
     };
     return {
       client,
-      ...(hash === undefined ? {} : { hash }),
-      ...(onBegun === undefined ? {} : { onBegun: (operation: Operation) => onBegun(step, operation) }),
+      ...(run === undefined ? {} : { hash: run.hash }),
+      ...(journal === undefined ? {} : { onBegun: (operation: Operation) => journal.begun(step, operation) }),
       onMade: (fingerprint) => void this.#made.set(step.id, fingerprint),
       nowMs: this.#nowMs,
       pause: this.#deps.pause ?? pause,

@@ -1,5 +1,5 @@
 // The exit codes of every command, in one table; 0 to 2 are those of Terraform.
-import type { RunResult } from '../../engine/execute.ts';
+import type { RunResult } from '../../engine/run-result.ts';
 
 export const exitCodes = {
   ok: 0,

@@ -5,7 +5,7 @@ import type { ExitCode } from '../errors/exit-codes.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
 import { paintFor } from '../output/paint.ts';
 import { firstLine, renderTable } from '../output/table.ts';
-import type { Fleet, Context } from '../session/context.ts';
+import type { Command, Context, Fleet, Output } from '../session/context.ts';
 import { loadSet, type LoadOptions } from '../session/load-set.ts';
 import { eachHost, outcomeWord, worstCode, type HostFailure } from './each-host.ts';
 import { hostContext, scopeOf, type HostContext } from './host-context.ts';
@@ -64,7 +64,7 @@ export async function askLoaded<O extends LoadOptions, T>(
 }
 
 async function askEach<One extends AskedHost, T>(
-  context: Context,
+  context: Command,
   hosts: readonly One[],
   work: (one: One) => Promise<T>,
 ): Promise<readonly Answer<T>[]> {
@@ -111,7 +111,7 @@ export interface HostTable<T> {
 
 /** For people: one table, with a column for hosts where there are several. */
 export function renderHosts<T>(
-  context: Context,
+  context: Output,
   fleet: Fleet | undefined,
   answers: readonly Answer<T>[],
   { head, rows, failed }: HostTable<T>,

@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
 import type { HostView } from '../../manifest/load-contract.ts';
-import type { HostScope, Context } from '../session/context.ts';
+import type { HostScope, Context, Output } from '../session/context.ts';
 import { hasColor } from '../output/process-io.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
 
@@ -59,11 +59,7 @@ function optionsFor<O extends HostOptions>(host: Host, options: O): O {
 }
 
 /** For a command that works on one host only: its lines have no prefix. */
-export function oneHostContext<O extends HostOptions>(
-  context: Context<O>,
-  host: Host,
-  scope: FleetScope,
-): Context<O> {
+export function oneHostContext<O extends HostOptions>(context: Context<O>, host: Host, scope: FleetScope): Context<O> {
   return { ...context, options: optionsFor(host, context.options), host: scopeFor(host, scope) };
 }
 
@@ -112,7 +108,7 @@ export function hostContext<O extends HostOptions>(
 
 /** The same for a command that keeps running: prints its data and diagnostics at once. `printsJson`: its text is JSON lines. */
 export function stayingContext<O extends object>(
-  context: Context,
+  context: Output,
   own: HostContext<O>,
   host: Host,
   printsJson = false,

@@ -5,7 +5,7 @@ import type { Loaded } from '../../manifest/load-contract.ts';
 import { noneSelected, selectedAddresses } from '../flags/label-options.ts';
 import { manifestPaths } from '../flags/manifest-flags.ts';
 import type { ApplyOptions } from '../flags/plan-flags.ts';
-import type { Fleet, Context } from '../session/context.ts';
+import type { Fleet, Context, Output } from '../session/context.ts';
 import { loadQuietly, throwOnErrors, type LoadOptions } from '../session/load-set.ts';
 import { hostContext, scopeOf, type HostContext } from './host-context.ts';
 
@@ -58,7 +58,7 @@ interface HostDiagnostics {
 
 /** Prints each diagnostic once, with the names of its hosts unless all have it. */
 export async function showDiagnostics(
-  context: Context,
+  context: Output,
   found: readonly HostDiagnostics[],
   count: number,
 ): Promise<void> {

@@ -1,6 +1,6 @@
 // The summary of an apply or destroy: what was done, what failed and what to do about it. Pure.
 import type { Plan, ResourceChange } from '../../core/plan/plan.ts';
-import type { RunResult } from '../../engine/execute.ts';
+import type { RunResult } from '../../engine/run-result.ts';
 import type { Paint } from './paint.ts';
 
 export interface Counts {

@@ -1,7 +1,7 @@
 // Runs one command line to its exit code: parsing, error messages, closing down. The process edge is main.ts.
 import { CommanderError, type Command } from 'commander';
 import { normalizeArgv } from '../flags/single-dash-flags.ts';
-import { openContext, type Context, type OpenedContext } from '../session/context.ts';
+import { openContext, type Context, type OpenedContext, type Output } from '../session/context.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
 import type { CliIo } from '../output/process-io.ts';
 import { colorOf, openIo, type ShownIo } from '../output/safe-io.ts';
@@ -87,7 +87,7 @@ async function runCommand(
 
 const isAbort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError';
 
-function reportError(io: ShownIo, options: OutputOptions, error: unknown, context: Context | undefined): void {
+function reportError(io: ShownIo, options: OutputOptions, error: unknown, context: Output | undefined): void {
   const text = messageOf(error);
   if (options.json === true) {
     const fields = { diagnostic: { severity: 'error', summary: text, detail: '' } };

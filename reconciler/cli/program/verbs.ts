@@ -1,7 +1,7 @@
 // All verbs, under the titles and in the order of `gantry --help`: what declares each, and how its code is loaded when it runs.
 import type { KnownVerbs } from '../flags/arrange-words.ts';
 import type { OptionsOf, Verb } from '../flags/verb.ts';
-import type { Fleet, Context, Run } from '../session/context.ts';
+import type { Context, Fleet, Run } from '../session/context.ts';
 import * as access from '../verbs/access/access-verbs.ts';
 import * as applying from '../verbs/applying/applying-verbs.ts';
 import * as cluster from '../verbs/cluster/cluster-verbs.ts';

@@ -1,7 +1,7 @@
 // Asks for approval on a terminal; without a terminal approval must be given by a flag.
 import { createInterface } from 'node:readline';
 import { printable } from '../../core/text/terminal-text.ts';
-import type { Context } from './context.ts';
+import type { Command, Context } from './context.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { isApproved, type PlanFlagOptions, type RunOptions } from '../flags/plan-flags.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
@@ -9,11 +9,7 @@ import { CliError, usageError } from '../errors/usage-error.ts';
 type ApprovalOptions = Pick<RunOptions, 'autoApprove' | 'yes'> & Pick<PlanFlagOptions, 'input'>;
 
 /** Throws unless approved. `question` ends with a question mark; `what` needs the approval. */
-export async function confirm(
-  context: Context<ApprovalOptions>,
-  question: string,
-  what = 'The plan',
-): Promise<void> {
+export async function confirm(context: Context<ApprovalOptions>, question: string, what = 'The plan'): Promise<void> {
   const { io, options } = context;
   // A plan that could not be printed cannot be approved.
   await io.flush();
@@ -26,7 +22,7 @@ export async function confirm(
   if (answer !== 'yes') throw new CliError('Not approved: nothing was changed', exitCodes.error);
 }
 
-export function ask(context: Context, prompt: string): Promise<string> {
+export function ask(context: Command, prompt: string): Promise<string> {
   const lines = createInterface({ input: context.io.stdin, output: context.io.raw.stderr });
   return new Promise((resolve, reject) => {
     const interrupted = (): void => {

@@ -4,7 +4,7 @@ import { connect, type Client, type ClientOptions } from '../../../server/client
 import { parseEndpoints, renderEndpoint } from '../../../server/client/transport/host-endpoint.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { ClientError } from '../../../server/client/client-error.ts';
-import type { Context } from './context.ts';
+import type { Context, Output } from './context.ts';
 import { parseDuration } from '../flags/parse-values.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { clientOptionsOf, hostOf, type ConnectOptions } from './host.ts';
@@ -83,7 +83,7 @@ async function connectTo(context: Context<ConnectOptions>, host: string): Promis
 }
 
 /** One line for all answers of a command, with --json too: what is printed may be wrong. */
-function staleNotice({ io }: Context, host: string): (reason: string | undefined) => void {
+function staleNotice({ io }: Output, host: string): (reason: string | undefined) => void {
   let isTold = false;
   return (reason) => {
     if (isTold) return;

@@ -51,8 +51,11 @@ export interface Announcer {
   say: (text: string) => void;
 }
 
+/** A command at work: it prints, and can be interrupted. */
+export interface Command extends Output, Interrupts {}
+
 /** `O`: what the flags of the command may say, beside those of every command. */
-export interface Context<O extends object = object> extends Output, Interrupts {
+export interface Context<O extends object = object> extends Command {
   readonly options: O & OutputOptions;
   readonly host?: HostScope;
 }

@@ -2,7 +2,7 @@
 import type { Operation } from '../../../server/api/operation.ts';
 import type { Client } from '../../../server/client/client.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
-import type { Context } from './context.ts';
+import type { Command } from './context.ts';
 import { canRepaint } from '../output/process-io.ts';
 
 const eraseLine = '\r\u001b[K';
@@ -16,7 +16,7 @@ export type Followed = Readonly<Record<string, unknown>> & {
 
 /** Waits for the operation, showing its progress on a terminal; an interruption cancels it. */
 export async function followOperation(
-  context: Context,
+  context: Command,
   client: Client,
   begin: () => Promise<Reply<unknown>>,
 ): Promise<Followed> {

@@ -60,11 +60,7 @@ export async function planOf(
 const withoutWaits = (document: Document): Document => ({ ...document, manage: { ...document.manage, wait: [] } });
 
 /** Everything on the server, with the files that the set owns, for exports. */
-export async function observeWhole(
-  context: Context<HostOptions>,
-  client: ReadClient,
-  set: string,
-): Promise<Observed> {
+export async function observeWhole(context: Context<HostOptions>, client: ReadClient, set: string): Promise<Observed> {
   const { observeAll } = await import('../../engine/observe/observe-all.ts');
   const asked = { documents: [], set, nowMs: context.io.nowMs(), keepsContents: true };
   return observeAll(client, asked, context.stop, context.options.project);

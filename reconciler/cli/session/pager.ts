@@ -1,7 +1,7 @@
 // Shows long text through the user's pager on a terminal; prints it everywhere else.
 import { spawn } from 'node:child_process';
 import { terminalText } from '../../core/text/terminal-text.ts';
-import type { Context } from './context.ts';
+import type { Command, Context } from './context.ts';
 import type { PlanFlagOptions } from '../flags/plan-flags.ts';
 import { canRepaint, type CliIo } from '../output/process-io.ts';
 
@@ -33,7 +33,7 @@ export async function showPaged(context: Context<PagerOptions>, text: string): P
 }
 
 /** False when the pager could not be started. Ctrl-C goes to the pager while it runs. */
-function page(context: Context, pager: string, text: string): Promise<boolean> {
+function page(context: Command, pager: string, text: string): Promise<boolean> {
   const { say } = context.announcer;
   context.announcer.say = () => {};
   const env = { LESS: lessOptions, ...context.io.env };

@@ -3,12 +3,12 @@ import { createInterface } from 'node:readline';
 import { printable } from '../../core/text/terminal-text.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { CliError } from '../errors/usage-error.ts';
-import type { Context } from './context.ts';
+import type { Command } from './context.ts';
 
 export type AskFor = (question: string, usual: string) => Promise<string>;
 
 /** One reader of standard input for all questions of `work`: input that was typed ahead is not lost between them. */
-export async function withQuestions<T>(context: Context, work: (ask: AskFor) => Promise<T>): Promise<T> {
+export async function withQuestions<T>(context: Command, work: (ask: AskFor) => Promise<T>): Promise<T> {
   const lines = createInterface({ input: context.io.stdin, terminal: false });
   const answers = lines[Symbol.asyncIterator]();
   const close = (): void => lines.close();

@@ -4,12 +4,12 @@ import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { OpenTracer } from '../../../server/traces/open.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
 import { usageError } from '../errors/usage-error.ts';
-import type { Context } from './context.ts';
+import type { Output } from './context.ts';
 
 const names = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
 
 /** Runs the command, as a span of the trace in TRACEPARENT where that is set. */
-export function traceVerb(context: Context, verb: string, work: () => Promise<ExitCode>): Promise<ExitCode> {
+export function traceVerb(context: Output, verb: string, work: () => Promise<ExitCode>): Promise<ExitCode> {
   return withTracer(context, async (tracer) => {
     if (tracer === undefined) return work();
     const { parseTraceparent } = await import('../../../server/lib/shared/traceparent.ts');
@@ -20,7 +20,7 @@ export function traceVerb(context: Context, verb: string, work: () => Promise<Ex
 }
 
 /** Runs the work with the tracer; undefined without a collector. OpenTelemetry is loaded only for a collector. */
-export async function withTracer<T>(context: Context, work: (tracer: Tracer | undefined) => Promise<T>): Promise<T> {
+export async function withTracer<T>(context: Output, work: (tracer: Tracer | undefined) => Promise<T>): Promise<T> {
   const tracer = await openTracer(context);
   try {
     return await work(tracer);
@@ -29,7 +29,7 @@ export async function withTracer<T>(context: Context, work: (tracer: Tracer | un
   }
 }
 
-async function openTracer(context: Context): Promise<OpenTracer | undefined> {
+async function openTracer(context: Output): Promise<OpenTracer | undefined> {
   const { env } = context.io;
   if (names.every((name) => !env[name])) return undefined;
   const { openTracing } = await import('../../../server/traces/open.ts');

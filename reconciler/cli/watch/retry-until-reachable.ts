@@ -1,6 +1,6 @@
 // Repeats an attempt that a watching command depends on while it fails for a temporary reason, and says what it waits for.
 import { pause } from '../../../server/lib/shared/deadline.ts';
-import type { Context } from '../session/context.ts';
+import type { Output } from '../session/context.ts';
 import { messageOf } from '../errors/error-outcome.ts';
 import { jsonLine } from '../output/render-json.ts';
 
@@ -17,7 +17,7 @@ export interface Persistence {
 }
 
 export async function retryUntilReachable<T>(
-  context: Context,
+  context: Output,
   attempt: () => Promise<T>,
   { what, passes, end }: Persistence,
 ): Promise<T> {

@@ -1,5 +1,5 @@
 // The interval and the duration of a command that watches hosts: --interval and --for.
-import type { Context } from '../session/context.ts';
+import type { Command } from '../session/context.ts';
 import { parseDuration } from '../flags/parse-values.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
@@ -34,7 +34,7 @@ export function timesOf(
 }
 
 /** Aborts at Ctrl-C or when the time is over. */
-export function endOf({ stop }: Context, limitMs: number | undefined): AbortSignal {
+export function endOf({ stop }: Command, limitMs: number | undefined): AbortSignal {
   if (limitMs === undefined) return stop;
   // AbortSignal.timeout joined with other signals can be garbage-collected before it fires.
   const end = new AbortController();

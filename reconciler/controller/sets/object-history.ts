@@ -1,6 +1,6 @@
 // The changes that the runs of a set made to single objects: kept short, a record for each run on each host.
 import type { Plan, ResourceChange } from '../../core/plan/plan.ts';
-import type { RunResult } from '../../engine/execute.ts';
+import type { RunResult } from '../../engine/run-result.ts';
 import type { ObjectChange, RunRecord } from '../contract/index.ts';
 
 type Action = ObjectChange['action'];

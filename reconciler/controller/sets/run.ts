@@ -1,6 +1,6 @@
 // One run of a set on one host or several: the progress of each host, and the record for the history.
 import { randomBytes } from 'node:crypto';
-import type { RunResult } from '../../engine/execute.ts';
+import type { RunResult } from '../../engine/run-result.ts';
 import type { EngineEvent } from '../../engine/steps/events.ts';
 import type { Plan } from '../../core/plan/plan.ts';
 import type { Hub } from '../hub.ts';

@@ -2,15 +2,15 @@
 import { tryable, type DryRun, type Trial } from '../../core/plan/dry-run.ts';
 import type { Observed } from '../../core/documents/observed.ts';
 import type { Plan, Step } from '../../core/plan/plan.ts';
-import { applyPlan, type ApplyDeps } from './apply.ts';
+import { execute, type ExecuteDeps } from '../execute.ts';
 import type { EngineEvent } from '../steps/events.ts';
-import type { RunResult } from '../execute.ts';
+import type { RunResult } from '../run-result.ts';
 
-export type DryRunDeps = Omit<ApplyDeps, 'emit' | 'journal'> & {
+export type DryRunDeps = Omit<ExecuteDeps, 'emit' | 'journal'> & {
   readonly observed: Pick<Observed, 'projects' | 'base'>;
 };
 
-/** `client` is a client of the copy, `observed` the server that was copied. Throws the errors of `applyPlan`. */
+/** `client` is a client of the copy, `observed` the server that was copied. Throws the errors of `execute`. */
 export async function dryRun(
   plan: Plan,
   { observed, ...deps }: DryRunDeps,
@@ -22,7 +22,7 @@ export async function dryRun(
     const trial = trialOf(event);
     if (trial !== undefined) found.set(event.step.id, trial);
   };
-  const result = await applyPlan(tried, { ...deps, emit }, signal);
+  const result = await execute(tried, { ...deps, emit }, signal);
   const trials = plan.steps.flatMap((step): readonly Trial[] => {
     const why = untried.get(step.id);
     const trial = why === undefined ? found.get(step.id) : { ...of(step), verdict: 'untried' as const, why };

@@ -17,7 +17,7 @@ import {
 import { hasNotesOf } from '../../core/ownership/project-notes.ts';
 import type { Plan } from '../../core/plan/plan.ts';
 import { summarize } from '../../core/plan/summary.ts';
-import type { RunResult } from '../execute.ts';
+import type { RunResult } from '../run-result.ts';
 import type { RunNotes } from './set-run.ts';
 import type { NotesConfig, Patch } from '../notes/notes.ts';
 

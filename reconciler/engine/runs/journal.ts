@@ -7,7 +7,7 @@ import type { Operation } from '../../../server/api/operation.ts';
 import type { Plan, Step } from '../../core/plan/plan.ts';
 import { isChange } from '../../core/plan/summary.ts';
 import type { EngineEvent } from '../steps/events.ts';
-import type { RunResult } from '../execute.ts';
+import type { RunResult } from '../run-result.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 export interface JournalPlace {

@@ -13,7 +13,7 @@ import {
   stateKey,
   type SetState,
 } from '../../core/ownership/set-state.ts';
-import type { RunResult } from '../execute.ts';
+import type { RunResult } from '../run-result.ts';
 import {
   held,
   isFree,

@@ -14,7 +14,7 @@ import { applyEdits } from '../../core/plan/apply-edits.ts';
 import type { Plan, Step } from '../../core/plan/plan.ts';
 import { scopedName } from '../../core/text/scoped-name.ts';
 import { bindImages } from '../bind-images.ts';
-import type { RunResult } from '../execute.ts';
+import type { RunResult } from '../run-result.ts';
 
 /** Objects without config whose record is in the notes, under their API names. */
 export function claimsOf(plan: Plan, hash: KeyHash): ReadonlyMap<Address, OwnerRecord> {

@@ -18,7 +18,11 @@ export async function deleteObject(context: StepContext, step: DeleteStep, signa
     if (step.kind !== 'container' || !isRefused(error, 'running')) throw error;
   }
   // A daemon that just started starts its containers one after another, perhaps this one only after the plan.
-  await sendAndWait(context, () => client.putContainerState(step.name, { action: 'stop', force: true }, signal), signal);
+  await sendAndWait(
+    context,
+    () => client.putContainerState(step.name, { action: 'stop', force: true }, signal),
+    signal,
+  );
   await sendAndWait(context, () => client.delete(step.kind, step.name, signal, step.target), signal);
   return 'it was running again and was stopped first';
 }

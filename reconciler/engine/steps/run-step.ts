@@ -26,10 +26,9 @@ const overloadPauseMs = 500;
 /** An operation continues after its client is gone, so the next run may meet it. */
 export async function runStep(given: StepContext, planned: Step, signal: AbortSignal): Promise<Note> {
   const { context, step } = inItsProject(given, planned);
-  const perform = actionOf(context, step);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await perform(signal);
+      return await carryOut(context, step, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (attempt >= attempts) throw error;
@@ -58,35 +57,30 @@ function inItsProject(context: StepContext, step: Step): { readonly context: Ste
   return { context: { ...context, client }, step: { ...step, name: plainName(step.name, project) } };
 }
 
-/** The function that carries out this step. */
-function actionOf(context: StepContext, step: Step): (signal: AbortSignal) => Promise<Note> {
+/** By the action of the step. */
+function carryOut(context: StepContext, step: Step, signal: AbortSignal): Promise<Note> {
   switch (step.action) {
-    case 'create': {
-      const { upload } = step;
-      if (upload !== undefined) return (signal) => createImage(context, step, upload, signal);
-      const create = step.kind === 'image' ? createRemoteImage : createObject;
-      return (signal) => create(context, step, signal);
-    }
+    case 'create':
+      if (step.upload !== undefined) return createImage(context, step, step.upload, signal);
+      return (step.kind === 'image' ? createRemoteImage : createObject)(context, step, signal);
     case 'update':
-      return (signal) => updateObject(context, step, signal);
+      return updateObject(context, step, signal);
     case 'rebuild':
-      return (signal) => rebuild(context, step, (one) => runStep(context, one, signal), signal);
+      return rebuild(context, step, (one) => runStep(context, one, signal), signal);
     case 'delete':
-      return step.kind === 'project'
-        ? (signal) => deleteProject(context, step, signal)
-        : (signal) => deleteObject(context, step, signal);
+      return (step.kind === 'project' ? deleteProject : deleteObject)(context, step, signal);
     case 'start':
     case 'stop':
     case 'restart':
-      return (signal) => changePower(context, step, signal);
+      return changePower(context, step, signal);
     case 'wait':
-      return (signal) => waitFor(context, step.name, step.condition, signal).then(() => undefined);
+      return waitFor(context, step.name, step.condition, signal).then(() => undefined);
     case 'files':
-      return (signal) => pushFiles(context, step, signal);
+      return pushFiles(context, step, signal);
     case 'exec':
-      return (signal) => runExec(context, step, signal);
+      return runExec(context, step, signal);
     case 'snapshot':
-      return (signal) => takeSnapshot(context, step, signal);
+      return takeSnapshot(context, step, signal);
     default:
       return assertNever(step);
   }

@@ -7,8 +7,8 @@ import { parseRecord } from '../../../reconciler/core/ownership/owner-records.ts
 import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
 import type { Plan } from '../../../reconciler/core/plan/plan.ts';
 import { emptySetState, readSetStates, renderSetState } from '../../../reconciler/core/ownership/set-state.ts';
-import { applyPlan } from '../../../reconciler/engine/runs/apply.ts';
-import type { RunResult } from '../../../reconciler/engine/execute.ts';
+import { execute } from '../../../reconciler/engine/execute.ts';
+import type { RunResult } from '../../../reconciler/engine/run-result.ts';
 import { Journal } from '../../../reconciler/engine/runs/journal.ts';
 import { ownerOf } from '../../../reconciler/engine/runs/key-hash.ts';
 import { isAbandoned, LockedError, newLock } from '../../../reconciler/engine/notes/lock.ts';
@@ -50,7 +50,7 @@ async function carryOut(text: string, more: Partial<ConstructorParameters<typeof
   const made = await plan(text);
   const common = { client: here.world.client, nowMs: Date.now, pause: noPause, warn: () => {} };
   const setRun = new SetRun({ ...made.owner, ...common, runs: made.runs, ...more });
-  return applyPlan(made.plan, {
+  return execute(made.plan, {
     client: here.world.client,
     emit: () => {},
     pause: noPause,
@@ -363,7 +363,7 @@ describe('the lock of a set', () => {
     const common = { client: here.world.client, nowMs: Date.now, pause: noPause, warn: () => {} };
     const late = new SetRun({ ...made.owner, ...common, runs: made.runs });
     const deps = { client: here.world.client, emit: () => {}, pause: noPause, run: late };
-    await expect(applyPlan(made.plan, deps)).rejects.toBeInstanceOf(OvertakenError);
+    await expect(execute(made.plan, deps)).rejects.toBeInstanceOf(OvertakenError);
     expect(configOf('profile', 'web')['user.a']).toBe('2');
   });
 

@@ -8,7 +8,7 @@ import { createClient } from '../../../../server/client/client.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
-import type { Context, Run } from '../../session/context.ts';
+import type { Command, Output, Run } from '../../session/context.ts';
 import type { TrustJoinOptions } from './access-verbs.ts';
 
 interface Pair {
@@ -40,7 +40,7 @@ export const joinServer: Run<TrustJoinOptions> = async (context, [given = '']) =
 };
 
 /** The first address that answers decides. */
-async function joinAt(context: Context, token: TrustToken, text: string, pair: Pair): Promise<string> {
+async function joinAt(context: Command, token: TrustToken, text: string, pair: Pair): Promise<string> {
   const unreachable: string[] = [];
   for (const at of token.addresses) {
     const address = `https://${at}`;
@@ -59,7 +59,7 @@ async function joinAt(context: Context, token: TrustToken, text: string, pair: P
 }
 
 /** An existing pair is used; a new one is made when both files are missing. */
-async function pairAt(context: Context, certFile: string, keyFile: string): Promise<Pair> {
+async function pairAt(context: Output, certFile: string, keyFile: string): Promise<Pair> {
   const [hasCert, hasKey] = [await exists(certFile), await exists(keyFile)];
   if (hasCert !== hasKey)
     throw usageError(

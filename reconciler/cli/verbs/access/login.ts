@@ -5,7 +5,7 @@ import { prefixedHeader } from '../../../../server/client/transport/reply.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
-import type { Context, Run } from '../../session/context.ts';
+import type { Command, Run } from '../../session/context.ts';
 import { clientOptionsOf } from '../../session/host.ts';
 import { readLogin, removeLogin, writeLogin } from '../../session/login-file.ts';
 import { logIn, loginOf, type IssuerOfHost } from '../../session/login.ts';
@@ -53,7 +53,7 @@ function hostOf(given: string): string {
 }
 
 async function issuerOf(
-  context: Context,
+  context: Command,
   host: string,
   tls: Awaited<ReturnType<typeof clientOptionsOf>>['tls'],
 ): Promise<IssuerOfHost> {

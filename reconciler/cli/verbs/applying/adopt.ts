@@ -15,7 +15,7 @@ import { planOf, type Planned } from '../../session/make-plan.ts';
 import { withClient } from '../../session/connect.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
-import { carryOut } from './apply.ts';
+import { carryOut } from './carry-out.ts';
 import { writeUndeclared } from './adopt-write.ts';
 
 export const adopt: Run<AdoptOptions> = async (context, words) => {

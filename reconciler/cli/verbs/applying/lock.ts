@@ -1,5 +1,5 @@
 // `gantry lock`, `gantry force-unlock`: block runs of a set for a while, and remove a lock that no run will release.
-import type { Context, Fleet, Run } from '../../session/context.ts';
+import type { Context, Fleet, Run, Output } from '../../session/context.ts';
 import { randomBytes } from 'node:crypto';
 import { pause } from '../../../../server/lib/shared/deadline.ts';
 import { lockKey } from '../../../core/ownership/set-state.ts';
@@ -87,7 +87,7 @@ interface Outcome {
   readonly made?: Lock;
 }
 
-function report(context: Context, fleet: Fleet | undefined, answers: readonly Answer<Outcome>[]): ExitCode {
+function report(context: Output, fleet: Fleet | undefined, answers: readonly Answer<Outcome>[]): ExitCode {
   if (fleet !== undefined && context.isJson) {
     const hosts = answers.map((one) => ({
       host: one.host?.name,

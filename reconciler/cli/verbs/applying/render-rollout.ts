@@ -1,7 +1,7 @@
 // The result of a rollout: a table of hosts and a summary line, for people or programs.
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { Host } from '../../../manifest/hosts-file.ts';
-import type { Context } from '../../session/context.ts';
+import type { Output } from '../../session/context.ts';
 import type { ExitCode } from '../../errors/exit-codes.ts';
 import type { Counts } from '../../output/outcome.ts';
 import { paintFor } from '../../output/paint.ts';
@@ -43,7 +43,7 @@ export function rolloutLine(mode: Plan['mode'], results: readonly HostResult[]):
   return `${verb} ${isWhole ? 'complete!' : 'incomplete:'} ${parts.join('; ')}.`;
 }
 
-export function showRollout(context: Context, mode: Plan['mode'], results: readonly HostResult[]): void {
+export function showRollout(context: Output, mode: Plan['mode'], results: readonly HostResult[]): void {
   const line = rolloutLine(mode, results);
   if (context.isJson) {
     const hosts = results.map((one) => ({

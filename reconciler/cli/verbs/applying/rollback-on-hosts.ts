@@ -2,8 +2,8 @@
 // `apply` rolls out.
 import type { Host } from '../../../manifest/hosts-file.ts';
 import { namedInFleet, previousOfFleet, type FleetRevision } from '../../../core/history/fleet-revision.ts';
-import { planRollback, readRollbackSource, wantedRevision, type RollbackSource } from './rollback.ts';
-import type { Fleet, Context } from '../../session/context.ts';
+import { planRollback, readRollbackSource, wantedRevision, type RollbackSource } from './plan-rollback.ts';
+import type { Fleet, Context, Output } from '../../session/context.ts';
 import { confirm } from '../../session/confirm.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { dryRunKind } from '../../flags/plan-flags.ts';
@@ -93,7 +93,7 @@ function numberOn(host: Host, { title, numbers }: FleetRevision): number {
   throw new CliError(`${host.name} has no revision of ${title} that succeeded: ${advice}`, exitCodes.error);
 }
 
-function noteRevision(own: Context, back: RollbackSource | undefined): void {
+function noteRevision(own: Output, back: RollbackSource | undefined): void {
   if (back === undefined) return;
   const { number, at, who } = back.revision;
   own.note(`Rolling back to revision ${number} of ${at.slice(0, 19).replace('T', ' ')} by ${who}${remarkOf(back)}`);

@@ -1,33 +1,19 @@
-// `gantry rollback`: plans the documents of an earlier revision like manifests, asks, and applies them under the same guards.
-import { ClientError } from '../../../../server/client/client-error.ts';
+// `gantry rollback`, on one host or on several: plans an earlier revision, asks, and applies it.
 import type { Client } from '../../../../server/client/client.ts';
-import type { Address, Document } from '../../../core/documents/document.ts';
-import { valueAt } from '../../../core/plan/apply-edits.ts';
-import { previousOf, type Revision, type WrittenDocument } from '../../../core/history/revisions.ts';
-import { coreKind } from '../../../core/kinds/index.ts';
-import type { JsonObject } from '../../../core/documents/document.ts';
-import type { Observed } from '../../../core/documents/observed.ts';
-import { hashOf } from '../../../core/ownership/owner-records.ts';
-import { isSamePlace, type SetPlace } from '../../../core/ownership/place.ts';
-import { fillSecrets } from '../../../core/history/revision-secrets.ts';
-import type { Loaded } from '../../../manifest/load-contract.ts';
 import { confirm } from '../../session/confirm.ts';
 import type { Context, Run } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { dryRunKind, planOptionsOf } from '../../flags/plan-flags.ts';
+import { dryRunKind } from '../../flags/plan-flags.ts';
 import type { RollbackOptions } from './applying-verbs.ts';
-import { documentsOf, parseRevision, readRevisions, revisionAt, revisionNamed, type Revisions } from './revisions.ts';
 import { requireNoRefusals } from './refused-parts.ts';
-import { placeOf } from '../../session/place.ts';
 import { messageOf } from '../../session/revision.ts';
 import { traceVerb } from '../../session/trace-verb.ts';
 import { loadSet } from '../../session/load-set.ts';
-import { planFor, type Planned } from '../../session/make-plan.ts';
+import { type Planned } from '../../session/make-plan.ts';
 import { printPlan } from '../../session/show-plan.ts';
 import { withClient } from '../../session/connect.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
-import { resume } from '../../session/resume.ts';
-import { replanWhenOvertaken } from './apply.ts';
+import { replanWhenOvertaken } from './carry-out.ts';
+import { planRollback, readRollbackSource, wantedRevision, type RollbackSource } from './plan-rollback.ts';
 
 export const rollback: Run<RollbackOptions> = (context, args, fleet) =>
   dryRunKind(context.options) === undefined
@@ -44,87 +30,6 @@ const rollBack: Run<RollbackOptions> = async (context, [number], fleet) => {
     return replanWhenOvertaken(context, client, () => approvedRollback(context, client, source));
   });
 };
-
-/** A number, or the text of a commit or message. */
-export const wantedRevision = (text: string | undefined): number | string | undefined =>
-  text === undefined ? undefined : /^#?\d{1,6}$/.test(text) ? parseRevision(text) : text;
-
-/** The revision to roll back to, by default the last successful one before the newest. Throws when there is none. */
-export async function readRollbackSource(
-  context: Context<RollbackOptions>,
-  client: Client,
-  wanted: number | string | undefined,
-  given: readonly Document[],
-): Promise<RollbackSource> {
-  const revisions = await readRevisions(context, client);
-  await refuseForeign(context, client, revisions);
-  await resume(context, client, revisions.set);
-  const here = await placeOf(context.options.file ?? [], context.io.env);
-  const isHere = ({ place }: Revision): boolean =>
-    context.options.takeOver === true || place === undefined || isSamePlace(place, here);
-  const revision =
-    wanted === undefined
-      ? previous(revisions, isHere)
-      : typeof wanted === 'number'
-        ? revisionAt(revisions, wanted)
-        : revisionNamed(revisions, wanted);
-  if (!isHere(revision))
-    throw new CliError(
-      `Revision ${revision.number} of the set ${revisions.set} was declared at ${revision.place}, not here (${here}): roll back there, or go on with --take-over`,
-      exitCodes.guard,
-    );
-  const written = documentsOf(revisions, revision);
-  if (revision.isPartial === true && context.options.prune === true)
-    throw usageError(`revision ${revision.number} covers only a part of the set: --prune would delete the rest`);
-  if (revision.isPartial === true)
-    context.note(`Revision ${revision.number} covers only a part of the set: only that part is rolled back`);
-  return { revisions, revision, written, given };
-}
-
-/**
- * Documents may name files and variables of this machine. Those in a profile of the project may be written by anyone who may use the
- * project, so a client with more rights, which the server lets write its config, does not carry them out.
- */
-async function refuseForeign(
-  context: Context<RollbackOptions>,
-  client: Client,
-  revisions: Revisions,
-): Promise<void> {
-  if (!revisions.isInProfile) return;
-  try {
-    await client.patchServer({ config: {} }, {}, context.stop);
-  } catch (error) {
-    if (error instanceof ClientError && error.status === 403) return;
-    throw error;
-  }
-  throw new CliError(
-    `The revisions of the set ${revisions.set} were written by clients of its project, and this client has more rights than they: roll back with a client of the project, or apply manifests`,
-    exitCodes.error,
-  );
-}
-
-export interface RollbackSource {
-  readonly revisions: Revisions;
-  readonly revision: Revision;
-  readonly written: readonly WrittenDocument[];
-  /** Current manifests. */
-  readonly given: readonly Document[];
-}
-
-function previous({ all, set }: Revisions, isHere: (revision: Revision) => boolean): Revision {
-  const own = all.filter(isHere);
-  const found = previousOf({ revisions: own });
-  if (found !== undefined) return found;
-  const other = own.length === 0 ? all.at(-1)?.place : undefined;
-  if (other !== undefined)
-    throw new CliError(
-      `All revisions of the set ${set} were declared elsewhere, the newest at ${other}: roll back there, or go on with --take-over`,
-      exitCodes.guard,
-    );
-  const why =
-    own.length < 2 ? 'there is no revision before this one' : 'no earlier revision succeeded with other documents';
-  throw new CliError(`Nothing to roll back to: ${why} (gantry history --set ${set})`, exitCodes.error);
-}
 
 /** The plan that the user has approved, or the exit code when there is nothing to carry out. */
 async function approvedRollback(
@@ -145,116 +50,4 @@ async function approvedRollback(
   requireNoRefusals(context.options, plan);
   await confirm(context, `Do you want to roll back to revision ${back.revision.number}?`);
   return planned;
-}
-
-const othersOf = ({ options }: Context<RollbackOptions>): SetPlace['others'] =>
-  options.takeOver === true ? 'take' : 'refuse';
-
-export async function planRollback(
-  context: Context<RollbackOptions>,
-  client: Client,
-  back: RollbackSource,
-): Promise<Planned> {
-  const { revisions, revision } = back;
-  const [{ observe }, { ownerOf }] = await Promise.all([
-    import('../../../engine/observe/observe.ts'),
-    import('../../../engine/runs/key-hash.ts'),
-  ]);
-  const observed = await observe(client, context.stop, context.options.project);
-  const filled = filledSecrets(back, observed, ownerOf(revisions.set, observed).hash);
-  const loaded = await load(context, revision, filled, observed);
-  const { documents, locate } = loaded;
-  const planned = await planFor(context, client, {
-    documents,
-    set: revisions.set,
-    options: planOptionsOf(context.options),
-    mode: 'apply',
-    images: new Map(Object.entries(revision.images)),
-    // The objects stay those of the place that declared them.
-    place: {
-      here: revision.place ?? (await placeOf(context.options.file ?? [], context.io.env)),
-      others: othersOf(context),
-    },
-    locate,
-  });
-  const message = `rollback to revision ${revision.number}`;
-  const source = { written: filled, paths: [], message, rollbackOf: revision.number };
-  const { plan } = planned;
-  // A partial revision says nothing about the objects that it leaves out.
-  return {
-    ...planned,
-    plan: revision.isPartial === true ? { ...plan, isPartial: true, orphans: [] } : plan,
-    revision: source,
-  };
-}
-
-/** Takes secrets from the live object if it still holds the same value, else from the current manifests. */
-function filledSecrets(
-  { revision, written, given }: RollbackSource,
-  observed: Observed,
-  hash: (text: string) => string,
-): readonly WrittenDocument[] {
-  const byAddress = new Map<string, Document>(given.map((document) => [document.address, document]));
-  const { documents, missing } = fillSecrets(written, (address, path, wanted) => {
-    const live = liveAt(observed, address);
-    const now = live === undefined ? undefined : valueAt(live, path);
-    if (now !== undefined && hashOf(hash, path, now) === wanted) return now;
-    const document = byAddress.get(address);
-    return document === undefined ? undefined : valueAt(document.values, path);
-  });
-  if (missing.length === 0) return documents;
-  const list = missing.map((one) => `\n  ${one}`).join('');
-  const { number, commit } = revision;
-  const remedy =
-    commit === undefined
-      ? 'Pass manifests that have them with -f'
-      : `Pass manifests that have them with -f, or apply those of commit ${commit}`;
-  throw new CliError(
-    `Revision ${number} holds no secrets, and these values on the server have changed:${list}\n${remedy}`,
-    exitCodes.error,
-  );
-}
-
-function liveAt(observed: Observed, address: Address): JsonObject | undefined {
-  const slash = address.indexOf('/');
-  const kind = address.slice(0, slash) as Parameters<typeof coreKind>[0];
-  return coreKind(kind).live(observed, address.slice(slash + 1))?.object as JsonObject | undefined;
-}
-
-async function load(
-  context: Context<RollbackOptions>,
-  { number }: Revision,
-  written: readonly WrittenDocument[],
-  observed: Observed,
-): Promise<Loaded> {
-  const { loadWritten } = await import('../../../manifest/load.ts');
-  const { io, options } = context;
-  const known = new Map(
-    written.flatMap(({ address, fingerprint }) => {
-      const image = fingerprint === undefined ? undefined : observed.images.get(fingerprint)?.object;
-      return image === undefined ? [] : [[address, { fingerprint: image.fingerprint, sizeBytes: image.size }] as const];
-    }),
-  );
-  const input = {
-    env: io.env,
-    nowMs: io.nowMs(),
-    ...(options.project === undefined ? {} : { project: options.project }),
-  };
-  const loaded = await loadWritten(number, written, input, known, context.stop);
-  await context.diagnostics(loaded.diagnostics);
-  if (loaded.diagnostics.some(({ severity }) => severity === 'error'))
-    throw new CliError(
-      `Cannot roll back to revision ${number}: something it needs is gone or no longer allowed`,
-      exitCodes.error,
-    );
-  const others = written.filter(({ address, fingerprint }) => {
-    const now = loaded.documents.find((document) => document.address === address)?.files?.fingerprint;
-    return fingerprint !== undefined && now !== undefined && now !== fingerprint;
-  });
-  if (others.length === 0) return loaded;
-  const list = others.map(({ address, fingerprint = '' }) => `\n  ${address}: ${fingerprint}`).join('');
-  throw new CliError(
-    `The server no longer has images of revision ${number}, and their files have changed:${list}`,
-    exitCodes.error,
-  );
 }

@@ -4,9 +4,9 @@ import { hasChanges } from '../../../core/plan/summary.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { Host } from '../../../manifest/hosts-file.ts';
 import { resume } from '../../session/resume.ts';
-import { replanWhenOvertaken } from './apply.ts';
+import { replanWhenOvertaken } from './carry-out.ts';
 import { confirm } from '../../session/confirm.ts';
-import type { Fleet, Context } from '../../session/context.ts';
+import type { Command, Context, Fleet, Output } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { parseCount, parseDuration } from '../../flags/parse-values.ts';
 import type { RunOptions } from '../../flags/plan-flags.ts';
@@ -45,11 +45,7 @@ export async function rollOut(
 }
 
 /** Carries out a saved plan without asking again; no host starts when the plan of one is stale. */
-export async function rollOutSaved(
-  context: Context<ApplyOptions>,
-  fleet: Fleet,
-  saved: FleetPlan,
-): Promise<ExitCode> {
+export async function rollOutSaved(context: Context<ApplyOptions>, fleet: Fleet, saved: FleetPlan): Promise<ExitCode> {
   checkRolloutFlags(context);
   const outcomes = await planSaved(context, fleet, saved);
   if (context.isJson) await showPlans(context, outcomes, saved.mode);
@@ -137,7 +133,7 @@ function resultWithoutRun(outcome: PlanOutcome): HostResult {
 }
 
 export function noteBatch(
-  context: Context,
+  context: Output,
   { isCanary, hosts }: Batch<{ readonly name: string }>,
   at: number,
   of: number,
@@ -147,7 +143,7 @@ export function noteBatch(
 }
 
 /** Waits are part of the plan, so a finished host is also ready. Never rejects. */
-async function runHost(context: Context, one: PlannedHost): Promise<HostResult> {
+async function runHost(context: Command, one: PlannedHost): Promise<HostResult> {
   const { host, context: own, replan } = one;
   let counts: Counts | undefined;
   const tell = (made: Counts): void => {

@@ -3,7 +3,7 @@
 import { pause } from '../../../../server/lib/shared/deadline.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
 import type { RunVerbOptions } from './applying-verbs.ts';
-import { firstOf, Keeper, type RunSettings } from './run.ts';
+import { firstOf, Keeper, type RunSettings } from './keeper.ts';
 import type { Fleet, Context } from '../../session/context.ts';
 import { messageOf } from '../../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';

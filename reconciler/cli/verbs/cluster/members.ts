@@ -7,7 +7,7 @@ import { formatOf } from '../../flags/output-flags.ts';
 import { paintFor } from '../../output/paint.ts';
 import { renderTable } from '../../output/table.ts';
 import { withClient } from '../../session/connect.ts';
-import type { Context, Run } from '../../session/context.ts';
+import type { Context, Run, Output } from '../../session/context.ts';
 import { followOperation } from '../../session/follow-operation.ts';
 import { checkClustered, checkMembers } from './check-members.ts';
 import type {
@@ -55,7 +55,7 @@ export const showMembers: Run<ClusterShowOptions> = async (context, names) => {
 };
 
 /** JSON is one object a line with --json, one document otherwise. */
-function write(context: Context, members: readonly ClusterMember[], format: 'yaml' | 'json'): void {
+function write(context: Output, members: readonly ClusterMember[], format: 'yaml' | 'json'): void {
   const text =
     format === 'yaml'
       ? members.map((member) => `---\n${yamlText(member)}`).join('')

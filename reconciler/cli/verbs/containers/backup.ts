@@ -1,5 +1,5 @@
 // `gantry backup create|list|export|import|delete`: backups of containers from the command line.
-import type { Run, Context } from '../../session/context.ts';
+import type { Command, Output, Run } from '../../session/context.ts';
 import { createWriteStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
@@ -50,7 +50,7 @@ export const listBackups: Run<HostOptions> = async (context, [container = '']) =
   return exitCodes.ok;
 };
 
-const tell = (context: Context, object: object): void => {
+const tell = (context: Output, object: object): void => {
   context.io.stdout.write(`${JSON.stringify(object)}\n`);
 };
 
@@ -91,13 +91,13 @@ export const exportBackup: Run<HostOptions> = async (
   return exitCodes.ok;
 };
 
-async function toStdout(context: Context, body: Readable): Promise<number> {
+async function toStdout(context: Command, body: Readable): Promise<number> {
   const counted = counter();
   await pipeline(body, counted.pass, context.io.raw.stdout, { end: false, signal: context.stop });
   return counted.bytes();
 }
 
-async function toFile(context: Context, body: Readable, file: string): Promise<number> {
+async function toFile(context: Command, body: Readable, file: string): Promise<number> {
   const counted = counter();
   let isMade = false;
   const target = createWriteStream(file, { flags: 'wx', mode: 0o600 }).on('open', () => {

@@ -9,7 +9,7 @@ import {
   type MigrationMode,
 } from '../../../../server/client/channels/migrate.ts';
 import { isRecordKey } from '../../../core/ownership/owner-records.ts';
-import type { Context, Run } from '../../session/context.ts';
+import type { Context, Run, Output } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import type { CopyOptions as CopyVerbOptions, MoveOptions as MoveVerbOptions } from './container-verbs.ts';
@@ -84,7 +84,7 @@ function optionsOf({ mode, containerOnly, refresh, storage, live, target }: Both
 const isMode = (mode: string): mode is MigrationMode => (migrationModes as readonly string[]).includes(mode);
 
 /** Both servers report the same progress: repetitions are left out. */
-function reporting(context: Context): Pick<CopyOptions, 'onUpdate'> {
+function reporting(context: Output): Pick<CopyOptions, 'onUpdate'> {
   let last = '';
   return {
     onUpdate: ({ metadata }) => {

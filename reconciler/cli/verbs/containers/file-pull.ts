@@ -1,5 +1,5 @@
 // `gantry file pull`: copies files out of a container. The content of containers is not trusted: nothing is written outside the target.
-import type { Run, Context } from '../../session/context.ts';
+import type { Command, Run } from '../../session/context.ts';
 import { createWriteStream } from 'node:fs';
 import { constants, lstat, mkdir, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -44,7 +44,7 @@ async function readThrough(files: Files, path: string, signal: AbortSignal): Pro
   throw new CliError(`${path} goes through more than ${maxLinks} symbolic links`, exitCodes.error);
 }
 
-async function toStdout(context: Context, entry: FileEntry, source: string): Promise<void> {
+async function toStdout(context: Command, entry: FileEntry, source: string): Promise<void> {
   if (entry.type !== 'file') throw new CliError(`${source} is a directory`, exitCodes.error);
   await pipeline(entry.body, context.io.raw.stdout, { end: false, signal: context.stop });
 }
@@ -57,7 +57,7 @@ interface Pull {
   readonly isRecursive: boolean;
 }
 
-async function toDisk(context: Context, files: Files, pull: Pull): Promise<void> {
+async function toDisk(context: Command, files: Files, pull: Pull): Promise<void> {
   const { entry, path, source, isRecursive } = pull;
   if (entry.type === 'directory' && !isRecursive) {
     throw new CliError(`${source} is a directory: give --recursive to copy all of it`, exitCodes.error);
@@ -68,7 +68,7 @@ async function toDisk(context: Context, files: Files, pull: Pull): Promise<void>
   await copy(context, files, entry, path, target);
 }
 
-async function copy(context: Context, files: Files, entry: FileEntry, path: string, target: string): Promise<void> {
+async function copy(context: Command, files: Files, entry: FileEntry, path: string, target: string): Promise<void> {
   context.stop.throwIfAborted();
   if (entry.type === 'file') return writeLocal(entry.body, target, entry.mode, context.stop);
   if (entry.type === 'symlink') return linkLocal(entry.target, target);

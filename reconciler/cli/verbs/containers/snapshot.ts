@@ -1,5 +1,5 @@
 // `gantry snapshot create|list|show|rename|restore|delete`: snapshots of containers, each named NAME/SNAPSHOT.
-import type { Run, Context } from '../../session/context.ts';
+import type { Command, Context, Output, Run } from '../../session/context.ts';
 import { applyExpiry, parseExpiry } from '../../../../server/api/container/snapshot-expiry.ts';
 import type { Snapshot, SnapshotCreate } from '../../../../server/api/container/snapshot.ts';
 import type { Client } from '../../../../server/client/client.ts';
@@ -141,7 +141,7 @@ async function change(
   });
 }
 
-async function read(client: Client, container: string, context: Context): Promise<readonly Snapshot[]> {
+async function read(client: Client, container: string, context: Command): Promise<readonly Snapshot[]> {
   const call = { method: 'GET', path: pathOf(container), query: { recursion: '1' } } as const;
   const { metadata } = await client.http.send<readonly Snapshot[]>(call, context.stop).catch((error: unknown) => {
     throw isNotFound(error) ? new CliError(`Container ${container} not found`, exitCodes.error, error) : error;
@@ -160,12 +160,12 @@ const missing =
 const pathOf = (container: string, ...rest: readonly string[]): string =>
   ['/1.0/containers', encodeURIComponent(container), 'snapshots', ...rest.map(encodeURIComponent)].join('/');
 
-function say(context: Context, { container, snapshot }: SnapshotAddress): void {
+function say(context: Output, { container, snapshot }: SnapshotAddress): void {
   if (context.isJson) printJson(context, { container, snapshot });
   else context.out(`${container}/${snapshot}`);
 }
 
-const printJson = (context: Context, object: object): void =>
+const printJson = (context: Output, object: object): void =>
   void context.io.stdout.write(`${JSON.stringify(object)}\n`);
 
 /** Empty for the zero time, which means never. */

@@ -6,7 +6,7 @@ import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { throwOnErrors } from '../../session/load-set.ts';
-import type { Context, Run } from '../../session/context.ts';
+import type { Run, Output } from '../../session/context.ts';
 import { ended } from './ended.ts';
 import type { ControllerOptions } from './controller-verbs.ts';
 
@@ -60,7 +60,7 @@ const opened = <T>(opening: Promise<T>, what: string): Promise<T> =>
     throw new CliError(`${what}: ${reasonOf(error)}`, exitCodes.error, error);
   });
 
-function print(context: Context, { at, level, message, set, host, source }: LogLine): void {
+function print(context: Output, { at, level, message, set, host, source }: LogLine): void {
   if (level === 'debug') return;
   if (context.isJson)
     return context.json(

@@ -10,7 +10,7 @@ import { CliError } from '../../errors/usage-error.ts';
 import { planOptionsFor } from '../../flags/label-options.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { withClient } from '../../session/connect.ts';
-import type { Context, Run } from '../../session/context.ts';
+import type { Context, Run, Output } from '../../session/context.ts';
 import { loadQuietly, loadSet } from '../../session/load-set.ts';
 import { readPins } from '../../session/lock-file.ts';
 import { ended } from './ended.ts';
@@ -85,13 +85,13 @@ async function readManifests(context: Context<UiOptions>, words: readonly string
   };
 }
 
-function openBrowser(context: Context, address: string): void {
+function openBrowser(context: Output, address: string): void {
   const program = process.platform === 'darwin' ? 'open' : 'xdg-open';
   const child = spawn(program, [address], { stdio: 'ignore', detached: true });
   child.once('error', () => context.note(`${program} cannot be run: open the address yourself`));
   child.unref();
 }
 
-function print(context: Context, { level, message }: LogLine): void {
+function print(context: Output, { level, message }: LogLine): void {
   if (level === 'warn' || level === 'error') context.note(printable(`${level}: ${message}`));
 }

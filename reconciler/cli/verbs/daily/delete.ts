@@ -52,11 +52,7 @@ function refuseRunning(targets: readonly Target[]): void {
   );
 }
 
-async function askForOwned(
-  context: Context<DeleteOptions>,
-  owned: readonly Target[],
-  count: number,
-): Promise<void> {
+async function askForOwned(context: Context<DeleteOptions>, owned: readonly Target[], count: number): Promise<void> {
   const lines = owned.map((target) => `${addressOf(target)} belongs to ${ownerText(target.owners)}.`);
   const [first] = owned;
   const addresses = owned.map(({ kind, name }) => `--target ${kind}/${name}`).join(' ');

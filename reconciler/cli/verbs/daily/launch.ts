@@ -7,7 +7,7 @@ import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { parsePairs } from '../../flags/parse-values.ts';
 import { withClient } from '../../session/connect.ts';
-import type { Context, Run } from '../../session/context.ts';
+import type { Command, Context, Run } from '../../session/context.ts';
 import { followOperation } from '../../session/follow-operation.ts';
 import { parseImageWord, readRemotes, type ImageWord } from '../../session/remotes.ts';
 import type { LaunchOptions } from './daily-verbs.ts';
@@ -115,7 +115,7 @@ async function onlyPool(client: Client, signal: AbortSignal): Promise<string> {
   throw new CliError(`no profile gives a root disk: choose a pool with --storage (${names})`, exitCodes.error);
 }
 
-async function onlyNetwork(context: Context, client: Client): Promise<string | undefined> {
+async function onlyNetwork(context: Command, client: Client): Promise<string | undefined> {
   const networks = (await client.list('network', context.stop)).filter(({ managed }) => managed);
   const [one, second] = networks;
   if (one !== undefined && second === undefined) return one.name;

@@ -10,7 +10,7 @@ import { answersOf, failureCode } from '../../hosts/ask-hosts.ts';
 import { paintFor } from '../../output/paint.ts';
 import { renderTable } from '../../output/table.ts';
 import { withClient } from '../../session/connect.ts';
-import type { Context, Run } from '../../session/context.ts';
+import type { Context, Run, Output } from '../../session/context.ts';
 import { shownName } from '../objects/columns.ts';
 import type { ListOptions } from './daily-verbs.ts';
 import { ownersOf } from './owners.ts';
@@ -76,7 +76,7 @@ function rowOf(one: Listed, project: string): Row {
   };
 }
 
-function show(context: Context, rows: readonly Row[], hasHosts: boolean): void {
+function show(context: Output, rows: readonly Row[], hasHosts: boolean): void {
   if (context.isJson) {
     for (const row of rows) context.io.stdout.write(`${JSON.stringify(row)}\n`);
     return;

@@ -8,7 +8,7 @@ import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { parseNumber } from '../../flags/parse-values.ts';
 import { withClient } from '../../session/connect.ts';
-import type { Context, Run } from '../../session/context.ts';
+import type { Command, Output, Run } from '../../session/context.ts';
 import type { LogsOptions } from './daily-verbs.ts';
 
 const pollMs = 500;
@@ -28,7 +28,7 @@ export const logs: Run<LogsOptions> = async (context, [word = '']) => {
   });
 };
 
-async function listLogs(context: Context, client: Client, name: string): Promise<0> {
+async function listLogs(context: Command, client: Client, name: string): Promise<0> {
   const call = { method: 'GET', path: containerPath(name, 'logs') } as const;
   const { metadata } = await client.http.send<readonly string[] | null>(call, context.stop).catch(missing(name));
   for (const url of metadata ?? []) {
@@ -62,7 +62,7 @@ const missing =
 
 /** Ends when the container has stopped and all was printed, or by Ctrl-C. */
 async function followLog(
-  context: Context,
+  context: Command,
   client: Client,
   name: string,
   first: string,
@@ -100,7 +100,7 @@ export function lastLines(text: string, count: number): string {
   return `${body.split('\n').slice(-count).join('\n')}${body === text ? '' : '\n'}`;
 }
 
-function write(context: Context, text: string): void {
+function write(context: Output, text: string): void {
   if (text === '') return;
   if (!context.isJson) context.io.stdout.write(text.replaceAll('\r\n', '\n'));
   else

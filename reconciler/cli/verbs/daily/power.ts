@@ -5,7 +5,7 @@ import { ClientError } from '../../../../server/client/client-error.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { parseDuration } from '../../flags/parse-values.ts';
-import type { Context, Run } from '../../session/context.ts';
+import type { Command, Context, Run } from '../../session/context.ts';
 import type { StartOptions, StopOptions } from './daily-verbs.ts';
 import { runOnTargets, type Action, type Done, type Target } from './targets.ts';
 
@@ -61,12 +61,7 @@ function outcome(word: Word, { name, owners }: Target, isChanged: boolean): Done
 
 const graceOf = ({ grace }: StopOptions): number => parseDuration('--grace', grace) ?? defaultGraceMs;
 
-async function change(
-  context: Context<StopOptions>,
-  client: Client,
-  name: string,
-  action: StateAction,
-): Promise<void> {
+async function change(context: Context<StopOptions>, client: Client, name: string, action: StateAction): Promise<void> {
   const isForced = context.options.force === true;
   const ends = action === 'stop' || action === 'restart';
   const timeout = Math.max(1, Math.ceil(graceOf(context.options) / 1000));
@@ -80,7 +75,7 @@ async function change(
   }
 }
 
-const stillRuns = async (context: Context, client: Client, name: string): Promise<boolean> =>
+const stillRuns = async (context: Command, client: Client, name: string): Promise<boolean> =>
   client.containerState(name, context.stop).then(
     ({ metadata }) => metadata.status === 'Running',
     () => false,

@@ -9,7 +9,7 @@ import { selectObjects } from '../../flags/selector.ts';
 import { failureCode, hostsToAsk } from '../../hosts/ask-hosts.ts';
 import { eachHost, worstCode } from '../../hosts/each-host.ts';
 import { withClient } from '../../session/connect.ts';
-import type { Context, Fleet, Run } from '../../session/context.ts';
+import type { Command, Context, Fleet, Output, Run } from '../../session/context.ts';
 import { ownersOf, type Owner } from './owners.ts';
 
 export interface Target {
@@ -130,7 +130,7 @@ const inOrder = (targets: readonly Target[]): readonly Target[] =>
 
 /** One after the other; a failure is reported and the others follow. */
 async function actOnEach(
-  context: Context,
+  context: Command,
   targets: readonly Target[],
   act: (target: Target) => Promise<Done>,
 ): Promise<readonly ExitCode[]> {
@@ -151,7 +151,7 @@ async function actOnEach(
   return codes;
 }
 
-function tell(context: Context, { kind, name, host }: Target, { text, json, note }: Done): void {
+function tell(context: Output, { kind, name, host }: Target, { text, json, note }: Done): void {
   const where = host === undefined ? {} : { host };
   if (context.isJson) context.io.stdout.write(`${JSON.stringify({ ...where, kind, name, ...json })}\n`);
   else if (text !== '') context.out(host === undefined ? text : `${host}: ${text}`);

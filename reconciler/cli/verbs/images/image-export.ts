@@ -1,5 +1,5 @@
 // `gantry image export`: downloads the file or the two files of an image, checked against its fingerprint.
-import type { Run, Context } from '../../session/context.ts';
+import type { Command, Run } from '../../session/context.ts';
 import { createHash, type Hash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -64,7 +64,7 @@ async function cleanly(
   }
 }
 
-async function save(context: Context, source: Readable, path: string, hash: Hash, made: Set<string>): Promise<void> {
+async function save(context: Command, source: Readable, path: string, hash: Hash, made: Set<string>): Promise<void> {
   const isStdout = path === '-';
   const target: Writable = isStdout
     ? context.io.raw.stdout
@@ -84,7 +84,7 @@ async function save(context: Context, source: Readable, path: string, hash: Hash
 
 /** One after the other: the fingerprint covers both in this order. */
 async function saveParts(
-  context: Context,
+  context: Command,
   image: ImageExport,
   files: readonly string[],
   hash: Hash,

@@ -1,5 +1,5 @@
 // `gantry image import|copy|publish`: creates images on a server.
-import type { Run, Context } from '../../session/context.ts';
+import type { Run, Context, Output } from '../../session/context.ts';
 import { readFile, stat } from 'node:fs/promises';
 import type { ImageCreate } from '../../../../server/api/image/image.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
@@ -87,7 +87,7 @@ async function make(context: Context<HostOptions>, body: ImageCreate): Promise<E
   return exitCodes.ok;
 }
 
-function tell(context: Context, fingerprint: string): void {
+function tell(context: Output, fingerprint: string): void {
   if (context.isJson) context.io.stdout.write(`${JSON.stringify({ fingerprint })}\n`);
   context.out(fingerprint);
 }

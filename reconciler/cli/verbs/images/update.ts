@@ -1,6 +1,6 @@
 // `gantry update`: pins followed image aliases and sources to their current fingerprints in gantry.lock, and commits the file if
 // asked. The server resolves a source by fetching it; containers and aliases change at the next apply.
-import type { Context, Run } from '../../session/context.ts';
+import type { Run, Output } from '../../session/context.ts';
 import { findPins, followedBy } from '../../../engine/find-pins.ts';
 import type { Pins } from '../../../manifest/image-pins.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
@@ -57,7 +57,7 @@ function compare(before: Pins, after: Pins): PinDifference {
 
 const isDifferent = ({ changed, dropped }: PinDifference): boolean => changed.length + dropped.length > 0;
 
-function report(context: Context, before: Pins, after: Pins, { changed, dropped }: PinDifference): void {
+function report(context: Output, before: Pins, after: Pins, { changed, dropped }: PinDifference): void {
   for (const key of changed) {
     const from = before.get(key);
     const old = from === undefined ? '' : `${from.slice(0, 12)} -> `;

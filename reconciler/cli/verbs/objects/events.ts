@@ -1,5 +1,5 @@
 // `gantry events`: prints server events as they happen; only listens.
-import type { Run, Context } from '../../session/context.ts';
+import type { Run, Output } from '../../session/context.ts';
 import { eventTypes, type Event, type EventType, type LifecycleMetadata } from '../../../../server/api/event.ts';
 import { within, DeadlineError } from '../../../../server/lib/shared/deadline.ts';
 import { printable } from '../../../core/text/terminal-text.ts';
@@ -56,7 +56,7 @@ async function namesFor(
   return requestor?.protocol === 'tls' ? book.names(signal) : undefined;
 }
 
-function tell(context: Context, event: Event, names: CertificateNames | undefined): void {
+function tell(context: Output, event: Event, names: CertificateNames | undefined): void {
   if (context.isJson) context.io.stdout.write(`${JSON.stringify(event)}\n`);
   else context.out([event.timestamp.slice(0, 19), event.type, printable(textOf(event, names))].join('  '));
 }

@@ -1,7 +1,7 @@
 // `gantry export`: writes the live host as manifests whose plan is empty. Reads the server, writes files only with -o.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Context, Run } from '../../session/context.ts';
+import type { Context, Run, Output } from '../../session/context.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { filterExported } from '../../flags/label-options.ts';
 import type { ExportOptions } from './object-verbs.ts';
@@ -60,7 +60,7 @@ async function exportTo(
   warn(context, written, options.redact === true);
 }
 
-function writeJson(context: Context, { parts }: Written): void {
+function writeJson(context: Output, { parts }: Written): void {
   for (const { exported } of parts) {
     if (exported.values !== undefined) context.io.stdout.write(`${JSON.stringify(exported.values)}\n`);
   }
@@ -96,7 +96,7 @@ async function writeFiles(
   }
 }
 
-function warn(context: Context, { secrets, refused }: Written, isRedacted: boolean): void {
+function warn(context: Output, { secrets, refused }: Written, isRedacted: boolean): void {
   for (const why of refused) context.note(`Warning: left out: ${why}`);
   if (secrets.length === 0) return;
   const shown =

@@ -1,5 +1,5 @@
 // `gantry show`: live objects as the API returns them, by KIND/NAME or all of them.
-import type { Run, Context } from '../../session/context.ts';
+import type { Command, Output, Run } from '../../session/context.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { Reply } from '../../../../server/client/transport/reply.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
@@ -35,7 +35,7 @@ export const show: Run<ShowOptions> = async (context, addresses) => {
 };
 
 /** Prints equal plans once. */
-async function showFleetPlan(context: Context, args: readonly string[]): Promise<ExitCode> {
+async function showFleetPlan(context: Output, args: readonly string[]): Promise<ExitCode> {
   const { fleetPlanAt } = await import('../planning/fleet-plan.ts');
   const plans = [...((await fleetPlanAt(args))?.plans ?? [])];
   if (context.isJson) {
@@ -50,7 +50,7 @@ async function showFleetPlan(context: Context, args: readonly string[]): Promise
   return exitCodes.ok;
 }
 
-async function showOne(context: Context, client: Client, address: string): Promise<void> {
+async function showOne(context: Command, client: Client, address: string): Promise<void> {
   const slash = address.indexOf('/');
   const kind = address.slice(0, slash) as KindName;
   const name = address.slice(slash + 1);
@@ -76,7 +76,7 @@ async function read(client: Client, kind: KindName, name: string, signal: AbortS
   });
 }
 
-async function showAll(context: Context, client: Client): Promise<void> {
+async function showAll(context: Command, client: Client): Promise<void> {
   const lists = await Promise.all(listed.map((kind) => client.list(kind, context.stop)));
   const found = listed.flatMap((kind, index) => (lists[index] ?? []).map((object) => ({ kind, object })));
   if (context.isJson) {

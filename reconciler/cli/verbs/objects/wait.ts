@@ -1,5 +1,5 @@
 // `gantry wait`: waits until containers are ready, as their manifests or the command line say; for scripts.
-import type { Run, Context } from '../../session/context.ts';
+import type { Context, Run } from '../../session/context.ts';
 import { NotReadyError } from '../../../../server/client/wait/readiness.ts';
 import { pause } from '../../../../server/lib/shared/deadline.ts';
 import type { WaitCondition } from '../../../../server/api/container/wait-condition.ts';

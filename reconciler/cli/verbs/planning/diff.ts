@@ -13,7 +13,7 @@ import type { Plan, ResourceChange } from '../../../core/plan/plan.ts';
 import { isSecret, redact } from '../../../core/documents/secret.ts';
 import { unifiedDiff } from '../../../core/text/unified-diff.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
-import type { Context, Run } from '../../session/context.ts';
+import type { Context, Run, Output } from '../../session/context.ts';
 import type { DiffOptions } from './planning-verbs.ts';
 import { different, withDiffCodes, worstDiffCode } from '../../errors/diff-codes.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
@@ -119,7 +119,7 @@ function toYaml(kind: ResourceChange['kind'], body: JsonObject, change: Resource
   return stringify(mapOf(walk(body, [])));
 }
 
-function painted(context: Context, text: string): string {
+function painted(context: Output, text: string): string {
   if (!context.color) return text;
   const paint = paintFor(context.color);
   const tint = (line: string): string =>

@@ -1,6 +1,6 @@
 // `gantry drift --watch`: compares a host, or each of several, at each event of the server, prints objects that started or stopped to differ, with author and
 // time, and logs the events for later reports. Only reads.
-import type { Run, Context } from '../../session/context.ts';
+import type { Run, Context, Output } from '../../session/context.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { DriftObject, DriftReport } from '../../../core/drift/drift.ts';
 import { driftNews } from '../../../core/drift/drift-changes.ts';
@@ -201,11 +201,11 @@ interface Lines {
 const lost = 'The event connection is lost; everything is compared again once it is back';
 const back = 'The event connection is back: comparing everything';
 
-function linesOf(context: Context, isJson: boolean): Lines {
+function linesOf(context: Output, isJson: boolean): Lines {
   return isJson ? jsonLines(context) : textLines(context);
 }
 
-function jsonLines({ io }: Context): Lines {
+function jsonLines({ io }: Output): Lines {
   const line = (type: string, message: string, fields: object, level = 'info'): void =>
     void io.stdout.write(
       `${jsonLine(type, message, fields as Readonly<Record<string, unknown>>, io.nowMs(), level)}\n`,
@@ -232,7 +232,7 @@ function jsonLines({ io }: Context): Lines {
   };
 }
 
-function textLines(context: Context): Lines {
+function textLines(context: Output): Lines {
   const { io, out, note, color } = context;
   const paint = paintFor(color);
   const time = (): string => paint.dim(new Date(io.nowMs()).toISOString().slice(11, 19));

@@ -6,7 +6,7 @@ import type { Address, IgnoreRule } from '../../../core/documents/document.ts';
 import { notesIn } from '../../../core/ownership/project-notes.ts';
 import { readHistory } from '../../../core/history/revisions.ts';
 import type { Seen } from '../../../core/drift/lifecycle-changes.ts';
-import type { Context, Run } from '../../session/context.ts';
+import type { Context, Run, Output } from '../../session/context.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { ignoreRules } from './ignore-rules.ts';
 import type { DriftOptions } from './planning-verbs.ts';
@@ -73,7 +73,7 @@ async function seenSince(
   return new Map(seen.map((one) => [one.address, one]));
 }
 
-async function writeLines(context: Context, report: DriftReport): Promise<void> {
+async function writeLines(context: Output, report: DriftReport): Promise<void> {
   const { driftJson, driftLine } = await import('../../../core/drift/render-drift.ts');
   const { objects, ...rest } = driftJson(report);
   const atMs = context.io.nowMs();
@@ -82,7 +82,7 @@ async function writeLines(context: Context, report: DriftReport): Promise<void> 
   context.json(jsonLine('drift_summary', driftLine(report), rest, atMs));
 }
 
-async function showReport(context: Context, answers: readonly Answer<HostDrift>[], format: Format): Promise<void> {
+async function showReport(context: Output, answers: readonly Answer<HostDrift>[], format: Format): Promise<void> {
   const { driftJson, driftMarkdown, renderDrift } = await import('../../../core/drift/render-drift.ts');
   for (const { value } of answers.filter((one) => one.failure === undefined)) {
     if (format === 'json') context.io.stdout.write(`${JSON.stringify(driftJson(value.report), null, 2)}\n`);
@@ -91,7 +91,7 @@ async function showReport(context: Context, answers: readonly Answer<HostDrift>[
   }
 }
 
-async function showReports(context: Context, answers: readonly Answer<HostDrift>[], format: Format): Promise<void> {
+async function showReports(context: Output, answers: readonly Answer<HostDrift>[], format: Format): Promise<void> {
   const { driftJson, driftMarkdown, renderDrift } = await import('../../../core/drift/render-drift.ts');
   if (format === 'json') {
     const hosts = answers.map((one) => ({

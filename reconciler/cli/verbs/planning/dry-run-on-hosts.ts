@@ -1,6 +1,6 @@
 // `--dry-run=server --hosts`: carries the plan of each host out on a copy of it in this process, and shows the outcomes together.
 import { countOf, dryRunSummary, refusalsOf, renderDryRun, type Verdict } from '../../../core/plan/dry-run.ts';
-import type { Context } from '../../session/context.ts';
+import type { Command, Output } from '../../session/context.ts';
 import { showTried, tryPlan } from './dry-run.ts';
 import { paintFor } from '../../output/paint.ts';
 import { jsonLine } from '../../output/render-json.ts';
@@ -15,10 +15,7 @@ import { groupsOf, hostCount, namesOf, type PlanOutcome } from './render-plans.t
 const copiesAtOnce = 2;
 
 /** Adds its outcome to each plan. The hosts only get GET requests. */
-export async function tryHosts(
-  context: Context,
-  outcomes: readonly PlanOutcome[],
-): Promise<readonly PlanOutcome[]> {
+export async function tryHosts(context: Command, outcomes: readonly PlanOutcome[]): Promise<readonly PlanOutcome[]> {
   const tried = await eachHost(
     outcomes.flatMap((one) => (one.failure === undefined ? [one.value] : [])),
     (one): Promise<PlannedHost> =>
@@ -38,7 +35,7 @@ const titles: readonly (readonly [Verdict, string])[] = [
 ];
 
 /** For people: equal outcomes once, then a table of all hosts; for programs the lines of each host. */
-export async function showTriedHosts(context: Context, outcomes: readonly PlanOutcome[]): Promise<void> {
+export async function showTriedHosts(context: Output, outcomes: readonly PlanOutcome[]): Promise<void> {
   const hosts = outcomes.flatMap((one) => (one.failure === undefined ? [one.value] : []));
   if (context.isJson) {
     for (const { context: own, tried, locate } of hosts)
@@ -71,7 +68,7 @@ export async function showTriedHosts(context: Context, outcomes: readonly PlanOu
 }
 
 /** Prints each refusal once, with its place in the manifests. */
-export const showRefusals = (context: Context, hosts: readonly PlannedHost[]): Promise<void> =>
+export const showRefusals = (context: Output, hosts: readonly PlannedHost[]): Promise<void> =>
   showDiagnostics(
     context,
     hosts.map(({ host, tried = { trials: [] }, locate = (found) => found }) => ({

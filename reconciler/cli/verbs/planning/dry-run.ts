@@ -4,9 +4,9 @@ import type { Client } from '../../../../server/client/client.ts';
 import { createClient } from '../../../../server/client/client.ts';
 import type { DryRun } from '../../../core/plan/dry-run.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
-import type { RunResult } from '../../../engine/execute.ts';
+import type { RunResult } from '../../../engine/run-result.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
-import type { Context } from '../../session/context.ts';
+import type { Context, Output } from '../../session/context.ts';
 import { startDryRunDaemon } from '../../session/embedded.ts';
 import { exitCodeOf, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { parseCount } from '../../flags/parse-values.ts';
@@ -77,7 +77,7 @@ async function runOn(
 
 /** Prints refusals with their places on stderr, the list of steps on stdout. */
 export async function showTried(
-  context: Context,
+  context: Output,
   tried: TriedPlan,
   locate: Loaded['locate'] = (found) => found,
 ): Promise<void> {

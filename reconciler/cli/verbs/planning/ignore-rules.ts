@@ -1,11 +1,11 @@
 // The rules of `gantry drift --ignore`. Wrong ones are usage errors.
 import type { IgnoreRule } from '../../../core/documents/document.ts';
 import { endOf } from '../../../manifest/documents/read-ignore.ts';
-import type { Context } from '../../session/context.ts';
+import type { Output } from '../../session/context.ts';
 import { usageError } from '../../errors/usage-error.ts';
 
 /** `PATTERN`, or `PATTERN@2026-12-31` for as long as that day lasts (UTC). */
-export function ignoreRules(context: Context, rules: readonly string[] = []): readonly IgnoreRule[] {
+export function ignoreRules(context: Output, rules: readonly string[] = []): readonly IgnoreRule[] {
   return rules.flatMap((rule) => {
     const match = /^(.+)@([^@]*)$/.exec(rule);
     if (match === null) return [{ path: rule }];

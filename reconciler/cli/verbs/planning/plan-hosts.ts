@@ -3,7 +3,7 @@ import type { Plan } from '../../../core/plan/plan.ts';
 import { hasDifferences } from '../../../core/plan/summary.ts';
 import type { Host } from '../../../manifest/hosts-file.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
-import type { Context } from '../../session/context.ts';
+import type { Command } from '../../session/context.ts';
 import type { TriedPlan } from './dry-run.ts';
 import type { ApplyOptions } from '../../flags/plan-flags.ts';
 import { planOf, type Planned, type ReadClient } from '../../session/make-plan.ts';
@@ -34,7 +34,7 @@ export interface PlanHostsOptions {
 }
 
 export async function planHosts(
-  context: Context,
+  context: Command,
   loaded: readonly LoadedHost[],
   { mode, before, after }: PlanHostsOptions,
 ): Promise<readonly HostOutcome<PlannedHost>[]> {

@@ -52,11 +52,7 @@ export async function showFleetPlan(
 }
 
 /** `apply --dry-run` of a saved plan: nothing is carried out, except on copies with `server`. */
-export async function dryRunSaved(
-  context: Context<ApplyOptions>,
-  fleet: Fleet,
-  saved: FleetPlan,
-): Promise<ExitCode> {
+export async function dryRunSaved(context: Context<ApplyOptions>, fleet: Fleet, saved: FleetPlan): Promise<ExitCode> {
   const { planSaved } = await import('./fleet-plan.ts');
   return showPlansOrDryRuns(context, await planSaved(context, fleet, saved), 'text');
 }

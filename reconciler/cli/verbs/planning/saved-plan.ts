@@ -161,11 +161,7 @@ async function serverOf(client: Client, signal: AbortSignal): Promise<string> {
 }
 
 /** The remaining part of the saved plan. Throws with exit code 3 when the plan is stale. */
-export async function planAgain(
-  context: Context<PlanningOptions>,
-  client: Client,
-  saved: SavedPlan,
-): Promise<Planned> {
+export async function planAgain(context: Context<PlanningOptions>, client: Client, saved: SavedPlan): Promise<Planned> {
   const server = await serverOf(client, context.stop);
   if (server !== saved.server) throw new CliError('The plan was made for another server', exitCodes.stale);
   const documents = await withSecrets(context, saved);

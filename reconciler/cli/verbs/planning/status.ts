@@ -5,7 +5,7 @@ import { plainName } from '../../../core/text/scoped-name.ts';
 import type { Plan, ResourceChange } from '../../../core/plan/plan.ts';
 import { globalAddresses } from '../../../../server/client/wait/describe-state.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
-import type { Context, Run } from '../../session/context.ts';
+import type { Command, Context, Run } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { askLoaded, jsonRows, renderHosts, worstCodeOf } from '../../hosts/ask-hosts.ts';
 import type { StatusOptions } from './planning-verbs.ts';
@@ -50,7 +50,7 @@ async function statusOn(context: Context<StatusOptions>, loaded: Loaded): Promis
 
 /** States of declared containers that exist. One that vanishes meanwhile is skipped. */
 async function containerStates(
-  context: Context,
+  context: Command,
   client: Client,
   plan: Plan,
 ): Promise<ReadonlyMap<string, ContainerState>> {

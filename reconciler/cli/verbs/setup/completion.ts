@@ -1,14 +1,14 @@
 // `gantry completion SHELL`: a script that completes commands, flags and live names, and the names of hosts and environments that it
 // asks for.
 import { bashCompletion, fishCompletion, zshCompletion, type Vocabulary } from './completion-scripts.ts';
-import type { Context } from '../../session/context.ts';
+import type { Command } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';
 
 const makers = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
 
 export async function completion(
-  context: Context,
+  context: Command,
   [shell, ...paths]: readonly string[],
   vocabulary: Vocabulary,
 ): Promise<ExitCode> {
@@ -30,7 +30,7 @@ async function environmentNames(paths: readonly string[]): Promise<readonly stri
 }
 
 /** Names of hosts, then groups; problems of the hosts file are passed over. */
-async function hostNames(context: Context, [file = 'hosts.yaml']: readonly string[]): Promise<readonly string[]> {
+async function hostNames(context: Command, [file = 'hosts.yaml']: readonly string[]): Promise<readonly string[]> {
   const { readHostsFile } = await import('../../../manifest/hosts-file.ts');
   const { hosts } = await readHostsFile(file, new Map(), context.stop);
   const groups = new Set(hosts.flatMap((host) => host.groups));

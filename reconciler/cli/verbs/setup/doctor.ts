@@ -1,6 +1,6 @@
 // `gantry doctor`: checks everything that a run needs, one line each, with a remedy for each problem. Changes nothing on
 // the server.
-import type { Run, Context } from '../../session/context.ts';
+import type { Command, Context, Output, Run } from '../../session/context.ts';
 import { randomBytes } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -48,7 +48,7 @@ const codeOf = (findings: readonly Finding[]): ExitCode =>
   findings.some(({ level }) => level === 'error') ? exitCodes.error : exitCodes.ok;
 
 /** Findings about this program and this machine. */
-const localFindings = async (context: Context): Promise<readonly Finding[]> => [program(), await state(context)];
+const localFindings = async (context: Output): Promise<readonly Finding[]> => [program(), await state(context)];
 
 async function daemonFindings(
   context: Context<DoctorOptions>,
@@ -73,7 +73,7 @@ function program(): Finding {
 }
 
 /** Journals are stored there; without them an interrupted run cannot be resumed. */
-async function state(context: Context): Promise<Finding> {
+async function state(context: Output): Promise<Finding> {
   const { stateDirectory } = await import('../../../engine/runs/journal.ts');
   const directory = stateDirectory(context.io.env);
   const probe = join(directory, `.doctor-${randomBytes(4).toString('hex')}`);
@@ -100,7 +100,7 @@ const remedyOf = ({ options, io }: Context<DoctorOptions>): string =>
     ? 'see the messages of the daemon above'
     : `tried ${hostOf(options, io)}; --host or GANTRY_HOST select another`;
 
-async function daemon(context: Context, client: Client): Promise<readonly Finding[]> {
+async function daemon(context: Command, client: Client): Promise<readonly Finding[]> {
   const beforeMs = context.io.nowMs();
   const answer = await client.http.open({ method: 'GET', path: '/1.0' }, context.stop);
   const afterMs = context.io.nowMs();
@@ -185,7 +185,7 @@ export function clockFinding(date: unknown, beforeMs: number, afterMs: number): 
   };
 }
 
-async function locks(context: Context, { config }: Partial<Server>): Promise<Finding> {
+async function locks(context: Output, { config }: Partial<Server>): Promise<Finding> {
   const { lockIn, isOverdue } = await import('../../../engine/notes/lock.ts');
   const { lockKey } = await import('../../../core/ownership/set-state.ts');
   const sets = Object.keys(config ?? {}).flatMap((key) =>
@@ -203,7 +203,7 @@ async function locks(context: Context, { config }: Partial<Server>): Promise<Fin
 }
 
 /** None of a server that has no warnings, or does not show them to this client. */
-async function warnings(context: Context, client: Client, server: Pick<Server, 'api_extensions'>) {
+async function warnings(context: Command, client: Client, server: Pick<Server, 'api_extensions'>) {
   if (!server.api_extensions.includes('warnings')) return [];
   try {
     return warningFindings(await client.warnings(context.stop));
@@ -231,7 +231,7 @@ export function warningFindings(all: readonly Warning[]): readonly Finding[] {
   return more === 0 ? shown : [...shown, { name: 'warnings', level: 'warning', text: `and ${more} more` }];
 }
 
-function showFindings(context: Context, findings: readonly Finding[]): void {
+function showFindings(context: Output, findings: readonly Finding[]): void {
   if (context.isJson) {
     context.io.stdout.write(`${JSON.stringify({ findings })}\n`);
     return;

@@ -3,14 +3,14 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
-import type { Context } from '../../session/context.ts';
+import type { Output } from '../../session/context.ts';
 import type { Template } from './init-templates.ts';
 
 export const schemaFile = 'gantry.schema.json';
 
 /** Files that exist stay as they are. Returns the paths of the new ones. */
 export async function writeNew(
-  context: Context,
+  context: Output,
   directory: string,
   texts: Template['files'],
 ): Promise<readonly string[]> {

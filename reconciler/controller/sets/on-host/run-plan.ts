@@ -1,7 +1,7 @@
 // Carries out the plan of a set on one host: its lock, its journal, its revision on the server.
 import { pause, within } from '../../../../server/lib/shared/deadline.ts';
-import { applyPlan } from '../../../engine/runs/apply.ts';
-import type { RunResult } from '../../../engine/execute.ts';
+import { execute } from '../../../engine/execute.ts';
+import type { RunResult } from '../../../engine/run-result.ts';
 import { cutWritten } from '../../../engine/runs/cut-written.ts';
 import { RevisionNotes } from '../../../engine/runs/history.ts';
 import { Journal } from '../../../engine/runs/journal.ts';
@@ -53,7 +53,7 @@ export async function runPlan(run: PlanRun, signal: AbortSignal): Promise<RunRes
   });
   const journal = new Journal({ directory: stateDir, set: owner.set, host: client.host }, setRun.id, nowMs, warn);
   const deps = { client, run: setRun, journal, emit, stop, nowMs, parallelism };
-  return within(timeoutMs, (limited) => applyPlan(plan, deps, limited), signal);
+  return within(timeoutMs, (limited) => execute(plan, deps, limited), signal);
 }
 
 function notesOf({ made, loaded, revision, who, message, isRepair, rollout }: PlanRun): RevisionNotes {

@@ -1,0 +1,14 @@
+// The result of a run of steps.
+import type { Made } from './bind-images.ts';
+import type { Failure } from './steps/events.ts';
+
+export interface RunResult {
+  /** Ids of the finished steps. */
+  readonly done: readonly string[];
+  readonly failures: readonly Failure[];
+  /** Never started. */
+  readonly skipped: readonly string[];
+  /** Fingerprints of images that were fetched, by the ids of their steps. */
+  readonly made?: Made;
+  readonly isInterrupted: boolean;
+}
