@@ -1,6 +1,6 @@
 // A client that cannot write, for commands that only read.
 import type { Call, Http } from '../../../server/client/transport/http.ts';
-import type { ReadClient } from './make-plan.ts';
+import type { ReadClient } from './plan.ts';
 
 /** Refuses every call but GET. */
 function onlyReading(http: Http): Http {

@@ -8,7 +8,7 @@ import type { Context } from './context.ts';
 import { commitOf } from './git-commit.ts';
 import { parseNumber } from '../flags/parse-values.ts';
 import type { RunOptions } from '../flags/plan-flags.ts';
-import type { Planned } from './make-plan.ts';
+import type { SetPlan } from './plan.ts';
 import { usageError } from '../errors/usage-error.ts';
 
 const longestMessage = 1000;
@@ -24,7 +24,7 @@ export function messageOf({ options }: Context<RunOptions>): string | undefined 
 
 export async function revisionNotes(
   context: Context<RunOptions>,
-  { plan, owner, images, revision }: Planned,
+  { plan, owner, images, revision }: SetPlan,
 ): Promise<RevisionNotes | undefined> {
   if (revision === undefined) return undefined;
   const [{ RevisionNotes }, { cutWritten }, { whoAmI }, commit] = await Promise.all([

@@ -14,7 +14,7 @@ export interface DriftFinding {
   readonly action: DriftOutcome;
 }
 
-export interface Judged {
+export interface DriftJudgement {
   readonly drift: readonly DriftFinding[];
   /** What is only reported or ignored is held back by this. */
   readonly held: Pick<Restraint, 'objects' | 'paths'>;
@@ -32,7 +32,7 @@ export interface JudgeInput {
   readonly wasDrift: (address: string, path: string) => boolean;
 }
 
-export function judgeDrift({ report, rules, host, isNew, wasDrift }: JudgeInput): Judged {
+export function judgeDrift({ report, rules, host, isNew, wasDrift }: JudgeInput): DriftJudgement {
   const drift: DriftFinding[] = [];
   const objects = new Map<string, string>();
   const paths = new Map<string, IgnoreRule[]>();

@@ -1,6 +1,6 @@
 // The drift of what is suspended: it is recorded and shown, and nothing heals it. Pure.
 import { parseIgnore } from '../../core/ownership/ignored-paths.ts';
-import type { DriftFinding, Judged } from './judge-drift.ts';
+import type { DriftFinding, DriftJudgement } from './judge-drift.ts';
 import type { Restraint } from './restrain.ts';
 
 type Suspended = Pick<Restraint, 'objects' | 'paths'>;
@@ -13,7 +13,7 @@ export const isNothing = ({ objects, paths }: Suspended): boolean => objects.siz
 
 /** Paths that drifted, by address. `judge`: judges the plan without suspensions, which may be none at all. */
 export function driftOfSuspended(
-  judge: () => Judged,
+  judge: () => DriftJudgement,
   { objects, paths }: Suspended,
 ): ReadonlyMap<string, readonly string[]> {
   let drift: readonly DriftFinding[];

@@ -3,7 +3,7 @@ import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { isChange } from '../../core/plan/summary.ts';
 import { setInProject } from '../../core/ownership/project-notes.ts';
 import { observeAll } from '../../engine/observe/observe-all.ts';
-import { planOn } from '../../engine/runs/make-plan.ts';
+import { makePlan } from '../../engine/runs/make-plan.ts';
 import { planAround } from '../decide/plan-around.ts';
 import type { SetConfig } from '../config/config.ts';
 import type { Preview } from '../contract/index.ts';
@@ -34,7 +34,7 @@ export async function previewOn(
     };
     const observed = await observeAll(link.client, request, signal, project);
     const { plan } = planAround(request.documents, (exclude) =>
-      planOn(observed, exclude.length === 0 ? request : { ...request, options: { ...request.options, exclude } }),
+      makePlan(observed, exclude.length === 0 ? request : { ...request, options: { ...request.options, exclude } }),
     );
     const { add, change, destroy, restart } = plan.summary;
     return {

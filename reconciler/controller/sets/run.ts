@@ -5,7 +5,7 @@ import type { EngineEvent } from '../../engine/steps/events.ts';
 import type { Plan } from '../../core/plan/plan.ts';
 import type { Hub } from '../hub.ts';
 import type { Operation, RunRecord } from '../contract/index.ts';
-import { RunTrace, type Planned } from '../traces/run-trace.ts';
+import { RunTrace, type ComparisonTime } from '../traces/run-trace.ts';
 
 export interface RunStart {
   readonly kind: Operation['kind'];
@@ -15,7 +15,7 @@ export interface RunStart {
   readonly reason: string;
   readonly message?: string;
   /** The comparison that led to it. */
-  readonly planned?: Planned;
+  readonly planned?: ComparisonTime;
 }
 
 type HostWork = Operation['hosts'][number];

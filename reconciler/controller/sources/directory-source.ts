@@ -12,7 +12,7 @@ import { Budget, limitsOf } from './files/limits.ts';
 import { TreeWriter } from './files/tree-writer.ts';
 import { Turns } from './files/turns.ts';
 
-interface Found {
+interface SourceEntry {
   readonly path: string;
   readonly kind: 'file' | 'link';
   readonly mode: number;
@@ -30,9 +30,9 @@ export function openDirectorySource(name: string, settings: DirectorySettings, c
   const turns = new Turns();
   let last: { readonly marks: string; readonly revision: SourceRevision } | undefined;
 
-  const scan = async (signal: AbortSignal | undefined): Promise<readonly Found[]> => {
+  const scan = async (signal: AbortSignal | undefined): Promise<readonly SourceEntry[]> => {
     const budget = new Budget(limits, what);
-    const found: Found[] = [];
+    const found: SourceEntry[] = [];
     await walk(root, '', found, budget, what, signal);
     return found.sort((a, b) => (a.path < b.path ? -1 : 1));
   };
@@ -71,12 +71,12 @@ export function openDirectorySource(name: string, settings: DirectorySettings, c
   };
 }
 
-const marksOf = (found: readonly Found[]): string => found.map(({ path, mark }) => `${path}\0${mark}`).join('\n');
+const marksOf = (found: readonly SourceEntry[]): string => found.map(({ path, mark }) => `${path}\0${mark}`).join('\n');
 
 async function walk(
   root: string,
   below: string,
-  found: Found[],
+  found: SourceEntry[],
   budget: Budget,
   what: string,
   signal: AbortSignal | undefined,
@@ -109,7 +109,7 @@ async function walk(
 }
 
 /** The revision: a digest of names, modes and contents. */
-async function copy(root: string, found: readonly Found[], writer: TreeWriter): Promise<string> {
+async function copy(root: string, found: readonly SourceEntry[], writer: TreeWriter): Promise<string> {
   const digest = createHash('sha256');
   for (const { path, kind, mode } of found) {
     const isExecutable = (mode & 0o100) !== 0;

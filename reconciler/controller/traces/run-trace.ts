@@ -11,7 +11,7 @@ export interface RunFacts {
 }
 
 /** A comparison of a host, as of Date.now(). */
-export interface Planned {
+export interface ComparisonTime {
   readonly host: string;
   readonly fromMs: number;
   readonly toMs: number;
@@ -23,7 +23,7 @@ export class RunTrace {
   readonly #hosts = new Map<string, Span>();
 
   /** `planned`: the comparison that led to the run. */
-  constructor(tracer: Tracer, { id, set, kind, revision, by }: RunFacts, planned?: Planned) {
+  constructor(tracer: Tracer, { id, set, kind, revision, by }: RunFacts, planned?: ComparisonTime) {
     this.#tracer = tracer;
     this.#run = tracer.begin(`${kind} ${set}`, {
       ...(planned === undefined ? {} : { startMs: planned.fromMs }),
@@ -38,7 +38,7 @@ export class RunTrace {
   }
 
   /** Its requests are in no span: most comparisons find nothing to do, and no run begins. */
-  #wasPlanned({ host, fromMs, toMs }: Planned): void {
+  #wasPlanned({ host, fromMs, toMs }: ComparisonTime): void {
     const parent = this.#host(host, fromMs).place;
     this.#tracer.begin('plan', { parent, attributes: of(host), startMs: fromMs }).end(undefined, toMs);
   }

@@ -7,7 +7,7 @@ import type { Document } from '../../core/documents/document.ts';
 import { describeSeen, type Seen } from '../../core/drift/lifecycle-changes.ts';
 import type { PlanOptions } from '../../core/plan/plan.ts';
 import { observeAll } from '../../engine/observe/observe-all.ts';
-import { planOn } from '../../engine/runs/make-plan.ts';
+import { makePlan } from '../../engine/runs/make-plan.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
 import type { Pins } from '../../manifest/image-pins.ts';
 import { ControllerError, type Controller, type ObjectQuery } from '../controller.ts';
@@ -196,7 +196,7 @@ export class HostViewer implements Controller {
     const observed = await observeAll(this.#link.reader(), asked, signal, project);
     if (documents === undefined || this.#manifests === undefined) return { host: host.name, observed };
     const { options, pins } = this.#manifests;
-    const { plan } = planOn(observed, { ...asked, documents, options, mode: 'apply', images: pins });
+    const { plan } = makePlan(observed, { ...asked, documents, options, mode: 'apply', images: pins });
     const errors = plan.diagnostics.filter(({ severity }) => severity === 'error');
     if (errors.length > 0)
       this.#manifests = {

@@ -1,7 +1,7 @@
 // Decides about one object: leave, create, update or replace it, its power action, and the guard that refuses it.
 import { ownershipAfter, ownershipBefore } from '../diff/decide-ownership.ts';
 import { diffObject, type Diff } from '../diff/diff.ts';
-import { withoutDisruption, type Found } from './defer-disruption.ts';
+import { withoutDisruption, type ChangedObject } from './defer-disruption.ts';
 import { allows, unchangedByPolicy } from '../diff/policy.ts';
 import type { Document, JsonObject } from '../documents/document.ts';
 import type { Live } from '../documents/observed.ts';
@@ -46,12 +46,12 @@ export function decideObject(document: Document, context: PlanContext): Decision
   return diff.ignored.length === 0 ? decision : { ...decision, change: { ...decision.change, ignored: diff.ignored } };
 }
 
-function decideExisting(found: Found): Decision {
+function decideExisting(found: ChangedObject): Decision {
   const whole = decideWhole(found);
   return found.context.options.defersDisruption === true ? withoutDisruption(found, whole) : whole;
 }
 
-function decideWhole({ document, live, isAside, diff, before, placement, context }: Found): Decision {
+function decideWhole({ document, live, isAside, diff, before, placement, context }: ChangedObject): Decision {
   const ignore = parseIgnore(document.manage.ignore);
   const isTaking = context.options.forceConflicts === true;
   const ownership = ownershipAfter(document, before, diff, ignore, context.owner, isTaking);

@@ -14,7 +14,7 @@ import type { Decision } from './decision.ts';
 import type { PlanContext } from './plan-context.ts';
 
 /** An object that exists, with its differences. */
-export interface Found {
+export interface ChangedObject {
   readonly document: Document;
   readonly live: Live<object>;
   /** A rebuild that an earlier run began goes on. */
@@ -26,7 +26,7 @@ export interface Found {
 }
 
 /** `whole`: the decision about all differences. */
-export function withoutDisruption(found: Found, whole: Decision): Decision {
+export function withoutDisruption(found: ChangedObject, whole: Decision): Decision {
   const guard = whole.change.guard ?? disturbance(found, whole);
   if (guard?.code !== 'disruption') return whole;
   const { document, diff, placement, context } = found;
@@ -43,7 +43,7 @@ export function withoutDisruption(found: Found, whole: Decision): Decision {
 }
 
 /** Disruption that nothing else refuses: it was asked for with `manage.image`, or another object causes it. */
-function disturbance({ document, isAside, context }: Found, { change }: Decision): Guard | undefined {
+function disturbance({ document, isAside, context }: ChangedObject, { change }: Decision): Guard | undefined {
   const { address, action, affects } = change;
   if (action === 'replace' && !isAside && !context.isForced(address))
     return deferred(document, `${address} would be replaced: ${change.reasons.join(', ')}`);
@@ -56,7 +56,7 @@ const restarted = (affects: readonly Affected[], context: PlanContext): readonly
   affects.filter((one) => one.effect === 'restart' && context.powers(one.address)).map((one) => one.address);
 
 /** The change of a profile restarts a container that uses it. */
-function restartsByProfile({ document, context }: Found, change: Change): boolean {
+function restartsByProfile({ document, context }: ChangedObject, change: Change): boolean {
   if (document.kind !== 'profile') return false;
   context.addProfileEdits(document.name, [change]);
   const affects = context.affectedBy(usageAddress(document), (one) => context.effectOfProfile(one, document.name));
@@ -74,7 +74,7 @@ const deferred = ({ address }: Document, message: string): Guard => ({
 const powerless = (document: Document): Document => ({ ...document, manage: { ...document.manage, power: 'ignore' } });
 
 function decidePart(
-  { document, live, diff, before, placement, context }: Found,
+  { document, live, diff, before, placement, context }: ChangedObject,
   now: readonly Change[],
   later: readonly Change[],
 ): Decision {

@@ -2,7 +2,7 @@
 // one of them, reads everything again after its end. Decides nothing.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Observed } from '../../core/documents/observed.ts';
-import { MovedError, observeInside, type Asked, type InsideClient } from './observe-inside.ts';
+import { MovedError, observeInside, type ContentsRequest, type InsideClient } from './observe-inside.ts';
 import { observe, type ObservedClient } from './observe.ts';
 
 export interface WholeClient extends ObservedClient, InsideClient {
@@ -15,7 +15,7 @@ const pauseMs = 100;
 /** `base`: the project of the client. Throws ClientError for an error of the server, or when a container is still busy after several attempts. */
 export async function observeAll(
   client: WholeClient,
-  asked: Asked,
+  asked: ContentsRequest,
   signal: AbortSignal,
   base?: string,
 ): Promise<Observed> {

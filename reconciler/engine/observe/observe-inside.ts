@@ -27,7 +27,7 @@ export interface InsideClient extends OperationsClient {
 }
 
 /** The paths and snapshots to read in one container. */
-interface Wanted {
+interface ContainerReads {
   readonly files: ReadonlySet<string>;
   readonly made: ReadonlySet<string>;
   readonly document: Document | undefined;
@@ -36,7 +36,7 @@ interface Wanted {
 const containersAtOnce = 4;
 const readsAtOnce = 2;
 
-export interface Asked {
+export interface ContentsRequest {
   readonly documents: readonly Document[];
   readonly set: string;
   readonly nowMs: number;
@@ -56,7 +56,7 @@ export class MovedError extends Error {
 export async function observeInside(
   client: InsideClient,
   observed: Observed,
-  { documents, set, nowMs, keepsContents = false }: Asked,
+  { documents, set, nowMs, keepsContents = false }: ContentsRequest,
   signal: AbortSignal,
 ): Promise<Observed> {
   const declared = new Map(
@@ -96,7 +96,7 @@ export async function observeInside(
 async function volumesWithSnapshots(
   client: InsideClient,
   observed: Observed,
-  { documents, set }: Pick<Asked, 'documents' | 'set'>,
+  { documents, set }: Pick<ContentsRequest, 'documents' | 'set'>,
   signal: AbortSignal,
 ): Promise<Observed['volumes']> {
   const asking = documents.filter(({ kind, values }) => kind === 'storage_volume' && snapshotsIn(values).length > 0);
@@ -117,7 +117,7 @@ async function volumesWithSnapshots(
   return volumes;
 }
 
-function wantedOf(live: Live<Container>, document: Document | undefined, set: string): Wanted | undefined {
+function wantedOf(live: Live<Container>, document: Document | undefined, set: string): ContainerReads | undefined {
   const values = document?.values ?? {};
   const owned = ownedAt(recordsIn(live.object).get(set)?.keys, ['files']);
   const files = new Set([...Object.keys(filesIn(values)), ...(typeof owned === 'object' ? Object.keys(owned) : [])]);
@@ -129,7 +129,7 @@ function wantedOf(live: Live<Container>, document: Document | undefined, set: st
 interface Look {
   readonly http: Http;
   readonly name: string;
-  readonly wanted: Wanted;
+  readonly wanted: ContainerReads;
   readonly nowMs: number;
   readonly keepsContents: boolean;
 }

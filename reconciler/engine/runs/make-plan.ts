@@ -1,4 +1,4 @@
-// Observes a host and makes the plan of a set for it. Throws when the plan is unsound; errors of the manifests are in its diagnostics.
+// Makes the plan of a set for an observed host. Errors of the manifests are in its diagnostics.
 import { checkPlan } from '../../core/decide/check-plan.ts';
 import { planChanges } from '../../core/decide/plan-changes.ts';
 import { planDestroy } from '../../core/decide/plan-destroy.ts';
@@ -7,7 +7,6 @@ import type { Observed } from '../../core/documents/observed.ts';
 import type { Plan, PlanInput, PlanOptions, SetOwner } from '../../core/plan/plan.ts';
 import { compareSeeds } from '../../manifest/documents/cloud-config.ts';
 import type { SetPlace } from '../../core/ownership/place.ts';
-import { observeAll, type WholeClient } from '../observe/observe-all.ts';
 import { ownerOf } from './key-hash.ts';
 
 export interface PlanRequest {
@@ -17,11 +16,8 @@ export interface PlanRequest {
   readonly mode: Plan['mode'];
   /** Image pins: fingerprints by alias. */
   readonly images: ReadonlyMap<string, string>;
-  /** Project of the connection. */
-  readonly project?: string;
   /** Where the documents are declared. */
   readonly place?: SetPlace;
-  readonly nowMs: number;
 }
 
 export interface MadePlan {
@@ -31,14 +27,7 @@ export interface MadePlan {
   readonly images: ReadonlyMap<string, string>;
 }
 
-export async function makePlan(client: WholeClient, request: PlanRequest, signal: AbortSignal): Promise<MadePlan> {
-  const { documents, set, nowMs, project } = request;
-  const observed = await observeAll(client, { documents, set, nowMs }, signal, project);
-  return planOn(observed, request);
-}
-
-/** The plan for a host that was observed already. */
-export function planOn(observed: Observed, { documents, set, options, mode, images, place }: PlanRequest): MadePlan {
+export function makePlan(observed: Observed, { documents, set, options, mode, images, place }: PlanRequest): MadePlan {
   const owner = { ...ownerOf(set, observed), ...(place === undefined ? {} : { place }) };
   const input: PlanInput = { documents, observed, options, owner, images, compareSeeds };
   const plan = mode === 'apply' ? planChanges(input) : planDestroy(input);

@@ -196,8 +196,8 @@ export class SetRun {
     // Another run took the lock by force, and with it the state.
     const isOurs = lockIn(config, set)?.id === this.id;
     if (!isOurs || found === undefined) return {};
-    const settled = stateAfterRun(found, this.#before, this.#steps, new Set(result?.done));
-    const state = this.#plan === undefined ? settled : withMade(settled, this.#plan, result, this.#deps.hash);
+    const after = stateAfterRun(found, this.#before, this.#steps, new Set(result?.done));
+    const state = this.#plan === undefined ? after : withMade(after, this.#plan, result, this.#deps.hash);
     const isOver = state.inventory.size + state.sources.size + state.restarts.size + state.unready.size === 0;
     const isWhole = isOver && this.#removesSet && result?.failures.length === 0 && result.skipped.length === 0;
     const left = isWhole ? { [stateKey(set)]: '' } : renderSetState(set, state, config);

@@ -26,7 +26,7 @@ export async function createRemoteImage(context: StepContext, step: CreateStep, 
     throw new Error(`${sourceName(source)} is the image ${fingerprint}, expected ${expected}: it has changed there`);
   }
   context.onMade?.(fingerprint);
-  await settleFields(context, step, fingerprint, signal);
+  await correctFields(context, step, fingerprint, signal);
   if (step.isExact === true) await keepOnlyProperties(context, step, fingerprint, signal);
   return `fingerprint ${fingerprint.slice(0, 12)}`;
 }
@@ -112,7 +112,7 @@ async function fingerprintAt(from: Client, source: JsonObject, server: string, s
 }
 
 /** An existing image has the values of its former users. */
-async function settleFields(
+async function correctFields(
   { client }: StepContext,
   step: CreateStep,
   fingerprint: string,

@@ -60,13 +60,17 @@ class DataError extends Error {
   override readonly name = 'DataError';
 }
 
-interface Asked {
+interface DataRead {
   readonly client: Client;
   readonly args: JsonObject;
   readonly signal: AbortSignal | undefined;
 }
 
-const get = async <T>({ client, signal }: Asked, path: string, query?: Readonly<Record<string, number>>): Promise<T> =>
+const get = async <T>(
+  { client, signal }: DataRead,
+  path: string,
+  query?: Readonly<Record<string, number>>,
+): Promise<T> =>
   (await client.http.send<T>({ method: 'GET', path, ...(query === undefined ? {} : { query }) }, signal)).metadata;
 
 const textOf = (value: Json | undefined): string | null => (typeof value === 'string' ? value : null);
@@ -118,7 +122,7 @@ function addressIn(written: string | undefined): string | null {
   return ['', 'none', 'auto'].includes(address) ? null : address;
 }
 
-async function container(asked: Asked): Promise<Members> {
+async function container(asked: DataRead): Promise<Members> {
   const name = textOf(asked.args['name']) ?? '';
   const live = await get<Container>(asked, at('containers', name));
   const state = isUp(live.status) ? (await asked.client.containerState(name, asked.signal)).metadata : null;
@@ -132,7 +136,7 @@ async function container(asked: Asked): Promise<Members> {
   };
 }
 
-async function containers(asked: Asked): Promise<Members> {
+async function containers(asked: DataRead): Promise<Members> {
   const { name_prefix: prefix, status, profile, config } = asked.args;
   const all = await get<readonly Seen[] | null>(asked, '/1.0/containers', { recursion: 2 });
   const wanted = Object.entries((config ?? {}) as JsonObject);
@@ -144,7 +148,7 @@ async function containers(asked: Asked): Promise<Members> {
   return { containers: Object.fromEntries((all ?? []).filter(fits).map((live) => [live.name, factsOf(live)])) };
 }
 
-async function image(asked: Asked): Promise<Members> {
+async function image(asked: DataRead): Promise<Members> {
   const [alias, fingerprint] = [textOf(asked.args['alias']), textOf(asked.args['fingerprint'])];
   if ((alias === null) === (fingerprint === null)) throw new DataError('give exactly one of alias and fingerprint');
   const named = alias === null ? fingerprint : (await get<ImageAlias>(asked, at('images/aliases', alias))).target;
@@ -161,7 +165,7 @@ async function image(asked: Asked): Promise<Members> {
   };
 }
 
-async function storagePool(asked: Asked): Promise<Members> {
+async function storagePool(asked: DataRead): Promise<Members> {
   const path = at('storage-pools', asked.args['name']);
   const live = await get<StoragePool>(asked, path);
   const { space } = await get<Static<typeof PoolResources>>(asked, `${path}/resources`);
@@ -176,7 +180,7 @@ async function storagePool(asked: Asked): Promise<Members> {
   };
 }
 
-async function storageVolume(asked: Asked): Promise<Members> {
+async function storageVolume(asked: DataRead): Promise<Members> {
   const { pool, name } = asked.args;
   const volumes = `${at('storage-pools', pool)}/volumes/custom`;
   const live = await get<StorageVolume>(asked, `${volumes}/${encodeURIComponent(textOf(name) ?? '')}`);
@@ -188,7 +192,7 @@ async function storageVolume(asked: Asked): Promise<Members> {
   };
 }
 
-async function certificate(asked: Asked): Promise<Members> {
+async function certificate(asked: DataRead): Promise<Members> {
   const live = await get<Certificate>(asked, at('certificates', asked.args['fingerprint']));
   return {
     name: live.name,
@@ -198,7 +202,7 @@ async function certificate(asked: Asked): Promise<Members> {
   };
 }
 
-async function server({ client, signal }: Asked): Promise<Members> {
+async function server({ client, signal }: DataRead): Promise<Members> {
   const { metadata } = await client.server(signal);
   const { environment, config } = metadata;
   return {
@@ -218,7 +222,7 @@ async function server({ client, signal }: Asked): Promise<Members> {
   };
 }
 
-async function cluster(asked: Asked): Promise<Members> {
+async function cluster(asked: DataRead): Promise<Members> {
   const { metadata } = await asked.client.server(asked.signal);
   if (!metadata.environment.server_clustered) return { enabled: false, server_name: '', members: [] };
   const found = await get<Static<typeof Cluster>>(asked, '/1.0/cluster');
@@ -230,7 +234,7 @@ async function cluster(asked: Asked): Promise<Members> {
   };
 }
 
-const readers: Readonly<Record<string, (asked: Asked) => Promise<Members>>> = {
+const readers: Readonly<Record<string, (asked: DataRead) => Promise<Members>>> = {
   gantry_container: container,
   gantry_containers: containers,
   gantry_image: image,

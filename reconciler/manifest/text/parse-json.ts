@@ -2,12 +2,12 @@
 // numbers, and duplicate keys are errors. Independent of the meaning of the values.
 import type { Json } from '../../core/documents/document.ts';
 import { limits, parseYaml, type ParsedText, type TextProblem } from './parse-yaml.ts';
-import type { Place } from './yaml-positions.ts';
+import type { TextSpan } from './yaml-positions.ts';
 
 interface Node {
   readonly start: number;
   end: number;
-  members?: Map<string, { readonly key: Place; readonly node: Node }>;
+  members?: Map<string, { readonly key: TextSpan; readonly node: Node }>;
   items?: Node[];
 }
 
@@ -40,9 +40,9 @@ export function parseJson(text: string): ParsedText {
 }
 
 /** Keys may contain dots (`limits.memory`): the longest matching key wins. */
-function placeIn(root: Node, path: string, part: 'key' | 'value'): Place {
+function placeIn(root: Node, path: string, part: 'key' | 'value'): TextSpan {
   let node = root;
-  let key: Place | undefined;
+  let key: TextSpan | undefined;
   let rest = path;
   while (rest !== '') {
     const step = stepIn(node, rest);
@@ -58,7 +58,7 @@ function placeIn(root: Node, path: string, part: 'key' | 'value'): Place {
 function stepIn(
   { members, items }: Node,
   path: string,
-): { readonly node: Node; readonly key: Place | undefined; readonly rest: string } | undefined {
+): { readonly node: Node; readonly key: TextSpan | undefined; readonly rest: string } | undefined {
   for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {
     const name = path.slice(0, end);
     const member = members?.get(name);

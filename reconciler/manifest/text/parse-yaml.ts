@@ -20,7 +20,7 @@ import {
   tooDeep,
   type TextProblem,
 } from './yaml-problems.ts';
-import { nodeAt, type Place } from './yaml-positions.ts';
+import { nodeAt, type TextSpan } from './yaml-positions.ts';
 import { quickYaml, type QuickDocument } from './quick-yaml.ts';
 import { below, readScalar } from './yaml-scalars.ts';
 
@@ -43,7 +43,7 @@ export interface RawDocument {
   /** An import of Terraform names it. */
   readonly isImported?: boolean;
   /** The place of the value or key at a path; of its nearest parent when it is not written. */
-  readonly placeOf: (path: string, part: 'key' | 'value') => Place;
+  readonly placeOf: (path: string, part: 'key' | 'value') => TextSpan;
 }
 
 export interface ParsedText {

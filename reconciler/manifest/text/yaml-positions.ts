@@ -1,13 +1,13 @@
 // Finds the place in the YAML text where a dotted path is written.
 import { isAlias, isMap, isScalar, isSeq, type Document as YamlDocument, type Node, type Pair } from 'yaml';
 
-export interface Place {
+export interface TextSpan {
   readonly offset: number;
   readonly length: number;
 }
 
 /** Keys may contain dots (`limits.memory`): the longest matching key wins. */
-export function nodeAt(document: YamlDocument, root: Node, path: string, part: 'key' | 'value'): Place {
+export function nodeAt(document: YamlDocument, root: Node, path: string, part: 'key' | 'value'): TextSpan {
   const direct = walk(document, root, path, part);
   if (direct.isWhole || path === '') return direct.place;
   // The envelope form keeps the same keys one level down.
@@ -18,13 +18,13 @@ export function nodeAt(document: YamlDocument, root: Node, path: string, part: '
   return direct.place;
 }
 
-interface Found {
-  readonly place: Place;
+interface NodeMatch {
+  readonly place: TextSpan;
   readonly isWhole: boolean;
   readonly depth: number;
 }
 
-function walk(document: YamlDocument, root: Node, path: string, part: 'key' | 'value'): Found {
+function walk(document: YamlDocument, root: Node, path: string, part: 'key' | 'value'): NodeMatch {
   let node: unknown = root;
   let key: unknown;
   let rest = path;
@@ -67,7 +67,7 @@ function inSequence(items: readonly unknown[], path: string): Step | undefined {
 
 const firstOf = (node: unknown): unknown => (isMap(node) ? (node.items[0]?.key ?? node) : node);
 
-function placeOf(node: unknown): Place {
+function placeOf(node: unknown): TextSpan {
   const range = (node as Node | undefined)?.range;
   return range === undefined || range === null
     ? { offset: 0, length: 1 }

@@ -4,7 +4,7 @@ import type { Address } from '../../../core/documents/document.ts';
 import type { Context } from '../../session/context.ts';
 import type { AdoptOptions } from './applying-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { observeWhole, type ReadClient } from '../../session/make-plan.ts';
+import { observeWhole, type ReadClient } from '../../session/plan.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { CliError } from '../../errors/usage-error.ts';
 

@@ -11,7 +11,7 @@ import { parseAddress } from '../../flags/parse-values.ts';
 import type { AdoptOptions, ReleaseOptions } from './applying-verbs.ts';
 import { selectObjects } from '../../flags/selector.ts';
 import { loadSet } from '../../session/load-set.ts';
-import { planOf, type Planned } from '../../session/make-plan.ts';
+import { planOf, type SetPlan } from '../../session/plan.ts';
 import { withClient } from '../../session/connect.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
@@ -96,7 +96,7 @@ async function verifyEmptyPlan(
 async function record(
   context: Context<ReleaseOptions>,
   client: Client,
-  planned: Planned,
+  planned: SetPlan,
   nothing: string,
 ): Promise<ExitCode> {
   const { plan } = planned;

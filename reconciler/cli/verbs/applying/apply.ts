@@ -14,7 +14,7 @@ import { withClient } from '../../session/connect.ts';
 import { resume } from '../../session/resume.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { traceVerb } from '../../session/trace-verb.ts';
-import { planOf } from '../../session/make-plan.ts';
+import { planOf } from '../../session/plan.ts';
 import { printPlan } from '../../session/show-plan.ts';
 import { planAgain, savedPlanAt } from '../planning/saved-plan.ts';
 import { setNameOf } from '../../flags/set-name.ts';

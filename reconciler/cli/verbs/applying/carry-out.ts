@@ -14,7 +14,7 @@ import { changeSummary } from '../../output/render-json.ts';
 import { revisionNotes } from '../../session/revision.ts';
 import { reporterFor, type Reporter } from '../../output/reporter.ts';
 import { hostName } from '../../session/connect.ts';
-import { type Planned } from '../../session/make-plan.ts';
+import type { SetPlan } from '../../session/plan.ts';
 import { CliError } from '../../errors/usage-error.ts';
 
 type CarryOutOptions = HostOptions & RunOptions;
@@ -26,7 +26,7 @@ const rounds = 5;
 export async function replanWhenOvertaken(
   context: Context<CarryOutOptions & GuardOptions>,
   client: Client,
-  makePlan: (round: number) => Promise<Planned | ExitCode>,
+  makePlan: (round: number) => Promise<SetPlan | ExitCode>,
   tell?: (counts: Counts) => void,
 ): Promise<ExitCode> {
   const { OvertakenError } = await import('../../../engine/runs/set-run.ts');
@@ -55,7 +55,7 @@ export async function codeOfDone({ options }: Context<GuardOptions>, plan: Plan)
 export async function carryOut(
   context: Context<CarryOutOptions>,
   client: Client,
-  planned: Planned,
+  planned: SetPlan,
   tell?: (counts: Counts) => void,
 ): Promise<ExitCode> {
   const { io, options } = context;
@@ -79,7 +79,7 @@ export async function carryOut(
 async function executeDepsOf(
   context: Context<CarryOutOptions>,
   client: Client,
-  planned: Planned,
+  planned: SetPlan,
   report: Reporter,
 ): Promise<ExecuteDeps> {
   const { io, options } = context;

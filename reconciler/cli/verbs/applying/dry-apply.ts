@@ -9,7 +9,7 @@ import type { DryRunKind, PlanFlagOptions, RunOptions } from '../../flags/plan-f
 import type { ApplyOptions } from '../../flags/plan-flags.ts';
 import { planAgain, savedPlanAt } from '../planning/saved-plan.ts';
 import { loadSet } from '../../session/load-set.ts';
-import { planOf, type Planned } from '../../session/make-plan.ts';
+import { planOf, type SetPlan } from '../../session/plan.ts';
 import { printPlan } from '../../session/show-plan.ts';
 import { withClient } from '../../session/connect.ts';
 
@@ -35,7 +35,7 @@ export async function dryApply(
 export async function dryRunOf(
   context: Context<PlanFlagOptions & RunOptions>,
   client: Client,
-  planned: Planned,
+  planned: SetPlan,
   kind: DryRunKind,
   locate?: Loaded['locate'],
 ): Promise<ExitCode> {

@@ -18,7 +18,7 @@ import { RepairLog } from '../../../engine/runs/repair-log.ts';
 import type { RunVerbOptions } from './applying-verbs.ts';
 import { retryUntilReachable } from '../../watch/retry-until-reachable.ts';
 import { refusalOf } from './refused-parts.ts';
-import { planOf, type Planned } from '../../session/make-plan.ts';
+import { planOf, type SetPlan } from '../../session/plan.ts';
 import { printPlan } from '../../session/show-plan.ts';
 import { hostName } from '../../session/connect.ts';
 import { traceRepair, type RepairFacts } from '../../session/trace-verb.ts';
@@ -50,7 +50,7 @@ export interface RunSettings extends WatchTimes {
   readonly tracer?: Tracer | undefined;
 }
 
-export interface Kept extends RunSettings {
+export interface KeeperOptions extends RunSettings {
   readonly loaded: Loaded;
   /** Reads the manifests again; absent when the caller passes new ones. */
   readonly read?: (context: RunContext) => Promise<Loaded>;
@@ -62,7 +62,7 @@ export interface Kept extends RunSettings {
 export class Keeper {
   readonly #context: RunContext;
   readonly #client: Client;
-  readonly #wanted: Kept;
+  readonly #wanted: KeeperOptions;
   readonly #lists: CachedLists;
   readonly #book: CertificateBook;
   #loaded: Loaded;
@@ -74,7 +74,7 @@ export class Keeper {
   #lookCpuMs = 0;
   #lookNow = (): void => {};
 
-  constructor(context: RunContext, client: Client, wanted: Kept) {
+  constructor(context: RunContext, client: Client, wanted: KeeperOptions) {
     this.#context = reportingOnce(context);
     this.#client = client;
     this.#wanted = wanted;
@@ -164,7 +164,7 @@ export class Keeper {
    * The plan without paused objects: the other objects need not wait for them.
    * Undefined when nothing else differs.
    */
-  async #without(resting: ReadonlyMap<Address, number>, whole: Planned, reader: Client): Promise<Planned | undefined> {
+  async #without(resting: ReadonlyMap<Address, number>, whole: SetPlan, reader: Client): Promise<SetPlan | undefined> {
     this.#waitMs = Math.min(...resting.values());
     const addresses = addressesOf(whole.plan);
     const times = Math.max(...[...resting.keys()].map((address) => this.#repairs.count(address)));
@@ -180,7 +180,7 @@ export class Keeper {
     return isNew ? planned : unnoted;
   }
 
-  async #repair(planned: Planned, times: Pick<RepairFacts, 'fromMs' | 'toMs'>): Promise<ExitCode> {
+  async #repair(planned: SetPlan, times: Pick<RepairFacts, 'fromMs' | 'toMs'>): Promise<ExitCode> {
     this.#told = '';
     await printPlan(this.#context, planned.plan, 'apply');
     const { revision } = planned;

@@ -17,7 +17,7 @@ import { planOptionsOf } from '../../flags/plan-flags.ts';
 import type { RollbackOptions } from './applying-verbs.ts';
 import { documentsOf, parseRevision, readRevisions, revisionAt, revisionNamed, type Revisions } from './revisions.ts';
 import { placeOf } from '../../session/place.ts';
-import { planFor, type Planned } from '../../session/make-plan.ts';
+import { planOf, type SetPlan } from '../../session/plan.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { resume } from '../../session/resume.ts';
 
@@ -105,7 +105,7 @@ export async function planRollback(
   context: Context<RollbackOptions>,
   client: Client,
   back: RollbackSource,
-): Promise<Planned> {
+): Promise<SetPlan> {
   const { revisions, revision } = back;
   const [{ observe }, { ownerOf }] = await Promise.all([
     import('../../../engine/observe/observe.ts'),
@@ -115,11 +115,9 @@ export async function planRollback(
   const filled = filledSecrets(back, observed, ownerOf(revisions.set, observed).hash);
   const loaded = await load(context, revision, filled, observed);
   const { documents, locate } = loaded;
-  const planned = await planFor(context, client, {
+  const source = {
     documents,
-    set: revisions.set,
-    options: planOptionsOf(context.options),
-    mode: 'apply',
+    origin: { set: revisions.set, options: planOptionsOf(context.options) },
     images: new Map(Object.entries(revision.images)),
     // The objects stay those of the place that declared them.
     place: {
@@ -127,15 +125,16 @@ export async function planRollback(
       others: othersOf(context),
     },
     locate,
-  });
+  };
+  const planned = await planOf(context, client, source, 'apply');
   const message = `rollback to revision ${revision.number}`;
-  const source = { written: filled, paths: [], message, rollbackOf: revision.number };
+  const noted = { written: filled, paths: [], message, rollbackOf: revision.number };
   const { plan } = planned;
   // A partial revision says nothing about the objects that it leaves out.
   return {
     ...planned,
     plan: revision.isPartial === true ? { ...plan, isPartial: true, orphans: [] } : plan,
-    revision: source,
+    revision: noted,
   };
 }
 

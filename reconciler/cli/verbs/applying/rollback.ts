@@ -9,7 +9,7 @@ import { requireNoRefusals } from './refused-parts.ts';
 import { messageOf } from '../../session/revision.ts';
 import { traceVerb } from '../../session/trace-verb.ts';
 import { loadSet } from '../../session/load-set.ts';
-import { type Planned } from '../../session/make-plan.ts';
+import type { SetPlan } from '../../session/plan.ts';
 import { printPlan } from '../../session/show-plan.ts';
 import { withClient } from '../../session/connect.ts';
 import { replanWhenOvertaken } from './carry-out.ts';
@@ -36,7 +36,7 @@ async function approvedRollback(
   context: Context<RollbackOptions>,
   client: Client,
   back: RollbackSource,
-): Promise<Planned | ExitCode> {
+): Promise<SetPlan | ExitCode> {
   const planned = await planRollback(context, client, back);
   const { plan } = planned;
   const dryRun = dryRunKind(context.options);

@@ -76,7 +76,7 @@ class FleetRun {
       if (this.#end.aborted || read === undefined) continue;
       try {
         const now = await read();
-        if (now.some((one, index) => textOf(one) !== texts[index])) return await settledOf(now, read);
+        if (now.some((one, index) => textOf(one) !== texts[index])) return await stableReading(now, read);
         told = '';
       } catch (error) {
         if (this.#end.aborted) break;
@@ -104,12 +104,12 @@ class FleetRun {
       const hosts = batch.hosts.map((one) => this.#hostRunOf(one));
       for (const [at, host] of hosts.entries()) host.give(batch.hosts[at]);
       const later = batches.slice(index + 1).flatMap(({ hosts }) => hosts.map(({ name }) => name));
-      await this.#settled(hosts, later, signal);
+      await this.#batchDone(hosts, later, signal);
     }
   }
 
   /** Waits until all hosts succeeded, or with --keep-going until all were tried. */
-  async #settled(hosts: readonly HostRun[], later: readonly string[], signal: AbortSignal): Promise<void> {
+  async #batchDone(hosts: readonly HostRun[], later: readonly string[], signal: AbortSignal): Promise<void> {
     let told = '';
     while (!signal.aborted) {
       const change = new Promise<void>((resolve) => (this.#changed = resolve));
@@ -148,7 +148,7 @@ class FleetRun {
  * Manifests are read host by host: files that change meanwhile would be old for the first host and new for the last, which would
  * then go first. Two equal readings are of the same files.
  */
-async function settledOf(
+async function stableReading(
   first: readonly RunHost[],
   read: () => Promise<readonly RunHost[]>,
 ): Promise<readonly RunHost[]> {

@@ -32,7 +32,7 @@ export interface LockRepository {
 }
 
 /** What is known about the repository before anything is changed. */
-interface Place {
+interface PinRepository {
   readonly git: RunGit;
   readonly ask: AskGit;
   /** The file, for messages. */
@@ -71,7 +71,7 @@ export async function openLockRepository(context: Context<UpdateOptions>, path: 
     throw refusal(path, 'no branch is checked out (HEAD is detached); name a new one with --branch NAME');
   if (branch !== undefined) await refuseTakenBranch(ask, path, branch, head);
   const target = branch ?? current ?? '';
-  const place: Place = {
+  const place: PinRepository = {
     git,
     ask,
     path,
@@ -132,7 +132,7 @@ async function refuseTakenBranch(ask: AskGit, path: string, branch: string, head
 }
 
 /** Pins that cannot be read count as none: the commit replaces them. */
-async function pinsAt({ git, full, head }: Place): Promise<Pins> {
+async function pinsAt({ git, full, head }: PinRepository): Promise<Pins> {
   if (head === undefined) return new Map();
   const { stdout, code } = await git({ args: ['cat-file', 'blob', `${head}:${full}`], okCodes: [0, 128] });
   try {
@@ -142,7 +142,7 @@ async function pinsAt({ git, full, head }: Place): Promise<Pins> {
   }
 }
 
-async function commit(place: Place, change: PinChange): Promise<string> {
+async function commit(place: PinRepository, change: PinChange): Promise<string> {
   const { branch, isNew, target, path } = place;
   const changed = change.changed.map((key) => [key, change.after.get(key) ?? ''] as const);
   const message = imageCommit(undefined, undefined, change.before, changed, change.dropped);
@@ -162,14 +162,14 @@ async function commit(place: Place, change: PinChange): Promise<string> {
 }
 
 /** The file alone: what else is staged stays staged. */
-async function commitHere({ git, ask, name }: Place, message: string): Promise<string> {
+async function commitHere({ git, ask, name }: PinRepository, message: string): Promise<string> {
   await git({ args: ['--literal-pathspecs', 'add', '--', name] });
   await git({ args: ['--literal-pathspecs', 'commit', '--quiet', '--only', '-F', '-', '--', name], input: message });
   return (await ask('rev-parse', 'HEAD')) ?? '';
 }
 
 /** On top of the newest commit, without the working tree. */
-async function commitAside({ git, ask, full, head = '', branch, path }: Place, message: string, text: string) {
+async function commitAside({ git, ask, full, head = '', branch, path }: PinRepository, message: string, text: string) {
   const scratch = (await ask('rev-parse', '--absolute-git-dir')) ?? '';
   const tree = await writeChangedTree(git, { base: head, files: { [full]: text }, scratch, what: path }).catch(
     (error: unknown) => {

@@ -6,7 +6,7 @@ import { exitCodes } from '../../errors/exit-codes.ts';
 import { filterExported } from '../../flags/label-options.ts';
 import type { ExportOptions } from './object-verbs.ts';
 import { selectObjects } from '../../flags/selector.ts';
-import { observeWhole } from '../../session/make-plan.ts';
+import { observeWhole } from '../../session/plan.ts';
 import { withClient } from '../../session/connect.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';

@@ -16,7 +16,7 @@ import { CliError, ExpiredError, usageError } from '../../errors/usage-error.ts'
 
 const waitMs = 60_000;
 
-interface Wanted {
+interface ContainerWait {
   readonly name: string;
   readonly project?: string;
   readonly conditions: readonly WaitCondition[];
@@ -26,7 +26,7 @@ interface Wanted {
 export const wait: Run<WaitOptions> = async (context, args) => {
   const { for: words = ['ready'] } = context.options;
   const names = args.map(containerOf);
-  const wanted: readonly Wanted[] = words.includes('ready')
+  const wanted: readonly ContainerWait[] = words.includes('ready')
     ? await declared(context, names)
     : names.map((name) => ({ name, conditions: [] }));
   const asked = words.filter((word) => word !== 'ready').map(conditionOf);
@@ -73,7 +73,7 @@ function containerOf(text: string): string {
 }
 
 /** The waits in the manifests; without names of all containers that should run. Named containers need no manifest. */
-async function declared(context: Context<WaitOptions>, names: readonly string[]): Promise<readonly Wanted[]> {
+async function declared(context: Context<WaitOptions>, names: readonly string[]): Promise<readonly ContainerWait[]> {
   const hasManifests = (context.options.file ?? []).length > 0;
   if (!hasManifests && names.length > 0) return names.map((name) => ({ name, conditions: [running] }));
   const { documents } = await loadSet(context, [], false);

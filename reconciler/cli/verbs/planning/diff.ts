@@ -19,7 +19,7 @@ import { different, withDiffCodes, worstDiffCode } from '../../errors/diff-codes
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { askLoaded, codesOf, errorOf } from '../../hosts/ask-hosts.ts';
 import { paintFor } from '../../output/paint.ts';
-import { planOf } from '../../session/make-plan.ts';
+import { planOf } from '../../session/plan.ts';
 import { withClient } from '../../session/connect.ts';
 
 export const diff: Run<DiffOptions> = (context, args, fleet) =>

@@ -24,7 +24,7 @@ import { readerOf } from '../../session/read-only-client.ts';
 import { jsonLine } from '../../output/render-json.ts';
 import { hostName, withClient } from '../../session/connect.ts';
 import { loadSet } from '../../session/load-set.ts';
-import { planOf } from '../../session/make-plan.ts';
+import { planOf } from '../../session/plan.ts';
 import { reportingOnce } from '../../watch/report-once.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { endOf, timesOf, type WatchTimes } from '../../watch/watch-times.ts';
@@ -57,7 +57,7 @@ function watchTimes(options: DriftOptions): WatchTimes {
   return timesOf(options, defaultIntervalMs);
 }
 
-interface Watched {
+interface WatchOptions {
   readonly args: readonly string[];
   readonly loaded: Loaded;
   readonly intervalMs: number;
@@ -67,7 +67,7 @@ interface Watched {
 async function watchHost(
   context: Context<DriftOptions>,
   client: Client,
-  wanted: Watched,
+  wanted: WatchOptions,
   end: AbortSignal,
 ): Promise<ExitCode> {
   const watcher = new DriftWatcher(context, client, wanted);
@@ -85,7 +85,7 @@ async function watchHost(
 class DriftWatcher {
   readonly #context: Context<DriftOptions>;
   readonly #client: Client;
-  readonly #wanted: Watched;
+  readonly #wanted: WatchOptions;
   readonly #lists: CachedLists;
   readonly #book: CertificateBook;
   readonly #out: Lines;
@@ -94,7 +94,7 @@ class DriftWatcher {
   #failure = '';
   #isLogged = true;
 
-  constructor(context: Context<DriftOptions>, client: Client, wanted: Watched) {
+  constructor(context: Context<DriftOptions>, client: Client, wanted: WatchOptions) {
     this.#context = reportingOnce(context);
     this.#client = client;
     this.#wanted = wanted;

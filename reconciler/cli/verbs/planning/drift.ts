@@ -17,7 +17,7 @@ import { paintFor } from '../../output/paint.ts';
 import { readerOf } from '../../session/read-only-client.ts';
 import { jsonLine } from '../../output/render-json.ts';
 import { hostName, withClient } from '../../session/connect.ts';
-import { planOf, type Planned } from '../../session/make-plan.ts';
+import { planOf, type SetPlan } from '../../session/plan.ts';
 
 const formats = ['text', 'json', 'markdown'] as const;
 type Format = (typeof formats)[number];
@@ -58,7 +58,7 @@ async function reportOn(
 async function seenSince(
   context: Context<DriftOptions>,
   client: Client,
-  { observed, owner }: Planned,
+  { observed, owner }: SetPlan,
 ): Promise<ReadonlyMap<Address, Seen>> {
   const [{ readSeen }, { stateDirectory }] = await Promise.all([
     import('../../../engine/observe/change-log.ts'),

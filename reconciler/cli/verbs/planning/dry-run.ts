@@ -13,7 +13,7 @@ import { parseCount } from '../../flags/parse-values.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import type { GuardOptions, RunOptions } from '../../flags/plan-flags.ts';
 import { readerOf } from '../../session/read-only-client.ts';
-import type { Planned, ReadClient } from '../../session/make-plan.ts';
+import type { SetPlan, ReadClient } from '../../session/plan.ts';
 import { CliError } from '../../errors/usage-error.ts';
 
 /** `result` is absent when there was nothing to do. */
@@ -23,7 +23,7 @@ export type TriedPlan = DryRun & { readonly result?: RunResult };
 export async function tryPlan(
   context: Context<HostOptions & RunOptions>,
   client: ReadClient,
-  planned: Planned,
+  planned: SetPlan,
 ): Promise<TriedPlan> {
   const { plan, observed } = planned;
   if (plan.steps.length === 0) return { trials: [] };
@@ -47,7 +47,7 @@ export async function tryPlan(
 async function runOn(
   context: Context<HostOptions & RunOptions>,
   copy: Client,
-  { plan, observed, owner }: Planned,
+  { plan, observed, owner }: SetPlan,
 ): Promise<TriedPlan> {
   const { io, options } = context;
   const [{ dryRun }, { SetRun }, { LockedError }, { pause }] = await Promise.all([

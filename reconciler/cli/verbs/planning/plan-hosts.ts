@@ -6,7 +6,7 @@ import type { Loaded } from '../../../manifest/load-contract.ts';
 import type { Command } from '../../session/context.ts';
 import type { TriedPlan } from './dry-run.ts';
 import type { ApplyOptions } from '../../flags/plan-flags.ts';
-import { planOf, type Planned, type ReadClient } from '../../session/make-plan.ts';
+import { planOf, type SetPlan, type ReadClient } from '../../session/plan.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { eachHost, type HostOutcome } from '../../hosts/each-host.ts';
@@ -17,20 +17,20 @@ export interface PlannedHost {
   readonly host: Host;
   readonly context: HostContext<ApplyOptions>;
   readonly isUnselected: boolean;
-  readonly planned: Planned;
+  readonly planned: SetPlan;
   /** Adds the place in the manifests to a diagnostic; absent without manifests. */
   readonly locate?: Loaded['locate'];
   /** The outcome of the plan on a copy of the host. */
   readonly tried?: TriedPlan;
   /** Makes the plan again; absent when exactly this plan was approved. */
-  readonly replan?: (client: Client) => Promise<Planned>;
+  readonly replan?: (client: Client) => Promise<SetPlan>;
 }
 
 export interface PlanHostsOptions {
   readonly mode: Plan['mode'];
   /** Work on each host before and after its plan is made. */
   readonly before?: (host: LoadedHost, client: Client) => Promise<void>;
-  readonly after?: (host: LoadedHost, client: Client, planned: Planned) => Promise<void>;
+  readonly after?: (host: LoadedHost, client: Client, planned: SetPlan) => Promise<void>;
 }
 
 export async function planHosts(
@@ -63,7 +63,7 @@ const planOne = (
   { context, loaded, isUnselected }: LoadedHost,
   client: ReadClient,
   mode: Plan['mode'],
-): Promise<Planned> =>
+): Promise<SetPlan> =>
   isUnselected
     ? planOf({ ...context, options: withoutSelectors(context) }, client, { ...loaded, documents: [] }, mode)
     : planOf(context, client, loaded, mode);

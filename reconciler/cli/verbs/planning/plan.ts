@@ -8,7 +8,7 @@ import { dryRunKind } from '../../flags/plan-flags.ts';
 import type { PlanVerbOptions } from './planning-verbs.ts';
 import { writePlan } from './saved-plan.ts';
 import { loadSet } from '../../session/load-set.ts';
-import { planOf } from '../../session/make-plan.ts';
+import { planOf } from '../../session/plan.ts';
 import { printPlan, refuseChanges } from '../../session/show-plan.ts';
 import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';

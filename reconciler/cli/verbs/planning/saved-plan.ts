@@ -25,7 +25,7 @@ import { inputFiles } from '../../session/input-files.ts';
 import { planOptionsFor } from '../../flags/label-options.ts';
 import { filledFrom } from '../../session/revision.ts';
 import { loadSet } from '../../session/load-set.ts';
-import { planFor, type Planned, type PlanningOptions } from '../../session/make-plan.ts';
+import { planOf, type SetPlan, type PlanningOptions } from '../../session/plan.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
@@ -76,7 +76,7 @@ export async function writePlan(
   context: Context<PlanningOptions>,
   client: Client,
   loaded: Loaded,
-  planned: Planned,
+  planned: SetPlan,
   args: readonly string[],
   path: string,
 ): Promise<void> {
@@ -88,7 +88,7 @@ export async function planToSave(
   context: Context<PlanningOptions>,
   client: Client,
   loaded: Loaded,
-  { plan, owner, images }: Planned,
+  { plan, owner, images }: SetPlan,
   args: readonly string[],
 ): Promise<SavedPlan> {
   const { paths } = await inputFiles(args, context.options);
@@ -161,7 +161,7 @@ async function serverOf(client: Client, signal: AbortSignal): Promise<string> {
 }
 
 /** The remaining part of the saved plan. Throws with exit code 3 when the plan is stale. */
-export async function planAgain(context: Context<PlanningOptions>, client: Client, saved: SavedPlan): Promise<Planned> {
+export async function planAgain(context: Context<PlanningOptions>, client: Client, saved: SavedPlan): Promise<SetPlan> {
   const server = await serverOf(client, context.stop);
   if (server !== saved.server) throw new CliError('The plan was made for another server', exitCodes.stale);
   const documents = await withSecrets(context, saved);
@@ -171,14 +171,13 @@ export async function planAgain(context: Context<PlanningOptions>, client: Clien
     const why = changed.map((line) => `\n  ${line}`).join('');
     throw new CliError(`Local files changed since the plan was made; make it again:${why}`, exitCodes.stale);
   }
-  const planned = await planFor(context, client, {
+  const source = {
     documents,
-    set: saved.set,
-    options: saved.options,
-    mode: saved.mode,
+    origin: { set: saved.set, options: saved.options },
     images: new Map(Object.entries(saved.images)),
     ...(saved.place === undefined ? {} : { place: saved.place }),
-  });
+  };
+  const planned = await planOf(context, client, source, saved.mode);
   const { plan, stale, done, beyond } = comparePlans(saved, planned.plan);
   if (stale.length > 0) {
     const why = stale.map((line) => `\n  ${line}`).join('');

@@ -9,7 +9,7 @@ import type { Command, Context, Run } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { askLoaded, jsonRows, renderHosts, worstCodeOf } from '../../hosts/ask-hosts.ts';
 import type { StatusOptions } from './planning-verbs.ts';
-import { planOf } from '../../session/make-plan.ts';
+import { planOf } from '../../session/plan.ts';
 import { withClient } from '../../session/connect.ts';
 
 interface HostStatus {

@@ -21,7 +21,7 @@ export interface ConsoleDeps {
   readonly checkEveryMs?: number;
 }
 
-interface Wanted {
+interface ConsoleRequest {
   readonly host: string;
   readonly container: string;
   readonly project: string | undefined;
@@ -64,7 +64,7 @@ export class Consoles {
     for (const peer of this.#open) peer.terminate();
   }
 
-  async #admit(request: IncomingMessage): Promise<{ readonly caller: ApiCaller; readonly wanted: Wanted }> {
+  async #admit(request: IncomingMessage): Promise<{ readonly caller: ApiCaller; readonly wanted: ConsoleRequest }> {
     const url = new URL(request.url ?? '/', 'http://controller');
     const [, host, container] = pathPattern.exec(url.pathname) ?? [];
     if (row === undefined || host === undefined || container === undefined)
@@ -86,7 +86,7 @@ export class Consoles {
     };
   }
 
-  async #serve(peer: WebSocket, request: IncomingMessage, caller: ApiCaller, wanted: Wanted): Promise<void> {
+  async #serve(peer: WebSocket, request: IncomingMessage, caller: ApiCaller, wanted: ConsoleRequest): Promise<void> {
     this.#open.add(peer);
     const { authenticator, log, checkEveryMs = 15_000 } = this.#deps;
     const end = new AbortController();
@@ -114,7 +114,7 @@ export class Consoles {
     }
   }
 
-  async #carry(peer: WebSocket, wanted: Wanted, signal: AbortSignal): Promise<void> {
+  async #carry(peer: WebSocket, wanted: ConsoleRequest, signal: AbortSignal): Promise<void> {
     const stdin = inputOf(peer);
     let resize: (size: TerminalSize) => void = () => {};
     // Keys that are hit before the terminal is there are kept for it.
@@ -131,7 +131,7 @@ export class Consoles {
     if (code !== undefined) peer.send(JSON.stringify({ exit: code }));
   }
 
-  async #start(wanted: Wanted, stdin: PassThrough, stdout: Writable): Promise<Session> {
+  async #start(wanted: ConsoleRequest, stdin: PassThrough, stdout: Writable): Promise<Session> {
     const { host, container, project, command, size } = wanted;
     const connection = await this.#deps.controller.connection(host);
     const client = project === undefined ? connection : connection.inProject(project);

@@ -42,7 +42,7 @@ export class Attempts {
   }
 
   /** Nothing can or must be changed. */
-  settled(revision: string): void {
+  noteDone(revision: string): void {
     this.#failed.clear();
     this.#failures = 0;
     this.#tried = revision;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import { rolloutOf, type HostTarget, type SetOnHostDeps } from './host-target.ts';
-import type { Planned } from '../../traces/run-trace.ts';
+import type { ComparisonTime } from '../../traces/run-trace.ts';
 import { changesOn } from '../object-history.ts';
 import { cleaned } from '../../decide/withhold.ts';
 import { runPlan, type PlanRun } from './run-plan.ts';
@@ -13,7 +13,7 @@ export interface HostWork {
   readonly target: HostTarget;
   /** The host does not have the documents of the target yet. */
   readonly isNew: boolean;
-  readonly planned: Planned;
+  readonly planned: ComparisonTime;
 }
 
 export type Failures = Awaited<ReturnType<typeof runPlan>>['failures'];

@@ -3,7 +3,7 @@ import { findDrift } from '../../../core/drift/drift.ts';
 import type { Guard } from '../../../core/plan/plan.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
-import { joinedRestraint, judgeDrift, suspendedOn, type Judged } from '../../decide/judge-drift.ts';
+import { joinedRestraint, judgeDrift, suspendedOn, type DriftJudgement } from '../../decide/judge-drift.ts';
 import { isForOther, isForWindow, isGate, refusalText, type Restraint } from '../../decide/restrain.ts';
 import { opensInMs } from '../../decide/windows.ts';
 import type { Suspension } from '../../contract/index.ts';
@@ -12,7 +12,7 @@ import { ofHost } from '../../decide/suspensions.ts';
 import type { HostTarget, SetOnHostDeps } from './host-target.ts';
 import { planTarget } from './plan-target.ts';
 
-export interface Compared {
+export interface ComparisonInput {
   readonly target: HostTarget;
   readonly observed: Observed;
   /** The set as it is noted on the host. */
@@ -34,7 +34,7 @@ export class Comparison {
   readonly asked: readonly Suspension[];
   /** All that differs, but for what is suspended. */
   readonly whole: MadePlan;
-  readonly judged: Judged;
+  readonly judged: DriftJudgement;
   /** Suspended objects, with the reason. */
   readonly suspended: Objects;
   /** Paths of suspended objects and fields that drifted, by address; nothing heals them. */
@@ -46,7 +46,7 @@ export class Comparison {
 
   constructor(
     { config, link, rules, place, nowMs }: Pick<SetOnHostDeps, 'config' | 'link' | 'rules' | 'place' | 'nowMs'>,
-    { target, observed, set, isNew, asked, wasDrift, isPruneApproved }: Compared,
+    { target, observed, set, isNew, asked, wasDrift, isPruneApproved }: ComparisonInput,
   ) {
     this.target = target;
     this.#set = config.name;
@@ -66,10 +66,10 @@ export class Comparison {
     const planWith = (...parts: readonly Partial<Restraint>[]): MadePlan => {
       const restraint = joinedRestraint(basis, ...parts);
       const { loaded } = target;
-      return planTarget(observed, { loaded, set, options, restraint, place, nowMs: nowMs() });
+      return planTarget(observed, { loaded, set, options, restraint, place });
     };
     this.#plan = (...parts) => planWith(suspended, ...parts);
-    const judge = (made: MadePlan): Judged =>
+    const judge = (made: MadePlan): DriftJudgement =>
       judgeDrift({ report: findDrift({ ...made, ignore: [] }), rules, host: link.host, isNew, wasDrift });
     this.whole = this.#plan();
     const judged = judge(this.whole);

@@ -7,7 +7,7 @@ import type { DriftRules } from '../../decide/drift-rules.ts';
 import type { Applied } from '../../decide/set-state.ts';
 import type { LoadedSet } from '../load-revision.ts';
 import type { HostChanges } from '../object-history.ts';
-import type { Planned } from '../../traces/run-trace.ts';
+import type { ComparisonTime } from '../../traces/run-trace.ts';
 import type { Run } from '../run.ts';
 
 export interface HostTarget {
@@ -33,7 +33,7 @@ export interface SetOnHostDeps {
   /** A person allowed this revision to delete more than the limit. */
   readonly isPruneApproved: (revision: string) => boolean;
   /** A run of this host alone: a repair, or a rollout that came by while the host could not take it (`late`). */
-  readonly beginOwn: (planned: Planned, late: Run | undefined) => Run;
+  readonly beginOwn: (planned: ComparisonTime, late: Run | undefined) => Run;
   readonly onState: () => void;
   readonly onObjects: (changed: readonly ObjectSummary[], gone: readonly ObjectSummary[]) => void;
   readonly onDrift: (record: DriftRecord) => void;

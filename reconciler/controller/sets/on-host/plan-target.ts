@@ -3,7 +3,7 @@ import { coreKind } from '../../../core/kinds/index.ts';
 import type { Document } from '../../../core/documents/document.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
 import type { Guard, PlanOptions } from '../../../core/plan/plan.ts';
-import { planOn, requireSound, type MadePlan } from '../../../engine/runs/make-plan.ts';
+import { makePlan, requireSound, type MadePlan } from '../../../engine/runs/make-plan.ts';
 import { planAround } from '../../decide/plan-around.ts';
 import type { LoadedSet } from '../load-revision.ts';
 import { cleaned } from '../../decide/withhold.ts';
@@ -17,13 +17,9 @@ export interface TargetPlan {
   readonly restraint: Restraint;
   /** The folder in the source. */
   readonly place: string;
-  readonly nowMs: number;
 }
 
-export function planTarget(
-  observed: Observed,
-  { loaded, set, options, restraint, place, nowMs }: TargetPlan,
-): MadePlan {
+export function planTarget(observed: Observed, { loaded, set, options, restraint, place }: TargetPlan): MadePlan {
   const exists = (document: Document): boolean => {
     const kind = coreKind(document.kind);
     return kind.live(observed, kind.apiName(document)) !== undefined;
@@ -31,7 +27,7 @@ export function planTarget(
   const narrowed = restrained(loaded.loaded.documents, options, restraint, exists);
   const { exclude = [] } = narrowed.options;
   const made = planAround(narrowed.documents, (broken) =>
-    planOn(observed, {
+    makePlan(observed, {
       documents: narrowed.documents,
       options: broken.length === 0 ? narrowed.options : { ...narrowed.options, exclude: [...exclude, ...broken] },
       set,
@@ -39,7 +35,6 @@ export function planTarget(
       images: loaded.pins,
       // The controller alone says what its sets hold: objects of another place are its own, too.
       place: { here: place, others: 'allow' },
-      nowMs,
     }),
   );
   requireSound(made);

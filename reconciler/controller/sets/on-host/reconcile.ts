@@ -12,7 +12,7 @@ import { resumeOperations } from '../../../engine/runs/resume-operations.ts';
 import { OvertakenError } from '../../../engine/runs/set-run.ts';
 import type { DriftRecord } from '../../contract/index.ts';
 import { verdictOn, type Hindrance, type Verdict } from '../../decide/host-verdict.ts';
-import type { Judged } from '../../decide/judge-drift.ts';
+import type { DriftJudgement } from '../../decide/judge-drift.ts';
 import { cleaned } from '../../decide/withhold.ts';
 import { opensInMs } from '../../decide/windows.ts';
 import { Attempts } from './attempts.ts';
@@ -148,7 +148,7 @@ export class HostReconciler {
     if (verdict.kind === 'apply') return;
     if (verdict.kind === 'settled') this.#logged = undefined;
     if (verdict.opensInMs !== undefined) this.#nextOpenMs = nowMs() + verdict.opensInMs;
-    if (verdict.kind === 'settled' || verdict.kind === 'refused') this.attempts.settled(target.revision);
+    if (verdict.kind === 'settled' || verdict.kind === 'refused') this.attempts.noteDone(target.revision);
     const stored = applied();
     const isStored = stored?.revision === target.revision && stored.text === target.loaded.text;
     if (verdict.kind === 'settled' && !isStored) this.#noteApplied(target);
@@ -215,7 +215,7 @@ export class HostReconciler {
     return new Map([...resting.keys()].map((address) => [address, reason]));
   }
 
-  async #noteDrift({ drift }: Judged, signal: AbortSignal): Promise<void> {
+  async #noteDrift({ drift }: DriftJudgement, signal: AbortSignal): Promise<void> {
     if (drift.length === 0 && this.#drift.isEmpty) return;
     const addresses = new Set<string>(drift.map(({ object }) => object.address));
     this.#drift.update(drift, await this.#reported.of(addresses, signal), this.#deps.nowMs());

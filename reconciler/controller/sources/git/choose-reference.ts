@@ -4,7 +4,7 @@ import { SourceError } from '../source.ts';
 import type { GitSettings } from '../source-schema.ts';
 import { checkedRefName, isObjectId, problemOfRefName } from './ref-name.ts';
 
-export interface Wanted {
+export interface ReferenceRule {
   /** Patterns for git ls-remote. */
   readonly patterns: readonly string[];
   readonly by: 'default' | 'branch' | 'tag' | 'semver';
@@ -12,7 +12,7 @@ export interface Wanted {
   readonly value: string;
 }
 
-export interface Chosen {
+export interface GitReference {
   /** Full name: refs/heads/main. */
   readonly ref: string;
   /** For people: main, v1.2.3. */
@@ -21,7 +21,7 @@ export interface Chosen {
   readonly object: string;
 }
 
-export function wantedReference(settings: Pick<GitSettings, 'branch' | 'tag' | 'semver'>): Wanted {
+export function wantedReference(settings: Pick<GitSettings, 'branch' | 'tag' | 'semver'>): ReferenceRule {
   const given = (['branch', 'tag', 'semver'] as const).filter((key) => settings[key] !== undefined);
   if (given.length > 1)
     throw new SourceError('refused', `only one of branch, tag and semver may be given, not ${given.join(' and ')}`);
@@ -39,14 +39,14 @@ export function wantedReference(settings: Pick<GitSettings, 'branch' | 'tag' | '
   return { patterns: ['refs/tags/*'], by: 'semver', value: range };
 }
 
-export interface Listed {
+export interface RemoteReference {
   readonly ref: string;
   readonly object: string;
 }
 
 /** Lines of `git ls-remote --symref`; others are left out. `head` is the branch that HEAD names. */
-export function readListing(text: string): { readonly refs: readonly Listed[]; readonly head?: string } {
-  const refs: Listed[] = [];
+export function readListing(text: string): { readonly refs: readonly RemoteReference[]; readonly head?: string } {
+  const refs: RemoteReference[] = [];
   let head: string | undefined;
   for (const line of text.split('\n')) {
     const [object = '', ref = ''] = line.split('\t');
@@ -56,8 +56,12 @@ export function readListing(text: string): { readonly refs: readonly Listed[]; r
   return head === undefined ? { refs } : { refs, head };
 }
 
-export function chooseReference(wanted: Wanted, listing: ReturnType<typeof readListing>, repository: string): Chosen {
-  const at = (ref: string): Listed | undefined => listing.refs.find((listed) => listed.ref === ref);
+export function chooseReference(
+  wanted: ReferenceRule,
+  listing: ReturnType<typeof readListing>,
+  repository: string,
+): GitReference {
+  const at = (ref: string): RemoteReference | undefined => listing.refs.find((listed) => listed.ref === ref);
   if (wanted.by === 'semver') return greatestVersion(wanted.value, listing.refs, repository);
   if (wanted.by === 'default') {
     const listed = listing.head === undefined ? undefined : at(listing.head);
@@ -75,7 +79,7 @@ export function chooseReference(wanted: Wanted, listing: ReturnType<typeof readL
   return chosenOf(listed);
 }
 
-const chosenOf = ({ ref, object }: Listed): Chosen => {
+const chosenOf = ({ ref, object }: RemoteReference): GitReference => {
   const shown = ref.replace(/^refs\/(heads|tags)\//, '');
   // The default branch has a name that the server chose.
   checkedRefName('reference', shown);
@@ -83,8 +87,8 @@ const chosenOf = ({ ref, object }: Listed): Chosen => {
 };
 
 /** Tags v1.2.3 and 1.2.3; of equal versions the one that comes first in the alphabet. Other tags are left out. */
-function greatestVersion(range: string, refs: readonly Listed[], repository: string): Chosen {
-  let best: { readonly listed: Listed; readonly version: semver.SemVer } | undefined;
+function greatestVersion(range: string, refs: readonly RemoteReference[], repository: string): GitReference {
+  let best: { readonly listed: RemoteReference; readonly version: semver.SemVer } | undefined;
   for (const listed of refs) {
     const name = listed.ref.startsWith('refs/tags/') ? listed.ref.slice('refs/tags/'.length) : '';
     if (listed.ref.endsWith('^{}') || problemOfRefName(name) !== undefined) continue;

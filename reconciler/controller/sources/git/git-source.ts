@@ -8,7 +8,7 @@ import { folderPath } from '../files/entry-path.ts';
 import { limitsOf } from '../files/limits.ts';
 import { limitedAction, Turns } from '../files/turns.ts';
 import type { SourceContext } from '../source-context.ts';
-import { chooseReference, wantedReference, type Chosen } from './choose-reference.ts';
+import { chooseReference, wantedReference, type GitReference } from './choose-reference.ts';
 import { gitEnvironment, type GitEnvironment } from './environment.ts';
 import { createGitProgram } from './git-program.ts';
 import { readGitUrl } from './git-url.ts';
@@ -67,7 +67,7 @@ export function openGitSource(name: string, settings: GitSettings, context: Sour
   const describe = async (
     opened: Opened,
     fetched: Fetched,
-    chosen: Chosen,
+    chosen: GitReference,
     signal: AbortSignal,
   ): Promise<SourceRevision> => {
     const what = `source ${name}: ${chosen.shown} at ${fetched.commit.slice(0, 12)}`;
@@ -181,7 +181,7 @@ async function findReference(
   reference: string,
   repository: string,
   signal: AbortSignal,
-): Promise<Chosen> {
+): Promise<GitReference> {
   if (isObjectId(reference)) return { ref: reference, shown: reference.slice(0, 12), object: reference };
   const name = checkedRefName('reference', reference);
   const { refs } = await mirror.list({ patterns: [`refs/heads/${name}`, `refs/tags/${name}`] }, signal);
@@ -195,7 +195,7 @@ async function findReference(
 async function refuseRewritten(
   mirror: Mirror,
   used: Used | undefined,
-  chosen: Chosen,
+  chosen: GitReference,
   commit: string,
   url: string,
   signal: AbortSignal,

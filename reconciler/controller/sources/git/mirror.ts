@@ -3,7 +3,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DamagedCopyError, SourceError } from '../source.ts';
 import { tooLarge, type Limits } from '../files/limits.ts';
-import type { Chosen, Wanted, readListing } from './choose-reference.ts';
+import type { GitReference, ReferenceRule, readListing } from './choose-reference.ts';
 import { readListing as parseListing } from './choose-reference.ts';
 import type { GitAnswer, GitCall, GitProgram } from './git-program.ts';
 import type { GitUrl } from './git-url.ts';
@@ -44,7 +44,7 @@ export class Mirror {
     return this.#git.run({ ...call, cwd: this.dir }, signal);
   }
 
-  async list(wanted: Pick<Wanted, 'patterns'>, signal?: AbortSignal): Promise<ReturnType<typeof readListing>> {
+  async list(wanted: Pick<ReferenceRule, 'patterns'>, signal?: AbortSignal): Promise<ReturnType<typeof readListing>> {
     await this.#open(signal);
     const args = ['ls-remote', '--symref', '--', this.#url.url, ...wanted.patterns];
     const { stdout } = await this.git({ args }, signal);
@@ -52,7 +52,7 @@ export class Mirror {
   }
 
   /** Fetches a reference or a commit. A repository that has grown too large here is fetched anew once. */
-  async fetch(reference: Pick<Chosen, 'ref' | 'shown'>, signal?: AbortSignal): Promise<Fetched> {
+  async fetch(reference: Pick<GitReference, 'ref' | 'shown'>, signal?: AbortSignal): Promise<Fetched> {
     await this.#open(signal);
     const isFresh = (await sizeOf(this.dir)) < 256 * 1024;
     try {
@@ -90,7 +90,10 @@ export class Mirror {
     return code === 0;
   }
 
-  async #fetchOnce({ ref, shown }: Pick<Chosen, 'ref' | 'shown'>, signal: AbortSignal | undefined): Promise<Fetched> {
+  async #fetchOnce(
+    { ref, shown }: Pick<GitReference, 'ref' | 'shown'>,
+    signal: AbortSignal | undefined,
+  ): Promise<Fetched> {
     const depth = this.#isDeep ? [] : ['--depth=1'];
     const args = [
       'fetch',

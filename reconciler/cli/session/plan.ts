@@ -6,7 +6,7 @@ import type { WrittenDocument } from '../../core/history/revisions.ts';
 import type { Plan, PlanOptions } from '../../core/plan/plan.ts';
 import type { SetPlace } from '../../core/ownership/place.ts';
 import type { WholeClient } from '../../engine/observe/observe-all.ts';
-import type { MadePlan } from '../../engine/runs/make-plan.ts';
+import type { MadePlan, PlanRequest } from '../../engine/runs/make-plan.ts';
 import type { Loaded } from '../../manifest/load-contract.ts';
 import type { Context } from './context.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
@@ -34,7 +34,7 @@ export interface RevisionSource {
   readonly onlyNew?: boolean;
 }
 
-export interface Planned extends MadePlan {
+export interface SetPlan extends MadePlan {
   /** Absent: the run leaves no revision. */
   readonly revision?: RevisionSource;
 }
@@ -42,19 +42,51 @@ export interface Planned extends MadePlan {
 /** What a plan needs of a client: only reads. */
 export type ReadClient = WholeClient;
 
+/** What is planned: manifests that were read, or documents of another origin, which says more about them than flags do. */
+export interface PlanSource extends Pick<Loaded, 'documents'>, Partial<Pick<Loaded, 'locate' | 'files' | 'written'>> {
+  /** Documents of another origin: their set, and their options in place of those of the flags. */
+  readonly origin?: { readonly set: string; readonly options: PlanOptions };
+  /** Default: where `files` are. */
+  readonly place?: SetPlace;
+  /** Image pins in place of gantry.lock, which is beside the first of `files`. */
+  readonly images?: ReadonlyMap<string, string>;
+}
+
 /** Observes and plans. Throws after the plan's errors have been shown; its warnings are only shown. */
 export async function planOf(
   context: Context<PlanningOptions>,
   client: ReadClient,
-  loaded: Loaded,
+  source: PlanSource,
   mode: Plan['mode'],
-): Promise<Planned> {
-  const set = setNameOf(context.options, loaded.documents);
-  const { locate, files, written } = loaded;
-  const documents = context.options.wait === false ? loaded.documents.map(withoutWaits) : loaded.documents;
-  const options = planOptionsFor(context.options, documents);
-  const planned = await planFor(context, client, { documents, set, options, mode, paths: files, locate });
-  return { ...planned, revision: { written, paths: files } };
+): Promise<SetPlan> {
+  const [{ observeAll }, { makePlan, requireSound }] = await Promise.all([
+    import('../../engine/observe/observe-all.ts'),
+    import('../../engine/runs/make-plan.ts'),
+  ]);
+  const { files = [], written, locate = (found) => found } = source;
+  const { documents, set, options } = requestOf(context, source);
+  const images = source.images ?? (await readPins(context, files));
+  const place = source.place ?? (await setPlaceOf(context, files));
+  const made = await inSpan('plan', {}, async () => {
+    const asked = { documents, set, nowMs: context.io.nowMs() };
+    const observed = await observeAll(client, asked, context.stop, context.options.project);
+    return makePlan(observed, { documents, set, options, mode, images, place });
+  });
+  const { diagnostics } = made.plan;
+  await context.diagnostics(diagnostics.map((diagnostic) => locate(diagnostic)));
+  if (diagnostics.some(({ severity }) => severity === 'error'))
+    throw new CliError('Cannot plan until these errors are corrected', exitCodes.error);
+  requireSound(made);
+  return written === undefined ? made : { ...made, revision: { written, paths: files } };
+}
+
+function requestOf(
+  { options }: Context<PlanningOptions>,
+  { documents: given, origin }: PlanSource,
+): Pick<PlanRequest, 'documents' | 'set' | 'options'> {
+  if (origin !== undefined) return { documents: given, ...origin };
+  const documents = options.wait === false ? given.map(withoutWaits) : given;
+  return { documents, set: setNameOf(options, given), options: planOptionsFor(options, documents) };
 }
 
 const withoutWaits = (document: Document): Document => ({ ...document, manage: { ...document.manage, wait: [] } });
@@ -64,40 +96,4 @@ export async function observeWhole(context: Context<HostOptions>, client: ReadCl
   const { observeAll } = await import('../../engine/observe/observe-all.ts');
   const asked = { documents: [], set, nowMs: context.io.nowMs(), keepsContents: true };
   return observeAll(client, asked, context.stop, context.options.project);
-}
-
-interface PlanRequest {
-  readonly documents: readonly Document[];
-  readonly set: string;
-  readonly options: PlanOptions;
-  readonly mode: Plan['mode'];
-  /** Default: that of `paths`. */
-  readonly place?: SetPlace;
-  /** Image pins in place of gantry.lock. */
-  readonly images?: ReadonlyMap<string, string>;
-  /** Paths of the manifests: gantry.lock is beside the first one. */
-  readonly paths?: readonly string[];
-  /** Adds the place in the manifests to a diagnostic. */
-  readonly locate?: Loaded['locate'];
-}
-
-export async function planFor(
-  context: Context<PlanningOptions>,
-  client: ReadClient,
-  request: PlanRequest,
-): Promise<Planned> {
-  const { makePlan, requireSound } = await import('../../engine/runs/make-plan.ts');
-  const { locate = (found) => found } = request;
-  const images = request.images ?? (await readPins(context, request.paths ?? []));
-  const { project } = context.options;
-  const place = request.place ?? (await setPlaceOf(context, request.paths ?? []));
-  const asked = { ...request, place, images, nowMs: context.io.nowMs(), ...(project === undefined ? {} : { project }) };
-  const made = await inSpan('plan', {}, () => makePlan(client, asked, context.stop));
-  const { diagnostics } = made.plan;
-  await context.diagnostics(diagnostics.map((diagnostic) => locate(diagnostic)));
-  if (diagnostics.some(({ severity }) => severity === 'error')) {
-    throw new CliError('Cannot plan until these errors are corrected', exitCodes.error);
-  }
-  requireSound(made);
-  return made;
 }
