@@ -1,5 +1,5 @@
 // Tries that fail again and again for one reason are one run in the history, with their number: they must not push other runs out of it. Pure.
-import type { RunRecord } from '../http/contract.ts';
+import type { RunRecord } from '../contract/index.ts';
 
 /** The run that `next` repeats: the newest before it on the same hosts, if it failed alike and neither changed anything. `runs`: newest first. */
 export function repeatedBy(next: RunRecord, runs: readonly RunRecord[]): RunRecord | undefined {

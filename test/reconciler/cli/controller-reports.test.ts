@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { LogLine, RunRecord } from '../../../reconciler/controller/http/contract.ts';
+import type { LogLine, RunRecord } from '../../../reconciler/controller/contract/index.ts';
 import { anObject, aSet } from '../../support/controller/fake-controller.ts';
 import { startHttp, tokens, type HttpHarness } from '../../support/controller/http-harness.ts';
 import { cli } from '../../support/cli/io.ts';

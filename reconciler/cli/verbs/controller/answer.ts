@@ -1,7 +1,7 @@
 // Prints what a controller answered: as text, as a document (-o json), or as one line (--json).
 import type { OutputOptions } from '../../flags/output-flags.ts';
 import { formatOf } from '../../flags/output-flags.ts';
-import type { CliContext } from '../../session/context.ts';
+import type { Context } from '../../session/context.ts';
 
 export interface Answer {
   /** Of the line of --json. */
@@ -12,7 +12,7 @@ export interface Answer {
 }
 
 export function printAnswer(
-  context: CliContext<OutputOptions & { readonly output?: string | undefined }>,
+  context: Context<OutputOptions & { readonly output?: string | undefined }>,
   { type, value, text }: Answer,
 ): void {
   const format = formatOf(context.options.output, ['text', 'json']);

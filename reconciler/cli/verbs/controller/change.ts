@@ -3,7 +3,7 @@ import type { Operation, Resumed, Suspension } from '../../../controller/contrac
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { parseDuration } from '../../flags/parse-values.ts';
-import type { CliContext, Run } from '../../session/context.ts';
+import type { Context, Run } from '../../session/context.ts';
 import { inSet, withApi } from './controller-api.ts';
 import type { ApiOptions, RollbackOptions, SuspendOptions, SyncOptions } from './controller-verbs.ts';
 
@@ -50,7 +50,7 @@ export const rollback: Run<RollbackOptions> = async (context, [set = '', revisio
   return exitCodes.ok;
 };
 
-const post = <T>(context: CliContext<ApiOptions>, set: string, action: string, body: object): Promise<T> =>
+const post = <T>(context: Context<ApiOptions>, set: string, action: string, body: object): Promise<T> =>
   withApi(context, async (api) => {
     const answer = await api.post<T>(inSet(set, action), body);
     context.json(JSON.stringify(answer));

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'undici';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { ControllerEvent, Failure, Overview, SetStatus } from '../../../controller/contract/index.ts';
-import type { CliContext } from '../../session/context.ts';
+import type { Context } from '../../session/context.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import type { ApiOptions } from './controller-verbs.ts';
@@ -79,10 +79,7 @@ async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Contro
   }
 }
 
-export async function withApi<T>(
-  context: CliContext<ApiOptions>,
-  work: (api: ControllerApi) => Promise<T>,
-): Promise<T> {
+export async function withApi<T>(context: Context<ApiOptions>, work: (api: ControllerApi) => Promise<T>): Promise<T> {
   const api = await openApi(context);
   try {
     return await work(api);

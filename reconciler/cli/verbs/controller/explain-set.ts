@@ -1,5 +1,5 @@
 // Why a set has its status, and what ends it: from what the controller says of the set, its hosts and its source. Pure.
-import type { Overview, SetStatus, Suspension } from '../../../controller/http/contract.ts';
+import type { Overview, SetStatus, Suspension } from '../../../controller/contract/index.ts';
 import { short } from './answer.ts';
 
 /** A line for each thing that a person should know, the first cause first. */

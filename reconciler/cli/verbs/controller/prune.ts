@@ -2,7 +2,7 @@
 import type { Operation, PruneGate } from '../../../controller/contract/index.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';
-import type { OpenContext, Run } from '../../session/context.ts';
+import type { Context, Run } from '../../session/context.ts';
 import { short } from './answer.ts';
 import { inSet, readOverview, withApi } from './controller-api.ts';
 import type { ApproveOptions, PruneOptions } from './controller-verbs.ts';
@@ -12,7 +12,7 @@ export const prune: Run<PruneOptions> = (context, [set = '']) =>
 
 export const approve: Run<ApproveOptions> = (context, [set = '']) => pruneSet(context, set, true);
 
-async function pruneSet(context: OpenContext<ApproveOptions>, set: string, isApproved: boolean): Promise<ExitCode> {
+async function pruneSet(context: Context<ApproveOptions>, set: string, isApproved: boolean): Promise<ExitCode> {
   const { reason } = context.options;
   if (isApproved && reason === undefined) throw usageError('--reason says to others why the objects are deleted');
   return withApi(context, async (api) => {

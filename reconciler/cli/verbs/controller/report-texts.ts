@@ -1,5 +1,5 @@
 // The texts of `gantry controller plan` and `diff`. Pure.
-import type { Difference, ObjectDetail, Preview, PreviewChange } from '../../../controller/http/contract.ts';
+import type { Difference, ObjectDetail, Preview, PreviewChange } from '../../../controller/contract/index.ts';
 import { short } from './answer.ts';
 
 export function previewText(set: string, { revision, problems, hosts }: Preview): string {

@@ -8,14 +8,14 @@ import type {
   ObjectSummary,
   Preview,
   RunRecord,
-} from '../../../controller/http/contract.ts';
+} from '../../../controller/contract/index.ts';
 import { different, withDiffCodes } from '../../errors/diff-codes.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { parseCount } from '../../flags/parse-values.ts';
 import { paintFor } from '../../output/paint.ts';
 import { renderTable } from '../../output/table.ts';
-import type { CliContext, Run } from '../../session/context.ts';
+import type { Context, Run } from '../../session/context.ts';
 import { printAnswer, short } from './answer.ts';
 import { inSet, readOverview, setIn, withApi, withQuery, type ControllerApi } from './controller-api.ts';
 import type { DiffOptions, ExplainOptions, HistoryOptions, LogsOptions, PreviewOptions } from './controller-verbs.ts';
@@ -86,7 +86,7 @@ const isWanted = (
 ): event is Extract<ControllerEvent, { type: 'log' }> =>
   event.type === 'log' && levels.indexOf(event.line.level) >= from && (set === undefined || event.line.set === set);
 
-function printLine(context: CliContext, { at, level, message, set, host, source }: LogLine): void {
+function printLine(context: Context, { at, level, message, set, host, source }: LogLine): void {
   const fields = { '@level': level, '@message': message, '@timestamp': at, type: 'log', set, host, source };
   const about = [set, host, source].filter((word) => word !== undefined).join(' ');
   context.json(JSON.stringify(fields));

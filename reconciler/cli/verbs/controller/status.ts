@@ -5,7 +5,7 @@ import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { paintFor } from '../../output/paint.ts';
 import { renderTable } from '../../output/table.ts';
-import type { CliContext, Run } from '../../session/context.ts';
+import type { Context, Run } from '../../session/context.ts';
 import { short } from './answer.ts';
 import { readOverview, withApi, type ControllerApi } from './controller-api.ts';
 import type { StatusOptions } from './controller-verbs.ts';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Seen } from '../../../core/drift/lifecycle-changes.ts';
 import type { DriftRecord } from '../../contract/index.ts';
-import type { DriftFinding } from '../../decide/judge-drift.ts';
+import type { DriftFinding, DriftOutcome } from '../../decide/judge-drift.ts';
 
 export class DriftBook {
   readonly #host: string;
