@@ -1,13 +1,53 @@
-// Gives memory that the C library has freed but kept (SQLite's pages, buffers of requests) back to the host, now and then.
+// Gives memory back to the host, now and then: what the C library has freed but kept (SQLite's pages, buffers of requests), and what V8 would
+// collect at its next work, which an idle daemon may not have for hours.
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { loadLibc, type Libc } from './syscalls.ts';
 
-/** One call takes under a millisecond. */
+/** One call of the C library takes under a millisecond. */
 const everyMs = 15_000;
+/** A daemon that has used less processor time since the last look is idle: nobody waits for what a collection stops, some 40 ms. */
+const idleMicros = 150_000;
+/** The second one takes what only the end of the first let go of. */
+const collections = 2;
 
-/** Starts the timer, which keeps no process alive. Does nothing where the C library has no malloc_trim, as on musl. */
-export async function returnFreedMemory(load: () => Promise<Libc | undefined> = loadLibc): Promise<() => void> {
+export interface MemoryDeps {
+  readonly load: () => Promise<Libc | undefined>;
+  /** Processor time of this process until now. */
+  readonly usedMicros: () => number;
+  readonly collect: () => void;
+}
+
+/** Starts the timer, which keeps no process alive. A C library without malloc_trim, as musl, is left alone. */
+export async function returnFreedMemory(given: Partial<MemoryDeps> = {}): Promise<() => void> {
+  const { load, usedMicros, collect } = { load: loadLibc, usedMicros: processorMicros, collect: collector(), ...given };
   const trim = (await load())?.mallocTrim;
-  if (trim === undefined) return () => {};
-  const timer = setInterval(() => trim(0), everyMs).unref();
+  let last = usedMicros();
+  let idleLooks = 0;
+  const timer = setInterval(() => {
+    const now = usedMicros();
+    idleLooks = now - last < idleMicros ? idleLooks + 1 : 0;
+    if (idleLooks >= 1 && idleLooks <= collections) collect();
+    last = usedMicros();
+    trim?.(0);
+  }, everyMs).unref();
   return () => clearInterval(timer);
+}
+
+function processorMicros(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
+
+/** V8 hands its collector to contexts that are made after the flag was set. */
+function collector(): () => void {
+  let collect: (() => void) | undefined;
+  return () => {
+    if (collect === undefined) {
+      setFlagsFromString('--expose-gc');
+      collect = runInNewContext('gc') as () => void;
+      setFlagsFromString('--no-expose-gc');
+    }
+    collect();
+  };
 }

@@ -5,11 +5,13 @@ import { loadLibc, type Libc } from '../../../../server/drivers/runtime/host/sys
 
 afterEach(() => vi.useRealTimers());
 
+const nothing = { usedMicros: () => 0, collect: () => {} };
+
 test('freed memory is returned every 15 seconds until the daemon stops', async () => {
   vi.useFakeTimers();
   const kept: number[] = [];
   const mallocTrim = (bytes: number): number => kept.push(bytes);
-  const stop = await returnFreedMemory(async () => ({ mallocTrim }) as unknown as Libc);
+  const stop = await returnFreedMemory({ ...nothing, load: async () => ({ mallocTrim }) as unknown as Libc });
   await vi.advanceTimersByTimeAsync(31_000);
   expect(kept).toEqual([0, 0]);
   stop();
@@ -17,12 +19,40 @@ test('freed memory is returned every 15 seconds until the daemon stops', async (
   expect(kept).toEqual([0, 0]);
 });
 
-test('nothing is called where the C library has no malloc_trim or cannot be loaded', async () => {
+test('a daemon collects garbage twice when it becomes idle, also without malloc_trim, and again after it has worked', async () => {
   vi.useFakeTimers();
-  for (const libc of [undefined, { mallocTrim: undefined } as unknown as Libc]) {
-    (await returnFreedMemory(async () => libc))();
-    expect(vi.getTimerCount()).toBe(0);
-  }
+  let usedMicros = 0;
+  let collected = 0;
+  const stop = await returnFreedMemory({
+    load: async () => undefined,
+    usedMicros: () => usedMicros,
+    collect: () => {
+      collected += 1;
+      usedMicros += 200_000;
+    },
+  });
+  const after = async (work: number): Promise<number> => {
+    usedMicros += work;
+    await vi.advanceTimersByTimeAsync(15_000);
+    return collected;
+  };
+  expect(await after(5_000_000)).toBe(0);
+  expect(await after(1_000)).toBe(1);
+  expect(await after(1_000)).toBe(2);
+  expect(await after(1_000)).toBe(2);
+  expect(await after(5_000_000)).toBe(2);
+  expect(await after(1_000)).toBe(3);
+  stop();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('the collector of this Node.js takes the call', async () => {
+  vi.useFakeTimers();
+  const gone = new WeakRef({});
+  const stop = await returnFreedMemory({ load: async () => undefined, usedMicros: () => 0 });
+  await vi.advanceTimersByTimeAsync(15_000);
+  stop();
+  expect(gone.deref()).toBeUndefined();
 });
 
 const hostTrim = (await loadLibc())?.mallocTrim;
