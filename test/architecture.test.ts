@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { deviceSchemas } from '../server/api/devices/index.ts';
+import { endpoints } from '../server/api/endpoints/endpoint-table.ts';
 import { longFiles } from './support/long-files.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -307,6 +308,23 @@ describe('the page', () => {
           .map(({ target }) => `${path} imports ${target}`),
       );
     expect(values).toEqual([]);
+  });
+});
+
+describe('the edge', () => {
+  const edge = all.filter(({ path }) => path.startsWith('server/http/'));
+  const ids = new Set<string>(endpoints.map(({ id }) => id));
+
+  test('names no endpoint by its id, but in tables of handlers: the row says what is special about one', () => {
+    const literals = edge
+      .filter(({ path }) => !/^server\/http\/(routes|dialects)\//.test(path))
+      .flatMap(({ path, text }) => [...text.matchAll(/'([\w.]+)'/g)].map((match) => `${path}: ${match[1]}`));
+    expect(literals.filter((literal) => ids.has(literal.split(': ')[1] ?? ''))).toEqual([]);
+  });
+
+  test('compares no id of an endpoint with a literal', () => {
+    const compared = edge.filter(({ text }) => /\bid [!=]== '/.test(text)).map(({ path }) => path);
+    expect(compared).toEqual([]);
   });
 });
 

@@ -11,6 +11,10 @@ export const maxJsonBytes = 1024 * 1024;
 /** Parsing and checking more would hold the event loop. */
 const shape: JsonShape = { maxDepth: 32, maxValues: 5_000 };
 
+/** Files come as such: a body of this type is a backup (real system section 11). */
+export const isOctets = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
+  (headers['content-type'] ?? '').toLowerCase().startsWith('application/octet-stream');
+
 export async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
   const announced = Number(request.headers['content-length'] ?? '0');
   if (announced > limit) throw errors.tooLarge(limit);

@@ -39,7 +39,7 @@ export async function lookAgain(
       error,
     );
   }
-  if (endpoint.id === 'containers.create') {
+  if (endpoint.placedBy === 'body') {
     if (refused.body === undefined) throw error;
     return { at: 'here' };
   }
@@ -57,7 +57,7 @@ export function hopsOf({ request, isForwarded }: Pick<Refused, 'request' | 'isFo
 /** That a snapshot or a file of it was not found does not depend on what others do. */
 function isAboutContainer({ endpoint, params }: RoutedRequest, error: unknown): boolean {
   if (!(error instanceof AppError)) return false;
-  if (endpoint.id === 'containers.create') return error.code === 'exists';
+  if (endpoint.placedBy === 'body') return error.code === 'exists';
   if (!endpoint.path.startsWith('/1.0/containers/:name')) return false;
   const { name = '' } = params;
   return error.missing?.kind === 'container' && [name, plainName(name)].includes(error.missing.name);

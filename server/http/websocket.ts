@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { endpoints, type EndpointId } from '../api/endpoints/endpoint-table.ts';
+import { endpoints } from '../api/endpoints/endpoint-table.ts';
 import { AppError, errors } from '../api/errors.ts';
 import { eventTypes, type EventType, type LifecycleMetadata } from '../api/event.ts';
 import { eventTypesFor } from '../auth/policy.ts';
@@ -21,7 +21,7 @@ import { sendEvent, watchListener } from '../events/websocket-listener.ts';
 import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import type { Tracer } from '../lib/shared/spans.ts';
 import { labelOf } from './answer.ts';
-import { checkOrigin } from './app.ts';
+import { checkOrigin } from './serve/origin.ts';
 import { logRequest } from './log-request.ts';
 import { ChannelSocket, channelOf } from './websocket-channel.ts';
 import type { Dialect } from './dialects/dialect.ts';
@@ -60,6 +60,7 @@ interface Wanted {
   readonly project: string | undefined;
   /** Another member listens: it hears the others by itself. */
   readonly isOwnOnly: boolean;
+  readonly endpoint: Endpoint;
 }
 
 /** The request for the event stream. */
@@ -87,12 +88,10 @@ const maxFrameBytes = 16 * 1024 * 1024;
 /** A peer that vanished without a word is noticed by the kernel. Pings would also end peers that only read slowly. */
 const keepAliveMs = 30_000;
 
-const rowOf = (id: EndpointId): Endpoint => {
-  const row = endpoints.find((endpoint) => endpoint.id === id);
-  if (row === undefined) throw new Error(`There is no endpoint ${id}`);
-  return row;
-};
-const eventsEndpoint = rowOf('events.get');
+/** Endpoints of websockets, each with the form of its path: the event stream, and channels of operations. */
+const sockets = (endpoints as readonly Endpoint[])
+  .filter(({ mode }) => mode === 'websocket')
+  .map((endpoint) => ({ endpoint, form: new RegExp(`^${endpoint.path.replace(/:\w+/, '([^/]+)')}$`) }));
 
 export class Websockets {
   readonly #deps: WebsocketDeps;
@@ -133,7 +132,7 @@ export class Websockets {
       span = this.#trace(caller, { endpoint, request, socket, arrivedMs, above, ...of }, url);
       if (operation === undefined) {
         const types = eventTypesFor(caller.class, parseTypes(url.searchParams.get('type')));
-        const wanted = { types, project: this.#projectOf(url), isOwnOnly: isForwarded };
+        const wanted = { types, project: this.#projectOf(url), isOwnOnly: isForwarded, endpoint };
         this.#listen(wanted, { request, url, socket, head, span });
         return;
       }
@@ -185,10 +184,10 @@ export class Websockets {
 
   /** What is asked for; without an operation it is the event stream. Throws when the caller may have neither. */
   #authorize(request: IncomingMessage, url: URL): { readonly endpoint: Endpoint; readonly operation?: string } {
-    const operation = /^\/1\.0\/operations\/([^/]+)\/websocket$/.exec(url.pathname)?.[1];
-    const isEvents = url.pathname === '/1.0/events';
-    const endpoint = isEvents ? eventsEndpoint : operation === undefined ? undefined : rowOf('operations.websocket');
-    if (endpoint === undefined) throw new AppError('notFound', `There is no websocket at ${url.pathname}`);
+    const socket = sockets.find(({ form }) => form.test(url.pathname));
+    if (socket === undefined) throw new AppError('notFound', `There is no websocket at ${url.pathname}`);
+    const { endpoint, form } = socket;
+    const operation = form.exec(url.pathname)?.[1];
     const refusal = this.#refusal(request, url, endpoint);
     if (refusal !== undefined) throw refusal;
     checkOrigin(this.#deps.allowedOrigin(), request, true);
@@ -229,12 +228,12 @@ export class Websockets {
     return project;
   }
 
-  #stream(peer: WebSocket, { types, project, isOwnOnly }: Wanted, request: IncomingMessage, url: URL): void {
+  #stream(peer: WebSocket, { types, project, isOwnOnly, endpoint }: Wanted, request: IncomingMessage, url: URL): void {
     const caller = this.#callerOf(request, url);
     const sight = caller.projects === undefined ? undefined : this.#deps.sightOf(caller);
     const endUnlessTrusted = (): void => {
       const isOther = this.#callerOf(request, url).projects?.join() !== caller.projects?.join();
-      if (isOther || this.#refusal(request, url, eventsEndpoint) !== undefined) peer.terminate();
+      if (isOther || this.#refusal(request, url, endpoint) !== undefined) peer.terminate();
     };
     const { dialect } = this.#deps;
     const unsubscribe = this.#deps.events.subscribe(

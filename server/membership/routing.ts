@@ -9,7 +9,7 @@ import { placeVolume } from './placement.ts';
 import { noMember, type Member, type Members } from './members.ts';
 
 export interface RoutedRequest {
-  readonly endpoint: Pick<Endpoint, 'id' | 'method' | 'path'>;
+  readonly endpoint: Pick<Endpoint, 'id' | 'method' | 'path' | 'placedBy'>;
   /** With qualified names. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string | undefined>>;

@@ -35,6 +35,8 @@ export const containerEndpoints = [
     {
       query: ['target'],
       body: ContainerCreate,
+      placedBy: 'body',
+      ownBody: 'octets',
     },
   ),
   endpoint('containers.get', 'GET /1.0/containers/:name', 'sync', 'One container.', {

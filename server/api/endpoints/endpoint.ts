@@ -38,24 +38,21 @@ export interface Endpoint {
   readonly etag: boolean;
   /** HTTP status of success in the spec's dialect when it is not 200 (sync) or 202 (async). */
   readonly status?: 202 | 204;
+  /** `body`: in a cluster, what the body asks for decides which member carries it out. */
+  readonly placedBy?: 'body';
+  /** The handler reads the body itself: every body, or one of the type application/octet-stream. */
+  readonly ownBody?: 'every' | 'octets';
+  /** `metrics`: callers with a certificate for metrics may use it too, and everybody where core.metrics_authentication says so. */
+  readonly access?: 'metrics';
+  /** False: requests leave no spans, since somebody asks all the time. */
+  readonly traced?: false;
   /** False: known to the contract, not served by this release. */
   readonly built: boolean;
   readonly doc: string;
 }
 
-export interface EndpointOptions {
-  readonly auth?: readonly CallerClass[];
-  readonly lxdAuth?: readonly CallerClass[];
-  /** Default: that of the table. */
-  readonly scope?: Scope;
-  readonly query?: readonly string[];
-  readonly body?: TSchema;
-  readonly result?: TSchema;
-  readonly extension?: string;
-  readonly etag?: boolean;
-  readonly status?: 202 | 204;
-  readonly built?: boolean;
-}
+/** The scope is that of the table by default. */
+export type EndpointOptions = Partial<Omit<Endpoint, 'id' | 'method' | 'path' | 'mode' | 'doc'>>;
 
 export const everyone: readonly CallerClass[] = ['guest', 'untrusted', 'trusted'];
 export const trustedOnly: readonly CallerClass[] = ['trusted'];
@@ -100,24 +97,20 @@ export const endpointsOf =
     doc: string,
     given?: O,
   ): EndpointRow<Id, Route, M, O> => {
-    const options: EndpointOptions = given ?? {};
-    const scope = options.scope ?? tableScope;
+    const { auth = trustedOnly, lxdAuth, scope = tableScope, ...facts }: EndpointOptions = given ?? {};
     const space = route.indexOf(' ');
     const row: Endpoint = {
+      query: [],
+      etag: false,
+      built: true,
+      ...facts,
       id,
       method: route.slice(0, space) as Method,
       path: route.slice(space + 1),
-      auth: classesOf(options.auth ?? trustedOnly, scope),
-      ...(options.lxdAuth === undefined ? {} : { lxdAuth: classesOf(options.lxdAuth, scope) }),
+      auth: classesOf(auth, scope),
+      ...(lxdAuth === undefined ? {} : { lxdAuth: classesOf(lxdAuth, scope) }),
       scope,
       mode,
-      query: options.query ?? [],
-      ...(options.body === undefined ? {} : { body: options.body }),
-      ...(options.result === undefined ? {} : { result: options.result }),
-      ...(options.extension === undefined ? {} : { extension: options.extension }),
-      ...(options.status === undefined ? {} : { status: options.status }),
-      etag: options.etag ?? false,
-      built: options.built ?? true,
       doc,
     };
     return row as EndpointRow<Id, Route, M, O>;

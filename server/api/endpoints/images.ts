@@ -14,6 +14,7 @@ export const imageEndpoints = [
   }),
   endpoint('images.create', 'POST /1.0/images', 'async', 'Upload files, or make one from an image, container or URL.', {
     body: ImagePost,
+    ownBody: 'every',
   }),
   endpoint('images.get', 'GET /1.0/images/:fingerprint', 'sync', 'One image; a unique prefix will do.', {
     auth: everyone,

@@ -40,6 +40,8 @@ export const serverEndpoints = [
   }),
   endpoint('metrics.get', 'GET /1.0/metrics', 'raw', 'Figures of containers and of the server, as Prometheus text.', {
     scope: 'shared',
+    access: 'metrics',
+    traced: false,
   }),
   endpoint(
     'server.gc',

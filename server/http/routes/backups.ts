@@ -75,11 +75,6 @@ async function sendFile(path: string, request: IncomingMessage): Promise<RouteRe
   };
 }
 
-/** Whether a request to create a container brings a backup (real system section 11). */
-export function isBackupUpload(request: IncomingMessage): boolean {
-  return (request.headers['content-type'] ?? '').toLowerCase().startsWith('application/octet-stream');
-}
-
 /** POST containers with the file as body; the headers `pool` and `name` stand over what is in it, `allow-host-access` takes what
  *  reaches onto the host. */
 export async function receiveBackup(

@@ -16,7 +16,7 @@ import {
   type RouteTable,
   type ContextOf,
 } from '../route.ts';
-import { isBackupUpload } from './backups.ts';
+import { isOctets } from '../request-body.ts';
 
 interface ContainerUseCases {
   readonly containers: Containers;
@@ -44,7 +44,7 @@ export function containerRoutes({ containers, migrations, memberCopies, clusterM
     },
     'containers.create': async (context) => {
       const { caller, body } = context;
-      if (isBackupUpload(context.request)) return restore(context);
+      if (isOctets(context.request)) return restore(context);
       const wanted = inGroup(await memberCopies.creationHere(caller, body), context.query.target);
       return async_(migrations.createContainer(caller, wanted) ?? (await containers.create(caller, wanted)));
     },

@@ -39,7 +39,7 @@ import type { VolumeSnapshots } from '../../services/storage/volume-snapshots.ts
 import type { Volumes } from '../../services/storage/volumes.ts';
 import type { Warnings } from '../../services/warnings/warnings.ts';
 import type { Cluster } from '../../membership/cluster.ts';
-import { withOtherMembers } from '../merged-lists.ts';
+import { withOtherMembers } from './merged-lists.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { RouteTable } from '../route.ts';
 import { backupRoutes, receiveBackup } from './backups.ts';

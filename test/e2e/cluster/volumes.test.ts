@@ -3,7 +3,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { together } from '../../../server/http/merged-lists.ts';
+import { together } from '../../../server/http/routes/merged-lists.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
 import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';

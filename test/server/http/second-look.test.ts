@@ -59,7 +59,8 @@ describe('a container that was not found', () => {
 
 test('a name that is taken is tried once more when this member knows what the others did', async () => {
   const exists = errors.exists('container', 'web');
-  const create = refused({ asked: asked('containers.create', 'POST', '/1.0/containers') });
+  const post = asked('containers.create', 'POST', '/1.0/containers');
+  const create = refused({ asked: { ...post, endpoint: { ...post.endpoint, placedBy: 'body' } } });
   expect(await lookAgain(clusterOf(undefined), create, exists)).toEqual({ at: 'here' });
   await expect(lookAgain(clusterOf(undefined), { ...create, body: undefined }, exists)).rejects.toBe(exists);
 });

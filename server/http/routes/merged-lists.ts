@@ -1,10 +1,10 @@
 // Lists of which each member of a cluster has a part: this member's with those of all others, of those that do not answer as their records
 // have it. Below the dialects, whose filters act on whole lists.
-import { AppError } from '../api/errors.ts';
-import type { Cluster } from '../membership/cluster.ts';
-import type { Member } from '../membership/members.ts';
-import type { AbsentMembers } from '../services/cluster/absent-members.ts';
-import { forwardHeaders } from './forwarded.ts';
+import { AppError } from '../../api/errors.ts';
+import type { Cluster } from '../../membership/cluster.ts';
+import type { Member } from '../../membership/members.ts';
+import type { AbsentMembers } from '../../services/cluster/absent-members.ts';
+import { forwardHeaders } from '../forwarded.ts';
 import {
   handlerOf,
   isOfAllProjects,
@@ -13,7 +13,7 @@ import {
   type RouteHandler,
   type RouteReply,
   type RouteTable,
-} from './route.ts';
+} from '../route.ts';
 
 /** A member that does not answer in this time counts as one that is away. */
 const longestMs = 10_000;

@@ -1,0 +1,55 @@
+// Third stage of a request: which member of the cluster carries it out; here, its body is read.
+import type { IncomingMessage } from 'node:http';
+import type { Endpoint } from '../../api/endpoints/endpoint.ts';
+import type { ContainerCreate } from '../../api/container/container.ts';
+import type { Member } from '../../membership/members.ts';
+import { needsStore } from '../../membership/store-needs.ts';
+import { isOctets, readBody } from '../request-body.ts';
+import { checkNamedProjects } from '../restricted.ts';
+import type { AppDeps } from './app-deps.ts';
+import type { Resolved } from './resolve.ts';
+
+export interface Here {
+  readonly body: unknown;
+}
+
+export interface Elsewhere {
+  readonly member: Member;
+  /** Where it was read already. */
+  readonly body?: unknown;
+  /** Members that passed the request on so far. */
+  readonly hops?: number;
+}
+
+/** Another member does not pass a request on again. */
+export const isRouted = ({ cluster }: AppDeps, { identity }: Resolved): boolean =>
+  cluster.isOn && identity.isForwarded !== true;
+
+/** Throws AppError when the request is refused here, and no other member carries it out. */
+export async function locate(deps: AppDeps, resolved: Resolved): Promise<Here | Elsewhere> {
+  const { cluster, placing } = deps;
+  const { asked, endpoint, identity, query, request } = resolved;
+  const routed = isRouted(deps, resolved);
+  if (routed && cluster.routing.dependsOnOthers(asked)) await cluster.readBarrier();
+  const owner = routed ? cluster.routing.memberFor(asked) : undefined;
+  if (owner !== undefined) return { member: owner };
+  const takesChange = !needsStore(endpoint) || (await cluster.takesChanges());
+  const refusal = takesChange ? deps.refusal(endpoint) : cluster.refusal();
+  const isPlaced = routed && endpoint.placedBy === 'body';
+  // What is wrong with this member alone does not keep another one from taking a container.
+  if (refusal !== undefined && !(isPlaced && takesChange)) throw refusal;
+  const body = await bodyOf(endpoint, request.raw);
+  checkNamedProjects(identity.caller, body);
+  const place = isPlaced
+    ? placing.memberFor(identity.caller, query['target'] ?? '', body as ContainerCreate | undefined)
+    : undefined;
+  if (place !== undefined) return { member: place, body };
+  if (refusal !== undefined) throw refusal;
+  return { body };
+}
+
+const bodyOf = async (endpoint: Endpoint, request: IncomingMessage): Promise<unknown> =>
+  endpoint.body === undefined || hasOwnBody(endpoint, request) ? undefined : readBody(request, endpoint.body);
+
+const hasOwnBody = ({ ownBody }: Endpoint, request: IncomingMessage): boolean =>
+  ownBody === 'every' || (ownBody === 'octets' && isOctets(request));

@@ -1,0 +1,43 @@
+// Fourth stage of a request: its handler, which is called again where a refusal was out of date.
+import { HandlerContext } from '../handler-context.ts';
+import type { RouteReply } from '../route.ts';
+import { hopsOf, lookAgain } from '../second-look.ts';
+import type { AppDeps } from './app-deps.ts';
+import { isRouted, type Elsewhere } from './locate.ts';
+import type { Resolved } from './resolve.ts';
+
+/** Throws AppError. */
+export async function perform(deps: AppDeps, resolved: Resolved, body: unknown): Promise<RouteReply | Elsewhere> {
+  const { asked, handler, identity, names, query, request, reply } = resolved;
+  await hearOthers(deps, resolved);
+  const context = new HandlerContext({
+    identity,
+    names,
+    namesIn: deps.namesIn,
+    params: asked.params,
+    query,
+    body,
+    request: request.raw,
+    response: reply.raw,
+  });
+  const attempt = { asked, request: request.raw, body, isForwarded: identity.isForwarded === true };
+  const call = async (): Promise<RouteReply> => handler(context);
+  const first = await call().catch((error: unknown) => lookAgain(deps.cluster, attempt, error));
+  if (!('at' in first)) return first;
+  return first.at === 'here' ? call() : { member: first.at, body, hops: hopsOf(attempt) };
+}
+
+/** A read shows what other members changed before it; whether a limit leaves room depends on what all of them have. */
+async function hearOthers(deps: AppDeps, resolved: Resolved): Promise<void> {
+  const { cluster, dialect, placing } = deps;
+  const isRead = resolved.endpoint.method === 'GET';
+  const needsNews = isRead ? isRouted(deps, resolved) : cluster.isOn && placing.isLimited(resolved.project);
+  if (needsNews && !(await cluster.readBarrier()) && isRead)
+    resolved.reply.headers(staleHeaders(dialect.headerPrefix, cluster.doubt));
+}
+
+/** An answer from memory, while this member does not hear what the others change. */
+const staleHeaders = (prefix: string, reason: string | undefined): Readonly<Record<string, string>> => ({
+  [`${prefix}stale`]: 'true',
+  ...(reason === undefined ? {} : { [`${prefix}stale-reason`]: reason }),
+});
