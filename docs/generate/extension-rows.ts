@@ -263,7 +263,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'nat forwards in the kernel',
   ],
   network_nat_order: ['drivers/network/config.ts', 'server/drivers/network/bridge-host.test.ts', 'ipv4.nat.order'],
-  container_full: ['services/containers/containers.ts', 'server/services/containers/containers.test.ts', 'recursion=2'],
+  container_full: ['services/containers/reader.ts', 'server/services/containers/containers.test.ts', 'recursion=2'],
   backup_compression: [
     'services/transfer/backups/backups.ts',
     'server/services/transfer/backups/backups.test.ts',
@@ -368,7 +368,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   project_usage: ['services/limits/state.ts', 'server/services/limits.test.ts', '/state'],
   oidc: ['auth/oidc/settings.ts', 'server/hostile/bearer-tokens.test.ts', 'issuer'],
   external_authentication: ['auth/oidc/settings.ts', 'server/hostile/bearer-tokens.test.ts', 'issuer'],
-  instance_all_projects: ['services/containers/containers.ts', 'server/services/projects/edge.test.ts', 'all-projects'],
+  instance_all_projects: ['services/containers/reader.ts', 'server/services/projects/edge.test.ts', 'all-projects'],
   certificate_project: [
     'auth/restricted-view.ts',
     'server/hostile/trust-tokens.test.ts',

@@ -1,4 +1,5 @@
 // A daemon from start to stop: opens its parts, recovers, serves, and closes in the order in which the parts need each other.
+import { autostart } from '../services/containers/power/autostart.ts';
 import { pause } from '../lib/shared/deadline.ts';
 import { isEvacuated } from '../services/cluster/moves/own-member.ts';
 import { Scheduler, systemMinutes, type MinuteTimer } from '../services/shared/scheduler.ts';
@@ -26,7 +27,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     open.add(() => services.guestSockets.closeAll());
     open.add(() => services.guests.detach());
     open.add(() => services.running.close());
-    open.add(() => services.containers.detach());
+    open.add(() => services.containerEnds.detach());
     const part = new ClusterPart(base, services);
     open.add(() => part.close());
     const listeners = await openListeners(base, services, options, part.relay);
@@ -60,7 +61,7 @@ function runningDaemon(
   minutes = systemMinutes,
 ): Daemon {
   const { isDryRun, clock, log, operations, host } = base;
-  const { containers } = services;
+  const { containerDeps, containerEnds } = services;
   const scheduler = new Scheduler({
     tasks: services.scheduled,
     clock,
@@ -68,14 +69,14 @@ function runningDaemon(
     timer: isDryRun ? noMinutes : minutes,
   });
   scheduler.start();
-  const autostart = new AbortController();
+  const starting = new AbortController();
   const isQuiet = isDryRun || isEvacuated(base.records);
-  const started = isQuiet ? Promise.resolve() : containers.autostart(autostart.signal);
+  const started = isQuiet ? Promise.resolve() : autostart(containerDeps, starting.signal);
   if (!isDryRun) void services.warningWatch.look();
   const syncing = new AbortController();
   if (!isDryRun) void services.unsyncedFiles.sync(syncing.signal);
   const end = async (beforeClosing?: () => Promise<void>): Promise<void> => {
-    autostart.abort();
+    starting.abort();
     // No new connections; open ones end with their requests. Clients of the event feed hear how the last operations end, then
     // they are disconnected: a server does not count as closed while they are there.
     const closed = listeners.shut();
@@ -93,6 +94,6 @@ function runningDaemon(
     runtime: host.runtime.name,
     runtimeReason: host.reason,
     stop: () => end(),
-    shutDown: () => end(() => containers.shutDown()),
+    shutDown: () => end(() => containerEnds.shutDown()),
   };
 }

@@ -6,9 +6,9 @@ import type { Services } from './compose/services.ts';
 import type { Foundation } from './foundation.ts';
 
 export async function recover({ records, dirs, log, isDryRun }: Foundation, services: Services): Promise<void> {
-  const { containers, pools, poolWatch, sagas, profiles, projects, networkWatch, imageDeps, running, guests } =
+  const { containerEnds, pools, poolWatch, sagas, profiles, projects, networkWatch, imageDeps, running, guests } =
     services;
-  await containers.attach();
+  await containerEnds.attach();
   await poolWatch.mountAll();
   await sagas.recover();
   await sweepFiles({ records, imageDeps, backupsDir: dirs.backups, log });
@@ -16,7 +16,7 @@ export async function recover({ records, dirs, log, isDryRun }: Foundation, serv
   await profiles.ensureDefault();
   await networkWatch.upAll();
   await settleLimits({ records, pools, log });
-  await containers.settle();
+  await containerEnds.settle();
   if (isDryRun) return;
   const names = records.containers.list().map(({ name }) => name);
   await running.resume(names);

@@ -46,9 +46,9 @@ async function serve(options: DaemonOptions, kept: KeptRecords, open: OpenParts)
   const services = composeServices(base, quiet);
   open.add(() => services.warningBook.close());
   open.add(() => services.sagas.close());
-  await services.containers.attach();
+  await services.containerEnds.attach();
   open.add(() => services.running.close());
-  open.add(() => services.containers.detach());
+  open.add(() => services.containerEnds.detach());
   const { cluster, events, log } = base;
   const relay = new EventRelay({
     members: cluster.members,

@@ -29,7 +29,9 @@ import { ImageRefresh } from '../../services/images/image-refresh.ts';
 import { containerSessions } from '../../services/containers/exec/sessions.ts';
 import { Snapshots } from '../../services/containers/snapshots/snapshots.ts';
 import { Backups } from '../../services/transfer/backups/backups.ts';
-import { Containers } from '../../services/containers/containers.ts';
+import { ContainerEnds } from '../../services/containers/power/ends.ts';
+import { ContainerReader } from '../../services/containers/reader.ts';
+import { patchContainer } from '../../services/containers/update/update.ts';
 import { Volumes } from '../../services/storage/volumes.ts';
 import { Migrations } from '../../services/transfer/migration/migrations.ts';
 import { dialChannel } from '../../http/dial-channel.ts';
@@ -152,7 +154,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
   const volumes = new Volumes(common);
   const volumeSnapshots = new VolumeSnapshots(common);
   const backups = new Backups({ ...common, dir: dirs.backups });
-  const stateDeps = {
+  const containerDeps = {
     ...common,
     ...places,
     images,
@@ -162,7 +164,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     architecture,
     snapshotAtStart: (name: string, signal: AbortSignal) => snapshotAtStart({ ...common, snapshots }, name, signal),
   };
-  const containers = new Containers(stateDeps);
+  const containers = new ContainerReader({ records, view });
   const networks = new Networks({ ...common, running });
   const storagePools = new StoragePools(common);
   const { cluster } = base;
@@ -250,8 +252,10 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     containerFiles: new ContainerFiles(common),
     containerMetadata: new ContainersMetadata(common),
     containers,
+    containerDeps,
+    containerEnds: new ContainerEnds(containerDeps),
     fencing,
-    goOn: new GoOn(stateDeps),
+    goOn: new GoOn(containerDeps),
     guests,
     guestSockets,
     healing: new Healing({ ...common, cluster, nowMs: () => performance.now() }),
@@ -261,12 +265,9 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     makeImage: (caller: Caller, body: ImagePost, project: string) =>
       makeImage({ ...common, pulls, publishing: imageDeps, copying: { ...imageDeps, images } }, caller, body, project),
     clusterMoves: new ClusterMoves({
-      ...common,
-      ...places,
+      ...containerDeps,
       cluster,
-      architecture,
       dial: dialChannel,
-      runs: containers,
       certificate: () => base.certificates.current.certPem,
     }),
     memberCopies: new MemberCopies({ records, cluster, certificate: () => base.certificates.current.certPem }),
@@ -276,7 +277,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
       certificate: () => base.certificates.current.certPem,
     }),
     metrics: new ServerMetrics({ records, view, runtime, pools, operations, loop, warnings: watched.warnings }),
-    migrations: new Migrations({ ...common, architecture, dial: dialChannel, runs: containers }),
+    migrations: new Migrations({ ...containerDeps, dial: dialChannel }),
     networks,
     placing: new Placing({ records, cluster, nowMs: () => clock.nowMs() }),
     pools,
@@ -303,7 +304,8 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     containerVolumes: new ContainerVolumes({
       ...common,
       lists: volumes.lists,
-      changeDevices: (caller, name, devices, ifMatch) => containers.patch(caller, name, { devices }, ifMatch),
+      changeDevices: (caller, name, devices, ifMatch) =>
+        patchContainer(containerDeps, caller, name, { devices }, ifMatch),
     }),
     view,
     volumeSnapshots,

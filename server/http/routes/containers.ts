@@ -1,7 +1,13 @@
 // Container endpoints: requests to use cases and back.
 import type { ContainerCreate, ContainerPost } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
-import type { Containers } from '../../services/containers/containers.ts';
+import { createContainer } from '../../services/containers/create/create.ts';
+import { moveContainer, renameContainer } from '../../services/containers/move/move.ts';
+import { putState } from '../../services/containers/power/start-stop.ts';
+import type { ContainerReader } from '../../services/containers/reader.ts';
+import { deleteContainer } from '../../services/containers/remove/remove.ts';
+import type { StateDeps } from '../../services/containers/shared/state-deps.ts';
+import { patchContainer, putContainer } from '../../services/containers/update/update.ts';
 import { containerUrl } from '../../api/project/project-names.ts';
 import type { ClusterMoves } from '../../services/cluster/moves/moves.ts';
 import type { MemberCopies } from '../../services/cluster/member-copies.ts';
@@ -19,7 +25,8 @@ import {
 import { isOctets } from '../request-body.ts';
 
 interface ContainerUseCases {
-  readonly containers: Containers;
+  readonly containers: ContainerReader;
+  readonly containerDeps: StateDeps;
   readonly migrations: Migrations;
   readonly memberCopies: MemberCopies;
   readonly clusterMoves: ClusterMoves;
@@ -32,21 +39,23 @@ function inGroup(body: ContainerCreate, target = ''): ContainerCreate {
   return { ...body, config: { ...body.config, 'volatile.cluster.group': target.slice(1) } };
 }
 
-export function containerRoutes({ containers, migrations, memberCopies, clusterMoves, restore }: ContainerUseCases) {
+export function containerRoutes(useCases: ContainerUseCases) {
+  const { containers, containerDeps, migrations, memberCopies, clusterMoves, restore } = useCases;
+  const { view } = containerDeps;
   return {
     'containers.list': async ({ query, caller }) => {
       const project = isOfAllProjects(query) ? undefined : caller.project;
       const recursion = recursionOf(query);
       if (recursion >= 2) return sync(await containers.listFull(project));
-      return sync(
-        recursion === 1 ? containers.list(project) : containers.names(project).map((name) => containerUrl(name)),
-      );
+      return sync(recursion === 1 ? view.renderAll(project) : view.names(project).map((name) => containerUrl(name)));
     },
     'containers.create': async (context) => {
       const { caller, body } = context;
       if (isOctets(context.request)) return restore(context);
       const wanted = inGroup(await memberCopies.creationHere(caller, body), context.query.target);
-      return async_(migrations.createContainer(caller, wanted) ?? (await containers.create(caller, wanted)));
+      return async_(
+        migrations.createContainer(caller, wanted) ?? (await createContainer(containerDeps, caller, wanted)),
+      );
     },
     'containers.get': async (context) => {
       const name = context.params.name;
@@ -54,9 +63,9 @@ export function containerRoutes({ containers, migrations, memberCopies, clusterM
       return sync(object, etag);
     },
     'containers.put': async (context) =>
-      async_(await containers.put(context.caller, context.params.name, context.body, context.ifMatch)),
+      async_(await putContainer(containerDeps, context.caller, context.params.name, context.body, context.ifMatch)),
     'containers.patch': async (context) => {
-      await containers.patch(context.caller, context.params.name, context.body, context.ifMatch);
+      await patchContainer(containerDeps, context.caller, context.params.name, context.body, context.ifMatch);
       return done;
     },
     'containers.post': async (context) => {
@@ -64,15 +73,16 @@ export function containerRoutes({ containers, migrations, memberCopies, clusterM
       const { target = '' } = context.query;
       if (body.migration === true && clusterMoves.isElsewhere(target))
         return async_(clusterMoves.move(context.caller, context.params.name, target, body));
-      if (isMoveHere(body)) return async_(containers.move(context.caller, context.params.name, body));
+      if (isMoveHere(body)) return async_(moveContainer(containerDeps, context.caller, context.params.name, body));
       if (body.migration === true)
         return async_(await migrations.sendContainer(context.caller, context.params.name, body));
       if (body.name === undefined) throw errors.invalid('rename', [{ path: 'name', message: 'is required' }]);
-      return async_(containers.rename(context.caller, context.params.name, body.name));
+      return async_(renameContainer(containerDeps, context.caller, context.params.name, body.name));
     },
-    'containers.delete': (context) => async_(containers.delete(context.caller, context.params.name)),
+    'containers.delete': (context) => async_(deleteContainer(containerDeps, context.caller, context.params.name)),
     'containers.state.get': async (context) => sync(await containers.state(context.params.name)),
-    'containers.state.put': (context) => async_(containers.putState(context.caller, context.params.name, context.body)),
+    'containers.state.put': (context) =>
+      async_(putState(containerDeps, context.caller, context.params.name, context.body)),
   } satisfies Partial<RouteTable>;
 }
 

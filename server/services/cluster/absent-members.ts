@@ -5,7 +5,7 @@ import { dnsName } from '../../api/project/project-names.ts';
 import type { StorageVolume } from '../../api/storage/volume.ts';
 import type { Cluster } from '../../membership/cluster.ts';
 import type { Records } from '../../records/records.ts';
-import type { Containers } from '../containers/containers.ts';
+import type { ContainerReader } from '../containers/reader.ts';
 import { expand } from '../shared/expand.ts';
 import { claimsOf } from '../networks/nic-addresses.ts';
 import { profilesOf } from '../shared/project-scope.ts';
@@ -16,7 +16,7 @@ import { containersWith } from '../shared/used-by.ts';
 export interface AbsentMembersDeps {
   readonly records: Records;
   readonly cluster: Pick<Cluster, 'members'>;
-  readonly containers: Pick<Containers, 'listFullOf'>;
+  readonly containers: Pick<ContainerReader, 'listFullOf'>;
   readonly pools: Pools;
 }
 

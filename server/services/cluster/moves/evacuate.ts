@@ -14,12 +14,13 @@ import { evacuateKeys, groupOf } from '../../containers/shared/evacuate-keys.ts'
 import { lockOf } from '../../shared/find-container.ts';
 import type { ContainerEntry } from '../../shared/container-view.ts';
 import { evacuationModes, isEvacuationMode, isToRun, wayOut } from './evacuation-plan.ts';
-import { goAway, startThere, stopForMove, type GoAwayDeps } from './go-away.ts';
+import { goAway, startThere, stopForMove } from './go-away.ts';
+import type { MoveOutDeps } from './move-out.ts';
 import { hasPool } from './move-out.ts';
 import { setEvacuated } from './own-member.ts';
 
 export function evacuate(
-  deps: GoAwayDeps,
+  deps: MoveOutDeps,
   caller: Caller,
   { mode = '', force: isForced = false }: ClusterMemberStatePost,
 ): Operation {
@@ -72,7 +73,7 @@ interface Wish {
 }
 
 async function leave(
-  deps: GoAwayDeps,
+  deps: MoveOutDeps,
   caller: Caller,
   { name }: ContainerEntry,
   { mode, isForced }: Wish,
@@ -101,7 +102,7 @@ async function leave(
 }
 
 /** The other member with the fewest containers of those that can have it. */
-function destination({ records, cluster }: GoAwayDeps, { document }: ContainerEntry): Member {
+function destination({ records, cluster }: MoveOutDeps, { document }: ContainerEntry): Member {
   const others = cluster.members.list().filter(({ isHere }) => !isHere);
   if (others.length === 0) throw errors.badRequest('there is no other member in the cluster');
   return placeContainer(others, {
@@ -114,7 +115,7 @@ function destination({ records, cluster }: GoAwayDeps, { document }: ContainerEn
 }
 
 /** Those that came from here, were running, and have not been started since: this member was interrupted. */
-function stoppedElsewhere({ records, cluster }: GoAwayDeps) {
+function stoppedElsewhere({ records, cluster }: MoveOutDeps) {
   return [...records.others.list('containers')].filter(
     ({ name, member, document: { config, lifecycle } }) =>
       lifecycle === 'ready' &&
@@ -125,7 +126,7 @@ function stoppedElsewhere({ records, cluster }: GoAwayDeps) {
 }
 
 const startAgain =
-  (deps: GoAwayDeps) =>
+  (deps: MoveOutDeps) =>
   async ({ name, member: number }: { readonly name: string; readonly member: number }): Promise<void> => {
     const member = deps.cluster.members.byNumber(number);
     if (member !== undefined) await startThere(deps, member, name);

@@ -3,13 +3,12 @@ import type { Operation } from '../../../api/operation.ts';
 import { plainName, projectOf } from '../../../api/project/project-names.ts';
 import type { Member } from '../../../membership/members.ts';
 import type { Caller } from '../../shared/caller.ts';
-import type { Containers } from '../../containers/containers.ts';
+import { stopToLeave } from '../../containers/power/host-shutdown.ts';
+import { startNow } from '../../containers/power/start.ts';
 import { readyContainer } from '../../shared/find-container.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { isToRun, leaving } from './evacuation-plan.ts';
 import { moveOutHeld, startMove, successAt, type MoveOutDeps } from './move-out.ts';
-
-export type GoAwayDeps = MoveOutDeps & { readonly runs: Pick<Containers, 'stopHeld' | 'startHeld'> };
 
 export interface GoAway {
   readonly to: Member;
@@ -19,7 +18,7 @@ export interface GoAway {
 }
 
 /** It is on the other member when the operation succeeds, and to be started there if it ran. */
-export function goAway(deps: GoAwayDeps, caller: Caller, name: string, { to, origin, isForced }: GoAway): Operation {
+export function goAway(deps: MoveOutDeps, caller: Caller, name: string, { to, origin, isForced }: GoAway): Operation {
   readyContainer(deps.records, name);
   return startMove(deps, name, async (running) => {
     try {
@@ -36,17 +35,18 @@ export function goAway(deps: GoAwayDeps, caller: Caller, name: string, { to, ori
 }
 
 /** It did not get away. Why it does not start is in the log. */
-async function runOn({ records, runtime, runs, log }: GoAwayDeps, caller: Caller, name: string): Promise<void> {
+async function runOn(deps: MoveOutDeps, caller: Caller, name: string): Promise<void> {
+  const { records, runtime, log } = deps;
   const stays = records.containers.get(name)?.document;
   if (stays === undefined || !isToRun(stays.config, false) || runtime.probe(name).status !== 'stopped') return;
-  await runs.startHeld(caller, name, new AbortController().signal).catch((error: unknown) => {
+  await startNow(deps, caller, name, new AbortController().signal).catch((error: unknown) => {
     log.error(`Starting ${name}, which could not move, failed: ${errorText(error)}`);
   });
 }
 
 /** The caller holds the container's lock. Noted before it stops: whoever finds it stopped knows that it is to run. */
 export async function stopForMove(
-  deps: GoAwayDeps,
+  deps: MoveOutDeps,
   caller: Caller,
   name: string,
   { isForced, origin }: { readonly isForced: boolean; readonly origin: string | undefined },
@@ -57,7 +57,7 @@ export async function stopForMove(
     const { document } = readyContainer(deps.records, name);
     changes.put('containers', name, { ...document, config: leaving(document.config, isRunning, origin) });
   });
-  if (isRunning) await deps.runs.stopHeld(caller, name, isForced, signal);
+  if (isRunning) await stopToLeave(deps, caller, name, isForced, signal);
 }
 
 /** Starts a container that another member has. */

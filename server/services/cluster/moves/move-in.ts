@@ -7,7 +7,6 @@ import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import type { Cluster } from '../../../membership/cluster.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
 import type { OtherEntry } from '../../../records/other-members.ts';
-import type { IdMaps } from '../../containers/shared/id-maps.ts';
 import { lockOf } from '../../shared/find-container.ts';
 import { checkDescription, withRootIn } from '../../containers/shared/draft.ts';
 import { withoutMark } from '../../containers/create/unsynced-files.ts';
@@ -23,7 +22,6 @@ import { whilePresent } from './member-gone.ts';
 import { arriveContainerSaga, type ArriveParams, type TakeFiles } from './sagas/container-arrive.ts';
 
 export type MoveInDeps = ContainerTargetDeps & {
-  readonly idMaps: IdMaps;
   readonly cluster: Cluster;
   /** The one of the cluster, PEM. */
   readonly certificate: () => string;

@@ -14,7 +14,7 @@ import { ChannelSet } from '../../../operations/channels.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
-import { releaseLeases, type RemoveDeps } from '../../containers/remove/remove.ts';
+import { releaseLeases } from '../../containers/remove/remove.ts';
 import { nicNetworks } from '../../shared/expand.ts';
 import { sendFiles, type ContainerSourceDeps } from '../../transfer/migration/container-source.ts';
 import { meetAnd } from '../../transfer/migration/operation.ts';
@@ -24,7 +24,7 @@ import { handOver, type MoveTo, refuseHandOver, staysInPool } from './hand-over.
 import { whilePresent } from './member-gone.ts';
 import { leaveContainerSaga } from './sagas/container-leave.ts';
 
-export type MoveOutDeps = ContainerSourceDeps & RemoveDeps & { readonly cluster: Cluster };
+export type MoveOutDeps = ContainerSourceDeps & { readonly cluster: Cluster };
 
 /** POST {migration: true} with a target. Everything that can be refused is refused before the operation starts. */
 export function moveOut(

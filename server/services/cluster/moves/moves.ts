@@ -8,10 +8,9 @@ import type { Caller } from '../../shared/caller.ts';
 import { moveIn, type MoveInDeps } from './move-in.ts';
 import { moveOut, type MoveOutDeps } from './move-out.ts';
 import { evacuate } from './evacuate.ts';
-import type { GoAwayDeps } from './go-away.ts';
 import { giveBack, restore } from './restore.ts';
 
-export type ClusterMovesDeps = MoveInDeps & MoveOutDeps & GoAwayDeps;
+export type ClusterMovesDeps = MoveInDeps & MoveOutDeps;
 
 export class ClusterMoves {
   readonly #deps: ClusterMovesDeps;

@@ -4,15 +4,16 @@ import { AppError, errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
+import { startNow } from '../../containers/power/start.ts';
 import { evacuateKeys } from '../../containers/shared/evacuate-keys.ts';
 import { inTurn } from './evacuate.ts';
 import { isToRun, returned } from './evacuation-plan.ts';
-import { goAway, type GoAwayDeps } from './go-away.ts';
-import { successAt } from './move-out.ts';
+import { goAway } from './go-away.ts';
+import { successAt, type MoveOutDeps } from './move-out.ts';
 import { setEvacuated } from './own-member.ts';
 
 export function restore(
-  deps: GoAwayDeps,
+  deps: MoveOutDeps,
   caller: Caller,
   { mode = '', force = false }: ClusterMemberStatePost,
 ): Operation {
@@ -46,13 +47,13 @@ export function restore(
 }
 
 /** It is where it belongs: it starts if it ran, and is an ordinary container again. */
-async function settle(deps: GoAwayDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
+async function settle(deps: MoveOutDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
   const { records, runtime } = deps;
   await deps.locks.run(lockOf(name), async () => {
     const found = records.containers.get(name)?.document;
     if (found?.lifecycle !== 'ready') return;
     if (isToRun(found.config, false) && runtime.probe(name).status === 'stopped')
-      await deps.runs.startHeld(caller, name, signal);
+      await startNow(deps, caller, name, signal);
     await records.retry((changes) => {
       const { document } = readyContainer(records, name);
       changes.put('containers', name, { ...document, config: returned(document.config) });
@@ -61,7 +62,7 @@ async function settle(deps: GoAwayDeps, caller: Caller, name: string, signal: Ab
 }
 
 async function fetch(
-  { records, cluster }: GoAwayDeps,
+  { records, cluster }: MoveOutDeps,
   name: string,
   number: number,
   force: boolean,
@@ -76,7 +77,7 @@ async function fetch(
 }
 
 /** Another member is restored, and asks for a container that came from there. */
-export function giveBack(deps: GoAwayDeps, caller: Caller, { name, force: isForced }: ClusterReturn): Operation {
+export function giveBack(deps: MoveOutDeps, caller: Caller, { name, force: isForced }: ClusterReturn): Operation {
   const origin = readyContainer(deps.records, name).document.config[evacuateKeys.origin] ?? '';
   const to = deps.cluster.members.get(origin);
   if (to === undefined || to.isHere) throw errors.badRequest(`The container ${name} came from no other member`);

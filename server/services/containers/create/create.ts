@@ -17,8 +17,9 @@ import { architectureOf, checkArchitecture, checkDraft, freeName, withHardwareAd
 import { applyTemplateKey } from '../files/apply-templates.ts';
 import { copyOrigin, copyVolumeSource, type CopyFrom } from './copy.ts';
 import type { ContainerDeps } from '../deps.ts';
+import { refuseUnmountable } from '../devices/block-sources.ts';
 import { lockOf } from '../../shared/find-container.ts';
-import { containerUrl, plainName } from '../../../api/project/project-names.ts';
+import { containerUrl, plainName, qualifiedName } from '../../../api/project/project-names.ts';
 import { volumeCopy } from '../../storage/root-volume.ts';
 import { idMapKeys } from '../shared/id-maps.ts';
 import { claimsOf, type Claim } from '../../networks/nic-addresses.ts';
@@ -46,7 +47,9 @@ type CreateDeps = Pick<
 > & { readonly hosts: NetworkHosts };
 
 /** POST /1.0/containers. Everything that can be refused is refused before the operation starts. */
-export function createContainer(deps: CreateDeps, caller: Caller, body: ContainerCreate): Operation {
+export async function createContainer(deps: CreateDeps, caller: Caller, body: ContainerCreate): Promise<Operation> {
+  const wished = qualifiedName(caller.project, body.name ?? '');
+  await refuseUnmountable(deps.records, wished, replaceDevices(body.devices));
   const name = freeName(deps.records, caller.project, body.name);
   const remote = remoteImageOf(body.source);
   if (remote !== undefined) return createFromRemote(deps, caller, name, body, remote);

@@ -1,11 +1,11 @@
 // Stops every container because the host goes down: in order, each with its time, and remembered as running (real system section 4).
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText } from '../../../lib/shared/reason.ts';
-import { daemonCaller } from '../../shared/caller.ts';
-import { lockOf } from '../../shared/find-container.ts';
+import { daemonCaller, type Caller } from '../../shared/caller.ts';
+import { anyContainer, lockOf } from '../../shared/find-container.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';
 import { type StateDeps } from '../shared/state-deps.ts';
-import { halt, afterStop } from './stop.ts';
+import { halt, afterStop, stopNow } from './stop.ts';
 import type { ContainerEntry } from '../../shared/container-view.ts';
 
 type Config = Readonly<Record<string, string>>;
@@ -33,6 +33,22 @@ export function shutdownSeconds(config: Config): number {
   const value = config['boot.host_shutdown_timeout'] ?? '';
   const seconds = value === '' ? usualSeconds : Number(value);
   return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), longestSeconds) : usualSeconds;
+}
+
+/** The caller holds the container's lock. It stops in the time that it has when the host goes down, or by force. */
+export async function stopToLeave(
+  deps: StateDeps,
+  caller: Caller,
+  name: string,
+  isForced: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const { config } = deps.view.expanded(anyContainer(deps.records, name));
+  const timeoutMs = isForced ? 0 : shutdownSeconds(config) * 1000;
+  const stop = (force: boolean): Promise<void> =>
+    stopNow(deps, caller, name, { force, timeoutMs: force ? undefined : timeoutMs }, signal);
+  if (timeoutMs > 0) await stop(false).catch(() => {});
+  if (deps.runtime.probe(name).status !== 'stopped') await stop(true);
 }
 
 /** Never throws: what cannot be stopped is logged, and the next one has its turn. */

@@ -13,7 +13,10 @@ import { mergeConfig, mergeDevices, replaceConfig, replaceDevices } from '../../
 import { claimsOf, newClaims } from '../../networks/nic-addresses.ts';
 import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from '../shared/draft.ts';
 import type { ContainerDeps } from '../deps.ts';
-import { lockOf, readyContainer } from '../../shared/find-container.ts';
+import { refuseUnmountable } from '../devices/block-sources.ts';
+import type { StateDeps } from '../shared/state-deps.ts';
+import { restoreSnapshot } from '../snapshots/restore.ts';
+import { anyContainer, lockOf, readyContainer } from '../../shared/find-container.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';
 import type { Reserve } from '../shared/id-maps.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
@@ -37,14 +40,17 @@ type UpdateDeps = Pick<
   | 'architecture'
 > & { readonly hosts: NetworkHosts };
 
-/** PUT: checks and If-Match before the operation starts, so that both answer at once. */
-export function putContainer(
-  deps: UpdateDeps,
+/** PUT: checks and If-Match before the operation starts, so that both answer at once. With `restore` a snapshot is put back instead. */
+export async function putContainer(
+  deps: StateDeps,
   caller: Caller,
   name: string,
   body: ContainerPut,
   ifMatch: string | undefined,
-): Operation {
+): Promise<Operation> {
+  await checkDevices(deps, name, body);
+  const { restore = '' } = body;
+  if (restore !== '') return restoreSnapshot(deps, caller, name, { ...body, restore }, ifMatch);
   const entry = readyContainer(deps.records, name);
   checkIfMatch(ifMatch, etagOf.container(entry.document), 'container', name);
   deps.idMaps.check(name, replaced(deps, name, entry.document, body));
@@ -63,8 +69,14 @@ export async function patchContainer(
   body: ContainerPut,
   ifMatch: string | undefined,
 ): Promise<void> {
+  await checkDevices(deps, name, body);
   if (body.restore !== undefined) throw errors.badRequest('restore is only possible with PUT');
   await change(deps, caller, name, ifMatch, (document) => merged(deps, name, document, body));
+}
+
+function checkDevices({ records }: UpdateDeps, name: string, { devices }: ContainerPut): Promise<void> {
+  const { document } = anyContainer(records, name);
+  return refuseUnmountable(records, name, replaceDevices(devices), document.devices);
 }
 
 async function change(

@@ -11,7 +11,7 @@ import type { TreeRef, VolumeRef } from '../../../drivers/storage/driver.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
 import { reachOf } from '../../limits/reach.ts';
 import type { Caller } from '../../shared/caller.ts';
-import type { ContainerDeps } from '../../containers/deps.ts';
+import type { StateDeps } from '../../containers/shared/state-deps.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import { snapshotKey, snapshotsOf } from '../../containers/shared/snapshot-records.ts';
@@ -19,7 +19,7 @@ import { volumeCopy } from '../../storage/root-volume.ts';
 import { snapshotUrlOf } from '../../containers/snapshots/snapshots.ts';
 import { dialMeeting, type ConnectDeps } from './connect.ts';
 import { expand } from '../../shared/expand.ts';
-import { isLive, withCheckpoint, type LiveDeps } from './live.ts';
+import { isLive, withCheckpoint } from './live.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
 import type { Peer } from './peer.ts';
 import { memoryRounds } from './memory-rounds.ts';
@@ -29,13 +29,7 @@ import { offerHead, serve, type ServeDeps } from './source.ts';
 import { dropCheckpoint } from '../../containers/power/container-drop-state.ts';
 import { profilesOf } from '../../shared/project-scope.ts';
 
-export type ContainerSourceDeps = Pick<
-  ContainerDeps,
-  'records' | 'operations' | 'locks' | 'sagas' | 'pools' | 'runtime' | 'idMaps' | 'log'
-> &
-  ServeDeps &
-  ConnectDeps &
-  LiveDeps;
+export type ContainerSourceDeps = StateDeps & ServeDeps & ConnectDeps;
 
 /** POST containers/NAME {migration: true}. Everything that can be refused is refused before the operation starts. */
 export async function migrateContainer(

@@ -16,7 +16,6 @@ import { reachOf } from '../../limits/reach.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { arrivedInstanceId } from '../../containers/shared/instance-id.ts';
 import { applyTemplateKey } from '../../containers/files/apply-templates.ts';
-import type { ContainerDeps } from '../../containers/deps.ts';
 import { lockOf } from '../../shared/find-container.ts';
 import {
   checkArchitecture,
@@ -26,14 +25,14 @@ import {
   withRootIn,
 } from '../../containers/shared/draft.ts';
 import { idMapKeys } from '../../containers/shared/id-maps.ts';
-import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { SnapshotEntry } from '../../containers/shared/snapshot-records.ts';
+import type { StateDeps } from '../../containers/shared/state-deps.ts';
 import { needCheckpoints } from '../../containers/shared/checkpoint.ts';
 import { expand, isServerKey, nicNetworks, withoutServerKeys } from '../../shared/expand.ts';
 import { volumeCopy } from '../../storage/root-volume.ts';
 import { replaceConfig } from '../../shared/patch.ts';
 import type { ConnectDeps } from './connect.ts';
-import { goOnOrRemove, type LiveDeps } from './live.ts';
+import { goOnOrRemove } from './live.ts';
 import { startMigration } from './operation.ts';
 import {
   isUntrustedSource,
@@ -45,10 +44,7 @@ import { targetMeeting, takeOffer, receiveAll, type TargetDeps } from './target.
 import { receiveContainerSaga, type ReceiveContainer, type ReceiveContainerParams } from './sagas/container-receive.ts';
 import { profilesOf } from '../../shared/project-scope.ts';
 
-export type ContainerTargetDeps = Pick<ContainerDeps, 'operations' | 'events' | 'locks' | 'sagas' | 'architecture'> &
-  TargetDeps &
-  ConnectDeps &
-  LiveDeps & { readonly hosts: NetworkHosts };
+export type ContainerTargetDeps = StateDeps & TargetDeps & ConnectDeps;
 
 /** POST containers {source: {type: migration}}. What the body alone says is judged at once, the rest when the offer is there. */
 export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body: ContainerCreate): Operation {

@@ -1,30 +1,25 @@
 // Live migration: the container is checkpointed and stopped at the source, and restored at the target. The checkpoint lies in the
-// container's volume and is sent with it (services/containers/life/checkpoint.ts).
+// container's volume and is sent with it (services/containers/shared/checkpoint.ts).
 import { AppError, errors } from '../../../api/errors.ts';
-import type { RuntimeDriver } from '../../../drivers/runtime/driver.ts';
 import type { Caller } from '../../shared/caller.ts';
+import { startNow } from '../../containers/power/start.ts';
+import { stopStateful } from '../../containers/power/stop.ts';
+import { removeNow } from '../../containers/remove/remove.ts';
 import { needCheckpoints } from '../../containers/shared/checkpoint.ts';
+import type { StateDeps } from '../../containers/shared/state-deps.ts';
 import type { MemoryRounds } from './memory-rounds.ts';
 import { PeerError } from './peer.ts';
-
-/** Actions on a container whose lock the caller holds. */
-export interface LiveRuns {
-  /** Checkpoints and stops it. On a throw it runs on. `previous`: the last round of memory. */
-  storeHeld(caller: Caller, name: string, signal: AbortSignal, previous?: string): Promise<void>;
-  goOnHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void>;
-  removeHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void>;
-}
-
-export interface LiveDeps {
-  readonly runtime: Pick<RuntimeDriver, 'probe' | 'checkpoints' | 'name'>;
-  readonly runs: LiveRuns;
-}
 
 /**
  * Whether the migration is live. Real clients that leave `live` out mean true (real system section 17); some send it as text. The
  * migration of a stopped container is never live. Throws badRequest for a running container that cannot be checkpointed here.
  */
-export async function isLive(deps: LiveDeps, name: string, live: unknown, isEphemeral: boolean): Promise<boolean> {
+export async function isLive(
+  deps: Pick<StateDeps, 'runtime'>,
+  name: string,
+  live: unknown,
+  isEphemeral: boolean,
+): Promise<boolean> {
   const { status } = deps.runtime.probe(name);
   if (status === 'stopped' || live === false || live === 'false') return false;
   const what = `The container ${name} is ${status} and cannot be migrated live`;
@@ -47,7 +42,7 @@ const calm = (): AbortSignal => new AbortController().signal;
  * container goes on here, unless it may be running at the target.
  */
 export async function withCheckpoint(
-  { runs }: LiveDeps,
+  deps: StateDeps,
   caller: Caller,
   name: string,
   rounds: MemoryRounds,
@@ -60,7 +55,7 @@ export async function withCheckpoint(
     const previous = await rounds.copy(signal);
     await converse(
       async () => {
-        await runs.storeHeld(caller, name, signal, previous);
+        await stopStateful(deps, caller, name, signal, previous);
         isStored = true;
       },
       () => (isSent = true),
@@ -72,7 +67,7 @@ export async function withCheckpoint(
     }
     const isRefused = error instanceof PeerError && error.isReported;
     if (!isSent || isRefused) {
-      await runs.goOnHeld(caller, name, calm());
+      await startNow(deps, caller, name, calm(), true);
       throw error;
     }
     throw new Error(
@@ -83,11 +78,11 @@ export async function withCheckpoint(
 }
 
 /** The target's side: a container that cannot be restored is removed. */
-export async function goOnOrRemove({ runs }: LiveDeps, caller: Caller, name: string): Promise<void> {
+export async function goOnOrRemove(deps: StateDeps, caller: Caller, name: string): Promise<void> {
   try {
-    await runs.goOnHeld(caller, name, calm());
+    await startNow(deps, caller, name, calm(), true);
   } catch (error) {
-    await runs.removeHeld(caller, name, calm());
+    await removeNow(deps, caller, name, calm());
     throw error;
   }
 }

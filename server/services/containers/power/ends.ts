@@ -1,0 +1,123 @@
+// Notices containers that end by themselves, and makes the records agree with what runs after a start of the daemon.
+import { containerUrl } from '../../../api/project/project-names.ts';
+import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
+import type { RuntimeExit } from '../../../drivers/runtime/driver.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
+import { daemonCaller } from '../../shared/caller.ts';
+import type { ContainerEntry } from '../../shared/container-view.ts';
+import { lockOf } from '../../shared/find-container.ts';
+import { templatesBetweenBoots } from '../files/apply-templates.ts';
+import type { StateDeps } from '../shared/state-deps.ts';
+import { dropCheckpoint } from './container-drop-state.ts';
+import { stopForHost } from './host-shutdown.ts';
+import { rememberFoundRunning } from './start.ts';
+import { afterStop } from './stop.ts';
+
+const powerKey = 'volatile.last_state.power';
+
+export class ContainerEnds {
+  readonly #deps: StateDeps;
+  #stopListening: () => void = () => {};
+  #stopBetween: () => void = () => {};
+  #unsettled: RuntimeExit[] | undefined = [];
+  #hostGoesDown = false;
+
+  constructor(deps: StateDeps) {
+    this.#deps = deps;
+  }
+
+  /** At daemon start: finds the containers that still run. Ends that are noticed wait for `settle`: until then half-done
+   *  changes are being recovered. */
+  async attach(): Promise<void> {
+    this.#stopListening = this.#deps.runtime.onExit((exit) => {
+      if (this.#unsettled === undefined) void this.#ended(exit);
+      else this.#unsettled.push(exit);
+    });
+    this.#stopBetween = this.#deps.runtime.betweenBoots((name) => templatesBetweenBoots(this.#deps, name));
+    const own = this.#deps.records.containers.list().map((entry) => entry.name);
+    await this.#deps.runtime.recover([...new Set([...own, ...this.#deps.fencing.formerNames])]);
+  }
+
+  /** Once recovery is done: records what ended while no daemon looked, and what was started but not yet recorded. */
+  async settle(): Promise<void> {
+    const ends = this.#unsettled ?? [];
+    this.#unsettled = undefined;
+    for (const exit of ends) await this.#ended(exit);
+    await Promise.all(this.#deps.records.containers.list().map((entry) => this.#recordRunning(entry)));
+    for (const entry of this.#deps.records.containers.list()) {
+      await this.#dropUsedState(entry);
+      await this.#settleLimits(entry);
+    }
+  }
+
+  detach(): void {
+    this.#stopListening();
+    this.#stopBetween();
+  }
+
+  /** Stops all of them because the host goes down: the next daemon starts those again that ran. */
+  shutDown(): Promise<void> {
+    this.#hostGoesDown = true;
+    return stopForHost(this.#deps);
+  }
+
+  async #recordRunning(entry: ContainerEntry): Promise<void> {
+    const { name, document } = entry;
+    if (document.lifecycle !== 'ready' || document.config[powerKey] === 'RUNNING') return;
+    if (this.#deps.runtime.probe(name).status === 'stopped') return;
+    await rememberFoundRunning(this.#deps, entry).catch((error: unknown) => {
+      this.#deps.log.error(`Recording that ${name} runs failed: ${errorText(error)}`);
+    });
+  }
+
+  /** A daemon died between recording other limits and setting them, or in the middle of that. */
+  async #settleLimits(entry: ContainerEntry): Promise<void> {
+    const { runtime, view, log } = this.#deps;
+    const { name, document } = entry;
+    if (document.lifecycle !== 'ready' || runtime.probe(name).status === 'stopped') return;
+    const { config } = view.expanded(entry);
+    const inForce = runtime.limits(name);
+    if (inForce !== undefined && isSame(inForce, limitKeys(config))) return;
+    await runtime.updateLimits(name, config).catch((error: unknown) => {
+      log.error(`The limits of ${name} are not as recorded: ${errorText(error)}`);
+    });
+  }
+
+  /** A daemon died after it restored this container: its checkpoint is used up. */
+  async #dropUsedState({ name, document }: ContainerEntry): Promise<void> {
+    if (!document.stateful || document.lifecycle !== 'ready') return;
+    if (this.#deps.runtime.probe(name).status === 'stopped') return;
+    await dropCheckpoint(this.#deps, name).catch((error: unknown) => {
+      this.#deps.log.error(`Removing the used checkpoint of ${name} failed: ${errorText(error)}`);
+    });
+  }
+
+  /** Requested stops do their own bookkeeping while they hold the lock; by the time it is ours, theirs is done. */
+  async #ended(exit: RuntimeExit): Promise<void> {
+    const { name } = exit;
+    if (exit.target === 'reboot') {
+      this.#deps.events.lifecycle('container-restarted', containerUrl(name), undefined, daemonCaller.requestor);
+      return;
+    }
+    // That they ran is what the next daemon has to know.
+    if (this.#hostGoesDown || this.#deps.fencing.hasEnded(name)) return;
+    try {
+      await this.#deps.locks.run(lockOf(name), async () => {
+        const entry = this.#deps.records.containers.get(name);
+        if (entry === undefined || this.#deps.runtime.probe(name).status !== 'stopped') return;
+        const { ephemeral, config } = entry.document;
+        if (!ephemeral && config[powerKey] !== 'RUNNING') return;
+        this.#deps.events.lifecycle('container-stopped', containerUrl(name), undefined, daemonCaller.requestor);
+        await afterStop(this.#deps, daemonCaller, name, new AbortController().signal);
+      });
+    } catch (error) {
+      this.#deps.log.error(`Recording that ${name} stopped failed: ${errorText(error)}`);
+    }
+  }
+}
+
+const limitKeys = (config: ConfigMap): ConfigMap =>
+  Object.fromEntries(Object.entries(config).filter(([key]) => key.startsWith('limits.')));
+
+const isSame = (a: ConfigMap, b: ConfigMap): boolean =>
+  Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([key, value]) => b[key] === value);

@@ -1,0 +1,80 @@
+// Containers as clients read them: with their state, snapshots and backups, also those of other members of the cluster.
+import type { Container, ContainerFull, ContainerState } from '../../api/container/container.ts';
+import type { Records } from '../../records/records.ts';
+import { renderBackup } from '../shared/backups.ts';
+import type { ContainerEntry, ContainerView } from '../shared/container-view.ts';
+import { etagOf } from '../shared/etag.ts';
+import { anyContainer } from '../shared/find-container.ts';
+import { ownedBy } from '../shared/owned-records.ts';
+import { ofProject } from '../shared/project-scope.ts';
+import { snapshotsOf } from './shared/snapshot-records.ts';
+import { renderSnapshot } from './snapshots/snapshots.ts';
+
+export class ContainerReader {
+  readonly #deps: { readonly records: Records; readonly view: ContainerView };
+
+  constructor(deps: { readonly records: Records; readonly view: ContainerView }) {
+    this.#deps = deps;
+  }
+
+  /** recursion=2: with state, snapshots and backups (extension container_full). */
+  listFull(project: string | undefined): Promise<readonly ContainerFull[]> {
+    return Promise.all(this.#of(project).map((entry) => this.#full(entry)));
+  }
+
+  /** The same of a member of the cluster that does not answer: its containers as they are recorded, without state. */
+  listFullOf(member: number, project: string | undefined): readonly ContainerFull[] {
+    const { records, view } = this.#deps;
+    const there = records.as(member);
+    const all = [...records.others.of('containers', member)].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return (project === undefined ? all : ofProject(all, project)).map((entry) =>
+      this.#withOwned(there, entry, view.renderOther(entry), null),
+    );
+  }
+
+  /** Also one of another member of the cluster. */
+  get(name: string): { readonly object: Container; readonly etag: string } {
+    const other = this.#deps.records.others.get('containers', name);
+    if (other !== undefined && !this.#deps.records.containers.has(name))
+      return { object: this.#deps.view.renderOther(other), etag: etagOf.container(other.document) };
+    const entry = anyContainer(this.#deps.records, name);
+    return { object: this.#deps.view.render(entry), etag: etagOf.container(entry.document) };
+  }
+
+  async getFull(name: string): Promise<{ readonly object: ContainerFull; readonly etag: string }> {
+    const entry = anyContainer(this.#deps.records, name);
+    return { object: await this.#full(entry), etag: etagOf.container(entry.document) };
+  }
+
+  state(name: string): Promise<ContainerState> {
+    anyContainer(this.#deps.records, name);
+    return this.#deps.view.state(name);
+  }
+
+  #of(project: string | undefined): readonly ContainerEntry[] {
+    const all = this.#deps.records.containers.list();
+    return project === undefined ? all : ofProject(all, project);
+  }
+
+  async #full(entry: ContainerEntry): Promise<ContainerFull> {
+    const { records, view } = this.#deps;
+    const state = await view.state(entry.name);
+    return this.#withOwned(records, entry, view.render(entry), state);
+  }
+
+  #withOwned(
+    records: Records,
+    { name, document: { uuid } }: Pick<ContainerEntry, 'name' | 'document'>,
+    object: Container,
+    state: ContainerState | null,
+  ): ContainerFull {
+    const snapshots = snapshotsOf(records, uuid).map((snapshot) => renderSnapshot(records, name, snapshot));
+    const backups = ownedBy(records, 'backups', uuid).map(renderBackup);
+    return {
+      ...object,
+      state,
+      snapshots: snapshots.length === 0 ? null : snapshots,
+      backups: backups.length === 0 ? null : backups,
+    };
+  }
+}
