@@ -1,0 +1,56 @@
+// What use cases act with: records, drivers, locks, and the sagas, which know all they act on before anything runs them.
+import type { Foundation } from '../foundation.ts';
+import { Guard } from '../../drivers/runtime/guard/guard.ts';
+import { clusterDir } from '../../membership/membership.ts';
+import type { RecordName } from '../../operations/pending-undos.ts';
+import { Sagas } from '../../operations/saga.ts';
+import { Fencing } from '../../services/cluster/healing/fencing.ts';
+import { IdMaps } from '../../services/containers/shared/id-maps.ts';
+import { ImageUsers } from '../../services/images/image-users.ts';
+import { NetworkHosts } from '../../services/networks/network-hosts.ts';
+import { undoLocksOf } from '../../services/server/undo-locks.ts';
+import { ContainerView } from '../../services/shared/container-view.ts';
+import { Pools } from '../../services/storage/pools.ts';
+import { WarningBook } from '../../services/warnings/warning-book.ts';
+import { noWarnings } from '../../services/warnings/warning-sink.ts';
+import type { WarningSink } from '../../services/warnings/warning-sink.ts';
+import { sagaTable } from './saga-table.ts';
+
+export type Common = ReturnType<typeof composeCommon>['common'];
+
+export function composeCommon(base: Foundation, stateDir: string) {
+  const { isDryRun, unprivilegedOnly, dirs, clock, events, log, records, host, operations, locks, room, cluster } =
+    base;
+  const { runtime, network, paths } = host;
+  const view = new ContainerView({ records, runtime, places: cluster });
+  const idMaps = new IdMaps({ records, runtime, ids: host.ids });
+  const pools = new Pools({ records, drivers: host.storage, missing: host.storageMissing ?? {}, locks, log });
+  const users = new ImageUsers();
+  const places = { imagesDir: dirs.images, backupsDir: dirs.backups, logsDir: dirs.logs };
+  const book = new WarningBook({ records, clock, log, canWrite: () => room?.reason() === undefined });
+  const warnings: WarningSink = isDryRun ? noWarnings : book;
+  const acting = { records, runtime, network, pools, view, idMaps, clock, log, locks, events, warnings, ...places };
+  const undoLocks = { locks, keysOf: (record: RecordName) => undoLocksOf(records, record) };
+  const sagas = new Sagas({ records, clock, log, table: sagaTable({ ...acting, users }), undoLocks });
+  const fencing = new Fencing({
+    records,
+    cluster,
+    runtime,
+    guard: new Guard(clusterDir(stateDir)),
+    missing: Guard.missing(),
+    log,
+    warnings,
+    nowMs: () => performance.now(),
+  });
+  const common = {
+    ...acting,
+    fencing,
+    operations,
+    sagas,
+    hosts: new NetworkHosts(acting),
+    unprivilegedOnly,
+    location: (): string => cluster.ownName,
+    ...(paths === undefined ? {} : { paths }),
+  };
+  return { common, users, book };
+}
