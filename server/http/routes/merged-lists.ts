@@ -88,6 +88,7 @@ async function withOthers(
   own: RouteReply,
 ): Promise<RouteReply> {
   if (own.kind !== 'sync' || !Array.isArray(own.metadata)) return own;
+  const here: readonly unknown[] = own.metadata;
   const headers = forwardHeaders(cluster.ownName, context.caller, 'svc');
   const ask = async (member: Member): Promise<readonly unknown[] | undefined> => {
     if (!member.isPresent) return undefined;
@@ -105,10 +106,7 @@ async function withOthers(
       const items = (await ask(member)) ?? (await row.recorded?.(absent, member.number, context)) ?? [];
       return { member: member.name, items };
     });
-  const parts = [
-    { member: cluster.ownName, items: own.metadata as readonly unknown[] },
-    ...(await Promise.all(others)),
-  ];
+  const parts = [{ member: cluster.ownName, items: here }, ...(await Promise.all(others))];
   return { ...own, metadata: together(parts) };
 }
 
