@@ -3,7 +3,7 @@ import { X509Certificate, createHash } from 'node:crypto';
 import type { OidcUser } from './oidc/settings.ts';
 import type { CallerClass } from '../api/endpoints/endpoint.ts';
 
-export interface Connection {
+export interface ConnectionFacts {
   readonly transport: 'unix' | 'tls';
   /** DER of the certificate the peer presented and proved to own; absent when it presented none. */
   readonly peerCertificate?: Uint8Array;
@@ -30,7 +30,7 @@ export interface TrustStore {
   readonly userOf?: (bearer: string) => OidcUser | undefined;
 }
 
-export interface Caller {
+export interface CallerFacts {
   readonly class: CallerClass;
   /** SHA-256 of the certificate, hexadecimal; absent without one. */
   readonly fingerprint?: string;
@@ -52,7 +52,7 @@ export interface Caller {
  * Anyone who can open the socket is trusted (spec 5.1). Over TLS the certificate decides, or who signed it: the fingerprint covers every byte of it, so
  * an equal fingerprint is an equal certificate.
  */
-export function identifyCaller(connection: Connection, trust: TrustStore, now: Date): Caller {
+export function identifyCaller(connection: ConnectionFacts, trust: TrustStore, now: Date): CallerFacts {
   if (connection.transport === 'unix') return { class: 'trusted' };
   if (connection.bearer !== undefined) return userCaller(trust.userOf?.(connection.bearer));
   const der = connection.peerCertificate;
@@ -72,7 +72,7 @@ export function identifyCaller(connection: Connection, trust: TrustStore, now: D
 }
 
 /** Also where an authority vouches for it: the entry in the trust store says less. */
-function metricsCaller(facts: CertificateFacts, trust: TrustStore, now: Date): Caller {
+function metricsCaller(facts: CertificateFacts, trust: TrustStore, now: Date): CallerFacts {
   const { fingerprint } = facts;
   const refused = outsideValidity(facts, now);
   if (refused !== undefined) return { class: 'untrusted', fingerprint, refused };
@@ -82,7 +82,7 @@ function metricsCaller(facts: CertificateFacts, trust: TrustStore, now: Date): C
 }
 
 /** A token decides alone: a certificate of the same connection adds nothing to it. */
-function userCaller(user: OidcUser | undefined): Caller {
+function userCaller(user: OidcUser | undefined): CallerFacts {
   if (user === undefined) return { class: 'guest' };
   const { name, ...grant } = user;
   return { ...grant, user: name };
@@ -120,7 +120,7 @@ function validityOf(der: Uint8Array): CertificateFacts['validity'] {
   }
 }
 
-function outsideValidity({ validity }: CertificateFacts, now: Date): Caller['refused'] {
+function outsideValidity({ validity }: CertificateFacts, now: Date): CallerFacts['refused'] {
   if (validity === undefined) return 'unreadable';
   if (now.getTime() < validity.fromMs) return 'not yet valid';
   return now.getTime() > validity.toMs ? 'expired' : undefined;

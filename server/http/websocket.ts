@@ -54,7 +54,7 @@ export interface WebsocketDeps {
   readonly relay: Pick<EventRelay, 'listen'>;
 }
 
-interface Wanted {
+interface EventSubscription {
   readonly types: ReadonlySet<EventType>;
   /** Undefined: all. Events of no project are for everybody. */
   readonly project: string | undefined;
@@ -207,7 +207,7 @@ export class Websockets {
   }
 
   /** The stream begins when the events of all members come. */
-  #listen(wanted: Wanted, { request, url, socket, head, span }: Asking): void {
+  #listen(wanted: EventSubscription, { request, url, socket, head, span }: Asking): void {
     const begin = (leave: () => void): void => {
       if (socket.destroyed) return leave();
       this.#server.handleUpgrade(request, socket, head, (peer) => {
@@ -228,7 +228,7 @@ export class Websockets {
     return project;
   }
 
-  #stream(peer: WebSocket, { types, project, isOwnOnly, endpoint }: Wanted, request: IncomingMessage, url: URL): void {
+  #stream(peer: WebSocket, { types, project, isOwnOnly, endpoint }: EventSubscription, request: IncomingMessage, url: URL): void {
     const caller = this.#callerOf(request, url);
     const sight = caller.projects === undefined ? undefined : this.#deps.sightOf(caller);
     const endUnlessTrusted = (): void => {

@@ -1,7 +1,7 @@
 // Limits the time of the attempts of one call to several members. A cluster that is slow for all answers late: asked again with the same limit, it would only
 // have more to do. So the limit doubles each time that as many attempts as there are members came to nothing. Pure.
 
-export interface Limits {
+export interface PatienceLimits {
   /** For the first attempt at each member. */
   readonly attemptMs: number;
   /** For all attempts: the last one begins before. */
@@ -9,12 +9,12 @@ export interface Limits {
 }
 
 export class Patience {
-  readonly #limits: Limits;
+  readonly #limits: PatienceLimits;
   readonly #nowMs: () => number;
   readonly #endMs: number;
   #late = 0;
 
-  constructor(limits: Limits, nowMs: () => number = () => performance.now()) {
+  constructor(limits: PatienceLimits, nowMs: () => number = () => performance.now()) {
     this.#limits = limits;
     this.#nowMs = nowMs;
     this.#endMs = nowMs() + limits.totalMs;

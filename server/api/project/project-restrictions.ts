@@ -122,13 +122,13 @@ function isolation(contents: ProjectContents, kind: 'container' | 'profile', { n
   return [{ subject: { kind, name }, path: 'config.security.idmap.isolated', message }];
 }
 
-interface Found {
+interface DeviceProblem {
   /** Below the device: empty or `.PROPERTY`. */
   readonly path: string;
   readonly message: string;
 }
 
-type DeviceRule = (contents: ProjectContents, device: ConfigMap, resolve: ResolvePath) => readonly Found[];
+type DeviceRule = (contents: ProjectContents, device: ConfigMap, resolve: ResolvePath) => readonly DeviceProblem[];
 
 const barredUnlessAllowed =
   (key: RestrictionKey): DeviceRule =>
@@ -147,7 +147,7 @@ const deviceRules: Readonly<Record<DeviceTypeName, DeviceRule>> = {
   proxy: barredUnlessAllowed('restricted.devices.proxy'),
 };
 
-function deviceProblems(contents: ProjectContents, device: ConfigMap, resolve: ResolvePath): readonly Found[] {
+function deviceProblems(contents: ProjectContents, device: ConfigMap, resolve: ResolvePath): readonly DeviceProblem[] {
   const { type = '' } = device;
   if (!Object.hasOwn(deviceSchemas, type))
     return [
@@ -156,7 +156,7 @@ function deviceProblems(contents: ProjectContents, device: ConfigMap, resolve: R
   return deviceRules[type as DeviceTypeName](contents, device, resolve);
 }
 
-function nicProblems(contents: ProjectContents, device: ConfigMap): readonly Found[] {
+function nicProblems(contents: ProjectContents, device: ConfigMap): readonly DeviceProblem[] {
   const found = accessProblems(contents, device);
   if (restriction(contents.config, 'restricted.networks.spoofing') === 'allow') return found;
   const off = filterProperties.filter((property) => (device[property] ?? '') !== '' && !isTrue(device[property]));
@@ -166,7 +166,7 @@ function nicProblems(contents: ProjectContents, device: ConfigMap): readonly Fou
 
 const filterProperties = ['security.mac_filtering', 'security.ipv4_filtering', 'security.ipv6_filtering'] as const;
 
-function accessProblems(contents: ProjectContents, device: ConfigMap): readonly Found[] {
+function accessProblems(contents: ProjectContents, device: ConfigMap): readonly DeviceProblem[] {
   const key = 'restricted.devices.nic';
   const value = restriction(contents.config, key);
   const { network = '', parent = '' } = device;
@@ -180,7 +180,7 @@ function accessProblems(contents: ProjectContents, device: ConfigMap): readonly 
     ];
   const access = listOf(contents.config['restricted.networks.access']);
   const used = network === '' ? parent : network;
-  const barred: Found[] = [];
+  const barred: DeviceProblem[] = [];
   if (access.length > 0 && used !== '' && !access.includes(used)) {
     const path = network === '' ? '.parent' : '.network';
     barred.push({ path, message: `${shown(used)} ${refusal(contents, 'restricted.networks.access')}` });
@@ -191,7 +191,7 @@ function accessProblems(contents: ProjectContents, device: ConfigMap): readonly 
   return [...barred, ...onHost.map((property) => ({ path: `.${property}`, message: refusal(contents, key) }))];
 }
 
-function diskProblems(contents: ProjectContents, device: ConfigMap, resolve: ResolvePath): readonly Found[] {
+function diskProblems(contents: ProjectContents, device: ConfigMap, resolve: ResolvePath): readonly DeviceProblem[] {
   const key = 'restricted.devices.disk';
   const { pool = '', source = '' } = device;
   if (isRoot(device) && pool !== '') return [];
@@ -199,7 +199,7 @@ function diskProblems(contents: ProjectContents, device: ConfigMap, resolve: Res
   if (value !== 'allow' && value !== 'managed') return [{ path: '', message: refusal(contents, key) }];
   if (pool !== '') return sharedVolumeProblems(contents, device);
   if (value === 'managed') return [{ path: '.source', message: `${shown(source)} ${refusal(contents, key)}` }];
-  const found: Found[] = [];
+  const found: DeviceProblem[] = [];
   if (!isAllowedPath(listOf(contents.config['restricted.devices.disk.paths']), source, resolve))
     found.push({ path: '.source', message: `${shown(source)} ${refusal(contents, 'restricted.devices.disk.paths')}` });
   if (isTrue(device['shift']) && restriction(contents.config, 'restricted.containers.lowlevel') !== 'allow')
@@ -211,7 +211,7 @@ function diskProblems(contents: ProjectContents, device: ConfigMap, resolve: Res
 function sharedVolumeProblems(
   { name, config }: ProjectContents,
   { source = '', readonly = '' }: ConfigMap,
-): readonly Found[] {
+): readonly DeviceProblem[] {
   const key = 'restricted.storage.shared';
   const value = restriction(config, key);
   if (name === defaultProject || isTrue(config['features.storage.volumes']) || value === 'allow') return [];

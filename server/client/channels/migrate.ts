@@ -123,22 +123,22 @@ async function moveThere(
   await client.operations.wait(started, signal, options.onUpdate);
 }
 
-type Wanted = Pick<
+type SourceContainer = Pick<
   Container,
   'architecture' | 'config' | 'devices' | 'profiles' | 'ephemeral' | 'description' | 'expanded_devices'
 > & { readonly status?: string };
 
-const isRunning = ({ status }: Wanted): boolean => status !== undefined && status !== 'Stopped';
+const isRunning = ({ status }: SourceContainer): boolean => status !== undefined && status !== 'Stopped';
 
-async function describe({ client, name }: ContainerAt, signal: AbortSignal | undefined): Promise<Wanted> {
+async function describe({ client, name }: ContainerAt, signal: AbortSignal | undefined): Promise<SourceContainer> {
   const slash = name.indexOf('/');
   if (slash < 0) return (await client.get('container', name, signal)).metadata;
   const [container, snapshot] = [name.slice(0, slash), name.slice(slash + 1)];
   const path = containerPath(container, 'snapshots', snapshot);
-  return (await client.http.send<Wanted>({ method: 'GET', path }, signal)).metadata;
+  return (await client.http.send<SourceContainer>({ method: 'GET', path }, signal)).metadata;
 }
 
-function wantedOf(source: Wanted, options: CopyOptions) {
+function wantedOf(source: SourceContainer, options: CopyOptions) {
   const { architecture, profiles, ephemeral, description } = source;
   const isDropped = (key: string): boolean => options.drops?.(key) === true;
   const kept = ([key]: readonly [string, string]): boolean =>
@@ -162,7 +162,7 @@ function wantedOf(source: Wanted, options: CopyOptions) {
   };
 }
 
-function withRoot({ devices, expanded_devices }: Wanted, pool: string): Container['devices'] {
+function withRoot({ devices, expanded_devices }: SourceContainer, pool: string): Container['devices'] {
   const root = Object.entries(expanded_devices).find(([, device]) => isRoot(device));
   const [name, device] = root ?? ['root', { type: 'disk', path: '/' }];
   return { ...devices, [name]: { ...device, pool } };

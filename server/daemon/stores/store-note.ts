@@ -41,10 +41,10 @@ export async function writeNote(databaseDir: string, note: StoreNote): Promise<v
   await writeDurably(notePath(databaseDir), `${JSON.stringify(note, null, 2)}\n`, 0o600);
 }
 
-export type Found = Pick<StoreNote, 'storeUuid' | 'epoch' | 'rev'>;
+export type StorePosition = Pick<StoreNote, 'storeUuid' | 'epoch' | 'rev'>;
 
 /** Why this store must not be used by a host that knows the noted one; undefined when it may. A restore has a higher epoch. */
-export function olderThanNoted(note: Found, found: Found): string | undefined {
+export function olderThanNoted(note: StorePosition, found: StorePosition): string | undefined {
   if (found.storeUuid === note.storeUuid)
     return found.rev >= note.rev
       ? undefined

@@ -7,9 +7,9 @@ import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { DiskRate } from '../device-parts.ts';
 import { type HostPaths, readText, splitDev } from './host-paths.ts';
 
-type Found = { readonly rates: readonly DiskRate[] } | { readonly warning: string };
+type RatesOrWarning = { readonly rates: readonly DiskRate[] } | { readonly warning: string };
 
-export async function diskRates(device: string, properties: ConfigMap, path: string, host: HostPaths): Promise<Found> {
+export async function diskRates(device: string, properties: ConfigMap, path: string, host: HostPaths): Promise<RatesOrWarning> {
   const wanted = parseRates(properties);
   if (Object.keys(wanted).length === 0 || path === '') return { rates: [] };
   const numbers = await blockDevice(path, host);

@@ -6,7 +6,7 @@ import { asFileError, failWith } from './file-error.ts';
 import { loadNative, type Native } from './native-calls.ts';
 import { reopen, type HeldEntry } from './held-entry.ts';
 import { refuseKernelFiles } from './read.ts';
-import { resolvePath, type Found } from './resolve.ts';
+import { resolvePath, type PathTarget } from './resolve.ts';
 
 export interface Change {
   readonly verb: string;
@@ -14,7 +14,7 @@ export interface Change {
 }
 
 export interface Acting {
-  readonly found: Found;
+  readonly found: PathTarget;
   readonly native: Native | undefined;
   /** Runs `work`, which makes an entry and must not wait, as a user who can make files in this tree. */
   readonly making: <T>(work: () => T) => T;
@@ -30,7 +30,7 @@ export async function changing(
   const { maker } = root.ids;
   const making = <T>(make: () => T): T =>
     maker === undefined || native === undefined ? make() : native.makingAs(maker.uid, maker.gid, make);
-  let found: Found | undefined;
+  let found: PathTarget | undefined;
   try {
     found = resolvePath(root, path, change);
     refuseKernelFiles(found.parent);

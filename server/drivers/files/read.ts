@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import type { EntryFacts, FileRoot, ReadEntry } from './driver.ts';
 import { asFileError, failWith } from './file-error.ts';
 import { kernelFileSystem, linkText, reopen, type HeldEntry } from './held-entry.ts';
-import { resolvePath, type Found } from './resolve.ts';
+import { resolvePath, type PathTarget } from './resolve.ts';
 
 /** What a listing can hold: a container must not fill the daemon's memory with names. */
 export const maxNames = 200_000;
@@ -14,7 +14,7 @@ const chunkBytes = 256 * 1024;
 /** Links on the way are followed inside the tree, one at the end is not. The caller reads or destroys the content. */
 export async function readEntry(root: FileRoot, path: Buffer): Promise<ReadEntry> {
   const what = `Cannot read ${path.toString()} in ${root.label}`;
-  let found: Found | undefined;
+  let found: PathTarget | undefined;
   try {
     found = resolvePath(root, path, { followLast: false });
     const { entry, parent, name } = found;

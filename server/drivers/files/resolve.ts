@@ -9,7 +9,7 @@ const maxLinks = 40;
 const maxSteps = 2048;
 const maxDepth = 512;
 
-export interface Found {
+export interface PathTarget {
   readonly parent: HeldEntry;
   /** Name in `parent`; empty for the root of the tree. */
   readonly name: Buffer;
@@ -24,7 +24,7 @@ interface Level {
 }
 
 /** `followLast`: a link at the end of the path is followed too. Throws errors with the codes of open(2). */
-export function resolvePath(root: FileRoot, path: Buffer, options: { readonly followLast: boolean }): Found {
+export function resolvePath(root: FileRoot, path: Buffer, options: { readonly followLast: boolean }): PathTarget {
   checkPath(path);
   const levels: Level[] = [{ held: openRoot(root), name: Buffer.alloc(0) }];
   try {
@@ -49,7 +49,7 @@ function openRoot(root: FileRoot): HeldEntry {
   return failWith('ESRCH');
 }
 
-function walk(root: FileRoot, levels: Level[], path: Buffer, followLast: boolean): Found {
+function walk(root: FileRoot, levels: Level[], path: Buffer, followLast: boolean): PathTarget {
   const todo = partsOf(path);
   let links = 0;
   for (let steps = 0; ; steps++) {
@@ -84,7 +84,7 @@ function walk(root: FileRoot, levels: Level[], path: Buffer, followLast: boolean
   }
 }
 
-function found(levels: readonly Level[], missing?: Buffer): Found {
+function found(levels: readonly Level[], missing?: Buffer): PathTarget {
   const close = (): void => closeDownTo([...levels], 0);
   const last = top(levels);
   if (missing !== undefined) return { parent: last.held, name: missing, entry: undefined, close };

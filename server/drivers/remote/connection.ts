@@ -33,9 +33,9 @@ export interface Answer {
 /** Runs `work` with connections of its own, which end with it. */
 export async function withConnection<T>(
   options: ConnectionOptions,
-  work: (connection: Connection) => Promise<T>,
+  work: (connection: RemoteConnection) => Promise<T>,
 ): Promise<T> {
-  const connection = new Connection(options);
+  const connection = new RemoteConnection(options);
   try {
     return await work(connection);
   } finally {
@@ -43,7 +43,7 @@ export async function withConnection<T>(
   }
 }
 
-export class Connection {
+export class RemoteConnection {
   readonly #options: ConnectionOptions;
   readonly #tls: TlsTrust;
   readonly #dispatchers = new Map<string, Undici.Dispatcher>();

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { DriverError } from '../driver-error.ts';
 import { shown } from './address.ts';
-import { refusal, single, withConnection, type Connection, type ConnectionOptions } from './connection.ts';
+import { refusal, single, withConnection, type RemoteConnection, type ConnectionOptions } from './connection.ts';
 import type { ImageTarget, ImageWanted, RemoteImage, RemoteServer } from './driver.ts';
 import { saveParts } from './multipart.ts';
 import { isFingerprint, listOf, mapOf, sizeOf, textOf, textsOf, type JsonMap } from './read-values.ts';
@@ -117,7 +117,7 @@ interface Announced {
 }
 
 async function fetchImage(
-  connection: Connection,
+  connection: RemoteConnection,
   { limits }: ConnectionOptions,
   { server, fingerprint, query, sizeBytes }: Announced,
   target: ImageTarget,

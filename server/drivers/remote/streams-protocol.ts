@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { DriverError } from '../driver-error.ts';
 import { below } from './address.ts';
-import { refusal, withConnection, type Connection, type ConnectionOptions } from './connection.ts';
+import { refusal, withConnection, type RemoteConnection, type ConnectionOptions } from './connection.ts';
 import type { ImageTarget, ImageWanted, RemoteImage, RemoteServer } from './driver.ts';
 import { checkFingerprint, meter, requireRoom, saveStream } from './save.ts';
 import { findStreamImage, sortStreamImages, type StreamFile, type StreamImage } from './streams-index.ts';
@@ -80,7 +80,7 @@ export class Streams {
 }
 
 async function readLists(
-  connection: Connection,
+  connection: RemoteConnection,
   { limits }: ConnectionOptions,
   server: string,
   signal: AbortSignal,
@@ -96,7 +96,7 @@ async function readLists(
 }
 
 async function fetchFiles(
-  connection: Connection,
+  connection: RemoteConnection,
   { limits }: ConnectionOptions,
   server: string,
   image: StreamImage,

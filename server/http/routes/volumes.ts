@@ -51,14 +51,14 @@ export function volumeRoutes(services: VolumeRouteServices) {
       return async_(migrations.receiveVolume(context.caller, context.params.pool, type, body));
     return orDone(await volumes.create(context.caller, context.params.pool, type, body, from));
   };
-  const ofSnapshot = async ([pool, type, name, snapshot]: SnapshotPlace): Promise<RouteReply> => {
+  const ofSnapshot = async ([pool, type, name, snapshot]: SnapshotPath): Promise<RouteReply> => {
     const object = await volumes.lists.snapshot(pool, checkVolumeType(type), name, snapshot);
     return sync(object, etagOf.volume(object));
   };
   const change = async (
     context: ContextOf<'volumes.put'>,
     how: 'put' | 'patch',
-    [pool, type, name, snapshot]: Place | SnapshotPlace,
+    [pool, type, name, snapshot]: VolumePath | SnapshotPath,
   ): Promise<RouteReply> => {
     const { caller, body, ifMatch } = context;
     if (type !== 'container' && snapshot !== undefined)
@@ -162,17 +162,17 @@ export function volumeRoutes(services: VolumeRouteServices) {
   } satisfies Partial<RouteTable>;
 }
 
-type Place = readonly [pool: string, type: string, name: string, snapshot?: string];
-type SnapshotPlace = readonly [pool: string, type: string, name: string, snapshot: string];
+type VolumePath = readonly [pool: string, type: string, name: string, snapshot?: string];
+type SnapshotPath = readonly [pool: string, type: string, name: string, snapshot: string];
 
 /** Clients of LXD escape the slash of VOLUME/SNAPSHOT, or leave it as it is. */
-function place({ params }: WithParams<'pool' | 'type' | 'name'>): Place {
+function place({ params }: WithParams<'pool' | 'type' | 'name'>): VolumePath {
   const slash = params.name.indexOf('/');
   if (slash < 0) return [params.pool, params.type, params.name];
   return [params.pool, params.type, params.name.slice(0, slash), params.name.slice(slash + 1)];
 }
 
-const placeOfSnapshot = (context: WithParams<'pool' | 'type' | 'name' | 'snapshot'>): SnapshotPlace => [
+const placeOfSnapshot = (context: WithParams<'pool' | 'type' | 'name' | 'snapshot'>): SnapshotPath => [
   context.params.pool,
   context.params.type,
   context.params.name,

@@ -69,14 +69,14 @@ function partOf(view: RecordView, part: RecordPart, project: string) {
   };
 }
 
-interface Place {
+interface PoolUse {
   readonly pool: string;
   readonly bytes: number;
 }
 
-const placed = ({ pool, config }: ProjectVolume): Place => ({ pool, bytes: parseBytes(config['size'] ?? '') ?? 0 });
+const placed = ({ pool, config }: ProjectVolume): PoolUse => ({ pool, bytes: parseBytes(config['size'] ?? '') ?? 0 });
 
-function rootOf({ devices }: ProjectMember): Place {
+function rootOf({ devices }: ProjectMember): PoolUse {
   const root = rootDisk(devices);
   if (root === undefined) return { pool: '', bytes: 0 };
   return { pool: root.pool, bytes: parseBytes(devices[root.name]?.['size'] ?? '') ?? 0 };
@@ -86,8 +86,8 @@ function rootOf({ devices }: ProjectMember): Place {
 function snapshotSizes(
   part: RecordPart,
   kind: 'snapshots' | 'volumeSnapshots',
-  owners: ReadonlyMap<string, Place>,
-): readonly Place[] {
+  owners: ReadonlyMap<string, PoolUse>,
+): readonly PoolUse[] {
   return part.list(kind).flatMap(({ name, document }) => {
     const owner = owners.get(ownedName(name).uuid);
     if (owner === undefined) return [];
@@ -124,7 +124,7 @@ export function profilesSeenFrom(view: RecordView, project: string): (name: stri
   return (name) => view.get('profiles', qualifiedName(owner, name));
 }
 
-interface Found {
+interface CountedContainer {
   readonly uuid: string;
   readonly member: ProjectMember;
 }
@@ -134,7 +134,7 @@ function containersOf(
   part: RecordPart,
   project: string,
   planned: ReadonlyMap<string, ContainerDocument>,
-): readonly Found[] {
+): readonly CountedContainer[] {
   const profileOf = profilesSeenFrom(view, project);
   const memberOf = (name: string, document: ContainerDocument): ProjectMember => {
     const { config, devices } = expand(document, profileOf);
@@ -146,7 +146,7 @@ function containersOf(
     return { name: plainName(name), config, devices: rooted };
   };
   const now = part.list('containers').filter(({ name }) => projectOf(name) === project);
-  const found = now.map(({ name, document }): Found => {
+  const found = now.map(({ name, document }): CountedContainer => {
     const plan = planned.get(name);
     const member = memberOf(name, document);
     return { uuid: document.uuid, member: plan === undefined ? member : larger(member, memberOf(name, plan)) };

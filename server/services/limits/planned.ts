@@ -4,7 +4,7 @@ import type { SagaKind } from '../../records/saga-kinds.ts';
 import { volumeKey, type VolumeId } from '../../records/record-names.ts';
 import type { RecordPart } from './view.ts';
 
-export interface Planned {
+export interface PendingObjects {
   /** By qualified name. */
   readonly containers: Map<string, ContainerDocument>;
   /** By key. */
@@ -12,47 +12,47 @@ export interface Planned {
 }
 
 /** What the sagas' params must say, so that a limit counts their result. */
-export interface PlannedContainerMove {
+export interface ContainerMovePlan {
   readonly from: { readonly name: string };
   readonly to: { readonly name: string; readonly pool: string };
 }
 
-export interface PlannedRestore {
+export interface RestorePlan {
   readonly container: string;
   /** The container's record as it is to be afterwards. */
   readonly document: ContainerDocument;
 }
 
-export interface PlannedVolumeMove {
+export interface VolumeMovePlan {
   readonly from: VolumeId;
   readonly to: VolumeId;
 }
 
-type Plan = (params: never, part: RecordPart, planned: Planned) => void;
+type Plan = (params: never, part: RecordPart, planned: PendingObjects) => void;
 
 /** Sagas whose result is not in the records from their first transaction on. */
 const plans: Partial<Record<SagaKind, Plan>> = {
-  'snapshot-restore': ({ container, document }: PlannedRestore, _part, { containers }) => {
+  'snapshot-restore': ({ container, document }: RestorePlan, _part, { containers }) => {
     containers.set(container, document);
   },
-  'container-move': ({ from, to }: PlannedContainerMove, part, { containers }) => {
+  'container-move': ({ from, to }: ContainerMovePlan, part, { containers }) => {
     const document = part.get('containers', from.name);
     if (document !== undefined) containers.set(to.name, { ...document, pool: to.pool });
   },
-  'volume-move': ({ from, to }: PlannedVolumeMove, part, { volumes }) => {
+  'volume-move': ({ from, to }: VolumeMovePlan, part, { volumes }) => {
     const document = part.get('volumes', volumeKey(from));
     if (document !== undefined) volumes.set(volumeKey(to), document);
   },
 };
 
 /** By one member. */
-export function plannedBy(part: RecordPart): Planned {
-  const planned: Planned = { containers: new Map(), volumes: new Map() };
+export function plannedBy(part: RecordPart): PendingObjects {
+  const planned: PendingObjects = { containers: new Map(), volumes: new Map() };
   for (const { document } of part.list('sagas')) planOf(document, part, planned);
   return planned;
 }
 
-function planOf({ kind, params }: SagaDocument, part: RecordPart, planned: Planned): void {
+function planOf({ kind, params }: SagaDocument, part: RecordPart, planned: PendingObjects): void {
   const plan = Object.hasOwn(plans, kind) ? plans[kind as SagaKind] : undefined;
   plan?.(params as never, part, planned);
 }

@@ -35,16 +35,16 @@ export function checkUnprivileged(name: string, config: ConfigMap): void {
   if (found.length > 0) throw refusal(found);
 }
 
-interface Found {
+interface PrivilegeProblem {
   readonly problem: Problem;
   readonly label: string;
   /** The same before and after a rename. */
   readonly of: string;
 }
 
-const keyOf = ({ of, problem }: Found): string => `${of} ${problem.path}`;
+const keyOf = ({ of, problem }: PrivilegeProblem): string => `${of} ${problem.path}`;
 
-function profileProblems(view: RecordView, changes?: Changes): readonly Found[] {
+function profileProblems(view: RecordView, changes?: Changes): readonly PrivilegeProblem[] {
   const changed = changes?.puts.filter(({ kind }) => kind === 'profiles').map(({ name }) => name);
   return view
     .list('profiles')
@@ -56,7 +56,7 @@ function profileProblems(view: RecordView, changes?: Changes): readonly Found[] 
 }
 
 /** Of all containers, when a profile or work under way may change any of them. */
-function containerProblems(view: RecordView, changes?: Changes): readonly Found[] {
+function containerProblems(view: RecordView, changes?: Changes): readonly PrivilegeProblem[] {
   const all = changes?.puts.some(({ kind }) => kind !== 'containers') ?? true;
   const changed = new Set(changes?.puts.flatMap(({ kind, name }) => (kind === 'containers' ? [name] : [])));
   const now = view.list('containers').filter(({ name }) => all || changed.has(name));
@@ -67,13 +67,13 @@ function containerProblems(view: RecordView, changes?: Changes): readonly Found[
 function problemsOf(
   view: RecordView,
   { name, document }: { readonly name: string; readonly document: ContainerDocument },
-): readonly Found[] {
+): readonly PrivilegeProblem[] {
   const { config } = expand(document, profilesSeenFrom(view, projectOf(name)));
   const label = `container ${plainName(name)}`;
   return privilegeProblems(config).map((problem) => ({ problem, label, of: document.uuid }));
 }
 
-function refusal(found: readonly Pick<Found, 'label' | 'problem'>[]): AppError {
+function refusal(found: readonly Pick<PrivilegeProblem, 'label' | 'problem'>[]): AppError {
   const details = found
     .slice(0, 20)
     .map(({ label, problem: { path, message } }) => ({ path: `${label}: ${path}`, message }));

@@ -15,7 +15,7 @@ interface Deps {
   readonly log: Log;
 }
 
-interface Wanted {
+interface VolumeLimit {
   readonly volume: VolumeRef;
   readonly bytes: number | undefined;
 }
@@ -36,7 +36,7 @@ export async function settleLimits(deps: Deps): Promise<void> {
 async function settle(
   driver: StorageDriver,
   pool: Parameters<StorageDriver['limitVolume']>[0],
-  wanted: readonly Wanted[],
+  wanted: readonly VolumeLimit[],
 ): Promise<void> {
   const limitOf = await driver.limitsIn?.(pool);
   for (const { volume, bytes } of wanted) {
@@ -44,7 +44,7 @@ async function settle(
   }
 }
 
-function wantedIn(records: Records, pool: string): readonly Wanted[] {
+function wantedIn(records: Records, pool: string): readonly VolumeLimit[] {
   const containers = records.containers
     .list()
     .filter(({ document }) => document.pool === pool && document.lifecycle === 'ready')

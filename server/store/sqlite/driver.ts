@@ -12,7 +12,7 @@ export interface Statement {
   all(...values: SqlValue[]): SqlRow[];
 }
 
-export interface Connection {
+export interface SqliteConnection {
   readonly isTransaction: boolean;
   exec(sql: string): void;
   prepare(sql: string): Statement;
@@ -20,7 +20,7 @@ export interface Connection {
 }
 
 export interface Driver {
-  readonly DatabaseSync: new (path: string, options: { timeout?: number; readOnly?: boolean }) => Connection;
+  readonly DatabaseSync: new (path: string, options: { timeout?: number; readOnly?: boolean }) => SqliteConnection;
 }
 
 /** Older SQLite can corrupt a WAL when it is reset. */
@@ -47,7 +47,7 @@ function isAtLeast(version: string | undefined, wanted: string): boolean {
   return version.localeCompare(wanted, 'en', { numeric: true }) >= 0;
 }
 
-export function openConnection(driver: Driver, path: string, lockTimeoutMs: number): Connection {
+export function openConnection(driver: Driver, path: string, lockTimeoutMs: number): SqliteConnection {
   try {
     refuseNetworkFileSystem(path);
     makePrivateFile(path);
@@ -64,7 +64,7 @@ export function openConnection(driver: Driver, path: string, lockTimeoutMs: numb
   }
 }
 
-function configure(db: Connection): void {
+function configure(db: SqliteConnection): void {
   // EXCLUSIVE must come before the first access: then the lock is never released, and no shared-memory file is made, which would need
   // space on a disk that may be full. Only a new file accepts auto_vacuum; on an old one the attempt would cause a write.
   db.exec('PRAGMA locking_mode = EXCLUSIVE');
@@ -79,7 +79,7 @@ function configure(db: Connection): void {
 }
 
 /** Durability depends on these two: a build that ignores them must not run. */
-function expectPragma(db: Connection, name: string, wanted: string | number): void {
+function expectPragma(db: SqliteConnection, name: string, wanted: string | number): void {
   db.exec(`PRAGMA ${name} = ${wanted}`);
   const found = db.prepare(`PRAGMA ${name}`).get()?.[name];
   if (found !== wanted)

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { type Connection, type Driver, openConnection, sqliteError } from './driver.ts';
+import { type SqliteConnection, type Driver, openConnection, sqliteError } from './driver.ts';
 import { SqliteHistory } from './history.ts';
 import { packRecords } from './packing.ts';
 import type { Calls, OpenRequest, StatusReply } from './protocol.ts';
@@ -42,7 +42,7 @@ export function openEngine(driver: Driver, { path, lockTimeoutMs, history: limit
 }
 
 interface EngineParts {
-  readonly db: Connection;
+  readonly db: SqliteConnection;
   readonly driver: Driver;
   readonly path: string;
   readonly meta: Meta;
@@ -82,7 +82,7 @@ function makeEngine(parts: EngineParts): Engine {
 }
 
 /** The log keeps earlier versions of pages until it is truncated. */
-function forget(db: Connection): void {
+function forget(db: SqliteConnection): void {
   if (Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0) < cleanFormat)
     db.exec(`VACUUM; PRAGMA user_version = ${cleanFormat}`);
   db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all();
@@ -100,7 +100,7 @@ function readStatus({ db, path, meta, writer }: EngineParts): StatusReply {
 /** A dump is read from a copy, so that it shows one revision while writes continue; the copy is unlinked once it is open. */
 function snapshotHandlers(parts: EngineParts): Pick<Engine, 'openSnapshot' | 'readSnapshot' | 'closeSnapshot'> {
   const { db, driver, path, meta, writer } = parts;
-  const open = new Map<number, { db: Connection; reader: SqliteReader }>();
+  const open = new Map<number, { db: SqliteConnection; reader: SqliteReader }>();
   let lastId = 0;
   return {
     openSnapshot: () => {

@@ -1,5 +1,5 @@
 // Decides which revisions of history stay, and removes the others in small steps so that no write waits for it.
-import type { Connection, Statement } from './driver.ts';
+import type { SqliteConnection, Statement } from './driver.ts';
 import type { HistoryLimits } from './protocol.ts';
 import type { Rev } from '../store.ts';
 
@@ -12,7 +12,7 @@ const freePagesKept = 256;
 export class SqliteHistory {
   readonly #limits: HistoryLimits;
   readonly #nowMs: () => number;
-  readonly #db: Connection;
+  readonly #db: SqliteConnection;
   readonly #remove: Statement;
   /** The revision at some past moments; revisions of earlier runs count as of the start. */
   #ages: { rev: Rev; atMs: number }[] = [];
@@ -20,7 +20,7 @@ export class SqliteHistory {
   #agedRev: Rev = 0;
   #hasLeftovers = true;
 
-  constructor(db: Connection, limits: HistoryLimits, nowMs: () => number = () => performance.now()) {
+  constructor(db: SqliteConnection, limits: HistoryLimits, nowMs: () => number = () => performance.now()) {
     this.#db = db;
     this.#limits = limits;
     this.#nowMs = nowMs;

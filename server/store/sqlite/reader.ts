@@ -1,15 +1,15 @@
 // Reads from the SQLite file, in the worker: single records, ranges, pages of history. Every row's checksum is verified.
-import type { Connection, SqlRow, SqlValue, Statement } from './driver.ts';
+import type { SqliteConnection, SqlRow, SqlValue, Statement } from './driver.ts';
 import { readEvent, readRecord, recordColumns } from './schema.ts';
 import type { Rev, StoreEvent, StoreRecord } from '../store.ts';
 import type { WatchBatch } from '../watch-hub.ts';
 
 export class SqliteReader {
-  readonly #db: Connection;
+  readonly #db: SqliteConnection;
   readonly #get: Statement;
   readonly #statements = new Map<string, Statement>();
 
-  constructor(db: Connection) {
+  constructor(db: SqliteConnection) {
     this.#db = db;
     this.#get = db.prepare(`SELECT ${recordColumns} FROM kv WHERE key = ?`);
   }

@@ -1,7 +1,7 @@
 // Tables of the SQLite store, and how rows become records; every row of data carries a checksum.
 import { randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { Connection, SqlRow } from './driver.ts';
+import type { SqliteConnection, SqlRow } from './driver.ts';
 import { storeErrors } from '../store-errors.ts';
 import { type Rev, StoreError, type StoreEvent, type StoreRecord } from '../store.ts';
 
@@ -29,7 +29,7 @@ export interface Meta {
   readonly storeUuid: string;
 }
 
-export function prepareSchema(db: Connection, path: string): Meta {
+export function prepareSchema(db: SqliteConnection, path: string): Meta {
   if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").get() === undefined) createSchema(db);
   const row = db.prepare('SELECT * FROM meta').get();
   if (row === undefined) throw new StoreError('Corrupt', `${path} has lost its meta row`);
@@ -39,14 +39,14 @@ export function prepareSchema(db: Connection, path: string): Meta {
   return { rev: Number(row['rev']), compactRev: Number(row['compact_rev']), storeUuid: String(row['store_uuid']) };
 }
 
-function createSchema(db: Connection): void {
+function createSchema(db: SqliteConnection): void {
   db.exec(
     `BEGIN; ${tables}; INSERT INTO meta VALUES (0, 0, ${schemaVersion}, '${randomUUID()}'); PRAGMA user_version = ${cleanFormat}; COMMIT`,
   );
 }
 
 /** Finds damage in the structure (a key hidden by a broken index); the checksums find damage in data when it is read. */
-export function checkStructure(db: Connection, path: string): void {
+export function checkStructure(db: SqliteConnection, path: string): void {
   const finding = db.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check'];
   if (finding !== 'ok') throw new StoreError('Corrupt', `${path} is damaged: ${String(finding)}`);
 }

@@ -1,5 +1,5 @@
 // Writes to the SQLite file, in the worker: a batch of transactions is one commit, that is one sync of the disk.
-import type { Connection, Statement } from './driver.ts';
+import type { SqliteConnection, Statement } from './driver.ts';
 import { isFullDisk, isIoError, sqliteError } from './driver.ts';
 import type { SqliteHistory } from './history.ts';
 import type { Effect, TxnOutcome, WireTxn } from './protocol.ts';
@@ -11,7 +11,7 @@ import { type Op, type Rev, StoreError } from '../store.ts';
 const removedPerOp = 4;
 
 export interface SqliteWriterDeps {
-  readonly db: Connection;
+  readonly db: SqliteConnection;
   readonly path: string;
   readonly meta: Meta;
   readonly history: SqliteHistory;
@@ -202,7 +202,7 @@ export class SqliteWriter {
   }
 }
 
-function prepareStatements(db: Connection): Record<StatementName, Statement> {
+function prepareStatements(db: SqliteConnection): Record<StatementName, Statement> {
   const prepared = Object.entries(statements).map(([name, sql]) => [name, db.prepare(sql)]);
   return Object.fromEntries(prepared) as Record<StatementName, Statement>;
 }

@@ -1,7 +1,7 @@
 // Applies limits.* to a running container's control groups. What to write is decided in limits.ts.
 import { type CgroupTree, writeGroupFiles } from './cgroup.ts';
 import { confine } from './cpu-sets.ts';
-import { cgroup1Values, cgroup2Values, diskValues, type Limits, readLimits } from './limits.ts';
+import { cgroup1Values, cgroup2Values, diskValues, type CgroupLimits, readLimits } from './limits.ts';
 import { readHostFacts } from './host-facts.ts';
 
 type Config = Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ export function applyLimits(
 }
 
 /** Values that LXC cannot set: the weight for disk time, which a kernel may lack, and values of the groups that LXC itself makes. */
-export function applyAfterStart(tree: CgroupTree, group: string, limits: Limits): void {
+export function applyAfterStart(tree: CgroupTree, group: string, limits: CgroupLimits): void {
   if (limits.diskPriority !== undefined) writeGroupFiles(tree, group, diskValues(limits, tree.version));
   if (tree.version === 2) return;
   const values = cgroup1Values(limits, readHostFacts(tree), false);

@@ -22,7 +22,7 @@ export interface HostFacts {
   readonly hugePages: readonly string[];
 }
 
-export interface Limits {
+export interface CgroupLimits {
   readonly cpus: readonly number[] | undefined;
   readonly cpuTime: CpuTime;
   readonly memory: {
@@ -43,7 +43,7 @@ export interface CgroupValue {
   readonly value: string;
 }
 
-export function readLimits(config: Config, host: HostFacts, cpus: readonly number[] | undefined): Limits {
+export function readLimits(config: Config, host: HostFacts, cpus: readonly number[] | undefined): CgroupLimits {
   const get = (key: string): string => config[key] ?? '';
   return {
     cpus,
@@ -103,7 +103,7 @@ function parseLevel(key: string, text: string): number | undefined {
 }
 
 /** cgroup v1 values in an order that is valid when tightening; `unset` also resets what is not limited (live updates). */
-export function cgroup1Values(limits: Limits, host: HostFacts, unset: boolean): readonly CgroupValue[] {
+export function cgroup1Values(limits: CgroupLimits, host: HostFacts, unset: boolean): readonly CgroupValue[] {
   const values: CgroupValue[] = [];
   const put = (file: string, value: string | undefined, none: string): void => {
     if (value !== undefined || unset) values.push({ file, value: value ?? none });
@@ -131,7 +131,7 @@ export function cgroup1Values(limits: Limits, host: HostFacts, unset: boolean): 
 }
 
 /** The same for cgroup v2. */
-export function cgroup2Values(limits: Limits, unset: boolean): readonly CgroupValue[] {
+export function cgroup2Values(limits: CgroupLimits, unset: boolean): readonly CgroupValue[] {
   const values: CgroupValue[] = [];
   const put = (file: string, value: string | undefined, none: string): void => {
     if (value !== undefined || unset) values.push({ file, value: value ?? none });
@@ -151,7 +151,7 @@ export function cgroup2Values(limits: Limits, unset: boolean): readonly CgroupVa
 }
 
 /** Weights exist only with some disk schedulers: written after a start, where an absent file does not matter. */
-export function diskValues(limits: Limits, version: 1 | 2): readonly CgroupValue[] {
+export function diskValues(limits: CgroupLimits, version: 1 | 2): readonly CgroupValue[] {
   const weight = weightOf(limits.diskPriority) ?? (version === 1 ? 500 : 100);
   const files = version === 1 ? ['blkio.weight', 'blkio.bfq.weight'] : ['io.weight', 'io.bfq.weight'];
   return files.map((file) => ({ file, value: weight.toString() }));

@@ -24,7 +24,7 @@ import {
 
 type RecoverDeps = FileDeps & { readonly tree: CgroupTree };
 
-export type Found =
+export type RecoveryCase =
   | { readonly kind: 'nothing' }
   /** A daemon died while it started it; LXC may still be at work. */
   | { readonly kind: 'starting'; readonly state: RunningRecord }
@@ -38,7 +38,7 @@ export type Found =
       readonly rebooted: boolean;
     };
 
-export function findRun(deps: RecoverDeps, name: string): Found {
+export function findRun(deps: RecoverDeps, name: string): RecoveryCase {
   const { paths, tree, log } = deps;
   const saved = readRunningRecord(paths.stateFile(name));
   // Of another boot: the host went down, no client stopped this container.

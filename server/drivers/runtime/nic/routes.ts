@@ -30,13 +30,13 @@ export const routeArguments = (nic: NicRun, action: 'replace' | 'del', route: st
   metricOf(nic),
 ];
 
-interface Found {
+interface RouteLine {
   readonly dev?: string;
 }
 
 /** The interface that another route to exactly this subnet leads to; undefined: there is none. Pure. */
 export const routeElsewhere = (listing: string, nic: NicRun): string | undefined =>
-  (listing.trim() === '' ? [] : (JSON.parse(listing) as readonly Found[])).find(({ dev }) => dev !== deviceOf(nic))
+  (listing.trim() === '' ? [] : (JSON.parse(listing) as readonly RouteLine[])).find(({ dev }) => dev !== deviceOf(nic))
     ?.dev;
 
 const limit = { timeoutMs: 15_000 };

@@ -14,7 +14,7 @@ import { readyContainer } from '../../shared/find-container.ts';
 import { requirePlaces, requireProfiles, withRootIn } from '../shared/draft.ts';
 import { projectOf } from '../../../api/project/project-names.ts';
 import { snapshotsOf, snapshotKey } from '../shared/snapshot-records.ts';
-import type { PlannedContainerMove } from '../../limits/planned.ts';
+import type { ContainerMovePlan } from '../../limits/planned.ts';
 import { profilesOf, requireProject } from '../../shared/project-scope.ts';
 
 export interface ContainerLocation {
@@ -22,7 +22,7 @@ export interface ContainerLocation {
   readonly pool: string;
 }
 
-export interface MoveParams extends PlannedContainerMove {
+export interface MoveParams extends ContainerMovePlan {
   readonly from: ContainerLocation;
   readonly to: ContainerLocation;
   /** Those that come along; others end with the original. */

@@ -1,5 +1,5 @@
 // Start, stop, restart, freeze and unfreeze on request (real system section 4), and what follows when a container ends.
-import type { StateDeps, Wanted } from '../shared/state-deps.ts';
+import type { StateDeps, StateChange } from '../shared/state-deps.ts';
 import { halt, stopNow, stopStateful, publishStopped } from './stop.ts';
 import { checkMayRun, startNow } from './start.ts';
 import { stateActions, type ContainerStatePut, type StateAction } from '../../../api/container/container.ts';
@@ -35,7 +35,7 @@ export function putState(deps: StateDeps, caller: Caller, name: string, body: Co
   }
   // Absent or negative: no limit. Zero asks for the kill that force asks for.
   const timeout = body.timeout ?? -1;
-  const wanted: Wanted = {
+  const wanted: StateChange = {
     force: body.force === true || timeout === 0,
     timeoutMs: timeout > 0 ? Math.min(timeout * 1000, longestMs) : undefined,
     stateful: body.stateful === true,
@@ -52,7 +52,7 @@ async function act(
   caller: Caller,
   name: string,
   action: StateAction,
-  wanted: Wanted,
+  wanted: StateChange,
   signal: AbortSignal,
 ): Promise<void> {
   switch (action) {
@@ -78,7 +78,7 @@ async function restartNow(
   deps: StateDeps,
   caller: Caller,
   name: string,
-  wanted: Wanted,
+  wanted: StateChange,
   signal: AbortSignal,
 ): Promise<void> {
   if (deps.runtime.probe(name).status === 'frozen' && !wanted.force) {

@@ -1,6 +1,6 @@
 // Stops a container, cleanly, by force or with a checkpoint, and does what follows any stop.
 import type { Caller } from '../../shared/caller.ts';
-import type { StateDeps, Wanted } from '../shared/state-deps.ts';
+import type { StateDeps, StateChange } from '../shared/state-deps.ts';
 import { checkpointLogName, needCheckpoints } from '../shared/checkpoint.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';
 import { errors } from '../../../api/errors.ts';
@@ -20,7 +20,7 @@ export async function stopNow(
   deps: StateDeps,
   caller: Caller,
   name: string,
-  wanted: Wanted,
+  wanted: StateChange,
   signal: AbortSignal,
 ): Promise<void> {
   await halt(deps, name, wanted, signal);
@@ -28,7 +28,7 @@ export async function stopNow(
   await afterStop(deps, caller, name, signal);
 }
 
-export function publishStopped({ events }: StateDeps, { requestor }: Caller, name: string, { force }: Wanted): void {
+export function publishStopped({ events }: StateDeps, { requestor }: Caller, name: string, { force }: StateChange): void {
   events.lifecycle(force ? 'container-stopped' : 'container-shutdown', containerUrl(name), undefined, requestor);
 }
 
@@ -60,7 +60,7 @@ export async function stopStateful(
 }
 
 /** The caller holds the container's lock, and does what follows a stop. */
-export async function halt(deps: StateDeps, name: string, wanted: Wanted, signal: AbortSignal): Promise<void> {
+export async function halt(deps: StateDeps, name: string, wanted: StateChange, signal: AbortSignal): Promise<void> {
   const { status } = deps.runtime.probe(name);
   if (status === 'stopped') throw errors.badRequest(`The container ${name} is already stopped`);
   await deps.view.during(name, statusCodes.stopping, async () => {

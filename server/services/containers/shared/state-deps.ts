@@ -20,7 +20,7 @@ export interface StartGuard {
   whileStarting<T>(name: string, start: (limits: Pick<RunConfig, 'startUntilFile'>) => Promise<T>): Promise<T>;
 }
 
-export interface Wanted {
+export interface StateChange {
   readonly force: boolean;
   readonly timeoutMs: number | undefined;
   /** A start uses the checkpoint; a stop makes one. */

@@ -32,7 +32,7 @@ export function restoreSnapshot(
   // Clients of newer releases send CONTAINER/SNAPSHOT; names of snapshots have no slash.
   const prefix = `${plainName(name)}/`;
   const snapshot = body.restore.startsWith(prefix) ? body.restore.slice(prefix.length) : body.restore;
-  const wanted: Wanted = { snapshot, stateful: body.stateful === true };
+  const wanted: RestoreRequest = { snapshot, stateful: body.stateful === true };
   restored(deps, name, document, wanted);
   return deps.operations.start({
     description: 'Restoring snapshot',
@@ -42,7 +42,7 @@ export function restoreSnapshot(
   });
 }
 
-interface Wanted {
+interface RestoreRequest {
   readonly snapshot: string;
   /** The container starts from the checkpoint in the snapshot. */
   readonly stateful: boolean;
@@ -53,7 +53,7 @@ async function restoreNow(
   deps: StateDeps,
   caller: Caller,
   name: string,
-  wanted: Wanted,
+  wanted: RestoreRequest,
   ifMatch: string | undefined,
   signal: AbortSignal,
 ): Promise<void> {
@@ -85,7 +85,7 @@ async function restoreNow(
   if (wasRunning || wanted.stateful) await startNow(deps, caller, name, signal, wanted.stateful);
 }
 
-async function putBack(deps: StateDeps, name: string, wanted: Wanted, signal: AbortSignal): Promise<void> {
+async function putBack(deps: StateDeps, name: string, wanted: RestoreRequest, signal: AbortSignal): Promise<void> {
   const entry = readyContainer(deps.records, name);
   const before = deps.view.expanded(entry);
   const { uuid, pool } = entry.document;
@@ -119,7 +119,7 @@ function restored(
   deps: Pick<StateDeps, 'records'>,
   name: string,
   now: ContainerDocument,
-  { snapshot, stateful }: Wanted,
+  { snapshot, stateful }: RestoreRequest,
 ): ContainerDocument {
   const then = findSnapshot(deps, name, now, snapshot);
   if (stateful && !then.stateful) {

@@ -6,7 +6,7 @@ import {
   snapshotRef,
   snapshotCheckpointDir,
 } from './snapshot-files.ts';
-import type { PlannedRestore } from '../../limits/planned.ts';
+import type { RestorePlan } from '../../limits/planned.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { readyContainer } from '../../shared/find-container.ts';
 import { requirePlaces, requireProfiles } from '../shared/draft.ts';
@@ -16,7 +16,7 @@ import { expand } from '../../shared/expand.ts';
 import { limitNewRoot } from '../../storage/root-size.ts';
 import { profilesOf } from '../../shared/project-scope.ts';
 
-export type RestoreParams = SnapshotParams & PlannedRestore;
+export type RestoreParams = SnapshotParams & RestorePlan;
 
 /** Finished after a crash: from the first step on the old content may be gone. */
 export function restoreSnapshotSaga(deps: SnapshotSagaDeps): Saga<RestoreParams> {

@@ -6,11 +6,11 @@ import type { Records, Changes } from '../../../records/records.ts';
 import { type VolumeId, volumeKey } from '../../../records/record-names.ts';
 import { requireProject } from '../../shared/project-scope.ts';
 import { projectOf } from '../../../api/project/project-names.ts';
-import type { PlannedVolumeMove } from '../../limits/planned.ts';
+import type { VolumeMovePlan } from '../../limits/planned.ts';
 import { makeReady, removeRecord } from '../../shared/saga-records.ts';
 import { errors } from '../../../api/errors.ts';
 
-export type MoveParams = PlannedVolumeMove;
+export type MoveParams = VolumeMovePlan;
 
 export function renameVolumeSaga(deps: VolumeSagaDeps): Saga<MoveParams> {
   return {
