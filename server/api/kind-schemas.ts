@@ -56,11 +56,11 @@ export const kindSchemas = {
 
 type Schemas = typeof kindSchemas;
 /** The client adds the pool to the server's answer for a volume. */
-type Added = { readonly [K in KindName]: K extends 'storage_volume' ? { readonly pool: string } : unknown };
+type AddedMembers = { readonly [K in KindName]: K extends 'storage_volume' ? { readonly pool: string } : unknown };
 
 export type KindTypes = {
   readonly [K in KindName]: {
-    readonly object: Static<Schemas[K]['object']> & Added[K];
+    readonly object: Static<Schemas[K]['object']> & AddedMembers[K];
     readonly create: Static<Schemas[K]['create']>;
     readonly put: Static<Schemas[K]['put']>;
   };

@@ -8,7 +8,7 @@ export interface TrustGrant {
   readonly projects?: readonly string[];
 }
 
-interface Issued {
+interface TokenEntry {
   readonly secret: string;
   readonly grant: TrustGrant;
   readonly expiresAtMs: number | undefined;
@@ -28,7 +28,7 @@ const maxTimerMs = 2 ** 31 - 1;
 
 export class TrustTokens {
   readonly #nowMs: () => number;
-  readonly #issued = new Set<Issued>();
+  readonly #issued = new Set<TokenEntry>();
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
@@ -37,7 +37,7 @@ export class TrustTokens {
   /** Undefined when too many tokens wait already. */
   issue(grant: TrustGrant, expiresAtMs?: number): IssuedToken | undefined {
     if (this.#issued.size >= maxTokens) return undefined;
-    const issued: Issued = { secret: randomSecret(), grant, expiresAtMs, spend: () => {} };
+    const issued: TokenEntry = { secret: randomSecret(), grant, expiresAtMs, spend: () => {} };
     this.#issued.add(issued);
     return { secret: issued.secret, spent: (signal) => this.#spent(issued, signal) };
   }
@@ -60,19 +60,19 @@ export class TrustTokens {
   }
 
   /** Looks at every token, so that the time says nothing about any of them. */
-  #take(secret: string): Issued | undefined {
-    let found: Issued | undefined;
+  #take(secret: string): TokenEntry | undefined {
+    let found: TokenEntry | undefined;
     for (const issued of this.#issued) if (sameSecret(issued.secret, secret)) found = issued;
     if (found === undefined || this.#isExpired(found)) return undefined;
     this.#issued.delete(found);
     return found;
   }
 
-  #isExpired({ expiresAtMs }: Issued): boolean {
+  #isExpired({ expiresAtMs }: TokenEntry): boolean {
     return expiresAtMs !== undefined && this.#nowMs() >= expiresAtMs;
   }
 
-  #spent(issued: Issued, signal: AbortSignal): Promise<void> {
+  #spent(issued: TokenEntry, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined;
       const end = (act: () => void): void => {

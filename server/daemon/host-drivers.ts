@@ -97,9 +97,9 @@ async function missingNetwork(): Promise<string | undefined> {
   return bridge.ok ? undefined : bridge.reason;
 }
 
-type Opened = Pick<HostDrivers, 'runtime' | 'network' | 'proxies' | 'ids'> & { readonly close?: () => void };
+type OpenDrivers = Pick<HostDrivers, 'runtime' | 'network' | 'proxies' | 'ids'> & { readonly close?: () => void };
 
-async function openReal(stateDir: string, probeDir: string, log: Log): Promise<Opened> {
+async function openReal(stateDir: string, probeDir: string, log: Log): Promise<OpenDrivers> {
   const [{ openLxcRuntime }, { hostIds }, { openBridgeNetwork }] = await Promise.all([
     import('../drivers/runtime/lxc/lxc.ts'),
     import('../drivers/runtime/idmap/id-map.ts'),
@@ -117,7 +117,7 @@ async function openReal(stateDir: string, probeDir: string, log: Log): Promise<O
 export const simRange = { start: 1_000_000, count: 1_000_000_000 };
 const simIds: HostIds = { uids: simRange, gids: simRange, allowed: { uid: [simRange], gid: [simRange] } };
 
-async function openSimulated(stateDir: string): Promise<Opened> {
+async function openSimulated(stateDir: string): Promise<OpenDrivers> {
   const [{ openSimRuntime }, { openSimNetwork }] = await Promise.all([
     import('../drivers/runtime/sim/sim.ts'),
     import('../drivers/network/sim.ts'),

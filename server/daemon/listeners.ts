@@ -57,7 +57,7 @@ interface TlsListeners {
   readonly metrics: TlsListener;
 }
 
-interface Spoken extends ListenerDeps {
+interface DialectDeps extends ListenerDeps {
   readonly websockets: Websockets;
 }
 
@@ -72,7 +72,7 @@ export class Listeners {
     readonly socketPath: string;
     readonly tls: TlsListeners;
     readonly local: readonly Listener[];
-    readonly spoken: readonly Spoken[];
+    readonly spoken: readonly DialectDeps[];
   }) {
     this.socketPath = parts.socketPath;
     this.tls = parts.tls;
@@ -140,8 +140,8 @@ const tlsOf = ({ certificate, members, peers, pki, log }: ListenersDeps) => ({
 });
 
 /** A member passes requests on in the dialect in which they came, whatever the listener speaks to clients. */
-function forMembersToo(own: Spoken, svc: Spoken, lxd: Spoken): ListenerDeps {
-  const of = (request: IncomingMessage): Spoken => {
+function forMembersToo(own: DialectDeps, svc: DialectDeps, lxd: DialectDeps): ListenerDeps {
+  const of = (request: IncomingMessage): DialectDeps => {
     const dialect = request.headers[dialectHeader];
     if (dialect === undefined) return own;
     return dialect === lxd.dialect.name ? lxd : svc;
@@ -196,7 +196,7 @@ function madeWhenAsked(make: () => Promise<HttpHandler>, { log }: Pick<Listeners
 }
 
 /** What all listeners of one dialect share. */
-function speaking(deps: ListenersDeps, dialect: Dialect, handler: HttpHandler): Spoken {
+function speaking(deps: ListenersDeps, dialect: Dialect, handler: HttpHandler): DialectDeps {
   const { identify, bearers, namesIn, sightOf, log, events, operations, loop, tracer } = deps;
   const { allowedOrigin, cluster, relay } = deps;
   const websockets = new Websockets({

@@ -8,7 +8,7 @@ import { jsonOf } from '../lib/cached-json.ts';
 import type { Log } from '../lib/log.ts';
 import { errorText } from '../lib/shared/reason.ts';
 import { readableError } from '../services/shared/translate-errors.ts';
-import type { Dialect, Rendered } from './dialects/dialect.ts';
+import type { Dialect, RenderedAnswer } from './dialects/dialect.ts';
 import { linger } from './linger.ts';
 import type { RouteReply } from './route.ts';
 
@@ -75,7 +75,7 @@ export function answer(
   deps: AnswerDeps,
   request: FastifyRequest,
   reply: FastifyReply,
-  rendered: Rendered,
+  rendered: RenderedAnswer,
 ): FastifyReply {
   reply.code(rendered.status).headers({ ...deps.commonHeaders(request.headers.origin), ...rendered.headers });
   if (rendered.body === undefined) return reply.send();
@@ -83,7 +83,7 @@ export function answer(
 }
 
 /** Envelopes are made anew; what they carry may have its JSON already. */
-function bodyText({ metadata, ...envelope }: NonNullable<Rendered['body']>): string | Buffer {
+function bodyText({ metadata, ...envelope }: NonNullable<RenderedAnswer['body']>): string | Buffer {
   const head = JSON.stringify(envelope);
   if (metadata === undefined) return head;
   const opened = `${head.slice(0, -1)},"metadata":`;

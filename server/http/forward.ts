@@ -10,7 +10,7 @@ import type { Caller } from '../services/shared/caller.ts';
 import { forwardHeaders } from './forwarded.ts';
 import { currentTraceparent } from '../lib/shared/spans.ts';
 
-export interface Forwarded {
+export interface ForwardedRequest {
   readonly member: Member;
   readonly caller: Caller;
   /** Name of the dialect in which it came. */
@@ -40,7 +40,7 @@ const hopHeaders: ReadonlySet<string> = new Set([
 /** Throws AppError unavailable when the member cannot be reached. */
 export async function forward(
   cluster: Cluster,
-  { member, caller, dialect, request, hops = 0, body }: Forwarded,
+  { member, caller, dialect, request, hops = 0, body }: ForwardedRequest,
   reply: FastifyReply,
   signal: AbortSignal,
 ): Promise<FastifyReply> {
@@ -62,7 +62,7 @@ export async function forward(
 /** A websocket of an operation of another member: from here on both ends are joined. */
 export async function forwardUpgrade(
   cluster: Cluster,
-  { member, caller, dialect, request }: Omit<Forwarded, 'body'>,
+  { member, caller, dialect, request }: Omit<ForwardedRequest, 'body'>,
   socket: Duplex,
   head: Buffer,
 ): Promise<void> {

@@ -8,7 +8,7 @@ import type { Member } from '../membership/members.ts';
 import { hopsHeader } from '../membership/peer-headers.ts';
 import type { RoutedRequest } from '../membership/routing.ts';
 
-export interface Refused {
+export interface RefusedRequest {
   readonly asked: RoutedRequest;
   readonly request: Pick<IncomingMessage, 'headers'>;
   /** What was read of its body. */
@@ -26,7 +26,7 @@ const mostHops = 4;
 /** Nothing was done yet for these errors. Throws the error, or AppError unavailable when the store does not say whether it holds. */
 export async function lookAgain(
   cluster: Pick<Cluster, 'isOn' | 'readBarrier' | 'routing'>,
-  refused: Refused,
+  refused: RefusedRequest,
   error: unknown,
 ): Promise<SecondLook> {
   const { asked } = refused;
@@ -50,7 +50,7 @@ export async function lookAgain(
 }
 
 /** Members that passed the request on so far. */
-export function hopsOf({ request, isForwarded }: Pick<Refused, 'request' | 'isForwarded'>): number {
+export function hopsOf({ request, isForwarded }: Pick<RefusedRequest, 'request' | 'isForwarded'>): number {
   return isForwarded ? Number(request.headers[hopsHeader] ?? 1) : 0;
 }
 
@@ -64,7 +64,7 @@ function isAboutContainer({ endpoint, params }: RoutedRequest, error: unknown): 
 }
 
 /** A stream has been read in part. */
-function canBeSentAgain({ body, request: { headers } }: Refused): boolean {
+function canBeSentAgain({ body, request: { headers } }: RefusedRequest): boolean {
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   return body !== undefined || !hasBody;
 }

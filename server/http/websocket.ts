@@ -228,7 +228,12 @@ export class Websockets {
     return project;
   }
 
-  #stream(peer: WebSocket, { types, project, isOwnOnly, endpoint }: EventSubscription, request: IncomingMessage, url: URL): void {
+  #stream(
+    peer: WebSocket,
+    { types, project, isOwnOnly, endpoint }: EventSubscription,
+    request: IncomingMessage,
+    url: URL,
+  ): void {
     const caller = this.#callerOf(request, url);
     const sight = caller.projects === undefined ? undefined : this.#deps.sightOf(caller);
     const endUnlessTrusted = (): void => {

@@ -1,6 +1,6 @@
 // Runs work once for all concurrent callers, reports its progress to all of them, and aborts it when the last caller leaves.
 
-interface Shared<T> {
+interface SharedRun<T> {
   readonly abort: AbortController;
   readonly result: Promise<T>;
   readonly reports: Set<(progress: string) => void>;
@@ -9,7 +9,7 @@ interface Shared<T> {
 }
 
 export class SharedWork<T> {
-  readonly #shared = new Map<string, Shared<T>>();
+  readonly #shared = new Map<string, SharedRun<T>>();
 
   /**
    * The result of `work`, whichever caller passed it. A caller that aborts leaves at once; the last one only after the work has cleaned
@@ -39,7 +39,7 @@ export class SharedWork<T> {
     }
   }
 
-  #start(key: string, work: (report: (progress: string) => void, signal: AbortSignal) => Promise<T>): Shared<T> {
+  #start(key: string, work: (report: (progress: string) => void, signal: AbortSignal) => Promise<T>): SharedRun<T> {
     const open = { abort: new AbortController(), reports: new Set<(progress: string) => void>(), wanted: 0 };
     const report = (progress: string): void => {
       shared.lastReport = progress;
@@ -50,12 +50,12 @@ export class SharedWork<T> {
       .then(() => work(report, open.abort.signal))
       .finally(() => this.#shared.delete(key));
     result.catch(() => {}); // all callers may have left
-    const shared: Shared<T> = { ...open, result, lastReport: undefined };
+    const shared: SharedRun<T> = { ...open, result, lastReport: undefined };
     this.#shared.set(key, shared);
     return shared;
   }
 
-  #orLeave(shared: Shared<T>, signal: AbortSignal): Promise<T> {
+  #orLeave(shared: SharedRun<T>, signal: AbortSignal): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const leave = (): void => {
         shared.wanted -= 1;

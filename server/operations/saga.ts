@@ -47,7 +47,7 @@ interface Begun<P> {
 }
 
 /** Thrown while a change is being begun whose records an unfinished undo holds. */
-class Held extends Error {
+class RecordsHeldError extends Error {
   readonly holds: readonly RecordName[];
   constructor(holds: readonly RecordName[]) {
     super('an unfinished undo holds these records');
@@ -166,7 +166,7 @@ export class Sagas {
     try {
       return await this.#store(saga, params);
     } catch (error) {
-      if (!(error instanceof Held)) throw error;
+      if (!(error instanceof RecordsHeldError)) throw error;
       await this.#undos.settleHeld(error.holds);
       return this.#store(saga, params);
     }
@@ -177,7 +177,7 @@ export class Sagas {
     const holds = await this.#records.retry((changes) => {
       saga.begin(changes, params);
       const held = heldBy(changes);
-      if (held.some(({ kind, name }) => this.#undos.holds(kind, name))) throw new Held(held);
+      if (held.some(({ kind, name }) => this.#undos.holds(kind, name))) throw new RecordsHeldError(held);
       changes.put('sagas', id, { v: 1, kind: saga.kind, params, startedAt: this.#clock.timestamp(), holds: held });
       return held;
     });

@@ -11,7 +11,7 @@ export interface OtherEntry<T> {
   readonly modRev: Rev;
 }
 
-class Stored<K extends Kind> implements OtherEntry<Documents[K]> {
+class StoredRecord<K extends Kind> implements OtherEntry<Documents[K]> {
   readonly name: string;
   readonly member: number;
   readonly modRev: Rev;
@@ -34,12 +34,12 @@ class Stored<K extends Kind> implements OtherEntry<Documents[K]> {
   }
 }
 
-const none: ReadonlyMap<string, Stored<Kind>> = new Map();
+const none: ReadonlyMap<string, StoredRecord<Kind>> = new Map();
 
 export class OtherMembers {
   /** Moves with every change of a kind: derived data may be cached until then. */
   readonly #generations = new Map<Kind, number>();
-  readonly #byKind = new Map<Kind, Map<number, Map<string, Stored<Kind>>>>();
+  readonly #byKind = new Map<Kind, Map<number, Map<string, StoredRecord<Kind>>>>();
 
   generation(kind: Kind): number {
     return this.#generations.get(kind) ?? 0;
@@ -47,7 +47,7 @@ export class OtherMembers {
 
   /** The members that have a record of that name, lowest number first. */
   having<K extends Kind>(kind: K, name: string): readonly OtherEntry<Documents[K]>[] {
-    const found: Stored<Kind>[] = [];
+    const found: StoredRecord<Kind>[] = [];
     for (const entries of this.#byKind.get(kind)?.values() ?? []) {
       const entry = entries.get(name);
       if (entry !== undefined) found.push(entry);
@@ -91,7 +91,7 @@ export class OtherMembers {
     let entries = members.get(member);
     if (entries === undefined) members.set(member, (entries = new Map()));
     if ((entries.get(name)?.modRev ?? 0) >= modRev) return;
-    entries.set(name, new Stored(kind, name, member, bytes, modRev));
+    entries.set(name, new StoredRecord(kind, name, member, bytes, modRev));
     this.#generations.set(kind, this.generation(kind) + 1);
   }
 

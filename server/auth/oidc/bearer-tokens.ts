@@ -16,7 +16,7 @@ export interface BearerDeps {
   readonly proxyFor?: ProxyFor;
 }
 
-interface Checked {
+interface CheckedToken {
   readonly claims: Jose.JWTPayload;
   readonly settings: OidcSettings;
   readonly atMs: number;
@@ -36,7 +36,7 @@ const maxLinesPerMinute = 20;
 export class BearerTokens {
   readonly #deps: BearerDeps;
   /** By SHA-256 of the token, in the order of their checks. */
-  readonly #checked = new Map<string, Checked>();
+  readonly #checked = new Map<string, CheckedToken>();
   #issuer: { readonly url: string; readonly issuer: Issuer } | undefined;
   #lines = { minute: 0, count: 0 };
 
@@ -87,7 +87,7 @@ export class BearerTokens {
     return this.#deps.nowMs() - found.atMs < recheckMs;
   }
 
-  #isOver({ claims }: Checked): boolean {
+  #isOver({ claims }: CheckedToken): boolean {
     return this.#deps.nowMs() >= ((claims.exp ?? 0) + toleranceS) * 1000;
   }
 
@@ -130,7 +130,7 @@ export class BearerTokens {
     if (this.#deps.nowMs() >= (exp + toleranceS) * 1000) throw new Error('it has expired');
   }
 
-  #remember(token: string, checked: Checked): void {
+  #remember(token: string, checked: CheckedToken): void {
     const key = keyOf(token);
     this.#checked.delete(key);
     this.#checked.set(key, checked);
@@ -149,7 +149,7 @@ export class BearerTokens {
 }
 
 /** Names choose users, subjects the issuer. */
-const subjectOf = ({ claims, settings }: Checked): string => `${settings.issuer} ${claims.sub ?? ''}`;
+const subjectOf = ({ claims, settings }: CheckedToken): string => `${settings.issuer} ${claims.sub ?? ''}`;
 
 const keyOf = (token: string): string => hash('sha256', token);
 

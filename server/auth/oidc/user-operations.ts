@@ -9,7 +9,7 @@ interface Deps {
   readonly grantOf: (subject: string) => Grant | undefined;
 }
 
-interface Claimed {
+interface OperationClaim {
   readonly subject: string;
   readonly project: string;
 }
@@ -17,7 +17,7 @@ interface Claimed {
 export class UserOperations {
   readonly #deps: Deps;
   /** By operation; of ended ones until the next look. */
-  readonly #claimed = new Map<string, Claimed>();
+  readonly #claimed = new Map<string, OperationClaim>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -38,7 +38,7 @@ export class UserOperations {
     for (const claimed of this.#claimed.values()) this.#judge(claimed);
   }
 
-  #judge(claimed: Claimed): void {
+  #judge(claimed: OperationClaim): void {
     const grant = this.#deps.grantOf(claimed.subject);
     const isTrusted =
       grant?.class === 'trusted' || (grant?.class === 'restricted' && grant.projects.includes(claimed.project));
@@ -53,4 +53,4 @@ export class UserOperations {
 const forgetEvery = 1000;
 
 /** No fingerprint of a certificate has a space in it. */
-const ownerOf = ({ subject, project }: Claimed): string => `user ${project} ${subject}`;
+const ownerOf = ({ subject, project }: OperationClaim): string => `user ${project} ${subject}`;

@@ -73,21 +73,26 @@ async function lookInto(
   }
 }
 
-interface Ended {
+interface CommandResult {
   readonly code: number;
   /** Its last line. */
   readonly output: string;
 }
 
 /** Code 2: done, with errors that it recovered from. */
-export function judgeCloudInit({ code, output }: Ended): Sight {
+export function judgeCloudInit({ code, output }: CommandResult): Sight {
   if (code === 0 || code === 2) return yes;
   if (code === 127) throw new NotReadyError('its image has no cloud-init to wait for');
   if (/\berror\b/.test(output)) throw new NotReadyError(`cloud-init failed: ${output}`);
   return no(`cloud-init status ended with code ${code}${output === '' ? '' : `: ${output}`}`);
 }
 
-async function run(context: WaitDeps, name: string, command: readonly string[], signal: AbortSignal): Promise<Ended> {
+async function run(
+  context: WaitDeps,
+  name: string,
+  command: readonly string[],
+  signal: AbortSignal,
+): Promise<CommandResult> {
   const output = new Tail();
   const session = await context.client.exec(name, { command, stdout: output, stderr: output }, signal);
   return { code: await session.exited, output: output.lastLine() };

@@ -9,7 +9,12 @@ import { type HostPaths, readText, splitDev } from './host-paths.ts';
 
 type RatesOrWarning = { readonly rates: readonly DiskRate[] } | { readonly warning: string };
 
-export async function diskRates(device: string, properties: ConfigMap, path: string, host: HostPaths): Promise<RatesOrWarning> {
+export async function diskRates(
+  device: string,
+  properties: ConfigMap,
+  path: string,
+  host: HostPaths,
+): Promise<RatesOrWarning> {
   const wanted = parseRates(properties);
   if (Object.keys(wanted).length === 0 || path === '') return { rates: [] };
   const numbers = await blockDevice(path, host);

@@ -3,7 +3,14 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { DriverError } from '../driver-error.ts';
 import { redirectTarget, shown } from './address.ts';
-import { refusal, single, withConnection, type Answer, type RemoteConnection, type ConnectionOptions } from './connection.ts';
+import {
+  refusal,
+  single,
+  withConnection,
+  type Answer,
+  type RemoteConnection,
+  type ConnectionOptions,
+} from './connection.ts';
 import type { ImageTarget, ImageWanted, RemoteImage, RemoteServer } from './driver.ts';
 import { isFingerprint, sizeOf } from './read-values.ts';
 import { checkFingerprint, meter, requireRoom, saveStream } from './save.ts';

@@ -4,7 +4,7 @@ import type { AppError } from '../../api/errors.ts';
 import type { Event } from '../../api/event.ts';
 import type { Operation } from '../../api/operation.ts';
 
-export interface Rendered {
+export interface RenderedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** An envelope. Absent: no body at all. */
@@ -18,9 +18,9 @@ export interface Dialect {
   sync(
     endpoint: Endpoint,
     reply: { readonly metadata: unknown; readonly etag?: string; readonly location?: string },
-  ): Rendered;
-  async(operation: Operation): Rendered;
-  error(error: AppError): Rendered;
+  ): RenderedAnswer;
+  async(operation: Operation): RenderedAnswer;
+  error(error: AppError): RenderedAnswer;
   /** The event in the dialect's words; the same event when nothing differs. Absent: nothing ever does. */
   event?(event: Event): Event;
 }

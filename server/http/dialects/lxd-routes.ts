@@ -52,7 +52,7 @@ function ofClustersOnly(list: RouteHandler): RouteHandler {
   };
 }
 
-type Listed = Readonly<Record<string, unknown>>;
+type ListItem = Readonly<Record<string, unknown>>;
 
 /** The dialect looks at requests before their types are known: it sees every handler as one of any request. */
 function replaced(
@@ -65,10 +65,10 @@ function replaced(
 }
 
 /** The objects of a list, whatever its caller asked for. */
-async function objectsOf(list: RouteHandler, context: RouteContext): Promise<readonly Listed[]> {
+async function objectsOf(list: RouteHandler, context: RouteContext): Promise<readonly ListItem[]> {
   const recursion = String(Math.max(1, recursionOf(context.query)));
   const reply = await list(withQuery(context, { recursion }));
-  return reply.kind === 'sync' ? (reply.metadata as readonly Listed[]) : [];
+  return reply.kind === 'sync' ? (reply.metadata as readonly ListItem[]) : [];
 }
 
 /** The context is one of getters: it is asked, not copied. */
@@ -79,14 +79,14 @@ function withQuery(context: RouteContext, query: RouteContext['query']): RouteCo
 /** Extension api_filtering. */
 function filtered(
   list: RouteHandler,
-  url: (object: Listed, context: RouteContext) => string,
+  url: (object: ListItem, context: RouteContext) => string,
   shown: (object: unknown) => unknown = typed,
 ): RouteHandler {
   return async (context) => {
     const text = context.query['filter'] ?? '';
     if (text.trim() === '') return list(context);
     const fits = parseFilter(text);
-    const found = (await objectsOf(list, context)).filter((object) => fits(shown(object) as Listed));
+    const found = (await objectsOf(list, context)).filter((object) => fits(shown(object) as ListItem));
     return sync(recursionOf(context.query) > 0 ? found : found.map((object) => url(object, context)));
   };
 }

@@ -3,7 +3,7 @@
 import type { Endpoint } from '../../api/endpoints/endpoint.ts';
 import { lxdTextOf, statusIn } from '../../api/errors.ts';
 import { errorText } from '../../lib/shared/reason.ts';
-import type { Dialect, Rendered } from './dialect.ts';
+import type { Dialect, RenderedAnswer } from './dialect.ts';
 import { inWordsOfLxd, operationWords } from './lxd-spellings.ts';
 import { statusCodes } from '../../api/status.ts';
 
@@ -40,7 +40,7 @@ export const lxdDialect: Dialect = {
     const body = envelope({ type: 'sync', status: 'Success', status_code: statusCodes.success, metadata });
     return { status: statusOf(endpoint, reply.location), headers, body };
   },
-  async(operation): Rendered {
+  async(operation): RenderedAnswer {
     const url = `/1.0/operations/${operation.id}`;
     const body = envelope({
       type: 'async',

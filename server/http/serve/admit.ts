@@ -15,7 +15,7 @@ export interface Exchange {
   readonly reply: FastifyReply;
 }
 
-export interface Admitted extends Exchange {
+export interface AdmittedRequest extends Exchange {
   readonly identity: Identity;
   /** The one that the request names. */
   readonly project: string;
@@ -32,7 +32,7 @@ export function identify(deps: AppDeps, { endpoint, request }: Exchange, project
 }
 
 /** Throws AppError. */
-export function admit(deps: AppDeps, asking: Admitted): Admitted {
+export function admit(deps: AppDeps, asking: AdmittedRequest): AdmittedRequest {
   const { endpoint, identity, query, request } = asking;
   const demandsTrust = request.headers[`${deps.dialect.headerPrefix}authenticated`] === 'true';
   const refused = accessRefusal(identity.caller, endpoint, query, demandsTrust);

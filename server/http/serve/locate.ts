@@ -7,7 +7,7 @@ import { needsStore } from '../../membership/store-needs.ts';
 import { isOctets, readBody } from '../request-body.ts';
 import { checkNamedProjects } from '../restricted.ts';
 import type { AppDeps } from './app-deps.ts';
-import type { Resolved } from './resolve.ts';
+import type { ResolvedRequest } from './resolve.ts';
 
 export interface Here {
   readonly body: unknown;
@@ -22,11 +22,11 @@ export interface Elsewhere {
 }
 
 /** Another member does not pass a request on again. */
-export const isRouted = ({ cluster }: AppDeps, { identity }: Resolved): boolean =>
+export const isRouted = ({ cluster }: AppDeps, { identity }: ResolvedRequest): boolean =>
   cluster.isOn && identity.isForwarded !== true;
 
 /** Throws AppError when the request is refused here, and no other member carries it out. */
-export async function locate(deps: AppDeps, resolved: Resolved): Promise<Here | Elsewhere> {
+export async function locate(deps: AppDeps, resolved: ResolvedRequest): Promise<Here | Elsewhere> {
   const { cluster, placing } = deps;
   const { asked, endpoint, identity, query, request } = resolved;
   const routed = isRouted(deps, resolved);

@@ -4,10 +4,14 @@ import type { RouteReply } from '../route.ts';
 import { hopsOf, lookAgain } from '../second-look.ts';
 import type { AppDeps } from './app-deps.ts';
 import { isRouted, type Elsewhere } from './locate.ts';
-import type { Resolved } from './resolve.ts';
+import type { ResolvedRequest } from './resolve.ts';
 
 /** Throws AppError. */
-export async function perform(deps: AppDeps, resolved: Resolved, body: unknown): Promise<RouteReply | Elsewhere> {
+export async function perform(
+  deps: AppDeps,
+  resolved: ResolvedRequest,
+  body: unknown,
+): Promise<RouteReply | Elsewhere> {
   const { asked, handler, identity, names, query, request, reply } = resolved;
   await hearOthers(deps, resolved);
   const context = new HandlerContext({
@@ -28,7 +32,7 @@ export async function perform(deps: AppDeps, resolved: Resolved, body: unknown):
 }
 
 /** A read shows what other members changed before it; whether a limit leaves room depends on what all of them have. */
-async function hearOthers(deps: AppDeps, resolved: Resolved): Promise<void> {
+async function hearOthers(deps: AppDeps, resolved: ResolvedRequest): Promise<void> {
   const { cluster, dialect, placing } = deps;
   const isRead = resolved.endpoint.method === 'GET';
   const needsNews = isRead ? isRouted(deps, resolved) : cluster.isOn && placing.isLimited(resolved.project);

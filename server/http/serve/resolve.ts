@@ -9,20 +9,20 @@ import { namesForStrangers, type ProjectNames } from '../../services/shared/proj
 import { qualifiedParams } from '../project-params.ts';
 import { ownParams } from '../restricted.ts';
 import type { RouteHandler } from '../route.ts';
-import type { Admitted } from './admit.ts';
+import type { AdmittedRequest } from './admit.ts';
 import type { AppDeps } from './app-deps.ts';
 import { checkOrigin } from './origin.ts';
 
-export interface Resolved extends Admitted {
+export interface ResolvedRequest extends AdmittedRequest {
   readonly handler: RouteHandler;
   readonly names: ProjectNames;
   /** What a restricted caller may know of; absent: everything. */
   readonly sight?: Sight | undefined;
-  readonly asked: RoutedRequest & Pick<Admitted, 'endpoint'>;
+  readonly asked: RoutedRequest & Pick<AdmittedRequest, 'endpoint'>;
 }
 
 /** Throws AppError. */
-export function resolve(deps: AppDeps, admitted: Admitted): Resolved {
+export function resolve(deps: AppDeps, admitted: AdmittedRequest): ResolvedRequest {
   const { endpoint, handler, identity, project, query, request } = admitted;
   checkOrigin(deps.allowedOrigin(), request.raw, endpoint.method !== 'GET');
   const names = isTrustedCaller(identity.caller) ? deps.namesIn(project) : namesForStrangers(project);

@@ -5,9 +5,9 @@ import type { Identity } from '../caller-identity.ts';
 import { seen } from '../restricted.ts';
 import type { RouteReply } from '../route.ts';
 import type { AppDeps, OperationOwner } from './app-deps.ts';
-import type { Resolved } from './resolve.ts';
+import type { ResolvedRequest } from './resolve.ts';
 
-export function respond(deps: AppDeps, resolved: Resolved, result: RouteReply): FastifyReply {
+export function respond(deps: AppDeps, resolved: ResolvedRequest, result: RouteReply): FastifyReply {
   const { endpoint, identity, project, request, reply, sight } = resolved;
   const owner = ownerOf(identity);
   if (result.kind === 'async' && owner !== undefined) deps.claimOperation(result.operation.id, owner, project);

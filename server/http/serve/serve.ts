@@ -8,11 +8,11 @@ import { admitBearer } from '../caller-identity.ts';
 import { forward } from '../forward.ts';
 import { goneSignal } from '../handler-context.ts';
 import { traceRequest } from '../trace-request.ts';
-import { admit, identify, type Admitted, type Exchange } from './admit.ts';
+import { admit, identify, type AdmittedRequest, type Exchange } from './admit.ts';
 import type { AppDeps } from './app-deps.ts';
 import { locate, type Elsewhere } from './locate.ts';
 import { perform } from './perform.ts';
-import { resolve, type Resolved } from './resolve.ts';
+import { resolve, type ResolvedRequest } from './resolve.ts';
 import { respond } from './respond.ts';
 
 export async function serve(deps: AppDeps, exchange: Exchange): Promise<FastifyReply> {
@@ -39,7 +39,7 @@ export async function serve(deps: AppDeps, exchange: Exchange): Promise<FastifyR
   }
 }
 
-async function carryOut(deps: AppDeps, admitted: Admitted): Promise<FastifyReply> {
+async function carryOut(deps: AppDeps, admitted: AdmittedRequest): Promise<FastifyReply> {
   const resolved = resolve(deps, admitted);
   const location = await locate(deps, resolved);
   if ('member' in location) return passOn(deps, resolved, location);
@@ -48,7 +48,11 @@ async function carryOut(deps: AppDeps, admitted: Admitted): Promise<FastifyReply
   return respond(deps, resolved, outcome);
 }
 
-function passOn(deps: AppDeps, { identity, request, reply }: Resolved, elsewhere: Elsewhere): Promise<FastifyReply> {
+function passOn(
+  deps: AppDeps,
+  { identity, request, reply }: ResolvedRequest,
+  elsewhere: Elsewhere,
+): Promise<FastifyReply> {
   const forwarded = { ...elsewhere, caller: identity.caller, dialect: deps.dialect.name, request: request.raw };
   return forward(deps.cluster, forwarded, reply, goneSignal(reply.raw));
 }

@@ -2,7 +2,7 @@
 import type { Records } from '../../records/records.ts';
 import { fingerprintOfPem } from './identity.ts';
 
-interface Known {
+interface MemberFingerprints {
   readonly generation: number;
   readonly fingerprints: ReadonlySet<string>;
   /** An older release wrote the record of one: until it is upgraded, the certificate that all share is that of a member, too. */
@@ -11,7 +11,7 @@ interface Known {
 
 export class MemberCertificates {
   readonly #records: Pick<Records, 'members'>;
-  #known: Known | undefined;
+  #known: MemberFingerprints | undefined;
 
   constructor(records: Pick<Records, 'members'>) {
     this.#records = records;
@@ -30,7 +30,7 @@ export class MemberCertificates {
     return this.#records.members.get(name)?.document.certificate;
   }
 
-  #now(): Known {
+  #now(): MemberFingerprints {
     const { generation } = this.#records.members;
     if (this.#known?.generation !== generation) {
       const all = this.#records.members.list().map(({ document }) => document.certificate);

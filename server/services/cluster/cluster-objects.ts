@@ -10,12 +10,12 @@ import { replaceConfig } from '../shared/patch.ts';
 import { Definitions, type Realisation } from './definitions.ts';
 
 /** Of a request. */
-interface Asked {
+interface MemberRequest {
   readonly isForwarded?: boolean;
   readonly query: object;
 }
 
-interface Created {
+interface ObjectCreate {
   readonly name: string;
   readonly type: string;
   readonly config?: ConfigMap | null;
@@ -23,12 +23,12 @@ interface Created {
   readonly member_overrides?: Readonly<Record<string, ConfigMap>>;
 }
 
-interface Changed {
+interface ObjectChange {
   readonly config?: ConfigMap | null | undefined;
   readonly description?: string | undefined;
 }
 
-interface Shown {
+interface ObjectView {
   readonly name: string;
   readonly config: Readonly<Record<string, string>>;
   readonly locations: readonly string[];
@@ -58,7 +58,7 @@ export class ClusterObjects {
   }
 
   /** With a target only the config of that member is noted, as clients of LXD begin. */
-  async create(asked: Asked, target = '', body: Created, here: () => Promise<void>): Promise<void> {
+  async create(asked: MemberRequest, target = '', body: ObjectCreate, here: () => Promise<void>): Promise<void> {
     const { name, type, description = '', member_overrides: overrides = {} } = body;
     if (!this.#isSpread(asked)) {
       if (Object.keys(overrides).length > 0 && !this.#cluster.isOn)
@@ -75,18 +75,18 @@ export class ClusterObjects {
     else await this.definitions.create({ name, type, config, description, overrides });
   }
 
-  async change(asked: Asked, name: string, here: () => Promise<void>): Promise<void> {
+  async change(asked: MemberRequest, name: string, here: () => Promise<void>): Promise<void> {
     if (!this.#isSpread(asked) || this.definitions.get(name) === undefined) await here();
     else if (targetOf(asked) !== '') await here();
     else await this.definitions.change(name, here);
   }
 
-  async remove(asked: Asked, name: string, here: () => Promise<void>): Promise<void> {
+  async remove(asked: MemberRequest, name: string, here: () => Promise<void>): Promise<void> {
     if (!this.#isSpread(asked) || this.definitions.get(name) === undefined) await here();
     else await this.definitions.remove(name);
   }
 
-  refuseRename(asked: Asked, name: string): void {
+  refuseRename(asked: MemberRequest, name: string): void {
     if (this.#isSpread(asked))
       throw errors.badRequest(
         `The ${this.#on.what} ${name} cannot be renamed in a cluster: create one with the new name`,
@@ -94,7 +94,7 @@ export class ClusterObjects {
   }
 
   /** What all members have in common, without keys of single members; with a target as that member has it. */
-  shown<T extends Shown>(object: T, target = ''): T {
+  shown<T extends ObjectView>(object: T, target = ''): T {
     if (!this.#cluster.isOn || this.definitions.get(object.name) === undefined) return object;
     const config = target === '' ? this.#on.keys.split(object.config).shared : object.config;
     return { ...object, config, locations: this.definitions.locations(object.name) };
@@ -102,7 +102,7 @@ export class ClusterObjects {
 
   /** With a target only what each member has for itself is changed: the rest would be other than on the others. Throws AppError badRequest.
    *  `isWhole`: what the body leaves out goes. */
-  refuseShared(asked: Asked, name: string, body: Changed, isWhole: boolean): void {
+  refuseShared(asked: MemberRequest, name: string, body: ObjectChange, isWhole: boolean): void {
     const target = targetOf(asked);
     const here = this.#on.here(name);
     if (!this.#cluster.isOn || target === '' || here === undefined || this.definitions.get(name) === undefined) return;
@@ -122,7 +122,11 @@ export class ClusterObjects {
   }
 
   /** A whole replacement that does not name what single members have keeps that. */
-  withOwnKeys<T extends { readonly config?: ConfigMap | null | undefined }>(asked: Asked, name: string, body: T): T {
+  withOwnKeys<T extends { readonly config?: ConfigMap | null | undefined }>(
+    asked: MemberRequest,
+    name: string,
+    body: T,
+  ): T {
     const here = this.#on.here(name);
     if (!this.#isSpread(asked) || here === undefined) return body;
     return { ...body, config: { ...body.config, ...this.#on.keys.split(here.config).own } };
@@ -166,10 +170,10 @@ export class ClusterObjects {
     return this.#records[this.#on.kind].list().filter(({ document }) => document.state === 'pending');
   }
 
-  #isSpread({ isForwarded = false }: Asked): boolean {
+  #isSpread({ isForwarded = false }: MemberRequest): boolean {
     return this.#cluster.isOn && !isForwarded;
   }
 }
 
-const targetOf = ({ query }: Asked): string =>
+const targetOf = ({ query }: MemberRequest): string =>
   'target' in query && typeof query.target === 'string' ? query.target : '';

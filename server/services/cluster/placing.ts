@@ -106,7 +106,7 @@ export class Placing {
   }
 
   /** An image that any member has; undefined: it is fetched, or the request is refused where it is carried out. */
-  #imageOf({ project }: Caller, { source }: ContainerCreate): Named<ImageDocument> | undefined {
+  #imageOf({ project }: Caller, { source }: ContainerCreate): NamedDocument<ImageDocument> | undefined {
     if (source.server !== undefined && source.server !== '') return undefined;
     const { records } = this.#deps;
     const { alias = '', fingerprint = '' } = source;
@@ -152,7 +152,7 @@ export class Placing {
   }
 }
 
-interface Named<T> {
+interface NamedDocument<T> {
   readonly name: string;
   readonly document: T;
 }

@@ -25,7 +25,7 @@ export type ImagePullsDeps = AddImageDeps & {
   readonly architectures: readonly string[];
 };
 
-export interface Pulled {
+export interface PulledImage {
   readonly fingerprint: string;
   readonly size: string;
 }
@@ -45,7 +45,7 @@ type Report = (metadata: Readonly<Record<string, unknown>>) => void;
 
 export class ImagePulls {
   readonly #deps: ImagePullsDeps;
-  readonly #fetches = new SharedWork<Pulled>();
+  readonly #fetches = new SharedWork<PulledImage>();
 
   constructor(deps: ImagePullsDeps) {
     this.#deps = deps;
@@ -73,7 +73,7 @@ export class ImagePulls {
     wish: PullWish,
     report: Report,
     signal: AbortSignal,
-  ): Promise<Pulled> {
+  ): Promise<PulledImage> {
     const image = await this.find(caller, remote, false, signal);
     return this.keep(caller, image, sourceOf(caller, remote, image), wish, report, signal);
   }
@@ -86,7 +86,7 @@ export class ImagePulls {
     wish: PullWish,
     report: Report,
     signal: AbortSignal,
-  ): Promise<Pulled> {
+  ): Promise<PulledImage> {
     report({ fingerprint: image.fingerprint });
     const pulled = await this.fetch(caller, image, source, report, signal);
     signal.throwIfAborted();
@@ -97,7 +97,13 @@ export class ImagePulls {
   }
 
   /** The image behind an address (source type `url`). */
-  async pullUrl(caller: Caller, url: string, wish: PullWish, report: Report, signal: AbortSignal): Promise<Pulled> {
+  async pullUrl(
+    caller: Caller,
+    url: string,
+    wish: PullWish,
+    report: Report,
+    signal: AbortSignal,
+  ): Promise<PulledImage> {
     const server: RemoteServer = { server: url, protocol: 'direct', certificate: '' };
     return this.pull(caller, { server, alias: '', fingerprint: '', secret: '', project: '' }, wish, report, signal);
   }
@@ -119,7 +125,7 @@ export class ImagePulls {
     source: ImageSourceDocument | undefined,
     report: Report,
     signal: AbortSignal,
-  ): Promise<Pulled> {
+  ): Promise<PulledImage> {
     const { fingerprint } = image;
     const name = imageIn(this.#deps.records, caller.project, fingerprint);
     await this.#deps.members.bring(name, signal);
@@ -142,7 +148,7 @@ export class ImagePulls {
     source: ImageSourceDocument | undefined,
     tell: (progress: string) => void,
     signal: AbortSignal,
-  ): Promise<Pulled> {
+  ): Promise<PulledImage> {
     const { fingerprint } = image;
     return this.#deps.locks.run(imageLock(name), async () => {
       const known = this.#deps.records.images.get(name)?.document;

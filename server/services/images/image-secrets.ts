@@ -1,7 +1,7 @@
 // Secrets, by the qualified name of their image, that let a guest fetch one private image: good until five seconds after their first use (spec 4.8).
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 
-interface Issued {
+interface ImageSecret {
   readonly fingerprint: string;
   readonly secret: string;
   spend: () => void;
@@ -10,11 +10,11 @@ interface Issued {
 const graceMs = 5000;
 
 export class ImageSecrets {
-  readonly #issued = new Set<Issued>();
+  readonly #issued = new Set<ImageSecret>();
 
   /** `spent` resolves when the secret is no longer good; aborting its signal revokes the secret. */
   issue(fingerprint: string): { readonly secret: string; readonly spent: (signal: AbortSignal) => Promise<void> } {
-    const issued: Issued = { fingerprint, secret: randomBytes(32).toString('hex'), spend: () => {} };
+    const issued: ImageSecret = { fingerprint, secret: randomBytes(32).toString('hex'), spend: () => {} };
     this.#issued.add(issued);
     const spent = (signal: AbortSignal): Promise<void> =>
       new Promise((resolve, reject) => {

@@ -45,13 +45,17 @@ export const addressGuard =
         changes.require('networkDefinitions', network);
   };
 
-interface Named {
+interface NamedContainer {
   readonly name: string;
   readonly document: ContainerDocument;
 }
 
 /** The containers of such projects that the changes may give an address. */
-function touched(after: RecordView, changes: Changes, isWanted: (project: string) => boolean): readonly Named[] {
+function touched(
+  after: RecordView,
+  changes: Changes,
+  isWanted: (project: string) => boolean,
+): readonly NamedContainer[] {
   const own = changes.puts.flatMap((put) => (put.kind === 'containers' ? [put] : []));
   const users = changes.puts.flatMap((put) => {
     if (put.kind !== 'profiles') return [];
@@ -74,11 +78,11 @@ const hasRestricted = (view: RecordView): boolean =>
  *  that are drawn. */
 function newlyChosen(
   before: RecordView,
-  known: Named | undefined,
+  known: NamedContainer | undefined,
   after: RecordView,
-  wanted: Named,
+  wanted: NamedContainer,
 ): ReadonlySet<string> {
-  const chosenIn = (view: RecordView, { name, document }: Named): readonly Claim[] =>
+  const chosenIn = (view: RecordView, { name, document }: NamedContainer): readonly Claim[] =>
     claimsOf(name, expand(document, profilesSeenFrom(view, projectOf(name))).devices, {});
   const had = known === undefined ? [] : chosenIn(before, known);
   const fresh = chosenIn(after, wanted).filter((claim) => !had.some((other) => isSameAddress(claim, other)));
@@ -86,14 +90,19 @@ function newlyChosen(
 }
 
 /** The same container as it is recorded, which may be under another name: it moves. */
-function previous(records: Records, name: string, { uuid }: ContainerDocument): Named | undefined {
+function previous(records: Records, name: string, { uuid }: ContainerDocument): NamedContainer | undefined {
   const entry = records.containers.get(name);
   if (entry !== undefined) return entry;
   return uuid === '' ? undefined : records.containers.list().find(({ document }) => document.uuid === uuid);
 }
 
 /** Addresses that it did not have before. */
-function freshClaims(records: Records, before: RecordView, after: RecordView, wanted: Named): readonly Claim[] {
+function freshClaims(
+  records: Records,
+  before: RecordView,
+  after: RecordView,
+  wanted: NamedContainer,
+): readonly Claim[] {
   const known = previous(records, wanted.name, wanted.document);
   const had = known === undefined ? [] : claims(before, known);
   return claims(after, wanted).filter((claim) => !had.some((other) => isSameAddress(claim, other)));
@@ -105,7 +114,7 @@ function profileClaims(records: Records, { name, document }: { name: string; doc
   return claimsOf(name, document.devices, {}).filter((claim) => !had.some((other) => isSameAddress(claim, other)));
 }
 
-function claims(view: RecordView, { name, document }: Named): readonly Claim[] {
+function claims(view: RecordView, { name, document }: NamedContainer): readonly Claim[] {
   const { devices, config } = expand(document, profilesSeenFrom(view, projectOf(name)));
   return claimsOf(name, devices, config);
 }
@@ -116,9 +125,9 @@ function claimsOn(
   after: RecordView,
   network: string,
   under: readonly string[],
-  { name, document: { uuid } }: Named,
+  { name, document: { uuid } }: NamedContainer,
 ): readonly Claim[] {
-  const isForeign = (other: Named): boolean =>
+  const isForeign = (other: NamedContainer): boolean =>
     projectOf(other.name) !== projectOf(name) && other.document.uuid !== uuid;
   const there = containersWith(records, 'network', network).map((entry) => entry.name);
   const here = [...new Set([...there, ...under])].flatMap((other) => {

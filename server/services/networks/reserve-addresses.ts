@@ -6,7 +6,7 @@ import type { NetworkDriver } from '../../drivers/network/driver.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
-import { expand, nicNetwork, type Expanded } from '../shared/expand.ts';
+import { expand, nicNetwork, type ExpandedSettings } from '../shared/expand.ts';
 import { othersWith } from '../shared/other-users.ts';
 import { profilesOf } from '../shared/project-scope.ts';
 import { containersWith } from '../shared/used-by.ts';
@@ -21,7 +21,12 @@ export interface ReserveDeps {
 }
 
 /** The devices of the container as they are to be run. */
-export function runDevices(records: Records, container: string, { devices }: Expanded, config: ConfigMap): DeviceMap {
+export function runDevices(
+  records: Records,
+  container: string,
+  { devices }: ExpandedSettings,
+  config: ConfigMap,
+): DeviceMap {
   const project = records.projects.get(projectOf(container))?.document.config ?? {};
   return filteredDevices(devices, { project, config, isManaged: (network) => records.networks.has(network) });
 }
@@ -41,7 +46,7 @@ export async function reserveAddresses(deps: ReserveDeps, name: string): Promise
   for (const [key, nic] of wanted) await deps.locks.run(nic.network, () => reserve(deps, name, key, nic));
 }
 
-interface Unaddressed {
+interface NicWithoutAddress {
   readonly device: string;
   readonly family: IpFamily;
   readonly network: string;
@@ -50,7 +55,7 @@ interface Unaddressed {
 const isReservedKey = (key: string): boolean => /^volatile\..+\.ipv[46]\.address$/.test(key);
 
 /** By key: filtered nics of managed networks without an address of their own. */
-function wantedKeys(records: Records, devices: DeviceMap): ReadonlyMap<string, Unaddressed> {
+function wantedKeys(records: Records, devices: DeviceMap): ReadonlyMap<string, NicWithoutAddress> {
   return new Map(
     Object.entries(devices).flatMap(([device, properties]) => {
       const network = nicNetwork(properties);
@@ -67,7 +72,7 @@ function devicesOf(records: Records, name: string, document: ContainerDocument):
   return runDevices(records, name, expand(document, profilesOf(records, name)), {});
 }
 
-async function reserve(deps: ReserveDeps, name: string, key: string, nic: Unaddressed): Promise<void> {
+async function reserve(deps: ReserveDeps, name: string, key: string, nic: NicWithoutAddress): Promise<void> {
   const { records } = deps;
   const document = records.containers.get(name)?.document;
   const network = records.networks.get(nic.network)?.document;
@@ -100,7 +105,7 @@ const canonical = (text: string): string => {
 };
 
 /** What other nics on the network have for good. */
-function takenBy(records: Records, name: string, own: ContainerDocument, nic: Unaddressed): ReadonlySet<string> {
+function takenBy(records: Records, name: string, own: ContainerDocument, nic: NicWithoutAddress): ReadonlySet<string> {
   const entries = [
     ...containersWith(records, 'network', nic.network).filter((entry) => entry.name !== name),
     ...othersWith(records, 'network', nic.network),

@@ -14,7 +14,7 @@ import type { GuestAccess } from '../containers/guest-access.ts';
 import type { RunningDevices } from '../containers/devices/running-devices.ts';
 import type { ContainerEntry, ContainerView } from '../shared/container-view.ts';
 import { renewedInstanceId } from '../containers/shared/instance-id.ts';
-import { expand, type Expanded } from '../shared/expand.ts';
+import { expand, type ExpandedSettings } from '../shared/expand.ts';
 import { profilesOf } from '../shared/project-scope.ts';
 import type { Pools } from '../storage/pools.ts';
 import { othersWith } from '../shared/other-users.ts';
@@ -72,7 +72,10 @@ export class ProfileUsers {
   }
 
   /** Returns what failed, by container. */
-  async apply(users: readonly ContainerEntry[], before: ReadonlyMap<string, Expanded>): Promise<readonly string[]> {
+  async apply(
+    users: readonly ContainerEntry[],
+    before: ReadonlyMap<string, ExpandedSettings>,
+  ): Promise<readonly string[]> {
     const failures: string[] = [];
     for (const { name } of users) {
       try {
@@ -89,7 +92,7 @@ export class ProfileUsers {
   }
 
   /** For cloud-init, which reads what profiles say. */
-  async #renewIdentity(name: string, before: Expanded | undefined): Promise<void> {
+  async #renewIdentity(name: string, before: ExpandedSettings | undefined): Promise<void> {
     const { records } = this.#deps;
     await records.retry((changes) => {
       const document = records.containers.get(name)?.document;
@@ -125,7 +128,7 @@ export class ProfileUsers {
   async #followLive(
     name: string,
     users: readonly ContainerEntry[],
-    before: ReadonlyMap<string, Expanded>,
+    before: ReadonlyMap<string, ExpandedSettings>,
   ): Promise<void> {
     for (const failure of await this.apply(users, before))
       this.#deps.log.error(`The changed profile ${name} could not be applied to ${failure}`);

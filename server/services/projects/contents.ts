@@ -12,14 +12,14 @@ import type { Records } from '../../records/records.ts';
 import { volumeIdOf } from '../../records/record-names.ts';
 
 /** One object of a project. */
-export interface Held {
+export interface ProjectObject {
   readonly label: 'container' | 'image' | 'image alias' | 'profile' | 'volume';
   /** The name that users see. */
   readonly name: string;
   readonly url: string;
 }
 
-type Reader = (records: Records) => readonly (Held & { readonly project: string })[];
+type Reader = (records: Records) => readonly (ProjectObject & { readonly project: string })[];
 
 const readers: readonly Reader[] = [
   ({ containers, others }) =>
@@ -40,7 +40,11 @@ const unique = <T extends { readonly name: string }>(entries: readonly T[]): rea
   ...new Map(entries.map((entry) => [entry.name, entry])).values(),
 ];
 
-const held = (label: Held['label'], qualified: string, url: string): Held & { readonly project: string } => ({
+const held = (
+  label: ProjectObject['label'],
+  qualified: string,
+  url: string,
+): ProjectObject & { readonly project: string } => ({
   label,
   name: plainName(qualified),
   url,
@@ -48,8 +52,8 @@ const held = (label: Held['label'], qualified: string, url: string): Held & { re
 });
 
 /** The objects of every project that has some, in one pass. */
-export function contentsOfAll(records: Records): ReadonlyMap<string, readonly Held[]> {
-  const found = new Map<string, Held[]>();
+export function contentsOfAll(records: Records): ReadonlyMap<string, readonly ProjectObject[]> {
+  const found = new Map<string, ProjectObject[]>();
   for (const read of readers)
     for (const object of read(records)) {
       const objects = found.get(object.project);
@@ -59,11 +63,11 @@ export function contentsOfAll(records: Records): ReadonlyMap<string, readonly He
   return found;
 }
 
-export const contentsOf = (records: Records, project: string): readonly Held[] =>
+export const contentsOf = (records: Records, project: string): readonly ProjectObject[] =>
   readers.flatMap((read) => read(records).filter((object) => object.project === project));
 
 /** URLs of what the real system lists as the users of a project: aliases go with their images. */
-export const usedByOf = (objects: readonly Held[]): string[] =>
+export const usedByOf = (objects: readonly ProjectObject[]): string[] =>
   objects.filter(({ label }) => label !== 'image alias').map(({ url }) => url);
 
 /** What keeps a project from being deleted, or from having other features: all but its own default profile. */

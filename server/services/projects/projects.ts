@@ -14,7 +14,7 @@ import type { RunningDevices } from '../containers/devices/running-devices.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { ofProject } from '../shared/project-scope.ts';
 import { mergeConfig, replaceConfig } from '../shared/patch.ts';
-import { blockers, contentsOf, contentsOfAll, usedByOf, type Held } from './contents.ts';
+import { blockers, contentsOf, contentsOfAll, usedByOf, type ProjectObject } from './contents.ts';
 import { renameProject, type RenameProjectDeps } from './rename.ts';
 import { stateOf } from '../limits/state.ts';
 import { changedFeatures, configProblems, defaultConfig, withDefaults } from './features.ts';
@@ -198,6 +198,6 @@ function dropFromCertificates(records: Records, changes: Changes, project: strin
         changes.put('certificates', name, { ...document, [list]: document[list].filter((one) => one !== project) });
 }
 
-function render({ name, document }: Entry<ProjectDocument>, contents: readonly Held[]): Project {
+function render({ name, document }: Entry<ProjectDocument>, contents: readonly ProjectObject[]): Project {
   return { name, description: document.description, config: { ...document.config }, used_by: usedByOf(contents) };
 }

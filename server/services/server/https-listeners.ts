@@ -17,7 +17,7 @@ export interface DialectListener {
 }
 
 /** What the config of the server says. */
-export interface Configured {
+export interface ListenerConfig {
   readonly address: string;
   readonly dialect: string;
 }
@@ -32,7 +32,7 @@ export class HttpsListeners {
   }
 
   /** The others: that of the configured dialect listens at the configured address, after the rest has given up theirs. */
-  async follow({ address, dialect }: Configured): Promise<void> {
+  async follow({ address, dialect }: ListenerConfig): Promise<void> {
     const free = this.#all.filter(({ fixed }) => fixed === undefined);
     for (const each of free) if (each.dialect !== dialect) await each.listener.listen(undefined);
     await free.find((each) => each.dialect === dialect)?.listener.listen(address);

@@ -31,7 +31,7 @@ import {
   HttpsListeners,
   serves,
   type AddressListener,
-  type Configured,
+  type ListenerConfig,
   type DialectListener,
 } from './https-listeners.ts';
 
@@ -289,7 +289,7 @@ export class ServerSettings {
     return serverConfigValue(this.#config(), 'core.metrics_address');
   }
 
-  #configuredHttps(): Configured {
+  #configuredHttps(): ListenerConfig {
     return { address: serverConfigValue(this.#config(), 'core.https_address'), dialect: this.#httpsDialect() };
   }
 

@@ -4,9 +4,9 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Backup } from '../../api/container/backup.ts';
 import type { Records } from '../../records/records.ts';
-import { dropOwned, ownedBy, type Owned } from './owned-records.ts';
+import { dropOwned, ownedBy, type OwnedRecord } from './owned-records.ts';
 
-export type BackupEntry = Owned<'backups'>;
+export type BackupEntry = OwnedRecord<'backups'>;
 
 const uploads = '.uploads';
 

@@ -8,13 +8,13 @@ import type { ContainerDocument, SnapshotDocument } from '../../records/document
 import type { Entry, Records } from '../../records/records.ts';
 import type { OtherEntry } from '../../records/other-members.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
-import { expand, type Expanded } from './expand.ts';
+import { expand, type ExpandedSettings } from './expand.ts';
 import { ofProject, profilesOf } from './project-scope.ts';
 
 export type ContainerEntry = Entry<ContainerDocument>;
 
-interface Rendered {
-  readonly expanded: Expanded;
+interface RenderedContainer {
+  readonly expanded: ExpandedSettings;
   readonly object: Container;
 }
 
@@ -41,10 +41,10 @@ type AnyEntry = Pick<ContainerEntry, 'name' | 'document'>;
 export class ContainerView {
   readonly #deps: ContainerViewDeps;
   /** Expansion is kept per entry until a profile changes. */
-  #expanded = new WeakMap<AnyEntry, Expanded>();
+  #expanded = new WeakMap<AnyEntry, ExpandedSettings>();
   #profilesGeneration = -1;
   /** What clients last saw of an entry; kept until its expansion or status is another. */
-  readonly #rendered = new WeakMap<AnyEntry, Rendered>();
+  readonly #rendered = new WeakMap<AnyEntry, RenderedContainer>();
   /** The containers of all members in order of name, until one of them changes. */
   #sorted:
     | {
@@ -61,7 +61,7 @@ export class ContainerView {
     this.#deps = deps;
   }
 
-  expanded(entry: AnyEntry): Expanded {
+  expanded(entry: AnyEntry): ExpandedSettings {
     const { profiles } = this.#deps.records;
     if (profiles.generation !== this.#profilesGeneration) {
       this.#expanded = new WeakMap();
@@ -162,10 +162,13 @@ const noPlaces: ContainerPlaces = {
   members: { nameOf: () => 'none', statusOf: () => statusCodes.error },
 };
 
-type Shown = Omit<Snapshot, 'name' | 'description' | 'expires_at'>;
+type CommonFields = Omit<Snapshot, 'name' | 'description' | 'expires_at'>;
 
 /** The fields that containers and their snapshots show alike. */
-export const renderFields = (document: ContainerDocument | SnapshotDocument, expanded: Expanded): Shown => ({
+export const renderFields = (
+  document: ContainerDocument | SnapshotDocument,
+  expanded: ExpandedSettings,
+): CommonFields => ({
   architecture: document.architecture,
   profiles: [...document.profiles],
   ephemeral: document.ephemeral,
@@ -180,7 +183,7 @@ export const renderFields = (document: ContainerDocument | SnapshotDocument, exp
 
 function renderContainer(
   { name, document }: AnyEntry,
-  expanded: Expanded,
+  expanded: ExpandedSettings,
   code: StatusCode,
   location: string,
 ): Container {

@@ -3,7 +3,7 @@ import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import { isDisk, isNic, isRoot, resolveDevice } from '../../api/devices/index.ts';
 import type { ContainerDocument, ProfileDocument } from '../../records/documents.ts';
 
-export interface Expanded {
+export interface ExpandedSettings {
   readonly config: ConfigMap;
   readonly devices: DeviceMap;
 }
@@ -12,7 +12,7 @@ export interface Expanded {
 export function expand(
   container: Pick<ContainerDocument, 'profiles' | 'config' | 'devices'>,
   profileOf: (name: string) => ProfileDocument | undefined,
-): Expanded {
+): ExpandedSettings {
   const config: Record<string, string> = {};
   const devices: Record<string, ConfigMap> = {};
   for (const name of container.profiles) {

@@ -5,7 +5,7 @@ import { ownedKey, ownedName } from '../../records/record-names.ts';
 
 export type OwnedKind = 'snapshots' | 'backups' | 'volumeSnapshots';
 
-export interface Owned<K extends OwnedKind> {
+export interface OwnedRecord<K extends OwnedKind> {
   /** Without the owner. */
   readonly name: string;
   readonly document: Documents[K];
@@ -13,13 +13,13 @@ export interface Owned<K extends OwnedKind> {
 
 interface Index<K extends OwnedKind> {
   readonly generation: number;
-  readonly byUuid: ReadonlyMap<string, readonly Owned<K>[]>;
+  readonly byUuid: ReadonlyMap<string, readonly OwnedRecord<K>[]>;
 }
 
 const indexes = new WeakMap<object, Index<OwnedKind>>();
 
 /** In order of name. The index is kept until a record of the kind changes. */
-export function ownedBy<K extends OwnedKind>(records: Records, kind: K, uuid: string): readonly Owned<K>[] {
+export function ownedBy<K extends OwnedKind>(records: Records, kind: K, uuid: string): readonly OwnedRecord<K>[] {
   const collection = records[kind] as unknown as Collection<K>;
   let index = indexes.get(collection) as Index<K> | undefined;
   if (index === undefined || index.generation !== collection.generation) {
@@ -29,8 +29,8 @@ export function ownedBy<K extends OwnedKind>(records: Records, kind: K, uuid: st
   return index.byUuid.get(uuid) ?? [];
 }
 
-function group<K extends OwnedKind>(collection: Collection<K>): Map<string, Owned<K>[]> {
-  const byUuid = new Map<string, Owned<K>[]>();
+function group<K extends OwnedKind>(collection: Collection<K>): Map<string, OwnedRecord<K>[]> {
+  const byUuid = new Map<string, OwnedRecord<K>[]>();
   for (const { name: key, document } of collection.list()) {
     const { uuid, name } = ownedName(key);
     const list = byUuid.get(uuid) ?? [];
@@ -57,7 +57,7 @@ export async function putOwned<K extends OwnedKind>(
   records: Records,
   kind: K,
   uuid: string,
-  owned: readonly Owned<K>[],
+  owned: readonly OwnedRecord<K>[],
 ): Promise<void> {
   for (let at = 0; at < owned.length; at += chunk) {
     await records.retry((changes) => {

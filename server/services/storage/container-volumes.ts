@@ -18,7 +18,7 @@ import type { Caller } from '../shared/caller.ts';
 import { lockOf, readyContainer } from '../shared/find-container.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { expand, isServerKey } from '../shared/expand.ts';
-import { ownedBy, type Owned } from '../shared/owned-records.ts';
+import { ownedBy, type OwnedRecord } from '../shared/owned-records.ts';
 import { mergeConfig, replaceConfig } from '../shared/patch.ts';
 import { profilesOf } from '../shared/project-scope.ts';
 import { sentExpiry } from '../shared/snapshot-names.ts';
@@ -38,7 +38,7 @@ interface Deps {
 }
 
 type Next = (now: DescribedVolume) => DescribedVolume;
-interface Shown<T> {
+interface ObjectWithEtag<T> {
   readonly object: T;
   readonly etag: string;
 }
@@ -51,7 +51,7 @@ export class ContainerVolumes {
     this.#deps = deps;
   }
 
-  get(pool: string, name: string): Shown<StorageVolume> {
+  get(pool: string, name: string): ObjectWithEtag<StorageVolume> {
     this.#need(pool, name);
     const object = this.#deps.lists.render(pool, 'container', name);
     return { object, etag: etagOf.volume(object) };
@@ -81,7 +81,7 @@ export class ContainerVolumes {
     }));
   }
 
-  getSnapshot(pool: string, name: string, snapshot: string): Shown<VolumeSnapshot> {
+  getSnapshot(pool: string, name: string, snapshot: string): ObjectWithEtag<VolumeSnapshot> {
     const { uuid } = this.#need(pool, name);
     const object = this.#render(name, { name: snapshot, document: this.#read(name, uuid, snapshot) });
     return { object, etag: etagOf.volume(object) };
@@ -188,7 +188,7 @@ export class ContainerVolumes {
     return document;
   }
 
-  #render(container: string, { name, document }: Owned<'snapshots'>): VolumeSnapshot {
+  #render(container: string, { name, document }: OwnedRecord<'snapshots'>): VolumeSnapshot {
     const { description, config } = describedVolume(this.#deps.records, container, document);
     return { name, description, config, expires_at: document.expiresAt };
   }

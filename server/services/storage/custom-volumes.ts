@@ -5,7 +5,7 @@ import type { SnapshotSource, VolumeRef } from '../../drivers/storage/driver.ts'
 import type { VolumeDocument } from '../../records/documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
 import { type VolumeId, ownedKey, volumeKey } from '../../records/record-names.ts';
-import { type Owned } from '../shared/owned-records.ts';
+import { type OwnedRecord } from '../shared/owned-records.ts';
 import type { Pools } from './pools.ts';
 
 export interface VolumeSagaDeps {
@@ -13,7 +13,7 @@ export interface VolumeSagaDeps {
   readonly pools: Pools;
 }
 
-export type VolumeSnapshots = readonly Owned<'volumeSnapshots'>[];
+export type VolumeSnapshots = readonly OwnedRecord<'volumeSnapshots'>[];
 
 export const refOf = (name: string): VolumeRef => ({ type: 'custom', name });
 export function readyVolume(records: Records, volume: VolumeId): VolumeDocument {

@@ -9,7 +9,7 @@ import type { Records } from '../../records/records.ts';
 import { volumeKey } from '../../records/record-names.ts';
 import { isUnpackedIn, unpackedImages } from '../shared/unpacked-images.ts';
 import { expand } from '../shared/expand.ts';
-import { ownedBy, type Owned } from '../shared/owned-records.ts';
+import { ownedBy, type OwnedRecord } from '../shared/owned-records.ts';
 import { profilesOf, projectWith, type ProjectFeature } from '../shared/project-scope.ts';
 import type { Pools } from './pools.ts';
 import { volumeUrl } from '../shared/volume-urls.ts';
@@ -18,7 +18,7 @@ import { volumeUsers } from './volume-users.ts';
 export const volumeTypes = ['container', 'image', 'custom'] as const;
 export type VolumeType = (typeof volumeTypes)[number];
 
-type VolumeSnapshotEntry = Owned<'volumeSnapshots'> | Owned<'snapshots'>;
+type VolumeSnapshotEntry = OwnedRecord<'volumeSnapshots'> | OwnedRecord<'snapshots'>;
 
 /** What clients write on a volume. */
 export type DescribedVolume = Pick<StorageVolume, 'description' | 'config'>;
@@ -37,7 +37,7 @@ export function describedVolume(
 }
 
 /** Of a volume by its qualified name. */
-interface Listed {
+interface VolumeName {
   readonly type: VolumeType;
   readonly name: string;
 }
@@ -130,7 +130,7 @@ export class VolumeLists {
     return this.#renderSnapshot(this.render(pool, type, name), { type, name }, found);
   }
 
-  #renderSnapshot(volume: StorageVolume, { type, name }: Listed, snapshot: VolumeSnapshotEntry): StorageVolume {
+  #renderSnapshot(volume: StorageVolume, { type, name }: VolumeName, snapshot: VolumeSnapshotEntry): StorageVolume {
     const used_by = type === 'container' ? [containerUrl(name, 'snapshots', snapshot.name)] : [];
     const described =
       'profiles' in snapshot.document
@@ -139,7 +139,7 @@ export class VolumeLists {
     return { ...volume, ...described, name: `${volume.name}/${snapshot.name}`, used_by };
   }
 
-  #snapshots(pool: string, { type, name }: Listed): readonly VolumeSnapshotEntry[] {
+  #snapshots(pool: string, { type, name }: VolumeName): readonly VolumeSnapshotEntry[] {
     const custom = type === 'custom' ? this.#records.volumes.get(volumeKey({ pool, name }))?.document.uuid : undefined;
     const container = type === 'container' ? this.#records.containers.get(name)?.document.uuid : undefined;
     return [
@@ -172,10 +172,10 @@ export class VolumeLists {
   }
 
   /** Containers and custom volumes as recorded, images as unpacked in the pool. */
-  async #of(pool: string, project: string | undefined, type?: string): Promise<readonly Listed[]> {
+  async #of(pool: string, project: string | undefined, type?: string): Promise<readonly VolumeName[]> {
     this.#pools.use(pool);
     const wanted = type === undefined ? volumeTypes : [checkVolumeType(type)];
-    const found: Listed[] = [];
+    const found: VolumeName[] = [];
     const add = (kind: VolumeType, names: readonly string[], feature?: ProjectFeature): void => {
       const owner =
         project === undefined || feature === undefined ? project : projectWith(this.#records, project, feature);

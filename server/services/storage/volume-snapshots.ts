@@ -8,7 +8,7 @@ import type { Operation } from '../../api/operation.ts';
 import type { VolumeSnapshot, VolumeSnapshotCreate, VolumeSnapshotPut } from '../../api/storage/volume.ts';
 import type { Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
-import { ownedBy, type Owned } from '../shared/owned-records.ts';
+import { ownedBy, type OwnedRecord } from '../shared/owned-records.ts';
 import { configuredExpiry, nextSnapshotName, sentExpiry } from '../shared/snapshot-names.ts';
 import { readyVolume, readyVolumeSnapshot } from './custom-volumes.ts';
 import { customUrl } from '../shared/volume-urls.ts';
@@ -17,7 +17,7 @@ import { createVolumeSnapshotSaga } from './sagas/volume-snapshot-create.ts';
 import { renameVolumeSnapshotSaga } from './sagas/volume-snapshot-rename.ts';
 import { deleteVolumeSnapshotSaga } from './sagas/volume-snapshot-delete.ts';
 
-type Entry = Owned<'volumeSnapshots'>;
+type Entry = OwnedRecord<'volumeSnapshots'>;
 
 export class VolumeSnapshots {
   readonly #deps: VolumesDeps;

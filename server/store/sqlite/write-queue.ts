@@ -4,7 +4,7 @@ import type { Calls, TxnOutcome, WireTxn } from './protocol.ts';
 import { storeErrors } from '../store-errors.ts';
 import { type Rev, StoreError } from '../store.ts';
 
-interface Queued {
+interface QueuedTxn {
   readonly txn: WireTxn;
   readonly bytes: number;
   readonly resolve: (result: { ok: boolean; rev: Rev }) => void;
@@ -23,7 +23,7 @@ export interface WriteQueueDeps {
 
 export class SqliteWriteQueue {
   readonly #deps: WriteQueueDeps;
-  #queue: Queued[] = [];
+  #queue: QueuedTxn[] = [];
   #busy = false;
   #idle: (() => void)[] = [];
 
@@ -57,7 +57,7 @@ export class SqliteWriteQueue {
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  #takeBatch(): Queued[] {
+  #takeBatch(): QueuedTxn[] {
     let bytes = 0;
     const end = this.#queue.findIndex((queued, index) => {
       bytes += queued.bytes;
@@ -66,7 +66,7 @@ export class SqliteWriteQueue {
     return this.#queue.splice(0, end === -1 ? this.#queue.length : end);
   }
 
-  async #write(batch: readonly Queued[]): Promise<void> {
+  async #write(batch: readonly QueuedTxn[]): Promise<void> {
     try {
       const request = { txns: batch.map(({ txn }) => txn) };
       const { outcomes } = await this.#deps.link.call('write', request, (reply) => this.#announce(batch, reply));
@@ -76,7 +76,7 @@ export class SqliteWriteQueue {
     }
   }
 
-  #announce(batch: readonly Queued[], { outcomes, compactRev }: Calls['write']['reply']): void {
+  #announce(batch: readonly QueuedTxn[], { outcomes, compactRev }: Calls['write']['reply']): void {
     outcomes.forEach((outcome, index) => {
       const txn = batch[index]?.txn;
       if (txn && 'effects' in outcome && outcome.effects.length > 0) this.#deps.onCommitted(txn, outcome);
@@ -85,7 +85,7 @@ export class SqliteWriteQueue {
   }
 }
 
-function settle({ resolve, reject }: Queued, outcome: TxnOutcome | undefined): void {
+function settle({ resolve, reject }: QueuedTxn, outcome: TxnOutcome | undefined): void {
   if (outcome === undefined) reject(new StoreError('Unknown', 'the SQLite worker did not answer for a transaction'));
   else if ('noLease' in outcome) reject(storeErrors.noLease(outcome.noLease));
   else resolve({ ok: outcome.ok, rev: outcome.rev });

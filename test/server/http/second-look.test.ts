@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { errors } from '../../../server/api/errors.ts';
 import type { Cluster } from '../../../server/membership/cluster.ts';
 import type { Member } from '../../../server/membership/members.ts';
-import { lookAgain, type Refused } from '../../../server/http/second-look.ts';
+import { lookAgain, type RefusedRequest } from '../../../server/http/second-look.ts';
 
 const other = { name: 'm3', number: 3 } as Member;
 const asked = (id: string, method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path = '/1.0/containers/:name') => ({
@@ -12,7 +12,7 @@ const asked = (id: string, method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path = '
   query: {},
 });
 const patch = asked('containers.patch', 'PATCH');
-const refused = (more: Partial<Refused> = {}): Refused => ({
+const refused = (more: Partial<RefusedRequest> = {}): RefusedRequest => ({
   asked: patch,
   request: { headers: { 'content-length': '2' } },
   body: {},

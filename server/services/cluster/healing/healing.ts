@@ -19,7 +19,7 @@ import { profilesOf } from '../../shared/project-scope.ts';
 import { settingOf } from '../../shared/settings.ts';
 import { usesOf } from '../../shared/used-by.ts';
 import { type HealingPlan, healingWaitMs, planHealing, type Unit } from './plan.ts';
-import { isGone, takeOver, type Taken } from './take-over.ts';
+import { isGone, takeOver, type TakeOver } from './take-over.ts';
 import { targetOf } from './unit-target.ts';
 
 export interface HealingDeps {
@@ -211,7 +211,7 @@ export class Healing {
     return true;
   }
 
-  #volume(member: number, key: string): readonly Taken[] {
+  #volume(member: number, key: string): readonly TakeOver[] {
     const { others } = this.#deps.records;
     const found = others.having('volumes', key).find((entry) => entry.member === member);
     if (found === undefined) return [];
@@ -224,7 +224,7 @@ export class Healing {
   }
 
   /** The container itself last: it is there when all of it is. */
-  #container(member: Member, container: string): readonly Taken[] {
+  #container(member: Member, container: string): readonly TakeOver[] {
     const { others } = this.#deps.records;
     const found = others.having('containers', container).find((entry) => entry.member === member.number);
     if (found === undefined) return [];

@@ -17,7 +17,7 @@ export interface LostContainer {
   readonly devices: DeviceMap;
 }
 
-export interface Lost {
+export interface LostMember {
   readonly containers: readonly LostContainer[];
   /** Keys of its custom volumes in shared pools. */
   readonly volumes: readonly string[];
@@ -38,7 +38,7 @@ export interface HealingPlan {
   readonly left: readonly { readonly name: string; readonly reason: string }[];
 }
 
-export function planHealing(lost: Lost): HealingPlan {
+export function planHealing(lost: LostMember): HealingPlan {
   const reasons = new Map<LostContainer, string>();
   for (const container of lost.containers) {
     const reason = reasonToStay(container, lost);
@@ -63,7 +63,7 @@ export function planHealing(lost: Lost): HealingPlan {
   };
 }
 
-function reasonToStay(container: LostContainer, { sharedPools, changing }: Lost): string | undefined {
+function reasonToStay(container: LostContainer, { sharedPools, changing }: LostMember): string | undefined {
   const { name, isReady, isWaiting, pool, config, devices } = container;
   if (!isReady || changing.has(name)) return 'was being changed when its member was lost';
   if (isWaiting) return 'was stopped by an evacuation, and waits until its member is restored';

@@ -6,7 +6,7 @@ import { KeySpace, nameKey } from '../../../records/key-space.ts';
 import type { Compare, Op, Rev } from '../../../store/store.ts';
 
 /** A record as its member has it, and the document that the other member gets. */
-export type Taken = {
+export type TakeOver = {
   [K in Kind]: { readonly kind: K; readonly name: string; readonly document: Documents[K]; readonly modRev: Rev };
 }[Kind];
 
@@ -27,7 +27,7 @@ export const isGone = (member: number, fenceRev: Rev): readonly Compare[] => [
 
 /** `conditions` are compared by each. */
 export function takeOver(
-  taken: readonly Taken[],
+  taken: readonly TakeOver[],
   { from, to }: { readonly from: number; readonly to: number },
   conditions: readonly Compare[],
 ): readonly Transaction[] {

@@ -13,7 +13,7 @@ import type { RemoveDeps } from '../../containers/remove/remove.ts';
 import { ownedBy } from '../../shared/owned-records.ts';
 import { containersUsing } from '../../storage/volume-users.ts';
 import { usesOf } from '../../shared/used-by.ts';
-import { recordsPerTxn, takeOver, type Taken } from '../healing/take-over.ts';
+import { recordsPerTxn, takeOver, type TakeOver } from '../healing/take-over.ts';
 
 type Deps = Pick<RemoveDeps, 'records' | 'runtime' | 'logsDir'> & { readonly cluster: Cluster };
 
@@ -60,7 +60,7 @@ export async function handOver(deps: Deps, name: string, to: MoveTo): Promise<vo
   await rm(join(logsDir, name), { recursive: true, force: true });
 }
 
-function takenOf(records: Records, name: string): readonly Taken[] {
+function takenOf(records: Records, name: string): readonly TakeOver[] {
   const found = readyContainer(records, name);
   const prefix = 'volume ';
   const uses = [...usesOf(name, found.document, records)].filter((use) => use.startsWith(prefix));
@@ -73,7 +73,7 @@ function takenOf(records: Records, name: string): readonly Taken[] {
 }
 
 /** One that only this container uses goes along. Throws AppError badRequest for another one. */
-function volumeOf(records: Records, container: string, key: string): readonly Taken[] {
+function volumeOf(records: Records, container: string, key: string): readonly TakeOver[] {
   const found = records.volumes.get(key);
   if (found === undefined) return [];
   const volume = volumeIdOf(key);
@@ -88,9 +88,9 @@ function volumeOf(records: Records, container: string, key: string): readonly Ta
   ];
 }
 
-function ownedOf(records: Records, kind: 'snapshots' | 'volumeSnapshots', uuid: string): readonly Taken[] {
+function ownedOf(records: Records, kind: 'snapshots' | 'volumeSnapshots', uuid: string): readonly TakeOver[] {
   return ownedBy(records, kind, uuid).flatMap((owned) => {
     const found = records[kind].get(ownedKey(uuid, owned.name));
-    return found === undefined ? [] : [{ ...found, kind } as Taken];
+    return found === undefined ? [] : [{ ...found, kind } as TakeOver];
   });
 }

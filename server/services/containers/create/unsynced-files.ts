@@ -15,7 +15,7 @@ import { warnedContainer } from '../../warnings/warned-objects.ts';
 import type { WarningBook } from '../../warnings/warning-book.ts';
 
 type Mark = Pick<ContainerDocument, 'unsynced'>;
-type Marked = Entry<ContainerDocument>;
+type MarkedContainer = Entry<ContainerDocument>;
 
 /** The boot during which the files are written; nothing where they are synced before the creation ends, or where there are none. */
 export function unsyncedMark(records: Pick<Records, 'pools'>, pool: string, source: VolumeSource): Mark {
@@ -77,7 +77,7 @@ export class UnsyncedFiles {
     }
   }
 
-  async #warn(lost: readonly Marked[]): Promise<void> {
+  async #warn(lost: readonly MarkedContainer[]): Promise<void> {
     if (lost.length === 0) return;
     const { records, book, log } = this.#deps;
     for (const { name, document } of lost) {
@@ -92,7 +92,7 @@ export class UnsyncedFiles {
   }
 
   /** The file system of all of the pool's containers. */
-  async #syncPool(pool: string, [first]: readonly Marked[], signal: AbortSignal): Promise<boolean> {
+  async #syncPool(pool: string, [first]: readonly MarkedContainer[], signal: AbortSignal): Promise<boolean> {
     const { pools, log } = this.#deps;
     if (first === undefined) return false;
     try {
@@ -104,7 +104,7 @@ export class UnsyncedFiles {
     }
   }
 
-  async #removeMarks(marked: readonly Marked[]): Promise<void> {
+  async #removeMarks(marked: readonly MarkedContainer[]): Promise<void> {
     const { records } = this.#deps;
     for (let from = 0; from < marked.length; from += atOnce)
       await records.retry((changes) => {

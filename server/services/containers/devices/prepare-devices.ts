@@ -7,7 +7,7 @@ import { type DeviceHandler, type DeviceRun, nothing } from '../../../drivers/de
 import { type HostPaths, thisHost } from '../../../drivers/devices/host-paths.ts';
 import { deviceHandler } from '../../../drivers/devices/index.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
-import type { Expanded } from '../../shared/expand.ts';
+import type { ExpandedSettings } from '../../shared/expand.ts';
 import type { Pools } from '../../storage/pools.ts';
 import type { HostVolumes } from '../../storage/host-volumes.ts';
 import type { ContainerEntry } from '../../shared/container-view.ts';
@@ -23,7 +23,7 @@ export interface DeviceRunsOptions {
 /** By device name. `only`: these devices; the others' names are kept free all the same. */
 export async function deviceRuns(
   document: Pick<ContainerDocument, 'uuid' | 'config'>,
-  expanded: Expanded,
+  expanded: ExpandedSettings,
   options: DeviceRunsOptions,
   only?: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, DeviceRun>> {
@@ -75,7 +75,7 @@ export function volatileKeys(runs: ReadonlyMap<string, DeviceRun>): ConfigMap {
 }
 
 /** Interface names that other nics have for good, so that a new nic does not take one of them. */
-function fixedNames(config: ConfigMap, expanded: Expanded): readonly string[] {
+function fixedNames(config: ConfigMap, expanded: ExpandedSettings): readonly string[] {
   return Object.entries(expanded.devices).flatMap(([device, properties]) => {
     if (!isNic(properties)) return [];
     return properties['name'] ?? config[`volatile.${device}.name`] ?? [];

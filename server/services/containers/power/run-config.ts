@@ -4,7 +4,7 @@ import { isPresent } from '../../../api/devices/index.ts';
 import type { DeviceRun } from '../../../drivers/devices/device.ts';
 import type { HostPaths } from '../../../drivers/devices/host-paths.ts';
 import type { IdMapEntry, RunConfig } from '../../../drivers/runtime/driver.ts';
-import { nicNetwork, type Expanded } from '../../shared/expand.ts';
+import { nicNetwork, type ExpandedSettings } from '../../shared/expand.ts';
 import type { HostVolumes } from '../../storage/host-volumes.ts';
 import { deviceRuns, volatileKeys } from '../devices/prepare-devices.ts';
 import type { ContainerEntry } from '../../shared/container-view.ts';
@@ -33,7 +33,11 @@ export interface PreparedRun {
   readonly networks: readonly string[];
 }
 
-export async function prepareRun(entry: ContainerEntry, expanded: Expanded, paths: RunPaths): Promise<PreparedRun> {
+export async function prepareRun(
+  entry: ContainerEntry,
+  expanded: ExpandedSettings,
+  paths: RunPaths,
+): Promise<PreparedRun> {
   const { name, document } = entry;
   const { rootfs, volumes, host, shownPaths } = paths;
   const options = { rootfs, volumes, shownPaths, ...(host === undefined ? {} : { host }) };

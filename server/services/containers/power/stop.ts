@@ -28,7 +28,12 @@ export async function stopNow(
   await afterStop(deps, caller, name, signal);
 }
 
-export function publishStopped({ events }: StateDeps, { requestor }: Caller, name: string, { force }: StateChange): void {
+export function publishStopped(
+  { events }: StateDeps,
+  { requestor }: Caller,
+  name: string,
+  { force }: StateChange,
+): void {
   events.lifecycle(force ? 'container-stopped' : 'container-shutdown', containerUrl(name), undefined, requestor);
 }
 

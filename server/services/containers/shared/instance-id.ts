@@ -2,21 +2,17 @@
 // random id.
 import { randomUUID } from 'node:crypto';
 import { isNic } from '../../../api/devices/index.ts';
-import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
+import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
+import type { ExpandedSettings } from '../../shared/expand.ts';
 import { plainName } from '../../../api/project/project-names.ts';
 
 /** Absent: the container is older than the key, and its name is its identity, so that nothing changes for it. */
 export const instanceIdKey = 'volatile.cloud-init.instance-id';
 
-interface Expanded {
-  readonly config: ConfigMap;
-  readonly devices: DeviceMap;
-}
-
 /** What cloud-init acts on, as measured on LXD 5.0.2: user.meta-data is not among it. */
 const readKeys = ['user-data', 'vendor-data', 'network-config'].flatMap((key) => [`user.${key}`, `cloud-init.${key}`]);
 
-const readBy = ({ config, devices }: Expanded): string => {
+const readBy = ({ config, devices }: ExpandedSettings): string => {
   const nics = Object.entries(devices).filter(([, device]) => isNic(device));
   const names = nics
     .map(([device, { name = '' }]) => [device, name])
@@ -30,7 +26,7 @@ export const withNewInstanceId = (config: ConfigMap): Record<string, string> => 
 });
 
 /** The config with another identity when what cloud-init reads is another one; else the same. */
-export const renewedInstanceId = (config: ConfigMap, before: Expanded, after: Expanded): ConfigMap =>
+export const renewedInstanceId = (config: ConfigMap, before: ExpandedSettings, after: ExpandedSettings): ConfigMap =>
   readBy(before) === readBy(after) ? config : withNewInstanceId(config);
 
 /** The document under its new name, with the identity decided for it. */

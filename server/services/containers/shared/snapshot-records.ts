@@ -1,9 +1,9 @@
 // Where the records of a container's snapshots are: under the container's uuid.
 import type { Records } from '../../../records/records.ts';
 import { ownedKey } from '../../../records/record-names.ts';
-import { dropOwned, ownedBy, putOwned, type Owned } from '../../shared/owned-records.ts';
+import { dropOwned, ownedBy, putOwned, type OwnedRecord } from '../../shared/owned-records.ts';
 
-export type SnapshotEntry = Owned<'snapshots'>;
+export type SnapshotEntry = OwnedRecord<'snapshots'>;
 
 export const snapshotKey = ownedKey;
 

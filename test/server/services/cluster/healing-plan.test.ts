@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import {
   fenceMarginSeconds,
   healingWaitMs,
-  type Lost,
+  type LostMember,
   type LostContainer,
   planHealing,
 } from '../../../../server/services/cluster/healing/plan.ts';
-import { isGone, takeOver, type Taken } from '../../../../server/services/cluster/healing/take-over.ts';
+import { isGone, takeOver, type TakeOver } from '../../../../server/services/cluster/healing/take-over.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../../../server/records/documents.ts';
 import { storeLimits } from '../../../../server/store/store.ts';
 
@@ -22,7 +22,7 @@ const container = (name: string, more: Partial<LostContainer> = {}): LostContain
   ...more,
 });
 
-const plan = (containers: readonly LostContainer[], more: Partial<Lost> = {}) =>
+const plan = (containers: readonly LostContainer[], more: Partial<LostMember> = {}) =>
   planHealing({ containers, volumes: [], sharedPools: new Set(['nfs']), changing: new Set(), ...more });
 
 describe('the plan', () => {
@@ -103,7 +103,7 @@ describe('the plan', () => {
 describe('taking over', () => {
   const document = { v: 1, config: { 'user.text': 'x'.repeat(500) } } as unknown as ContainerDocument &
     SnapshotDocument;
-  const taken = (snapshots: number): readonly Taken[] => [
+  const taken = (snapshots: number): readonly TakeOver[] => [
     ...Array.from({ length: snapshots }, (_, index) => {
       return { kind: 'snapshots', name: `uuid/s${index}`, document, modRev: 7 } as const;
     }),
