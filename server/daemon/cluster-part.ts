@@ -129,7 +129,7 @@ export class ClusterPart {
       beforeTelling: this.#services.fencing.beforeTelling,
       ttlSeconds: () => Number(settingOf(records, 'cluster.offline_threshold')),
       statusOf: (container) =>
-        records.containers.has(container) ? view.settledStatusCode(container) : statusCodes.stopped,
+        records.containers.has(container) ? view.runtimeStatusCode(container) : statusCodes.stopped,
       present: () => ({
         version: release,
         extensions: servedExtensions.length,

@@ -46,7 +46,7 @@ export async function openListeners(
   const users = new UserOperations({ operations, grantOf: (subject) => bearers.grantOf(subject) });
   events.subscribe(new Set(['lifecycle']), ({ metadata }) => {
     if ((metadata as LifecycleMetadata).action !== 'config-updated') return;
-    users.settle();
+    users.recheck();
     if (!trustsAuthority())
       for (const fingerprint of bySignature) if (!certificates.isTrusted(fingerprint)) endTrust(fingerprint);
     if (!trustsAuthority()) bySignature.clear();

@@ -1,6 +1,6 @@
 // Between opening and serving: half-done changes first, then the host is brought to what is recorded, then running containers are
 // found again.
-import { settleLimits } from '../services/storage/reapply-limits.ts';
+import { reapplyLimits } from '../services/storage/reapply-limits.ts';
 import { sweepFiles } from '../services/server/sweep-files.ts';
 import type { Services } from './compose/services.ts';
 import type { Foundation } from './foundation.ts';
@@ -15,8 +15,8 @@ export async function recover({ records, dirs, log, isDryRun }: Foundation, serv
   await projects.ensureDefault();
   await profiles.ensureDefault();
   await networkWatch.upAll();
-  await settleLimits({ records, pools, log });
-  await containerEnds.settle();
+  await reapplyLimits({ records, pools, log });
+  await containerEnds.recordEnds();
   if (isDryRun) return;
   const names = records.containers.list().map(({ name }) => name);
   await running.resume(names);

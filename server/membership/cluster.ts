@@ -226,7 +226,7 @@ export class Cluster {
 
   /** When it resolves, other members can see what containers do here: those at these URLs, and those that were touched. Never throws: they
    *  will see it later. */
-  async settle(urls: readonly string[] = []): Promise<void> {
+  async awaitVisible(urls: readonly string[] = []): Promise<void> {
     for (const url of urls) {
       const container = containerOfUrl(url);
       if (container !== undefined) this.#presence?.mark(container);

@@ -72,10 +72,14 @@ export interface OperationPlace {
   /** The id of an operation that begins here, from a random one. */
   operationId(random: string): string;
   /** When it resolves, other members see what the operation did to these objects, by URL, and to those of which events have told. */
-  settle(urls: readonly string[]): Promise<void>;
+  awaitVisible(urls: readonly string[]): Promise<void>;
 }
 
-const alone: OperationPlace = { ownName: 'none', operationId: (random) => random, settle: () => Promise.resolve() };
+const alone: OperationPlace = {
+  ownName: 'none',
+  operationId: (random) => random,
+  awaitVisible: () => Promise.resolve(),
+};
 
 const urlsOf = ({ state }: { readonly state: OperationState }): readonly string[] =>
   Object.values(state.resources).flat();
@@ -246,10 +250,10 @@ export class Operations {
         return request.run(handle, operation.abort.signal);
       });
       if (metadata !== undefined) this.#set(operation, { metadata: { ...operation.state.metadata, ...metadata } });
-      await this.#place.settle(urlsOf(operation));
+      await this.#place.awaitVisible(urlsOf(operation));
       this.#step(operation, 'succeed');
     } catch (error) {
-      await this.#place.settle(urlsOf(operation));
+      await this.#place.awaitVisible(urlsOf(operation));
       this.#fail(operation, error);
     } finally {
       leave?.();

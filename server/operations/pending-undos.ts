@@ -81,15 +81,15 @@ export class PendingUndos {
   }
 
   /** Tries now what holds this record. Throws unavailable with the reason when it still fails. The caller holds none of its locks. */
-  async settle(kind: Kind, name: string): Promise<void> {
+  async finish(kind: Kind, name: string): Promise<void> {
     for (const pending of this.#of([{ kind, name }])) {
       await this.#locked(pending);
       this.#refuse(pending, { kind, name });
     }
   }
 
-  /** As `settle`, for a caller that holds the locks of these records. */
-  async settleHeld(records: readonly RecordName[]): Promise<void> {
+  /** As `finish`, for a caller that holds the locks of these records. */
+  async finishHeld(records: readonly RecordName[]): Promise<void> {
     for (const pending of this.#of(records)) {
       await this.#attempt(pending);
       const record = records.find((each) => isHeld(pending, each));

@@ -115,13 +115,13 @@ export class Sagas {
 
   /** Tries now to undo what failed before. Throws unavailable with the reason when that still fails; does nothing when there is
    *  nothing to undo. The caller holds no lock of the record. */
-  settle(kind: Kind, name: string): Promise<void> {
-    return this.#undos.settle(kind, name);
+  finishUndo(kind: Kind, name: string): Promise<void> {
+    return this.#undos.finish(kind, name);
   }
 
-  /** As `settle`, for a caller that holds the lock of the record. */
-  settleHeld(kind: Kind, name: string): Promise<void> {
-    return this.#undos.settleHeld([{ kind, name }]);
+  /** As `finishUndo`, for a caller that holds the lock of the record. */
+  finishUndoHeld(kind: Kind, name: string): Promise<void> {
+    return this.#undos.finishHeld([{ kind, name }]);
   }
 
   /** Work that failed for this reason, and that nobody waits for, is tried again until it succeeds or the daemon ends. It takes the
@@ -167,7 +167,7 @@ export class Sagas {
       return await this.#store(saga, params);
     } catch (error) {
       if (!(error instanceof RecordsHeldError)) throw error;
-      await this.#undos.settleHeld(error.holds);
+      await this.#undos.finishHeld(error.holds);
       return this.#store(saga, params);
     }
   }

@@ -33,7 +33,7 @@ export class UserOperations {
   }
 
   /** The config has changed. */
-  settle(): void {
+  recheck(): void {
     this.#forget();
     for (const claimed of this.#claimed.values()) this.#judge(claimed);
   }

@@ -8,7 +8,7 @@ import type { ConvergeDeps } from './converge.ts';
 import { distinctHosts, dnsmasqArguments, renderHosts, withoutLeases } from './dnsmasq/format.ts';
 import type { LeaseFile, LeaseLine } from './dnsmasq/format.ts';
 import { findDnsmasq, reloadDnsmasq, startDnsmasq, stopDnsmasq } from './dnsmasq/process.ts';
-import { settleDnsmasq } from './dnsmasq/idle.ts';
+import { waitForIdleDnsmasq } from './dnsmasq/idle.ts';
 import type { DynamicLease, NetworkHost } from './driver.ts';
 import { editLeases, readLeaseFile } from './dnsmasq/lease-file.ts';
 import { sendReleases } from './dnsmasq/lease-release.ts';
@@ -38,7 +38,7 @@ export async function setReservations(deps: ConvergeDeps, name: string, hosts: r
   if (JSON.stringify(kept) !== JSON.stringify(record.hosts)) await files.write(name, { ...record, hosts: kept });
   if (!(await files.writeHosts(name, renderHosts(kept, plan.dnsMode)))) return;
   // A reload makes dnsmasq forget what the file said before and read it anew, without losing a query.
-  if (await reloadDnsmasq(files.pidFile(name))) await settle(plan);
+  if (await reloadDnsmasq(files.pidFile(name))) await waitUntilIdle(plan);
 }
 
 export async function releaseLeases(deps: ConvergeDeps, name: string, hwaddr: string): Promise<void> {
@@ -67,15 +67,15 @@ async function mustRead(
   return { record, plan: planNetwork({ name, config: record.config }) };
 }
 
-async function settle(plan: NetworkPlan): Promise<boolean> {
+async function waitUntilIdle(plan: NetworkPlan): Promise<boolean> {
   const [family] = plan.families;
-  return family !== undefined && settleDnsmasq(formatIp(family.address.ip), settleMs);
+  return family !== undefined && waitForIdleDnsmasq(formatIp(family.address.ip), settleMs);
 }
 
 function read(deps: ConvergeDeps, plan: NetworkPlan): Promise<LeaseFile> {
   return readLeaseFile(deps.files.leaseFile(plan.name), async () => {
     if ((await findDnsmasq(deps.files.pidFile(plan.name))) === undefined) return 'ended';
-    return (await settle(plan)) ? 'idle' : 'silent';
+    return (await waitUntilIdle(plan)) ? 'idle' : 'silent';
   });
 }
 

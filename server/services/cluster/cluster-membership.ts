@@ -22,7 +22,7 @@ import { settingOf } from '../shared/settings.ts';
 import { accept, secretHash } from './accept.ts';
 import { bootstrap } from './bootstrap.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
-import { leave, settleAlone } from './leave.ts';
+import { leave, endMembership } from './leave.ts';
 import { checkEmpty, join, planJoin } from './join.ts';
 import { type Removal, removeMember } from './remove.ts';
 import { renameMember } from './rename-member.ts';
@@ -82,7 +82,7 @@ export class ClusterMembership {
     }
     const { events, log } = this.#deps;
     this.#settled = new Promise((resolve) => setImmediate(resolve))
-      .then(() => settleAlone(this.#deps))
+      .then(() => endMembership(this.#deps))
       .catch((error: unknown) =>
         log.error(
           `This host has left its cluster, but serves as before until it is started again: ${errorText(error)}`,

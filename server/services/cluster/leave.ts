@@ -36,7 +36,7 @@ export async function leave(deps: ClusterUseCaseDeps): Promise<void> {
 }
 
 /** What ends with the membership, once the member that asked has its answer. */
-export async function settleAlone(deps: ClusterUseCaseDeps): Promise<void> {
+export async function endMembership(deps: ClusterUseCaseDeps): Promise<void> {
   await deps.certificates.reload(deps.stateDir, false);
   await deps.stores.forget();
   await deps.identity.forget();

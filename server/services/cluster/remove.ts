@@ -57,7 +57,7 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
       await deps.fence.fenceOut(number);
       events.lifecycle('cluster-member-removed', `/1.0/cluster/members/${name}`, undefined, caller.requestor);
       if (!hasNewKeys) return withoutNewKeys(deps, member);
-      await deps.keyChange.settled();
+      await deps.keyChange.untilAllUse();
       return {};
     },
   });

@@ -67,7 +67,7 @@ export async function storeImage(
   signal: AbortSignal,
 ): Promise<{ readonly fingerprint: string; readonly size: string }> {
   const fingerprint = plainName(image);
-  const known = await settled(deps, image);
+  const known = await afterUndo(deps, image);
   if (known !== undefined && (await storedDamage(deps, image, known, signal)) === undefined)
     throw errors.exists('image', fingerprint);
   const { metadataPath, rootfsPath, copyOf } = upload;
@@ -122,8 +122,8 @@ export async function storeImage(
 }
 
 /** The record, once what failed before is undone. */
-async function settled({ locks, sagas, records }: AddImageDeps, image: string): Promise<ImageDocument | undefined> {
-  await locks.run(imageFilesLock(image), () => sagas.settleHeld('images', image));
+async function afterUndo({ locks, sagas, records }: AddImageDeps, image: string): Promise<ImageDocument | undefined> {
+  await locks.run(imageFilesLock(image), () => sagas.finishUndoHeld('images', image));
   return records.images.get(image)?.document;
 }
 

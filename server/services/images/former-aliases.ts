@@ -4,7 +4,7 @@ import type { Log } from '../../lib/log.ts';
 import type { Records } from '../../records/records.ts';
 
 /** At daemon start: an alias of a project that is not there belongs to the default project, where it can be seen and deleted. */
-export async function settleFormerAliases({
+export async function adoptFormerAliases({
   records,
   log,
 }: {

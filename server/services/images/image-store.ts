@@ -210,7 +210,7 @@ export class ImageStore {
       resources: { images: [imageUrl(image)] },
       project: caller.project,
       run: async (_handle, signal) => {
-        if (isUndoing) await sagas.settle('images', image);
+        if (isUndoing) await sagas.finishUndo('images', image);
         if (!isUndoing || records.images.has(image)) await this.remove(isOfAll ? caller : undefined, image, signal);
       },
     });

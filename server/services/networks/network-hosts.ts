@@ -45,7 +45,7 @@ export class NetworkHosts {
     this.refuseAddresses(name);
     this.#starting.add(name);
     try {
-      for (const network of new Set(networks)) await this.#refresh(network);
+      for (const network of new Set(networks)) await this.#setHosts(network);
       return await start();
     } finally {
       this.#starting.delete(name);
@@ -103,7 +103,7 @@ export class NetworkHosts {
   }
 
   /** The container's devices as they are to be run. Filtered nics without an address have one reserved from now on. */
-  async settleDevices(name: string): Promise<DeviceMap> {
+  async reserveDevices(name: string): Promise<DeviceMap> {
     const { records, network } = this.#deps;
     await reserveAddresses({ records, network, locks: this.#locks }, name);
     return this.devices(name);
@@ -121,15 +121,15 @@ export class NetworkHosts {
   }
 
   /** After a change that is done whatever happens here: a network that cannot be told is reported, and told at its next chance. */
-  async settle(networks: readonly string[]): Promise<void> {
+  async refresh(networks: readonly string[]): Promise<void> {
     for (const network of new Set(networks)) {
-      await this.#refresh(network).catch((error: unknown) => {
+      await this.#setHosts(network).catch((error: unknown) => {
         this.#deps.log.warn(`Telling the network ${network} of its containers failed: ${errorText(error)}`);
       });
     }
   }
 
-  async #refresh(network: string): Promise<void> {
+  async #setHosts(network: string): Promise<void> {
     if (!this.#deps.records.networks.has(network)) return;
     await this.#locks.run(network, () => this.#deps.network.setHosts(network, this.on(network)));
   }

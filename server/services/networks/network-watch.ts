@@ -12,7 +12,7 @@ import { networkLock } from './networks.ts';
 export interface NetworkWatchDeps {
   readonly records: Pick<Records, 'networks'>;
   readonly network: Pick<NetworkDriver, 'up'>;
-  readonly hosts: Pick<NetworkHosts, 'settle'>;
+  readonly hosts: Pick<NetworkHosts, 'refresh'>;
   readonly locks: KeyedMutex;
   readonly log: Log;
 }
@@ -51,7 +51,7 @@ export class NetworkWatch {
     const { network, hosts, log } = this.#deps;
     try {
       await network.up({ name, config }, new AbortController().signal);
-      await hosts.settle([name]);
+      await hosts.refresh([name]);
       if (this.#problems.forget(name)) log.info(`The network ${name} is up`);
     } catch (error) {
       this.#problems.note(name, `The network ${name} cannot be brought up: ${errorText(error)}`);

@@ -136,7 +136,7 @@ export class Networks {
 
   async delete(caller: Caller, name: string): Promise<void> {
     this.#managed(name);
-    await this.#deps.sagas.settle('networks', name);
+    await this.#deps.sagas.finishUndo('networks', name);
     // One that was being made is gone once that is undone.
     if (!this.#deps.records.networks.has(name)) return;
     await this.#deps.locks.run(networkLock(name), async () => {
@@ -181,7 +181,7 @@ export class Networks {
     ifMatch: string | undefined,
     next: (document: NetworkDocument) => NetworkDocument,
   ): Promise<void> {
-    await this.#deps.sagas.settle('networks', name);
+    await this.#deps.sagas.finishUndo('networks', name);
     await this.#deps.locks.run(networkLock(name), async () => {
       const { document } = this.#managed(name);
       checkIfMatch(ifMatch, this.#etag(name, document), 'network', name);

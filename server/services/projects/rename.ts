@@ -40,7 +40,7 @@ export function renameProject(deps: RenameProjectDeps, caller: Caller, name: str
         await deps.sagas.run(renameProjectSaga(deps), { name, to }, { signal });
       });
       const containers = ofProject(deps.records.containers.list(), to);
-      await deps.hosts.settle(containers.flatMap((entry) => nicNetworks(deps.view.expanded(entry).devices)));
+      await deps.hosts.refresh(containers.flatMap((entry) => nicNetworks(deps.view.expanded(entry).devices)));
       deps.events.lifecycle('project-renamed', projectUrl(name), { new_name: to }, caller.requestor);
     },
   });

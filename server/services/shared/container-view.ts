@@ -85,11 +85,11 @@ export class ContainerView {
   }
 
   statusCode(name: string): StatusCode {
-    return this.#transient.get(name) ?? this.settledStatusCode(name);
+    return this.#transient.get(name) ?? this.runtimeStatusCode(name);
   }
 
   /** What the runtime says, without actions under way. */
-  settledStatusCode(name: string): StatusCode {
+  runtimeStatusCode(name: string): StatusCode {
     const { status } = this.#deps.runtime.probe(name);
     if (status === 'stopped') return statusCodes.stopped;
     return status === 'frozen' ? statusCodes.frozen : statusCodes.running;

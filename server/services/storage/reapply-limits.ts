@@ -21,19 +21,19 @@ interface VolumeLimit {
 }
 
 /** At daemon start, with everything recovered and nobody asking yet. What cannot be done is reported. */
-export async function settleLimits(deps: Deps): Promise<void> {
+export async function reapplyLimits(deps: Deps): Promise<void> {
   for (const { name } of deps.records.pools.list()) {
     try {
       const { driver, pool } = deps.pools.use(name);
       if (driver.limitsIn === undefined) continue;
-      await settle(driver, pool, wantedIn(deps.records, name));
+      await reapplyIn(driver, pool, wantedIn(deps.records, name));
     } catch (error) {
-      deps.log.warn(`Limits of the storage pool ${name} cannot be settled: ${errorText(error)}`);
+      deps.log.warn(`Limits of the storage pool ${name} cannot be set again: ${errorText(error)}`);
     }
   }
 }
 
-async function settle(
+async function reapplyIn(
   driver: StorageDriver,
   pool: Parameters<StorageDriver['limitVolume']>[0],
   wanted: readonly VolumeLimit[],

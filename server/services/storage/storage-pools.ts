@@ -94,7 +94,7 @@ export class StoragePools {
 
   async delete(caller: Caller, name: string): Promise<void> {
     this.#deps.pools.find(name);
-    await this.#deps.sagas.settle('pools', name);
+    await this.#deps.sagas.finishUndo('pools', name);
     // One that was being made is gone once that is undone.
     if (!this.#deps.records.pools.has(name)) return;
     await this.#deps.locks.run(poolLock(name), async () => {

@@ -117,7 +117,7 @@ export class VolumeSnapshots {
     const { uuid } = readyVolume(this.#deps.records, volume);
     const key = ownedKey(uuid, name);
     return this.#start(caller, 'Deleting storage volume snapshot', volume, async (signal) => {
-      await this.#deps.sagas.settleHeld('volumeSnapshots', key);
+      await this.#deps.sagas.finishUndoHeld('volumeSnapshots', key);
       if (this.#deps.records.volumeSnapshots.has(key)) await this.dropNow(caller, volume, name, signal);
     });
   }

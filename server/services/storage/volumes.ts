@@ -131,7 +131,7 @@ export class Volumes {
     } else {
       const volume = { pool, name };
       findVolume(this.#deps, volume);
-      await this.#deps.sagas.settle('volumes', volumeKey(volume));
+      await this.#deps.sagas.finishUndo('volumes', volumeKey(volume));
       // One that was being made is gone once that is undone.
       if (!this.#deps.records.volumes.has(volumeKey(volume))) return;
       await withVolumes(this.#deps, [volume], async () => {
@@ -224,7 +224,7 @@ export class Volumes {
       const wanted = next(before);
       checkedVolumeConfig(this.#deps.pools, volume.pool, wanted.config, before.config);
       const isResized = before.config['size'] !== wanted.config['size'];
-      // A daemon that dies before it is recorded: settleLimits.
+      // A daemon that dies before it is recorded: reapplyLimits.
       if (isResized) await limitVolume(this.#deps.pools, volume, wanted.config, { mustHold: true });
       try {
         await this.#deps.records.retry((changes) => changes.put('volumes', volumeKey(volume), wanted));

@@ -81,7 +81,7 @@ export class WarningBook implements WarningSink {
   }
 
   /** Of causes that are looked at: those found are there, which counts once as long as nothing changes; others of these types are over. */
-  settle(types: readonly WarningType[], found: readonly FoundState[]): void {
+  updateStates(types: readonly WarningType[], found: readonly FoundState[]): void {
     const there = new Set<string>();
     for (const { type, message, entity } of found) {
       const key = keyOf(type, entity);

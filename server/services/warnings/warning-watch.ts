@@ -40,7 +40,7 @@ export class WarningWatch {
   async look(): Promise<void> {
     const { book, sources, log } = this.#deps;
     try {
-      for (const { types, find } of sources) book.settle(types, find());
+      for (const { types, find } of sources) book.updateStates(types, find());
       await book.tidy();
     } catch (error) {
       log.debug(`Looking for states to warn of failed: ${errorText(error)}`);

@@ -70,7 +70,7 @@ export class SqliteWriteQueue {
     try {
       const request = { txns: batch.map(({ txn }) => txn) };
       const { outcomes } = await this.#deps.link.call('write', request, (reply) => this.#announce(batch, reply));
-      batch.forEach((queued, index) => settle(queued, outcomes[index]));
+      batch.forEach((queued, index) => resolveTxn(queued, outcomes[index]));
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
@@ -85,7 +85,7 @@ export class SqliteWriteQueue {
   }
 }
 
-function settle({ resolve, reject }: QueuedTxn, outcome: TxnOutcome | undefined): void {
+function resolveTxn({ resolve, reject }: QueuedTxn, outcome: TxnOutcome | undefined): void {
   if (outcome === undefined) reject(new StoreError('Unknown', 'the SQLite worker did not answer for a transaction'));
   else if ('noLease' in outcome) reject(storeErrors.noLease(outcome.noLease));
   else resolve({ ok: outcome.ok, rev: outcome.rev });

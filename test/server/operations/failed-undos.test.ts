@@ -215,10 +215,10 @@ test('is not retried once the daemon ends', async () => {
     { id: '1', what: 'undoing a change', holds: [{ kind: 'containers', name: 'c' }], undo },
     new Error('first'),
   );
-  await expect(undos.settle('containers', 'c')).rejects.toThrow(/undoing a change failed \(still\)/);
+  await expect(undos.finish('containers', 'c')).rejects.toThrow(/undoing a change failed \(still\)/);
   expect(attempts).toBe(1);
   await undos.close();
-  await undos.settle('containers', 'c');
+  await undos.finish('containers', 'c');
   expect(attempts).toBe(1);
 });
 

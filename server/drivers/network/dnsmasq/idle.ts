@@ -10,7 +10,7 @@ const question = Buffer.concat([
 ]);
 
 /** False when it does not answer in time or serves no DNS. */
-export async function settleDnsmasq(address: string, limitMs: number): Promise<boolean> {
+export async function waitForIdleDnsmasq(address: string, limitMs: number): Promise<boolean> {
   const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
   let again: NodeJS.Timeout | undefined;
   let timeout: NodeJS.Timeout | undefined;

@@ -55,7 +55,7 @@ export class CpuSets {
   }
 
   release(name: string): void {
-    if (this.#claims.delete(name)) this.settle();
+    if (this.#claims.delete(name)) this.distribute();
   }
 
   of(name: string): Cpus | undefined {
@@ -63,7 +63,7 @@ export class CpuSets {
   }
 
   /** Also when cpus of the host came or went. */
-  settle(): void {
+  distribute(): void {
     try {
       this.#online = readOnlineCpus();
       this.#follow(balanceCpus(this.#claims, this.#online), undefined);
@@ -73,8 +73,8 @@ export class CpuSets {
   }
 
   /** Cheap: called every second. */
-  settleIfChanged(): void {
-    if (formatCpus(readOnlineCpus()) !== formatCpus(this.#online)) this.settle();
+  distributeIfChanged(): void {
+    if (formatCpus(readOnlineCpus()) !== formatCpus(this.#online)) this.distribute();
   }
 
   #follow(sets: ReadonlyMap<string, Cpus | undefined>, but: string | undefined): void {

@@ -206,8 +206,8 @@ function isMarked(pid: number): boolean {
 
 interface Streams {
   readonly stdin?: Writable;
-  readonly stdout?: Readable & { settle(): void };
-  readonly stderr?: Readable & { settle(): void };
+  readonly stdout?: Readable & { drain(): void };
+  readonly stderr?: Readable & { drain(): void };
   readonly resize?: (this: void, size: TerminalSize) => void;
 }
 
@@ -219,8 +219,8 @@ function processOf(child: HostChild, streams: Streams): AttachedProcess {
   const exited = new Promise<number>((resolve) => child.onEnd(resolve));
   child.onEnd(() => {
     stdin?.destroy();
-    stdout?.settle();
-    stderr?.settle();
+    stdout?.drain();
+    stderr?.drain();
   });
   return {
     ...(stdin === undefined ? {} : { stdin }),

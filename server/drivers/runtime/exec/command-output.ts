@@ -36,7 +36,7 @@ export class CommandOutput extends Readable {
   }
 
   /** The command has ended: what lies in the pipe is still read, but later output of other processes is not waited for. */
-  settle(): void {
+  drain(): void {
     if (this.#over || this.#timer !== undefined || this.#isEmptying) return;
     if (this.#rest !== undefined) {
       this.#isEmptying = true;

@@ -66,7 +66,7 @@ export class Exits {
     void this.#parts.mutex
       .run(name, async () => {
         const state = this.#parts.running.get(name);
-        if (state !== undefined && !isAlive(state) && !this.#closed) await this.settle(state);
+        if (state !== undefined && !isAlive(state) && !this.#closed) await this.handleEnd(state);
       })
       .catch((error: unknown) =>
         this.#deps.log.error('cannot deal with an exit', { container: name, reason: errorText(error) }),
@@ -74,7 +74,7 @@ export class Exits {
   }
 
   /** The container's init is dead: waits for a new init or the end, cleans up, calls the listeners. */
-  async settle(state: RunningRecord): Promise<void> {
+  async handleEnd(state: RunningRecord): Promise<void> {
     const { tree, paths, log } = this.#deps;
     const key = paths.key(state.name);
     const between = (): Promise<void> => this.#parts.spool.answer(key, state.name, log);
@@ -117,7 +117,7 @@ export class Exits {
     const orphans = [...this.#parts.running.values()].some((state) => !hasMonitor(state));
     this.#sweeper = setTimeout(
       () => {
-        this.#parts.cpus.settleIfChanged();
+        this.#parts.cpus.distributeIfChanged();
         for (const state of this.#parts.running.values()) {
           if (!isAlive(state)) this.#wake(this.#deps.paths.key(state.name));
         }

@@ -116,7 +116,7 @@ export class LxcRuntime implements RuntimeDriver {
     const found = names.filter((name) => remains.has(paths.key(name)));
     await Promise.all(found.map((name) => this.#mutex.run(name, async () => this.#recoverOne(name))));
     for (const state of this.#live.values()) this.#cpus.adopt(state.name, state.limits['limits.cpu']);
-    this.#cpus.settle();
+    this.#cpus.distribute();
     const cables = [...this.#live.values()].flatMap((state) => Object.values(state.nics));
     const { filters, log } = this.#deps;
     await sweepShapes(cables, paths.tag, log);
@@ -134,7 +134,7 @@ export class LxcRuntime implements RuntimeDriver {
     if (found.kind === 'nothing') return;
     if (found.kind === 'ended') {
       this.#live.set(name, found.state);
-      await this.#exits.settle(found.state);
+      await this.#exits.handleEnd(found.state);
       return;
     }
     this.#spool.discard(paths.key(name));
@@ -157,7 +157,7 @@ export class LxcRuntime implements RuntimeDriver {
     this.#moves.expect();
     return this.#mutex.run(run.name, async () => {
       const before = this.#live.get(run.name);
-      if (before !== undefined && !isAlive(before)) await this.#exits.settle(before);
+      if (before !== undefined && !isAlive(before)) await this.#exits.handleEnd(before);
       if (this.#live.has(run.name)) throw new DriverError('InUse', `Container "${run.name}" is already running`);
       const state = await this.#starts.run(() => this.#startOn(run, signal, launch));
       this.#live.set(state.name, state);
@@ -182,7 +182,7 @@ export class LxcRuntime implements RuntimeDriver {
   /** A container whose limits cannot be set does not run. */
   async #undoStart(state: RunningRecord, error: unknown): Promise<never> {
     process.kill(state.initPid, 'SIGKILL');
-    await this.#exits.settle(state);
+    await this.#exits.handleEnd(state);
     throw new DriverError('Failed', `Cannot start container "${state.name}"`, error);
   }
 

@@ -134,7 +134,7 @@ export class Fencing {
     if (Math.max(this.#untilMs, cluster.heldUntilMs) === Number.NEGATIVE_INFINITY) return;
     try {
       await this.#feed();
-      if (this.isFenced() !== cluster.isToldFenced) await cluster.settle();
+      if (this.isFenced() !== cluster.isToldFenced) await cluster.awaitVisible();
     } catch (error) {
       this.#complain(error);
     }

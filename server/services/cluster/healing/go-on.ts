@@ -50,7 +50,7 @@ export class GoOn implements AfterFence {
         await runtime.stop(name, { force: true }, new AbortController().signal);
       await runtime.forget(name);
       await rm(join(logsDir, name), { recursive: true, force: true });
-      await hosts.settle(records.networks.list().map((network) => network.name));
+      await hosts.refresh(records.networks.list().map((network) => network.name));
     });
   }
 

@@ -134,14 +134,14 @@ export class KeyChange {
               'The cluster has no keys of its own yet: it makes the first ones when all members, which run this release, are online',
           );
         this.look();
-        await this.settled();
+        await this.untilAllUse();
         events.lifecycle('cluster-certificate-updated', '/1.0/cluster/certificate', undefined, caller.requestor);
       },
     });
   }
 
   /** Resolves when every member that is there uses the newest keys. Throws AppError outcomeUnknown when that takes too long; it goes on then. */
-  async settled(): Promise<void> {
+  async untilAllUse(): Promise<void> {
     const untilMs = this.#deps.nowMs() + endMs;
     this.look();
     while (this.#document !== undefined && this.#document.phase !== 'done') {

@@ -73,7 +73,7 @@ export async function moveIn(deps: MoveInDeps, body: ClusterArrival): Promise<Op
         signal.removeEventListener('abort', end);
         watch.end();
       }
-      await deps.hosts.settle(nicNetworks(expand(document, profilesOf(deps.records, name)).devices));
+      await deps.hosts.refresh(nicNetworks(expand(document, profilesOf(deps.records, name)).devices));
     },
   });
 }

@@ -78,7 +78,7 @@ export async function moveOutHeld(
   if (staysInPool(deps.records, name, to)) await handOver(deps, name, to);
   else await sendAway(deps, name, to, { uuid, pool }, running);
   await releaseLeases(deps, entry, devices);
-  await deps.hosts.settle(nicNetworks(devices));
+  await deps.hosts.refresh(nicNetworks(devices));
   tell(deps, caller, name, to);
 }
 

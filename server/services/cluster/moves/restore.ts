@@ -31,10 +31,10 @@ export function restore(
       const own = records.containers.list().filter(({ document }) => isOfHere(document.config));
       const away = [...records.others.list('containers')].filter(({ document }) => isOfHere(document.config));
       const failures = [
-        ...(await inTurn(own, handle, 'Restoring', signal, (entry) => settle(deps, caller, entry.name, signal))),
+        ...(await inTurn(own, handle, 'Restoring', signal, (entry) => finishReturn(deps, caller, entry.name, signal))),
         ...(await inTurn(away, handle, 'Restoring', signal, async (entry) => {
           await fetch(deps, entry.name, entry.member, force, signal);
-          await settle(deps, caller, entry.name, signal);
+          await finishReturn(deps, caller, entry.name, signal);
         })),
       ];
       if (failures.length > 0)
@@ -47,7 +47,7 @@ export function restore(
 }
 
 /** It is where it belongs: it starts if it ran, and is an ordinary container again. */
-async function settle(deps: MoveOutDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
+async function finishReturn(deps: MoveOutDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
   const { records, runtime } = deps;
   await deps.locks.run(lockOf(name), async () => {
     const found = records.containers.get(name)?.document;

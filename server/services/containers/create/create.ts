@@ -115,7 +115,7 @@ function prepareContainer(
         deps.hosts.claiming(name, ownHardware(deps.records, name, document, body.source), record);
       await (origin.image === undefined ? make() : deps.images.using(origin.image, document.pool, signal, make));
       const { devices } = expand(document, profilesOf(deps.records, name));
-      await deps.hosts.settle(nicNetworks(devices));
+      await deps.hosts.refresh(nicNetworks(devices));
       deps.events.lifecycle('container-created', containerUrl(name), undefined, caller.requestor);
     });
 }

@@ -141,12 +141,12 @@ export class RunningDevices {
     const before = live.plugged(name);
     const found = this.#deps.view.expanded(readyContainer(this.#deps.records, name)).devices;
     await keepAddresses(this.#deps.records, name, found);
-    const after = await this.#deps.hosts.settleDevices(name);
+    const after = await this.#deps.hosts.reserveDevices(name);
     if (before === undefined) return refuseUnknown(name, planDevices(had ?? after, after));
     const steps = planDevices(before, after).filter((step) => step.kind !== 'wait');
     if (steps.length === 0) return;
     if (steps.some(({ device }) => isNic(after[device] ?? {}))) this.#deps.hosts.refuseAddresses(name);
-    await this.#deps.hosts.settle([...nicNetworks(before), ...nicNetworks(after)]);
+    await this.#deps.hosts.refresh([...nicNetworks(before), ...nicNetworks(after)]);
     const runs = await this.#resolve(name, before, steps);
     await withRevert(async (revert) => {
       for (const step of steps) await this.#step(live, name, step, after, runs, revert);

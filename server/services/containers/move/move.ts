@@ -70,7 +70,7 @@ export function renameContainer(deps: MoveDeps, caller: Caller, name: string, ne
         const { pool } = readyContainer(deps.records, name).document;
         const params: RenameParams = { from: name, to, pool, instanceId: randomUUID() };
         await deps.sagas.run(renameContainerSaga(deps), params, { signal });
-        await deps.hosts.settle(nicNetworks(deps.view.expanded(readyContainer(deps.records, to)).devices));
+        await deps.hosts.refresh(nicNetworks(deps.view.expanded(readyContainer(deps.records, to)).devices));
         deps.events.lifecycle('container-renamed', containerUrl(name), { new_name: newName }, caller.requestor);
       }),
   });
@@ -95,7 +95,7 @@ async function moveNow(deps: MoveDeps, caller: Caller, params: MoveParams, signa
     deps.events.lifecycle('container-updated', containerUrl(to.name), undefined, requestor);
     return;
   }
-  await deps.hosts.settle(nicNetworks(deps.view.expanded(readyContainer(deps.records, to.name)).devices));
+  await deps.hosts.refresh(nicNetworks(deps.view.expanded(readyContainer(deps.records, to.name)).devices));
   const context = {
     new_name: plainName(to.name),
     ...(projectOf(from.name) === projectOf(to.name) ? {} : { new_project: projectOf(to.name) }),

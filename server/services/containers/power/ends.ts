@@ -26,7 +26,7 @@ export class ContainerEnds {
     this.#deps = deps;
   }
 
-  /** At daemon start: finds the containers that still run. Ends that are noticed wait for `settle`: until then half-done
+  /** At daemon start: finds the containers that still run. Ends that are noticed wait for `recordEnds`: until then half-done
    *  changes are being recovered. */
   async attach(): Promise<void> {
     this.#stopListening = this.#deps.runtime.onExit((exit) => {
@@ -39,14 +39,14 @@ export class ContainerEnds {
   }
 
   /** Once recovery is done: records what ended while no daemon looked, and what was started but not yet recorded. */
-  async settle(): Promise<void> {
+  async recordEnds(): Promise<void> {
     const ends = this.#unsettled ?? [];
     this.#unsettled = undefined;
     for (const exit of ends) await this.#ended(exit);
     await Promise.all(this.#deps.records.containers.list().map((entry) => this.#recordRunning(entry)));
     for (const entry of this.#deps.records.containers.list()) {
       await this.#dropUsedState(entry);
-      await this.#settleLimits(entry);
+      await this.#reapplyLimits(entry);
     }
   }
 
@@ -71,7 +71,7 @@ export class ContainerEnds {
   }
 
   /** A daemon died between recording other limits and setting them, or in the middle of that. */
-  async #settleLimits(entry: ContainerEntry): Promise<void> {
+  async #reapplyLimits(entry: ContainerEntry): Promise<void> {
     const { runtime, view, log } = this.#deps;
     const { name, document } = entry;
     if (document.lifecycle !== 'ready' || runtime.probe(name).status === 'stopped') return;

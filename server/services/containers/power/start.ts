@@ -35,7 +35,7 @@ export async function startNow(
 ): Promise<void> {
   if (deps.runtime.probe(name).status !== 'stopped')
     throw errors.badRequest(`The container ${name} is already running`);
-  await deps.sagas.settleHeld('containers', name);
+  await deps.sagas.finishUndoHeld('containers', name);
   const found = readyContainer(deps.records, name);
   checkMayRun(deps, found);
   if (stateful) await needStored(deps, found);
@@ -44,8 +44,8 @@ export async function startNow(
     await deps.snapshotAtStart(name, signal);
   }
   await keepAddresses(deps.records, name, deps.view.expanded(found).devices);
-  const devices = await deps.hosts.settleDevices(name);
-  const idmap = await deps.idMaps.settle(name);
+  const devices = await deps.hosts.reserveDevices(name);
+  const idmap = await deps.idMaps.mapForStart(name);
   const entry = readyContainer(deps.records, name);
   await deps.view.during(name, statusCodes.starting, async () => {
     const logDir = join(deps.logsDir, name);

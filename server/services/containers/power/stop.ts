@@ -92,7 +92,7 @@ export async function afterStop(deps: StateDeps, caller: Caller, name: string, s
     deps.sagas.tryLater(`recording that ${name} stopped`, () => recordLater(deps, name), error);
   });
   const { devices } = deps.view.expanded(entry);
-  await deps.hosts.settle(nicNetworks(devices));
+  await deps.hosts.refresh(nicNetworks(devices));
 }
 
 function recordStopped(deps: Pick<StateDeps, 'records'>, name: string): Promise<void> {

@@ -50,7 +50,7 @@ function deleteUndone(deps: RemoveDeps, caller: Caller, name: string): Operation
     description: 'Deleting container',
     resources: { containers: [containerUrl(name)] },
     run: async (_handle, signal) => {
-      await deps.sagas.settle('containers', name);
+      await deps.sagas.finishUndo('containers', name);
       await deps.locks.run(lockOf(name), async () => {
         if (deps.records.containers.has(name)) await removeNow(deps, caller, name, signal);
       });
@@ -74,7 +74,7 @@ export async function removeNow(deps: RemoveDeps, caller: Caller, name: string, 
   } finally {
     await released;
   }
-  await deps.hosts.settle(nicNetworks(devices));
+  await deps.hosts.refresh(nicNetworks(devices));
   for (const snapshot of snapshots) {
     const url = containerUrl(name, 'snapshots', snapshot.name);
     const context = { snapshot_name: `${plainName(name)}/${snapshot.name}` };

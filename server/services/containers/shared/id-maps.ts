@@ -62,7 +62,7 @@ export class IdMaps {
   }
 
   /** The map to start with, recorded. It is the one of the last start for as long as the config and other containers allow. */
-  async settle(name: string): Promise<readonly IdMapEntry[]> {
+  async mapForStart(name: string): Promise<readonly IdMapEntry[]> {
     const { records, runtime } = this.#deps;
     return this.reserving((reserve) =>
       records.retry((changes) => {

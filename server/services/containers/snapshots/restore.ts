@@ -99,7 +99,7 @@ async function putBack(deps: StateDeps, name: string, wanted: RestoreRequest, si
     ),
   );
   const after = deps.view.expanded(readyContainer(deps.records, name));
-  await deps.hosts.settle([...nicNetworks(before.devices), ...nicNetworks(after.devices)]);
+  await deps.hosts.refresh([...nicNetworks(before.devices), ...nicNetworks(after.devices)]);
 }
 
 function findSnapshot(

@@ -113,7 +113,7 @@ export class Snapshots {
     const { uuid } = readyContainer(this.#deps.records, container).document;
     const key = snapshotKey(uuid, name);
     return this.#start('Deleting snapshot', container, async (signal) => {
-      await this.#deps.sagas.settleHeld('snapshots', key);
+      await this.#deps.sagas.finishUndoHeld('snapshots', key);
       if (this.#deps.records.snapshots.has(key)) await this.dropNow(caller, container, name, signal);
     });
   }

@@ -101,7 +101,7 @@ async function change(
       await recording.finally(() => deps.hosts.claimed.delete(name));
       await bringIntoForce(deps, name, original, before, reserve);
       const after = deps.view.expanded(readyContainer(deps.records, name));
-      await deps.hosts.settle([...nicNetworks(before.devices), ...nicNetworks(after.devices)]);
+      await deps.hosts.refresh([...nicNetworks(before.devices), ...nicNetworks(after.devices)]);
     }),
   );
   deps.events.lifecycle('container-updated', containerUrl(name), undefined, caller.requestor);
@@ -127,7 +127,7 @@ async function bringIntoForce(
       const previous = { ...document, architecture, profiles, ephemeral, config, devices, description };
       changes.put('containers', name, reserve(name, previous));
     });
-    await deps.hosts.settle(nicNetworks(deps.view.expanded(readyContainer(deps.records, name)).devices));
+    await deps.hosts.refresh(nicNetworks(deps.view.expanded(readyContainer(deps.records, name)).devices));
     const { config: now } = deps.view.expanded(readyContainer(deps.records, name));
     if (deps.runtime.probe(name).status !== 'stopped') await deps.runtime.updateLimits(name, now).catch(() => {});
     await deps.guests.apply(name).catch(() => {});

@@ -117,7 +117,7 @@ export class Backups {
     const isUndoing = this.#deps.sagas.isUndoing('backups', key);
     if (!isUndoing) this.#ready(container, name);
     return this.#start('Removing backup', container, name, async () => {
-      if (isUndoing) await this.#deps.sagas.settle('backups', key);
+      if (isUndoing) await this.#deps.sagas.finishUndo('backups', key);
       if (!isUndoing || this.#deps.records.backups.has(key)) await this.#dropNow(caller, container, name);
     });
   }

@@ -127,7 +127,7 @@ async function restoreNow(
         { signal, progress: (metadata) => handle.update(metadata) },
       ),
     );
-    await deps.hosts.settle(nicNetworks(devices));
+    await deps.hosts.refresh(nicNetworks(devices));
     deps.events.lifecycle('container-created', containerUrl(name), undefined, caller.requestor);
   });
 }

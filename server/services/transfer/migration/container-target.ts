@@ -84,7 +84,7 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
       // It is here and recorded: that the source left early changes nothing any more.
       await peer.send({ type: 'done' }).catch(() => {});
       const { devices } = expand(params.document, profilesOf(deps.records, name));
-      await deps.hosts.settle(nicNetworks(devices));
+      await deps.hosts.refresh(nicNetworks(devices));
       deps.events.lifecycle('container-created', containerUrl(name), undefined, caller.requestor);
     },
   });

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { Records } from '../../../../server/records/records.ts';
 import { Aliases } from '../../../../server/services/images/aliases.ts';
-import { settleFormerAliases } from '../../../../server/services/images/former-aliases.ts';
+import { adoptFormerAliases } from '../../../../server/services/images/former-aliases.ts';
 import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
 
 const alias = (target: string) => ({ v: 1, description: '', target }) as const;
@@ -22,7 +22,7 @@ test('an alias of a project that is not there is one of the default project, tho
   });
   const warnings: string[] = [];
   const log = { warn: (line: string) => void warnings.push(line) };
-  await settleFormerAliases({ records, log });
+  await adoptFormerAliases({ records, log });
   expect(warnings).toEqual([expect.stringMatching(/^The image alias 100%debian has a % in its name/)]);
   const aliases = new Aliases({ records } as ConstructorParameters<typeof Aliases>[0]);
   expect(aliases.list('default').map(({ name, target }) => [name, target])).toEqual([
@@ -30,6 +30,6 @@ test('an alias of a project that is not there is one of the default project, tho
     ['plain', 'c'],
   ]);
   expect(aliases.list('web').map(({ name }) => name)).toEqual(['debian']);
-  await settleFormerAliases({ records, log });
+  await adoptFormerAliases({ records, log });
   expect(warnings).toHaveLength(1);
 });

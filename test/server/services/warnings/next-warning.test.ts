@@ -225,15 +225,15 @@ describe('the book of warnings', () => {
   test('a state that stays counts once, one that is no longer found is over', async () => {
     const { book, records } = await makeBook();
     const found = { type: 'undo', message: 'still there' } as const;
-    for (let count = 0; count < 5; count += 1) book.settle(['undo'], [found]);
+    for (let count = 0; count < 5; count += 1) book.updateStates(['undo'], [found]);
     await book.write(true);
-    book.settle(['undo'], [found]);
+    book.updateStates(['undo'], [found]);
     expect(book.all()[0]?.document).toMatchObject({ count: 1, status: 'new' });
-    book.settle(['undo'], [{ ...found, message: 'another one' }]);
+    book.updateStates(['undo'], [{ ...found, message: 'another one' }]);
     expect(book.all()[0]?.document).toMatchObject({ count: 2, lastMessage: 'another one' });
-    book.settle(['imageUpdate'], []);
+    book.updateStates(['imageUpdate'], []);
     expect(book.all()[0]?.document.status).toBe('new');
-    book.settle(['undo'], []);
+    book.updateStates(['undo'], []);
     await book.write(true);
     expect(records.warnings.list()[0]?.document.status).toBe('resolved');
   });
