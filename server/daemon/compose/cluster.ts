@@ -17,7 +17,6 @@ import { MemberCopies } from '../../services/cluster/member-copies.ts';
 import { MemberGroups } from '../../services/cluster/member-groups.ts';
 import { MemberSettings } from '../../services/cluster/member-settings.ts';
 import { MemberVolumes } from '../../services/cluster/member-volumes.ts';
-import { ClusterMoves } from '../../services/cluster/moves/moves.ts';
 import { Placing } from '../../services/cluster/placing.ts';
 import { networkRealisation, poolRealisation } from '../../services/cluster/realisations.ts';
 import type { MemberImages } from '../../services/images/member-images.ts';
@@ -52,7 +51,7 @@ export function composeCluster(base: Foundation, common: Common, stateDir: strin
       nowMs,
     }),
     clusterMembership,
-    clusterMoves: new ClusterMoves({ ...containerDeps, cluster, dial: dialChannel, certificate }),
+    moveDeps: { ...containerDeps, cluster, dial: dialChannel, certificate },
     clusterNetworks: new ClusterObjects({ ...inCluster, on: networkRealisation(inCluster, parts.networks) }),
     clusterPools: new ClusterObjects({ ...inCluster, on: poolRealisation(inCluster, parts.storagePools) }),
     goOn: new GoOn(containerDeps),

@@ -24,7 +24,6 @@ import { StoragePools } from '../../services/storage/storage-pools.ts';
 import { VolumeSnapshots } from '../../services/storage/volume-snapshots.ts';
 import { Volumes } from '../../services/storage/volumes.ts';
 import { Backups } from '../../services/transfer/backups/backups.ts';
-import { Migrations } from '../../services/transfer/migration/migrations.ts';
 import type { DaemonOptions } from '../daemon-options.ts';
 
 export type Services = ReturnType<typeof composeServices>;
@@ -67,7 +66,7 @@ export function composeServices(base: Foundation, { remoteLimits, stateDir }: Co
     }),
     fencing,
     metrics: new ServerMetrics({ records, view, runtime, pools, operations, loop, warnings: watched.warnings }),
-    migrations: new Migrations({ ...containerDeps, dial: dialChannel }),
+    migrationDeps: { ...containerDeps, dial: dialChannel },
     networks,
     pools,
     profiles: new Profiles({ ...common, running, guests }),

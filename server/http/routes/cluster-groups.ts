@@ -3,7 +3,12 @@ import { groupUrl, type MemberGroups } from '../../services/cluster/member-group
 import type { MemberSettings } from '../../services/cluster/member-settings.ts';
 import { collection, done, movedTo, sync, type RouteTable } from '../route.ts';
 
-export function clusterGroupRoutes(groups: MemberGroups, members: MemberSettings) {
+interface ClusterGroupServices {
+  readonly memberGroups: MemberGroups;
+  readonly memberSettings: MemberSettings;
+}
+
+export function clusterGroupRoutes({ memberGroups: groups, memberSettings: members }: ClusterGroupServices) {
   return {
     'members.put': async ({ caller, params, body, ifMatch }) => {
       await members.put(caller, params.name, body, ifMatch);

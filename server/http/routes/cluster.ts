@@ -1,7 +1,9 @@
 // Cluster endpoints: requests to use cases and back.
 import type { CertificateChange } from '../../services/cluster/certificate/certificate-change.ts';
 import type { KeyChange } from '../../services/cluster/keys/key-change.ts';
-import type { ClusterMoves } from '../../services/cluster/moves/moves.ts';
+import { moveIn } from '../../services/cluster/moves/move-in.ts';
+import { changeMember, type MoveDeps } from '../../services/cluster/moves/moves.ts';
+import { giveBack } from '../../services/cluster/moves/restore.ts';
 import type { ClusterMembership } from '../../services/cluster/cluster-membership.ts';
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -15,11 +17,15 @@ interface ClusterRouteEdge {
   readonly ended: (operation: Operation) => Promise<Operation>;
 }
 
+interface ClusterServices {
+  readonly clusterMembership: ClusterMembership;
+  readonly moveDeps: MoveDeps;
+  readonly certificateChange: CertificateChange;
+  readonly keyChange: KeyChange;
+}
+
 export function clusterRoutes(
-  membership: ClusterMembership,
-  moves: ClusterMoves,
-  certificate: CertificateChange,
-  keys: KeyChange,
+  { clusterMembership: membership, moveDeps, certificateChange, keyChange }: ClusterServices,
   { dialect, ended }: ClusterRouteEdge,
 ) {
   return {
@@ -37,23 +43,23 @@ export function clusterRoutes(
       return operation === undefined ? done : async_(operation);
     },
     'cluster.certificate.put': async ({ caller, body }) => {
-      await certificate.update(caller, body);
+      await certificateChange.update(caller, body);
       return done;
     },
-    'members.state.post': ({ caller, params, body }) => async_(moves.changeMember(caller, params.name, body)),
+    'members.state.post': ({ caller, params, body }) => async_(changeMember(moveDeps, caller, params.name, body)),
     'cluster.returns': (context) => {
       if (!isMember(context)) throw errors.forbidden('Only members of the cluster ask each other for containers');
-      return async_(moves.giveBack(context.caller, context.body));
+      return async_(giveBack(moveDeps, context.caller, context.body));
     },
     'cluster.arrivals': async (context) => {
       if (!isMember(context)) throw errors.forbidden('Only members of the cluster send containers to each other');
-      return async_(await moves.arrive(context.body));
+      return async_(await moveIn(moveDeps, context.body));
     },
     'cluster.keys.get': (context) => {
       if (!isMember(context)) throw errors.forbidden('Only members of the cluster get its keys from each other');
-      return sync(keys.get());
+      return sync(keyChange.get());
     },
-    'cluster.keys.post': ({ caller }) => async_(keys.rotate(caller)),
+    'cluster.keys.post': ({ caller }) => async_(keyChange.rotate(caller)),
     'cluster.accept': async ({ caller, body, signal }) => sync(await membership.accept(caller, body, signal)),
     'members.list': ({ query }) =>
       collection(

@@ -11,7 +11,10 @@ import { done, type RouteContext, type RouteReply, type RouteTable, type Context
 
 const maxTargetBytes = 4096;
 
-export function containerFileRoutes(files: ContainerFiles, headerPrefix: string) {
+export function containerFileRoutes(
+  { containerFiles: files }: { readonly containerFiles: ContainerFiles },
+  headerPrefix: string,
+) {
   return {
     'containers.files.get': async (context) => {
       const path = pathOf(context);

@@ -6,7 +6,11 @@ import { readBytes } from '../request-body.ts';
 import { done, sync, type RouteTable } from '../route.ts';
 import { bytesReply } from './container-files.ts';
 
-export function containerMetadataRoutes(metadata: ContainersMetadata) {
+export function containerMetadataRoutes({
+  containerMetadata: metadata,
+}: {
+  readonly containerMetadata: ContainersMetadata;
+}) {
   return {
     'containers.metadata.get': async (context) => {
       const { object, etag } = await metadata.get(context.params.name);

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import type { ContainerSessions } from '../../services/containers/exec/sessions.ts';
 import { async_, done, sync, type RouteReply, type RouteTable } from '../route.ts';
 
-export function containerSessionRoutes(sessions: ContainerSessions) {
+export function containerSessionRoutes({ sessions }: { readonly sessions: ContainerSessions }) {
   return {
     'containers.exec': (context) => async_(sessions.exec(context.caller, context.params.name, context.body)),
     'containers.console.get': async (context) => bytes(await sessions.consoleLog(context.params.name)),

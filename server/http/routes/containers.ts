@@ -9,9 +9,11 @@ import { deleteContainer } from '../../services/containers/remove/remove.ts';
 import type { StateDeps } from '../../services/containers/shared/state-deps.ts';
 import { patchContainer, putContainer } from '../../services/containers/update/update.ts';
 import { containerUrl } from '../../api/project/project-names.ts';
-import type { ClusterMoves } from '../../services/cluster/moves/moves.ts';
+import { moveOut } from '../../services/cluster/moves/move-out.ts';
+import { isElsewhere, type MoveDeps } from '../../services/cluster/moves/moves.ts';
 import type { MemberCopies } from '../../services/cluster/member-copies.ts';
-import type { Migrations } from '../../services/transfer/migration/migrations.ts';
+import { migrateContainer } from '../../services/transfer/migration/container-source.ts';
+import { createByTransfer, type MigrationDeps } from '../../services/transfer/migration/migrations.ts';
 import {
   async_,
   done,
@@ -27,9 +29,9 @@ import { isOctets } from '../request-body.ts';
 interface ContainerUseCases {
   readonly containers: ContainerReader;
   readonly containerDeps: StateDeps;
-  readonly migrations: Migrations;
+  readonly migrationDeps: MigrationDeps;
   readonly memberCopies: MemberCopies;
-  readonly clusterMoves: ClusterMoves;
+  readonly moveDeps: MoveDeps;
   readonly restore: (context: ContextOf<'containers.create'>) => Promise<RouteReply>;
 }
 
@@ -40,7 +42,7 @@ function inGroup(body: ContainerCreate, target = ''): ContainerCreate {
 }
 
 export function containerRoutes(useCases: ContainerUseCases) {
-  const { containers, containerDeps, migrations, memberCopies, clusterMoves, restore } = useCases;
+  const { containers, containerDeps, migrationDeps, memberCopies, moveDeps, restore } = useCases;
   const { view } = containerDeps;
   return {
     'containers.list': async ({ query, caller }) => {
@@ -54,7 +56,7 @@ export function containerRoutes(useCases: ContainerUseCases) {
       if (isOctets(context.request)) return restore(context);
       const wanted = inGroup(await memberCopies.creationHere(caller, body), context.query.target);
       return async_(
-        migrations.createContainer(caller, wanted) ?? (await createContainer(containerDeps, caller, wanted)),
+        createByTransfer(migrationDeps, caller, wanted) ?? (await createContainer(containerDeps, caller, wanted)),
       );
     },
     'containers.get': async (context) => {
@@ -71,11 +73,11 @@ export function containerRoutes(useCases: ContainerUseCases) {
     'containers.post': async (context) => {
       const body = context.body;
       const { target = '' } = context.query;
-      if (body.migration === true && clusterMoves.isElsewhere(target))
-        return async_(clusterMoves.move(context.caller, context.params.name, target, body));
+      if (body.migration === true && isElsewhere(moveDeps.cluster, target))
+        return async_(moveOut(moveDeps, context.caller, context.params.name, target, body));
       if (isMoveHere(body)) return async_(moveContainer(containerDeps, context.caller, context.params.name, body));
       if (body.migration === true)
-        return async_(await migrations.sendContainer(context.caller, context.params.name, body));
+        return async_(await migrateContainer(migrationDeps, context.caller, context.params.name, body));
       if (body.name === undefined) throw errors.invalid('rename', [{ path: 'name', message: 'is required' }]);
       return async_(renameContainer(containerDeps, context.caller, context.params.name, body.name));
     },

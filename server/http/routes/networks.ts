@@ -5,7 +5,12 @@ import { done, movedTo, recursionOf, sync, type RouteTable } from '../route.ts';
 
 const urlOf = (name: string): string => `/1.0/networks/${encodeURIComponent(name)}`;
 
-export function networkRoutes(networks: Networks, cluster: ClusterObjects) {
+interface NetworkServices {
+  readonly networks: Networks;
+  readonly clusterNetworks: ClusterObjects;
+}
+
+export function networkRoutes({ networks, clusterNetworks: cluster }: NetworkServices) {
   return {
     'networks.list': async ({ query }) => {
       const list = [...(await networks.list()).map((network) => cluster.shown(network)), ...cluster.pendingNetworks()];

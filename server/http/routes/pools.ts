@@ -5,7 +5,12 @@ import { done, movedTo, recursionOf, sync, type RouteTable } from '../route.ts';
 
 const urlOf = (name: string): string => `/1.0/storage-pools/${encodeURIComponent(name)}`;
 
-export function poolRoutes(pools: StoragePools, cluster: ClusterObjects) {
+interface PoolServices {
+  readonly storagePools: StoragePools;
+  readonly clusterPools: ClusterObjects;
+}
+
+export function poolRoutes({ storagePools: pools, clusterPools: cluster }: PoolServices) {
   return {
     'pools.list': async ({ query }) => {
       if (recursionOf(query) === 0) return sync(cluster.names(pools.names()).map(urlOf));

@@ -3,7 +3,7 @@ import type { Profiles } from '../../services/profiles/profiles.ts';
 import { profileUrl, projectOf, qualifiedName } from '../../api/project/project-names.ts';
 import { collection, done, isOfAllProjects, movedTo, sync, type RouteTable } from '../route.ts';
 
-export function profileRoutes(profiles: Profiles) {
+export function profileRoutes({ profiles }: { readonly profiles: Profiles }) {
   return {
     'profiles.list': ({ query, caller }) => {
       const project = isOfAllProjects(query) ? undefined : caller.project;

@@ -3,7 +3,7 @@ import { projectUrl } from '../../api/project/project-names.ts';
 import type { Projects } from '../../services/projects/projects.ts';
 import { async_, collection, done, movedTo, sync, type RouteTable } from '../route.ts';
 
-export function projectRoutes(projects: Projects) {
+export function projectRoutes({ projects }: { readonly projects: Projects }) {
   return {
     'projects.list': ({ query }) =>
       collection(

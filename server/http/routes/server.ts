@@ -17,8 +17,7 @@ function issuerHeaders(oidc: OidcSettings | undefined, prefix: string): Readonly
 
 /** `dialect` is the one that its clients speak. */
 export function serverRoutes(
-  server: ServerSettings,
-  metrics: ServerMetrics,
+  { server, metrics }: { readonly server: ServerSettings; readonly metrics: ServerMetrics },
   { name: dialect, headerPrefix }: Pick<Dialect, 'name' | 'headerPrefix'>,
 ) {
   return {

@@ -1,10 +1,16 @@
 // Container snapshot endpoints: requests to use cases and back.
 import { errors } from '../../api/errors.ts';
 import type { Snapshots } from '../../services/containers/snapshots/snapshots.ts';
-import type { Migrations } from '../../services/transfer/migration/migrations.ts';
+import { migrateSnapshot } from '../../services/transfer/migration/container-source.ts';
+import type { MigrationDeps } from '../../services/transfer/migration/migrations.ts';
 import { async_, collection, sync, type RouteTable } from '../route.ts';
 
-export function snapshotRoutes(snapshots: Snapshots, migrations: Migrations) {
+interface SnapshotServices {
+  readonly snapshots: Snapshots;
+  readonly migrationDeps: MigrationDeps;
+}
+
+export function snapshotRoutes({ snapshots, migrationDeps }: SnapshotServices) {
   return {
     'snapshots.list': (context) => {
       const container = context.params.name;
@@ -16,12 +22,11 @@ export function snapshotRoutes(snapshots: Snapshots, migrations: Migrations) {
     },
     'snapshots.create': (context) => async_(snapshots.create(context.caller, context.params.name, context.body)),
     'snapshots.get': (context) => sync(snapshots.get(context.params.name, context.params.snapshot)),
-    'snapshots.post': (context) => {
-      const body = context.body;
-      if (body.migration === true)
-        return async_(migrations.sendSnapshot(context.caller, context.params.name, context.params.snapshot, body));
+    'snapshots.post': ({ caller, params, body }) => {
+      const { name, snapshot } = params;
+      if (body.migration === true) return async_(migrateSnapshot(migrationDeps, caller, name, snapshot, body));
       if (body.name === undefined) throw errors.invalid('rename', [{ path: 'name', message: 'is required' }]);
-      return async_(snapshots.rename(context.caller, context.params.name, context.params.snapshot, body.name));
+      return async_(snapshots.rename(caller, name, snapshot, body.name));
     },
     'snapshots.put': (context) =>
       async_(snapshots.put(context.caller, context.params.name, context.params.snapshot, context.body)),

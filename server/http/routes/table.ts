@@ -1,44 +1,14 @@
 // Every endpoint's handler, put together from the use cases.
 import { backupRoom, imageRoom } from '../../services/limits/image-room.ts';
 import type { Socket } from 'node:net';
-import type { ImagePost } from '../../api/image/image.ts';
-import type { Operation } from '../../api/operation.ts';
 import type { Operations } from '../../operations/manager.ts';
-import type { Backups } from '../../services/transfer/backups/backups.ts';
 import { restoreBackup, type BackupUpload, type RestoreDeps } from '../../services/transfer/backups/restore.ts';
 import type { Caller } from '../../services/shared/caller.ts';
-import type { ClusterObjects } from '../../services/cluster/cluster-objects.ts';
 import type { AbsentMembers } from '../../services/cluster/absent-members.ts';
-import type { ClusterMembership } from '../../services/cluster/cluster-membership.ts';
 import type { Certificates } from '../../services/server/certificates.ts';
-import type { ContainerReader } from '../../services/containers/reader.ts';
-import type { StateDeps } from '../../services/containers/shared/state-deps.ts';
-import type { ContainerFiles } from '../../services/containers/files/files.ts';
-import type { ContainersMetadata } from '../../services/containers/files/metadata.ts';
-import type { containerSessions } from '../../services/containers/exec/sessions.ts';
-import type { Snapshots } from '../../services/containers/snapshots/snapshots.ts';
 import { addImage, type AddImageDeps } from '../../services/images/add-image.ts';
-import type { Aliases } from '../../services/images/aliases.ts';
 import type { ImageRefresh } from '../../services/images/image-refresh.ts';
-import type { ImageStore } from '../../services/images/image-store.ts';
-import type { CertificateChange } from '../../services/cluster/certificate/certificate-change.ts';
-import type { KeyChange } from '../../services/cluster/keys/key-change.ts';
-import type { ClusterMoves } from '../../services/cluster/moves/moves.ts';
-import type { MemberGroups } from '../../services/cluster/member-groups.ts';
-import type { MemberSettings } from '../../services/cluster/member-settings.ts';
-import type { MemberVolumes } from '../../services/cluster/member-volumes.ts';
-import type { MemberCopies } from '../../services/cluster/member-copies.ts';
-import type { Migrations } from '../../services/transfer/migration/migrations.ts';
-import type { Networks } from '../../services/networks/networks.ts';
-import type { StoragePools } from '../../services/storage/storage-pools.ts';
-import type { Projects } from '../../services/projects/projects.ts';
-import type { Profiles } from '../../services/profiles/profiles.ts';
-import type { ServerMetrics } from '../../services/server/metrics.ts';
 import type { ServerSettings } from '../../services/server/server.ts';
-import type { ContainerVolumes } from '../../services/storage/container-volumes.ts';
-import type { VolumeSnapshots } from '../../services/storage/volume-snapshots.ts';
-import type { Volumes } from '../../services/storage/volumes.ts';
-import type { Warnings } from '../../services/warnings/warnings.ts';
 import type { Cluster } from '../../membership/cluster.ts';
 import { withOtherMembers } from './merged-lists.ts';
 import type { Dialect } from '../dialects/dialect.ts';
@@ -51,7 +21,7 @@ import { containerFileRoutes } from './container-files.ts';
 import { containerMetadataRoutes } from './container-metadata.ts';
 import { containerSessionRoutes } from './container-sessions.ts';
 import { containerRoutes } from './containers.ts';
-import { imageRoutes } from './images.ts';
+import { imageRoutes, type ImageRouteDeps } from './images.ts';
 import { networkRoutes } from './networks.ts';
 import { operationRoutes } from './operations.ts';
 import { poolRoutes } from './pools.ts';
@@ -62,44 +32,33 @@ import { snapshotRoutes } from './snapshots.ts';
 import { volumeRoutes } from './volumes.ts';
 import { warningRoutes } from './warnings.ts';
 
-export interface RoutedServices {
-  readonly absentMembers: AbsentMembers;
-  readonly aliases: Aliases;
-  readonly backups: Backups;
-  readonly clusterMembership: ClusterMembership;
-  readonly clusterPools: ClusterObjects;
-  readonly clusterNetworks: ClusterObjects;
-  readonly certificates: Certificates;
-  readonly containerFiles: ContainerFiles;
-  readonly containerMetadata: ContainersMetadata;
-  readonly containers: ContainerReader;
-  readonly containerDeps: StateDeps;
-  readonly imageDeps: AddImageDeps;
-  readonly imageRefresh: ImageRefresh;
-  readonly images: ImageStore;
-  readonly makeImage: (caller: Caller, body: ImagePost, project: string) => Promise<Operation>;
-  readonly clusterMoves: ClusterMoves;
-  readonly keyChange: KeyChange;
-  readonly certificateChange: CertificateChange;
-  readonly memberCopies: MemberCopies;
-  readonly memberVolumes: MemberVolumes;
-  readonly memberGroups: MemberGroups;
-  readonly memberSettings: MemberSettings;
-  readonly metrics: ServerMetrics;
-  readonly migrations: Migrations;
-  readonly networks: Networks;
-  readonly storagePools: StoragePools;
-  readonly profiles: Profiles;
-  readonly projects: Projects;
-  readonly restoreDeps: RestoreDeps;
-  readonly server: ServerSettings;
-  readonly sessions: ReturnType<typeof containerSessions>;
-  readonly snapshots: Snapshots;
-  readonly volumes: Volumes;
-  readonly volumeSnapshots: VolumeSnapshots;
-  readonly warnings: Warnings;
-  readonly containerVolumes: ContainerVolumes;
-}
+/** What a function that makes routes takes of the use cases. */
+type ServicesOf<Make extends (services: never, edge: never) => unknown> = Parameters<Make>[0];
+
+/** What the daemon gives: the needs of each file of routes, and what uploads and whole lists need. */
+export type RoutedServices = Omit<ServicesOf<typeof containerRoutes>, 'restore'> &
+  ServicesOf<typeof backupRoutes> &
+  ServicesOf<typeof clusterGroupRoutes> &
+  ServicesOf<typeof clusterRoutes> &
+  ServicesOf<typeof containerFileRoutes> &
+  ServicesOf<typeof containerMetadataRoutes> &
+  ServicesOf<typeof containerSessionRoutes> &
+  ServicesOf<typeof networkRoutes> &
+  ServicesOf<typeof poolRoutes> &
+  ServicesOf<typeof profileRoutes> &
+  ServicesOf<typeof projectRoutes> &
+  ServicesOf<typeof serverRoutes> &
+  ServicesOf<typeof snapshotRoutes> &
+  ServicesOf<typeof volumeRoutes> &
+  ServicesOf<typeof warningRoutes> &
+  Pick<ImageRouteDeps, 'aliases' | 'images'> & {
+    readonly absentMembers: AbsentMembers;
+    readonly certificates: Certificates;
+    readonly imageDeps: AddImageDeps;
+    readonly imageRefresh: ImageRefresh;
+    readonly makeImage: ImageRouteDeps['make'];
+    readonly restoreDeps: RestoreDeps;
+  };
 
 export interface RouteEdge {
   readonly cluster: Cluster;
@@ -127,7 +86,7 @@ export function routesOf(
     headerPrefix,
   };
   const routes: RouteTable = {
-    ...serverRoutes(services.server, services.metrics, dialect),
+    ...serverRoutes(services, dialect),
     ...certificateRoutes({
       certificates: services.certificates,
       addresses: () => addressesFor(services.server, dialect),
@@ -136,20 +95,14 @@ export function routesOf(
     }),
     ...containerRoutes({ ...services, restore: (context) => receiveBackup(uploads, context) }),
     ...backupRoutes(services),
-    ...clusterRoutes(
-      services.clusterMembership,
-      services.clusterMoves,
-      services.certificateChange,
-      services.keyChange,
-      {
-        dialect: dialect.name,
-        ended: ({ id }) => operations.wait(id, undefined),
-      },
-    ),
-    ...clusterGroupRoutes(services.memberGroups, services.memberSettings),
-    ...containerSessionRoutes(services.sessions),
-    ...containerMetadataRoutes(services.containerMetadata),
-    ...containerFileRoutes(services.containerFiles, headerPrefix),
+    ...clusterRoutes(services, {
+      dialect: dialect.name,
+      ended: ({ id }) => operations.wait(id, undefined),
+    }),
+    ...clusterGroupRoutes(services),
+    ...containerSessionRoutes(services),
+    ...containerMetadataRoutes(services),
+    ...containerFileRoutes(services, headerPrefix),
     ...imageRoutes({
       images: services.images,
       aliases: services.aliases,
@@ -160,14 +113,14 @@ export function routesOf(
       dir: dirs.images,
       headerPrefix,
     }),
-    ...networkRoutes(services.networks, services.clusterNetworks),
+    ...networkRoutes(services),
     ...operationRoutes(operations),
-    ...poolRoutes(services.storagePools, services.clusterPools),
-    ...profileRoutes(services.profiles),
-    ...projectRoutes(services.projects),
-    ...snapshotRoutes(services.snapshots, services.migrations),
+    ...poolRoutes(services),
+    ...profileRoutes(services),
+    ...projectRoutes(services),
+    ...snapshotRoutes(services),
     ...volumeRoutes(services),
-    ...warningRoutes(services.warnings),
+    ...warningRoutes(services),
   };
   return withOtherMembers(routes, cluster, services.absentMembers);
 }

@@ -3,7 +3,9 @@ import { errors } from '../../api/errors.ts';
 import { projectOf } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { MemberVolumes } from '../../services/cluster/member-volumes.ts';
-import type { Migrations } from '../../services/transfer/migration/migrations.ts';
+import type { MigrationDeps } from '../../services/transfer/migration/migrations.ts';
+import { migrateVolume } from '../../services/transfer/migration/volume-source.ts';
+import { receiveVolume } from '../../services/transfer/migration/volume-target.ts';
 import { etagOf } from '../../services/shared/etag.ts';
 import type { ContainerVolumes } from '../../services/storage/container-volumes.ts';
 import { checkVolumeType } from '../../services/storage/volume-lists.ts';
@@ -28,11 +30,11 @@ export interface VolumeRouteServices {
   readonly volumeSnapshots: VolumeSnapshots;
   readonly containerVolumes: ContainerVolumes;
   readonly memberVolumes: MemberVolumes;
-  readonly migrations: Migrations;
+  readonly migrationDeps: MigrationDeps;
 }
 
 export function volumeRoutes(services: VolumeRouteServices) {
-  const { volumes, volumeSnapshots: snapshots, containerVolumes, memberVolumes, migrations } = services;
+  const { volumes, volumeSnapshots: snapshots, containerVolumes, memberVolumes, migrationDeps } = services;
   const list = async (context: ContextOf<'volumes.list'>, type?: string): Promise<RouteReply> => {
     const { pool } = context.params;
     const project = isOfAllProjects(context.query) ? undefined : context.caller.project;
@@ -48,7 +50,7 @@ export function volumeRoutes(services: VolumeRouteServices) {
         ? await memberVolumes.creationHere(context.caller, context.params.pool, context.body, from)
         : context.body;
     if (body.source?.type === 'migration')
-      return async_(migrations.receiveVolume(context.caller, context.params.pool, type, body));
+      return async_(receiveVolume(migrationDeps, context.caller, context.params.pool, type, body));
     return orDone(await volumes.create(context.caller, context.params.pool, type, body, from));
   };
   const ofSnapshot = async ([pool, type, name, snapshot]: SnapshotPath): Promise<RouteReply> => {
@@ -94,7 +96,7 @@ export function volumeRoutes(services: VolumeRouteServices) {
         throw errors.badRequest(
           `The snapshot ${name}/${snapshot} is renamed with POST of .../${name}/snapshots/${snapshot}`,
         );
-      return async_(migrations.sendVolume(context.caller, type, { pool, name }, context.body, snapshot));
+      return async_(migrateVolume(migrationDeps, context.caller, type, { pool, name }, context.body, snapshot));
     },
     'volumes.putSnapshot': (context) => change(context, 'put', placeOfSnapshot(context)),
     'volumes.patch': (context) => change(context, 'patch', place(context)),
@@ -108,7 +110,7 @@ export function volumeRoutes(services: VolumeRouteServices) {
       const pool = context.params.pool;
       if (body.migration === true) {
         const [, type, name, snapshot] = place(context);
-        return async_(migrations.sendVolume(context.caller, type, { pool, name }, body, snapshot));
+        return async_(migrateVolume(migrationDeps, context.caller, type, { pool, name }, body, snapshot));
       }
       const target = body.pool === undefined || body.pool === '' ? pool : body.pool;
       const to = { pool: target, name: context.namesOf(body.project).volume(body.name) };

@@ -3,7 +3,7 @@ import { warningUrl } from '../../api/server/warning.ts';
 import type { Warnings } from '../../services/warnings/warnings.ts';
 import { collection, done, sync, type ContextOf, type RouteReply, type RouteTable } from '../route.ts';
 
-export function warningRoutes(warnings: Warnings) {
+export function warningRoutes({ warnings }: { readonly warnings: Warnings }) {
   const put = async ({
     caller,
     params,
