@@ -34,12 +34,12 @@ test('a warning that the records show before the store has answered is counted o
   const { records, answer } = followedRecords();
   const { clock } = testMinutes('2026-01-01T00:00:00Z').time;
   const book = new WarningBook({ records, clock, log: silentLog, canWrite: () => true });
-  book.settle(['diskFull'], [full]);
+  book.updateStates(['diskFull'], [full]);
   const written = book.write();
   await Promise.resolve();
   expect(records.warnings.list()).toHaveLength(1);
   expect(book.all().map(({ document }) => document.count)).toEqual([1]);
-  book.settle(['diskFull'], [full]);
+  book.updateStates(['diskFull'], [full]);
   answer();
   await written;
   expect(book.all().map(({ document }) => document.count)).toEqual([1]);
