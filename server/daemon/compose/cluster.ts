@@ -2,7 +2,6 @@
 import type { Foundation } from '../foundation.ts';
 import type { Common } from './common.ts';
 import type { ContainerParts } from './containers.ts';
-import { version } from '../../api/version.ts';
 import type { Attempts } from '../../lib/shared/attempts.ts';
 import { dialChannel } from '../../http/dial-channel.ts';
 import { readEtcdAuthority } from '../../membership/membership.ts';
