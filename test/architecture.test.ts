@@ -493,7 +493,7 @@ describe('files', () => {
     expect(long).toEqual([]);
   });
 
-  test('of tests that are listed as long exist', () => {
+  test('files of tests that are listed as long exist', () => {
     expect(longFiles.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import type { Files } from './adjust.ts';
 
 export interface Seal {
-  /** Of the schemas, with the provider's version. */
+  /** The hash of the schemas, with the provider's version. */
   readonly schema: string;
-  /** Of the lock file of the generators. */
+  /** The hash of the generators' lock file. */
   readonly generators: string;
   /** Path below cdktn/generated to hash. */
   readonly files: Readonly<Record<string, string>>;

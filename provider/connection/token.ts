@@ -14,7 +14,7 @@ interface Read {
   readonly endsAt: number;
   readonly isEndKnown: boolean;
   readonly host?: string;
-  /** Of the login: the only certificate of the server that is accepted. */
+  /** The only certificate of the server that the login accepts. */
   readonly serverCertificate?: string;
 }
 

@@ -211,7 +211,7 @@ export class Engine implements Controller {
     return link.client;
   }
 
-  /** Once it is, it stays so: a controller that takes a new configuration goes on working. */
+  /** Once it is, it stays so: a controller that takes a new configuration continues working. */
   isReady(): boolean {
     this.#wasReady ||= this.#hasBegun();
     return this.#wasReady;

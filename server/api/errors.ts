@@ -4,7 +4,7 @@ import type { Problem } from './problem.ts';
 interface ErrorRow {
   /** Spec part 7 allows no others. */
   readonly status: 400 | 401 | 403 | 404 | 409 | 412 | 500;
-  /** Of real servers, in the dialect of LXD; default: `status`. */
+  /** The status of real servers, in the dialect of LXD; default: `status`. */
   readonly lxdStatus?: 501 | 503;
   /** The text of real servers, which clients of LXD compare; default: the message. */
   readonly lxdText?: string;

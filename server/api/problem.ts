@@ -25,9 +25,9 @@ export interface Problem {
   readonly message: string;
   /** For code that treats some problems differently. Answers of the API do not carry it. */
   readonly code?: ProblemCode;
-  /** Of an unknown name: the known one that the user probably meant. */
+  /** The known name that the user probably meant by an unknown one. */
   readonly near?: string;
-  /** Of a value of the wrong type: what the schema takes, such as `a string or null`. */
+  /** What the schema takes instead of a value of the wrong type, such as `a string or null`. */
   readonly expected?: string;
 }
 

@@ -34,7 +34,7 @@ export interface CallerFacts {
   readonly class: CallerClass;
   /** SHA-256 of the certificate, hexadecimal; absent without one. */
   readonly fingerprint?: string;
-  /** Of a restricted caller: the only projects that it may use. */
+  /** The only projects that a restricted caller may use. */
   readonly projects?: readonly string[];
   /** Name of the user whose token the request has. */
   readonly user?: string;

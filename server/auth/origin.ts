@@ -1,7 +1,7 @@
 // Decides which requests that a browser sends for a web page are accepted. Programs send no Origin. Pure.
 
 export interface OriginFacts {
-  /** Of the request's headers. */
+  /** The header of the request. */
   readonly origin: string | undefined;
   readonly host: string | undefined;
   /** The request changes something, or opens a stream. Otherwise the answer is harmless, since the browser hides it from the page. */

@@ -39,7 +39,7 @@ export function decide(
   return 'allow';
 }
 
-/** Of endpoints without a project only the name of another one is refused; what their answers show is restricted-view.ts. */
+/** An endpoint without a project refuses only the name of another one; restricted-view.ts decides what its answers show. */
 function decideInProjects(
   scope: Endpoint['scope'],
   { projects = [], project, isAboutAll = false, hasToken = false }: AccessFacts,

@@ -6,7 +6,7 @@ import { defaultProject } from '../api/project/project-names.ts';
 /** What one restricted caller may know of. */
 export interface Sight {
   readonly projects: readonly string[];
-  /** Of its certificate. */
+  /** The fingerprint of its certificate. */
   readonly fingerprint: string;
   /** Whether containers of one of its projects may be on that managed network. */
   readonly network: (name: string) => boolean;
@@ -44,7 +44,7 @@ const network = (view: SharedRow['view']): SharedRow => ({
   view,
 });
 
-/** Of every endpoint with the scope `shared`. */
+/** A row for every endpoint with the scope `shared`. */
 export const sharedRows: Readonly<Record<string, SharedRow>> = {
   'root.get': whole,
   'server.get': { view: (result) => withoutConfig(result) },

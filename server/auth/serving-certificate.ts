@@ -44,7 +44,7 @@ export class ServingCertificate {
     return [...this.#ofMembers];
   }
 
-  /** Of all that this server or another member may have; it serves with the first one. */
+  /** The certificates that this server or another member may have; it serves with the first one. */
   get fingerprints(): readonly string[] {
     const others = this.ofMembers.map(({ fingerprint }) => fingerprint);
     return [...new Set([this.#current.fingerprint, ...others])];

@@ -89,7 +89,7 @@ export interface Client {
   ): Promise<Reply<KindTypes[K]['object']>>;
   /** Members of the cluster that the server belongs to. */
   members(signal?: AbortSignal): Promise<readonly ClusterMember[]>;
-  /** Of servers with the extension `warnings`. */
+  /** Only servers with the extension `warnings` have them. */
   warnings(signal?: AbortSignal): Promise<readonly Warning[]>;
   /** Names of the network ACLs, which LXD has. */
   acls(signal?: AbortSignal): Promise<readonly string[]>;

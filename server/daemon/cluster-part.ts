@@ -17,7 +17,7 @@ import type { Services } from './compose/services.ts';
 import type { Foundation } from './foundation.ts';
 import type { Listeners } from './listeners.ts';
 
-/** That a member tells the others. */
+/** Max warnings that a member sends to the others. */
 const mostWarnings = 5;
 /** What a member missed while another one changed it is made up for in this time. */
 const realiseEveryMs = 60_000;

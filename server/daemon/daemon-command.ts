@@ -142,14 +142,14 @@ function lxdFlags(socket: string | undefined, https: string | undefined): Pick<F
   };
 }
 
-/** Of a process whose start has failed. */
+/** How long a process may take to end after its start has failed. */
 const longestEndMs = 3_000;
 
 async function serve(flags: Flags): Promise<number> {
   const logger = pino({ level: flags.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, logDestination());
   const log = logTo(logger);
   logNodeWarnings(log);
-  // Whoever started the daemon may go away: it serves others, too.
+  // The daemon serves others too, so it outlives the program that started it.
   const output = guardOutput(process.stdout, () => {});
   const stopping = stopSignal();
   const stopStart = new AbortController();

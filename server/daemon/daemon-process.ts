@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const lookAgainMs = 50;
 
-/** Whoever may write to the socket is told which process it is. Throws when no daemon answers. */
+/** Asks the daemon on the socket for its process id. Throws when no daemon answers. */
 export function daemonPid(socketPath: string): Promise<number> {
   return new Promise((done, fail) => {
     const refuse = (why: unknown): void => fail(new Error(`No daemon answers on ${socketPath}`, { cause: why }));

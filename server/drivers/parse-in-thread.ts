@@ -1,4 +1,4 @@
-// Has text of strangers parsed in a thread of its own, with limits of time and memory: whatever it is, the event loop goes on.
+// Has text of strangers parsed in a thread of its own, with limits of time and memory: whatever it is, the event loop continues.
 import { setImmediate as turn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { DriverError } from './driver-error.ts';

@@ -6,7 +6,7 @@ import type { EventHub } from './hub.ts';
 
 type Level = 'debug' | 'info' | 'warning' | 'error';
 
-/** Of each class of lines: those of requests must not displace warnings. */
+/** The rate for each class of lines: those of requests must not displace warnings. */
 const linesPerSecond = 100;
 const burst = 500;
 

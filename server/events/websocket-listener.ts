@@ -28,7 +28,7 @@ export function watchListener(peer: WebSocket, { onPing, onClose }: ListenerEnds
   });
 }
 
-/** A listener with a longer backlog is ended: it sees the close, and reads everything anew. */
+/** A listener with a longer backlog is ended: it sees the close, and reads everything again. */
 export function sendEvent(peer: WebSocket, text: string, maxBacklogBytes: number): void {
   if (peer.bufferedAmount > maxBacklogBytes) peer.terminate();
   else peer.send(text);

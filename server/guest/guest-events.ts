@@ -30,7 +30,7 @@ interface Audience {
   last: GuestFacts;
 }
 
-/** Of one container at a time. */
+/** Max listeners of one container at a time. */
 const maxListeners = 8;
 /** A listener that reads slower than events come is ended at this backlog. */
 const maxBacklogBytes = 1024 * 1024;

@@ -21,7 +21,7 @@ export type GuestSocketsDeps = Omit<GuestListenerDeps, 'events' | 'websockets'> 
 
 interface Open {
   readonly listener: GuestListener;
-  /** Of the directory, while the socket goes by its number. */
+  /** The handle of the directory, while the socket goes by its number. */
   readonly handle: FileHandle | undefined;
 }
 

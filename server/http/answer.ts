@@ -58,7 +58,7 @@ export function answerError(
   // A caller who went away breaks the request off; that is no failure of ours.
   if (error.code === 'internal' && !reply.raw.destroyed)
     deps.log.error(`${labelOf(request.raw)} failed: ${errorText(error)}`);
-  // Of a malformed request there is no query.
+  // A malformed request has no query.
   const { project } = (request.query ?? {}) as { readonly project?: unknown };
   const isNamed = typeof project === 'string' && project !== '';
   const rendered = deps.dialect.error(
@@ -82,7 +82,7 @@ export function answer(
   return reply.type('application/json').send(bodyText(rendered.body));
 }
 
-/** Envelopes are made anew; what they carry may have its JSON already. */
+/** Envelopes are made again; what they carry may have its JSON already. */
 function bodyText({ metadata, ...envelope }: NonNullable<RenderedAnswer['body']>): string | Buffer {
   const head = JSON.stringify(envelope);
   if (metadata === undefined) return head;

@@ -10,7 +10,7 @@ export interface Identity {
   readonly caller: Caller;
   readonly peerCertificate?: Uint8Array;
   readonly remoteHost?: string;
-  /** Of a user with a token: who it is. */
+  /** The subject of a user's token. */
   readonly subject?: string;
   /** Another member of the cluster asks, for itself or for a caller of its own. */
   readonly isForwarded?: boolean;
@@ -68,7 +68,7 @@ function peerCertificateOf(socket: TLSSocket): Uint8Array | undefined {
   return raw;
 }
 
-/** Local socket: anyone who may open it. TLS: by token or client certificate, asked anew at each request since trust can end. */
+/** Local socket: anyone who may open it. TLS: by token or client certificate, asked again at each request since trust can end. */
 export function identityOf(
   { identify, bearers }: { readonly identify: Identify; readonly bearers: Bearers },
   request: IncomingMessage,

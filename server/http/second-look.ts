@@ -20,7 +20,7 @@ export interface RefusedRequest {
 /** The same request again: here, or at the member that has the container now. */
 export type SecondLook = { readonly at: 'here' } | { readonly at: Member };
 
-/** Of a container that moves while requests wait: each move is one more. */
+/** Max hops of a request for a container that moves meanwhile: each move is one more. */
 const mostHops = 4;
 
 /** Nothing was done yet for these errors. Throws the error, or AppError unavailable when the store does not say whether it holds. */
@@ -54,7 +54,7 @@ export function hopsOf({ request, isForwarded }: Pick<RefusedRequest, 'request' 
   return isForwarded ? Number(request.headers[hopsHeader] ?? 1) : 0;
 }
 
-/** That a snapshot or a file of it was not found does not depend on what others do. */
+/** A snapshot or file that was not found does not depend on what others do. */
 function isAboutContainer({ endpoint, params }: RoutedRequest, error: unknown): boolean {
   if (!(error instanceof AppError)) return false;
   if (endpoint.placedBy === 'body') return error.code === 'exists';

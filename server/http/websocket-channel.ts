@@ -70,7 +70,7 @@ function framesOf(peer: WebSocket): AsyncIterable<Frame> {
     if (waitingBytes > maxWaitingBytes) peer.pause();
     wake();
   });
-  // Once this side is through nobody takes frames any more; reading goes on to see the peer's end.
+  // Once this side is through nobody takes frames any more; reading continues to see the peer's end.
   const end = (): void => {
     isOver = true;
     wake();

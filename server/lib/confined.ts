@@ -7,7 +7,7 @@ import { programEnv } from './program-env.ts';
 export interface Confinement extends Fence {
   /** Capabilities that it keeps where it runs as root; none otherwise. */
   readonly keeps?: readonly string[];
-  /** It goes on when this process ends. */
+  /** It continues when this process ends. */
   readonly outlives?: boolean;
 }
 
@@ -29,7 +29,7 @@ export const keptToWrite: readonly string[] = [
   'setfcap',
 ];
 
-/** Of programs that read what is open already, and write to a pipe or an open file. */
+/** For programs that read what is open already, and write to a pipe or an open file. */
 export const filter: Confinement = { reads: [], writes: [] };
 
 /** Decompressors of honest images need less than 1 GiB. */

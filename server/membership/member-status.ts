@@ -48,7 +48,7 @@ export function statusOfMember(
   return { status: 'Online', message: warnings.join('; ') || 'Fully operational' };
 }
 
-/** Of a member that is offline: what it ran last. */
+/** The version of a member; of one that is offline, what it ran last. */
 const versionOf = ({ present, document }: Member): string | undefined => present?.version ?? document.release;
 
 function isOlder(other: Member, version: string | undefined): boolean {

@@ -29,7 +29,7 @@ export interface Member {
   readonly containers: number;
 }
 
-/** Of objects of hosts without a cluster. */
+/** The member of objects on hosts without a cluster. */
 export const noMember = 'none';
 
 export class Members {

@@ -16,7 +16,7 @@ export interface ClusterStore {
 }
 
 export interface Membership {
-  /** Of this host in its cluster: never given to another one. */
+  /** The number of this host in its cluster: never given to another one. */
   readonly number: number;
   readonly clusterUuid: string;
   /** HOST:PORT where the others reach this host. */

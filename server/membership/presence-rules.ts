@@ -25,7 +25,7 @@ export function isOther(told: PresentSignal, now: PresentSignal): boolean {
 /** One renewed member costs the store this much time, roughly; a wait is never longer than half the time to live. */
 const memberMs = 10;
 
-/** A store that stalls for longer than the time to live ends the leases of all members at once, and each then writes all that it says anew.
+/** A store that stalls for longer than the time to live ends the leases of all members at once, and each then writes all that it says again.
  *  `random`: from 0 to 1. Pure. */
 export const rejoinSpreadMs = (members: number, ttlSeconds: number, random: number): number =>
   random * Math.min(members * memberMs, ttlSeconds * 500);

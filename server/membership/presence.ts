@@ -41,7 +41,7 @@ export interface PresenceDeps {
 /** All containers are looked at this often, in case something changed without a word; the load is told this often when it changed much. */
 const lookEveryMs = 15_000;
 const opsPerTxn = 60;
-/** Of the end of this daemon, while the store does not answer. */
+/** How long shutdown waits for the store to revoke the lease. */
 const longestStopMs = 2000;
 /** Before a lost lease is asked for again. */
 const againMs = 500;
@@ -179,7 +179,7 @@ export class Presence {
     });
   }
 
-  /** All keys are put anew, under this lease. */
+  /** All keys are put again, under this lease. */
   #hold(lease: Lease, ttlSeconds: number): void {
     this.#told = new Map();
     this.#present = undefined;

@@ -46,7 +46,7 @@ export class ReadBarrier {
     return await this.#ask();
   }
 
-  /** For what must be known before it goes on: tries again while the store does not answer. False: it has not in all that time. */
+  /** For what must be known before it continues: tries again while the store does not answer. False: it has not in all that time. */
   async passAtLast(forMs = patienceMs): Promise<boolean> {
     const end = performance.now() + forMs;
     while (!(await this.#ask())) {

@@ -27,7 +27,7 @@ export interface PresentSignal {
 }
 
 /** A member says with it: when my lease ends, what runs here on shared storage ends in time, also when my daemon does not. It stays after the
- *  lease, and is written anew with each. */
+ *  lease, and is written again with each. */
 export interface FenceSignal {
   readonly ttlSeconds: number;
 }

@@ -45,7 +45,7 @@ interface Running {
   readonly waiters: Set<() => void>;
   readonly channels: ChannelSet | undefined;
   readonly endsWithDaemon: boolean;
-  /** Where its trace goes on; absent: it is not traced. */
+  /** Where its trace continues; absent: it is not traced. */
   span?: SpanPlace;
   /** Fingerprint of the client certificate that started it. */
   owner?: string;

@@ -13,7 +13,7 @@ export interface RecordName {
 }
 
 export interface FailedUndo {
-  /** Of the intent, which stays stored until it is undone. What is pending under its id already is not added again. */
+  /** The id of the intent, which stays stored until it is undone. A second undo under the same id is ignored. */
   readonly id: string;
   /** For messages: `undoing container-create`. */
   readonly what: string;
@@ -97,7 +97,7 @@ export class PendingUndos {
     }
   }
 
-  /** Waits for attempts under way. The intents stay stored: the next daemon goes on. */
+  /** Waits for attempts under way. The intents stay stored: the next daemon continues. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { timer } of this.#pending.values()) clearTimeout(timer);

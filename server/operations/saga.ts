@@ -130,7 +130,7 @@ export class Sagas {
     this.#undos.add({ id: what, what, holds: [], undo: work }, reason);
   }
 
-  /** Nothing is tried again after that: the next daemon goes on. */
+  /** Nothing is tried again after that: the next daemon continues. */
   close(): Promise<void> {
     return this.#undos.close();
   }
@@ -215,7 +215,7 @@ export class Sagas {
     }
   }
 
-  /** Of some changes only forwards is possible once they have come far enough. */
+  /** Some changes can only be finished once they have come far enough. */
   async #undoOrFinish<P>(begun: Begun<P>, stepCount: number): Promise<void> {
     try {
       await this.#undo(begun, stepCount);

@@ -144,7 +144,7 @@ export class Changes {
     return this.#contents.space.keyOf(kind, name);
   }
 
-  /** Of containers, and of volumes in a pool that all members share. */
+  /** The key that takes the name of a container, or of a volume in a pool that all members share. */
   #nameKeyOf(kind: Kind, name: string): string | undefined {
     const { space } = this.#contents;
     if (kind !== 'volumes' || space.member === undefined) return space.nameKeyOf(kind, name);

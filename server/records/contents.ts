@@ -70,7 +70,7 @@ export class Contents {
     return this.#uses.get(key) ?? 0;
   }
 
-  /** Of an own transaction, before the store tells of it. */
+  /** Notes an own transaction, before the store announces it. */
   noteUse(key: string, rev: Rev): void {
     if (this.useRev(key) < rev) this.#uses.set(key, rev);
   }

@@ -185,7 +185,7 @@ export interface MemberDocument {
   readonly address: string;
   readonly architecture: string;
   readonly joinedAt: string;
-  /** That it ran at its last start. Absent: an older release wrote it. */
+  /** The release that the member ran at its last start. Absent: an older release wrote it. */
   readonly release?: string;
   /** It takes no new containers, and those that it had are elsewhere. */
   readonly evacuated?: boolean;
@@ -211,7 +211,7 @@ export interface ClusterDocument {
   readonly nextNumber: number;
   /** The release that every member must have at least. */
   readonly minVersion: string;
-  /** That all members serve with and show to each other, in PEM form. Absent: the first one, which each has in its files. */
+  /** The certificate that all members serve with and show to each other, in PEM form. Absent: the first one, which each has in its files. */
   readonly certificate?: { readonly certPem: string; readonly keyPem: string };
 }
 

@@ -55,7 +55,7 @@ export class OtherMembers {
     return found.sort((a, b) => a.member - b.member) as unknown as OtherEntry<Documents[K]>[];
   }
 
-  /** Of a kind whose names are taken in the whole cluster, or the first member that has one. */
+  /** The entry of a kind whose names are taken in the whole cluster, or of the first member that has one. */
   get<K extends Kind>(kind: K, name: string): OtherEntry<Documents[K]> | undefined {
     return this.having(kind, name)[0];
   }

@@ -170,7 +170,7 @@ export class Records {
     await this.#turns.run(changes.turns, () => this.#sendInTurn(build));
   }
 
-  /** Decided anew whenever another member was first. */
+  /** Decided again whenever another member was first. */
   async #sendInTurn(build: (changes: Changes) => void): Promise<void> {
     const over = AbortSignal.timeout(turnMs);
     for (;;) {
@@ -295,13 +295,13 @@ export class Records {
     }
   }
 
-  /** Another member wrote first: decided anew on what it wrote. */
+  /** Another member wrote first: decided again on what it wrote. */
   async #catchUp(): Promise<void> {
     const rev = await this.#store.lastWrite();
     await this.contents.reached(rev, AbortSignal.timeout(catchUpMs));
   }
 
-  /** Of a store that nobody else follows or writes to: an answer that is late is not older than the view. */
+  /** Without other writers or followers of the store a late answer is not older than the view. */
   async #refresh(kind: Kind, name: string): Promise<void> {
     const key = this.contents.space.keyOf(kind, name);
     const record = await this.#store.get(key);

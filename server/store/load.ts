@@ -31,7 +31,7 @@ export async function checkDump(path: string): Promise<SnapshotHeader> {
   return header;
 }
 
-/** Of a checked dump. */
+/** Reads the pairs of a checked dump. */
 export async function* readDump(path: string): AsyncGenerator<Pair> {
   let isHeader = true;
   for await (const line of linesOf(path)) {

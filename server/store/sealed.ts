@@ -54,7 +54,7 @@ export class SealedStore implements EtcdBackend {
     }
   }
 
-  /** Encrypts anew what an older key has encrypted, or none. Others may write meanwhile: what they write is new. Returns how many there were. */
+  /** Encrypts again what an older key has encrypted, or none. Others may write meanwhile: what they write is new. Returns how many there were. */
   async renew(signal: AbortSignal): Promise<number> {
     let renewed = 0;
     for (let after: string | undefined; !signal.aborted;) {

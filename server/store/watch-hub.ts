@@ -38,7 +38,7 @@ export class WatchHub {
     this.#lastRev = deps.rev;
   }
 
-  /** Of the newest transaction that was published. */
+  /** The revision of the newest transaction that was published. */
   get lastRev(): Rev {
     return this.#lastRev;
   }

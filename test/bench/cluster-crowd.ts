@@ -20,7 +20,7 @@ const perProcess = 10;
 const containerCount = 10_000;
 /** Where making them all takes longer, the rest is measured with those that there are by then. */
 const longestCreatingMs = 6 * 60_000;
-/** Of one container, while members answer that they cannot now. */
+/** Max attempts for one container while members answer that they cannot now. */
 const mostAttempts = 8;
 const againMs = 500;
 const idleMs = 30_000;

@@ -17,7 +17,7 @@ interface Cluster {
   close(): Promise<void>;
 }
 
-/** Of which three times as many are listed. */
+/** Three times as many are listed. */
 const eachMember = 100;
 const total = 3 * eachMember;
 const timesLxd = 5;

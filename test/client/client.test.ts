@@ -265,7 +265,7 @@ test('an answer above the limit is aborted, and the next call succeeds', async (
 });
 
 describe('an unreachable socket', () => {
-  test('that does not exist fails with the reason and the remedy', async () => {
+  test('an unreachable socket that does not exist fails with the reason and the remedy', async () => {
     const client = createClient(`unix://${await folder()}/none.socket`);
     cleanups.push(() => client.close());
     const error = await failure(client.server());
@@ -273,7 +273,7 @@ describe('an unreachable socket', () => {
     expect(error.message).toMatch(/none\.socket: there is no such file; start the daemon/);
   });
 
-  test('without a listener fails with a message that the daemon has stopped', async () => {
+  test('an unreachable socket without a listener fails with a message that the daemon has stopped', async () => {
     const path = join(await folder(), 'stale.socket');
     const server = createServer().listen(path);
     await new Promise((resolve) => server.once('listening', resolve));
@@ -287,7 +287,7 @@ describe('an unreachable socket', () => {
     );
   });
 
-  test('that is an ordinary file fails with a message that says so', async () => {
+  test('an unreachable socket that is an ordinary file fails with a message that says so', async () => {
     const path = join(await folder(), 'file');
     await writeFile(path, '');
     await chmod(path, 0o600);

@@ -78,7 +78,7 @@ async function sleeping(daemon: TestDaemon): Promise<string> {
 }
 
 describe('a link', { timeout: 60_000 }, () => {
-  test('that is dead fails the waiting calls at once, without a retry', async () => {
+  test('a link that is dead fails the waiting calls at once, without a retry', async () => {
     const { daemon, host, cut } = await behindCable();
     let probes = 0;
     const probe = (): Promise<boolean> => {

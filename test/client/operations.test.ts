@@ -155,7 +155,7 @@ test('an operation that the server no longer knows is lost, which is a different
   expect((error as ClientError).code).toBe('operationLost');
 });
 
-test('without an event endpoint the wait endpoint is used', async () => {
+test('the wait endpoint is used where there is no event endpoint', async () => {
   const { daemon, client } = await setUp({ events: false });
   startsOperation(daemon, (operation) => setTimeout(() => daemon.finish(operation), 50));
   const reply = await client.operations.run(() => client.putContainerState('c1', { action: 'start' }));

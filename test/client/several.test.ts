@@ -1,4 +1,4 @@
-// A client with several addresses of a cluster: it goes on with the next member, and repeats only what cannot have arrived.
+// A client with several addresses of a cluster: it continues with the next member, and repeats only what cannot have arrived.
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import { createClient, type Client } from '../../server/client/client.ts';
 import { remedyFor, type ClientError } from '../../server/client/client-error.ts';

@@ -165,7 +165,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(got[2]).toBeUndefined();
     });
 
-    test('without ipv4.dhcp nobody gets an address', async () => {
+    test('no client gets an address without ipv4.dhcp', async () => {
       await up({ 'ipv4.dhcp': 'false' });
       expect(await (await join('02:00:00:00:04:01', 'nodhcp')).request()).toBeUndefined();
     });
@@ -216,7 +216,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect((await driver.leases(name)).map((lease) => lease.hostname)).toEqual(['']);
     });
 
-    test('of two reservations of one address the one with the smaller id holds', async () => {
+    test('the smaller id holds where two reservations have one address', async () => {
       await up();
       await driver.setHosts(name, [
         host('zeta', '02:00:00:00:09:02', `${ipv4}.80`),
@@ -235,7 +235,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       await expect(driver.setHosts(name, [bad])).rejects.toMatchObject({ code: 'Invalid' });
     });
 
-    test('with dns.mode dynamic the name that the client asks for resolves, with none nothing does', async () => {
+    test('the name that a client asks for resolves with dns.mode dynamic, and no name with none', async () => {
       await up({ 'dns.mode': 'dynamic' });
       const client = await join('02:00:00:00:0b:01', 'iota');
       const address = await client.request();

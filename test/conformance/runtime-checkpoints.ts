@@ -113,7 +113,7 @@ export function checkpointConformance(title: string, makeHarness: () => Promise<
       expect(await driver.exec('s1', ['echo', 'on'], {}, never)).toMatchObject({ stdout: 'on\n' });
     });
 
-    test('of what does not run is NotFound, of what is frozen Failed', async () => {
+    test('a checkpoint of what does not run is NotFound, of what is frozen Failed', async () => {
       await harness.prepare('s1');
       const store = (): Promise<void> => checkpoints.checkpoint('s1', { dir: fresh(), leave: 'stopped' }, never);
       await expect(store()).rejects.toMatchObject({ code: 'NotFound' });

@@ -134,7 +134,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(driver.probe('c1').status).toBe('running');
       });
 
-      test('of two starts at once exactly one wins', async () => {
+      test('exactly one of two starts at once wins', async () => {
         const run = await prepare('c1');
         const results = await Promise.allSettled([driver.start(run, never), driver.start(run, never)]);
         expect(results.map((one) => one.status).sort()).toEqual(['fulfilled', 'rejected']);
@@ -573,7 +573,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(await stderr).toBe('oops\n');
       });
 
-      test('with null streams gives none, and the command finds its input empty', async () => {
+      test('spawn with null streams gives none, and the command finds its input empty', async () => {
         const command = await spawned(['sh', '-c', 'cat && exit 4'], 'null');
         expect([command.stdin, command.stdout, command.stderr]).toEqual([undefined, undefined, undefined]);
         expect(await command.exited).toBe(4);

@@ -201,7 +201,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect(await readdir(join(storage.volumePath(pool, container('c')), 'rootfs'))).toEqual(['mine']);
       });
 
-      test('of many who create one volume at once exactly one succeeds', async () => {
+      test('exactly one of many who create one volume at once succeeds', async () => {
         const pool = await madePool();
         const work = Array.from({ length: 8 }, () => codeOf(make(pool, custom('v'), { kind: 'empty' })));
         expect((await Promise.all(work)).toSorted()).toEqual([...Array.from({ length: 7 }, () => 'Exists'), 'none']);

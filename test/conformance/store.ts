@@ -176,7 +176,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
         expect((await store.status()).rev).toBe(rev);
       });
 
-      test('that change nothing do not move the revision', async () => {
+      test('transactions that change nothing do not move the revision', async () => {
         const rev = await write(put('/a'));
         expect(await store.txn([], [])).toEqual({ ok: true, rev });
         expect(await store.txn([{ key: '/a', modRev: rev }], [])).toEqual({ ok: true, rev });
@@ -195,7 +195,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
         expect((await store.get('/a'))?.version).toBe(2);
       });
 
-      test('of many writers comparing the same record, exactly one wins each round', async () => {
+      test('exactly one of many writers comparing the same record wins each round', async () => {
         let rev = await write(put('/counter', '0'));
         for (let round = 0; round < 10; round++) {
           const compare = [{ key: '/counter', modRev: rev }];

@@ -88,7 +88,7 @@ describe('limits', () => {
     ]);
   });
 
-  test('with a limit on disks each root disk and volume there needs a size', () => {
+  test('each root disk and volume needs a size where disks are limited', () => {
     const bare = container('a', {}, { root: { type: 'disk', path: '/', pool: 'fast' } });
     const volumes = [{ pool: 'slow', name: 'v', config: {} }];
     expect(told(contents({ 'limits.disk': '1GiB' }, { containers: [bare], volumes }))).toEqual([

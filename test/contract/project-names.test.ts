@@ -49,9 +49,12 @@ describe('the objects of a project in a sorted list', () => {
   const names = ['!', 'a', 'a%', 'a%1', 'a%z', 'a&b', 'aa%x', 'b', 'b%c', 'web', 'z%z'];
   const list = names.toSorted((one, other) => (one < other ? -1 : 1)).map((name) => ({ name }));
 
-  test.each(['default', 'a', 'aa', 'b', 'z', 'none'])('of %s are those that its name begins', (project) => {
-    expect(ofProject(list, project)).toEqual(list.filter(({ name }) => projectOf(name) === project));
-  });
+  test.each(['default', 'a', 'aa', 'b', 'z', 'none'])(
+    'the objects of a project in a sorted list of %s are those that its name begins',
+    (project) => {
+      expect(ofProject(list, project)).toEqual(list.filter(({ name }) => projectOf(name) === project));
+    },
+  );
 
   test('are found without looking at the others', () => {
     let looks = 0;

@@ -40,7 +40,7 @@ describe('validatePoolConfig', () => {
     ]);
   });
 
-  test('with an unknown driver no other problem is reported', () => {
+  test('an unknown driver is the only problem that is reported', () => {
     expect(paths(validatePoolConfig('floppy', { a: 'b' }))).toEqual(['driver']);
   });
 

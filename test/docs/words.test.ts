@@ -1,4 +1,5 @@
 // Words that docs/glossary.md replaces occur nowhere: in sources, help texts, tests and pages.
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -22,7 +23,7 @@ const texts = [
   .map(({ file, path }) => ({ path, lines: readFileSync(file, 'utf8').split('\n') }));
 
 describe('words', () => {
-  test('that are not used are at least those of the house', () => {
+  test('words that are not used are at least those of the house', () => {
     expect(banned).toEqual(expect.arrayContaining(['told of', "nobody's", 'seldom', 'counts no more']));
   });
 
@@ -34,5 +35,40 @@ describe('words', () => {
       ),
     );
     expect(found).toEqual([]);
+  });
+});
+
+/** The lines of a source at which a comment begins, without its marks. */
+const commentsOf = ({ path, lines }: (typeof texts)[number]): readonly { place: string; text: string }[] =>
+  lines.flatMap((line, at) => {
+    const text = /^\s*(?:\/\/|\/\*\*) (.*)/.exec(line)?.[1];
+    const isNext = /^\s*\/\//.test(line) && /^\s*\/\//.test(lines[at - 1] ?? '');
+    return text === undefined || isNext ? [] : [{ place: `${path}:${at + 1}`, text }];
+  });
+
+const sources = texts.filter(({ path }) => !path.endsWith('.md'));
+
+describe('sentences have a subject', () => {
+  test('no comment begins with Of, That or Whoever, or says anew', () => {
+    const found = sources.flatMap(commentsOf).filter(({ text }) => /^(?:Of|That|Whoever)\b|\banew\b/.test(text));
+    expect(found.map(({ place }) => place)).toEqual([]);
+  });
+
+  test('no name of a test begins with of, that, with, without, by or whoever', () => {
+    const name = /^\s*test(?:\.\w+)*(?:\([^\n]*?\))?\(\s*['"`](?:of|that|with|without|by|whoever)\b/i;
+    const found = sources.flatMap(({ path, lines }) =>
+      lines.flatMap((line, at) => (name.test(line) ? [`${path}:${at + 1}`] : [])),
+    );
+    expect(found).toEqual([]);
+  });
+
+  test('titles of the latest commits are `area: imperative`, of at most 72 characters', (context) => {
+    const log = spawnSync('git', ['log', '-20', '--format=%s'], { cwd: root, encoding: 'utf8' });
+    if (log.status !== 0) context.skip('there is no history here');
+    const wrong = log.stdout
+      .trim()
+      .split('\n')
+      .filter((title) => title.length > 72 || !/^[a-z][a-z0-9, /-]*: \S/.test(title));
+    expect(wrong).toEqual([]);
   });
 });

@@ -25,7 +25,7 @@ export interface Figures {
   readonly lost: readonly string[];
   /** One line for each file, process, mount or record that no object owns afterwards. */
   readonly orphans: readonly string[];
-  /** Of each round the longest time without an acknowledged change, in ms, from the fault on. */
+  /** The longest time of each round without an acknowledged change, in ms, from the fault on. */
   readonly stallsMs?: readonly number[];
 }
 

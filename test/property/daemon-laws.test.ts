@@ -380,7 +380,7 @@ describe('a run that fails at any change', { timeout: 120_000 }, () => {
     );
   }
 
-  test('with a change that is refused, or cut off before or after its effect, converges when it is run again', async () => {
+  test('a run that fails at any change with a change that is refused, or cut off before or after its effect, converges when it is run again', async () => {
     const ways: readonly Break['how'][] = ['fail', 'before', 'after'];
     // Every run breaks at every change, each in another way than its neighbours; PROPERTY_RUNS above 2 tries all ways.
     const first = fc.sample(fc.nat(2), 1)[0] ?? 0;

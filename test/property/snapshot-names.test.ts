@@ -61,7 +61,7 @@ describe('names', () => {
     );
   });
 
-  test('without a number the pattern is the name, and a name in use gets a number', () => {
+  test('a pattern without a number is the name, and a name in use gets a number', () => {
     expect(nameFor('daily', [])).toBe('daily');
     expect(nameFor('daily', ['daily'])).toBe('daily-0');
     expect(nameFor('daily', ['daily', 'daily-7'])).toBe('daily-8');
@@ -97,7 +97,7 @@ describe('expiries', () => {
     );
   });
 
-  test('without a configured expiry a snapshot never expires', () => {
+  test('a snapshot without a configured expiry never expires', () => {
     expect([configuredExpiry(undefined, now), configuredExpiry('', now)]).toEqual([zero, zero]);
     expect(isExpired(zero, new Date('9999-01-01'))).toBe(false);
     expect(configuredExpiry('999999y', now)).toBe(zero);

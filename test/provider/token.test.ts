@@ -67,7 +67,7 @@ describe('the file of a token', () => {
     expect(found?.bearer.current()).toBe('second');
   });
 
-  test('of a login at another server, or without a token, is refused', async () => {
+  test('the file of a token of a login at another server, or without a token, is refused', async () => {
     const summaryOf = async (given: Partial<Settings>): Promise<unknown> => {
       const refused = await tokenOf(settingsOf(given), () => 0).catch((error: unknown) => error);
       return (refused as { diagnostics?: { summary: string }[] }).diagnostics?.[0]?.summary;

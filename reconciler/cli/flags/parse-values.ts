@@ -15,7 +15,7 @@ export function parseAddress(text: string): Address {
   return `${kind}/${name}`;
 }
 
-/** Of `--var NAME=VALUE` and flags like it. */
+/** Reads `--var NAME=VALUE` and flags like it. */
 export function parsePairs(flag: string, pairs: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(
     pairs.map((pair) => {

@@ -2,7 +2,7 @@
 import type { Command, Help, Option } from 'commander';
 import { sections } from '../flags/flag.ts';
 
-/** Of the program and everything below it. */
+/** Shapes the help of the program and of everything below it. */
 export function shapeHelp(command: Command): void {
   command.configureHelp({ subcommandTerm: nameOf, groupItems, minWidthToWrap: 20 });
   for (const one of command.commands) shapeHelp(one);

@@ -109,7 +109,7 @@ async function withLogin(
   return { ...options, tls: { ...pin, ...options.tls }, bearer: bearerOf(login, io.env, io.nowMs) };
 }
 
-/** Of a cluster, any member for which there is a login will do. */
+/** Any member of a cluster for which there is a login will do. */
 function addressesOf(host: string): readonly string[] {
   try {
     return parseEndpoints(host).map(renderEndpoint);

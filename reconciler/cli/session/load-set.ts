@@ -52,7 +52,7 @@ export async function loadSet(
 
 export interface LoadedQuietly {
   readonly loaded: Loaded;
-  /** Of single files and across files. */
+  /** Mistakes in single files and across files. */
   readonly diagnostics: readonly Diagnostic[];
   readonly paths: readonly string[];
 }

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 export interface Login {
-  /** Of the server, in its normal form. */
+  /** The server, in its normal form. */
   readonly host: string;
   readonly issuer: string;
   readonly client_id: string;

@@ -56,7 +56,7 @@ async function repositoryOf(folder: string): Promise<{ readonly root: string; re
   }
 }
 
-/** Of a repository, or of a worktree, whose `.git` is a file that names the place of the repository. */
+/** The config of a repository, or of a worktree, whose `.git` is a file that names the repository. */
 async function configAt(dotGit: string): Promise<string | undefined> {
   const found = await stat(dotGit).catch(() => undefined);
   if (found === undefined) return undefined;

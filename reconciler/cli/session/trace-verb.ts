@@ -47,7 +47,7 @@ export interface RepairFacts {
   readonly toMs: number;
 }
 
-/** A repair of `gantry run` as a trace of its own: a command that goes on for months belongs to no other. */
+/** A repair of `gantry run` as a trace of its own: a command that runs for months belongs to no other. */
 export async function traceRepair(
   tracer: Tracer | undefined,
   { set, host, fromMs, toMs }: RepairFacts,

@@ -4,7 +4,7 @@ import type { SetStatusName } from '../contract/index.ts';
 /** Why a host may not be changed now. */
 export interface Hindrance {
   readonly why: string;
-  /** It is for people to end: a rollout goes on without the host. */
+  /** It is for people to end: a rollout continues without the host. */
   readonly isAway: boolean;
 }
 

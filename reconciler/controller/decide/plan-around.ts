@@ -1,4 +1,4 @@
-// Plans a set without the objects that have errors: the rest goes on, and each of these objects says why it does not. Pure.
+// Plans a set without the objects that have errors: the rest continues, and each of these objects says why it does not. Pure.
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Address, Document } from '../../core/documents/document.ts';
 import type { Observed } from '../../core/documents/observed.ts';

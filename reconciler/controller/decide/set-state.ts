@@ -4,7 +4,7 @@ import type { PruneApproval } from './prune-gate.ts';
 /** What a host has of a set, kept over restarts. */
 export interface Applied {
   readonly revision: string;
-  /** Of the documents. */
+  /** The text of the documents. */
   readonly text: string;
   readonly at: string;
 }

@@ -25,7 +25,7 @@ export interface AppDeps {
   readonly events: EventStream;
   readonly metrics: Pick<ControllerMetrics, 'answered'>;
   readonly page: PageFiles;
-  /** Of every answer. */
+  /** Headers that every answer has. */
   readonly headers: Readonly<Record<string, string>>;
   readonly log: HttpLog;
 }

@@ -17,7 +17,7 @@ export interface Endpoint {
   readonly query?: Readonly<Record<string, TSchema>>;
   readonly body?: TSchema;
   readonly result?: TSchema;
-  /** Of success; default 200. */
+  /** The status of success; default 200. */
   readonly status?: 202 | 204;
 }
 

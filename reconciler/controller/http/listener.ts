@@ -35,7 +35,7 @@ export interface ListenerDeps {
 }
 
 export interface HttpListener {
-  /** Of the API, without a slash at its end. */
+  /** The URL of the API, without a slash at its end. */
   readonly url: string;
   /** The address that logs a browser in, once. */
   ticketUrl(user: TicketUser): string;

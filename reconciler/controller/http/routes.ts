@@ -28,7 +28,7 @@ export interface RouteDeps {
 }
 
 type Callers = Pick<Call<'overview'>, 'caller'>;
-/** Of the user in the history. */
+/** The user that the history names. */
 const byOf = ({ caller }: Callers): string => caller.name ?? 'anonymous';
 
 export function routesOf(deps: RouteDeps): Handlers {
@@ -119,7 +119,7 @@ function sessionRoutes({ authenticator, sessions, tickets, issuer, settings, now
   };
 }
 
-/** A browser does not send a strict cookie on a redirect that another site began; it does when a page of ours goes on. */
+/** A browser does not send a strict cookie on a redirect that another site began; it does when a page of ours continues. */
 const pageThatGoesOn: Answer = {
   headers: { 'content-type': 'text/html; charset=utf-8' },
   text: '<!doctype html><html lang="en"><meta http-equiv="refresh" content="0; url=/"><title>Gantry</title><a href="/">Go on</a></html>\n',

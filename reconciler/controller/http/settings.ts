@@ -30,7 +30,7 @@ export interface AuthSettings {
 }
 
 export interface TokenSettings {
-  /** Of the user in the history. */
+  /** The user that the history names. */
   readonly name: string;
   readonly role: Role;
   /** Path of the file that holds the token. */

@@ -9,14 +9,14 @@ export interface Notice {
   readonly set: string;
   /** The hosts it is about; empty: all of the set. */
   readonly hosts: readonly string[];
-  /** Of the source; commit statuses are set on it when it is a commit. */
+  /** The revision of the source; commit statuses are set on it when it is a commit. */
   readonly revision?: string;
   /** One sentence: what happened and why. Values of objects do not belong here. */
   readonly message: string;
   readonly changes?: { readonly create: number; readonly update: number; readonly delete: number };
   /** What drifted or failed: addresses and paths, never values. */
   readonly objects?: readonly { readonly host: string; readonly address: string; readonly paths?: readonly string[] }[];
-  /** Of the set on the page of the controller. */
+  /** The set on the page of the controller. */
   readonly link?: string;
 }
 

@@ -14,12 +14,12 @@ export interface Configured {
 export interface Difference {
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** They begin anew. */
+  /** They begin again. */
   readonly changed: readonly string[];
 }
 
 export interface ConfigChanges {
-  /** A changed host is connected to anew. */
+  /** A changed host is connected to again. */
   readonly hosts: Difference;
   /** Their labels or variables are others; their connections stay. */
   readonly described: readonly string[];

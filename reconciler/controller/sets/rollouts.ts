@@ -12,7 +12,7 @@ export type StartPart = Omit<RunStart, 'revision' | 'previousRevision'>;
 export interface RolloutDeps {
   readonly rollout: Rollout;
   readonly hosts: readonly SetOnHost[];
-  /** Of the documents that a host has. */
+  /** The text of the documents that a host has. */
   readonly appliedText: (host: string) => string | undefined;
   /** Begins to store what these hosts get. */
   readonly noteGiven: (hosts: readonly string[], revision: string) => void;

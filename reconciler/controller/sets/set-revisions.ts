@@ -40,7 +40,7 @@ export class SetRevisions {
   readonly #deps: SetRevisionsDeps;
   #problems: readonly string[] = [];
   #offered: string | undefined;
-  /** Of its source; taken when a rollback ends. */
+  /** The newest revision of its source; taken when a rollback ends. */
   #newest: KnownRevision | undefined;
   #working: Promise<unknown> = Promise.resolve();
 

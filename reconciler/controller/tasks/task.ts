@@ -9,7 +9,7 @@ export class Task {
     if (end.aborted) stop();
     else end.addEventListener('abort', stop, { once: true, signal: this.#own.signal });
     this.#running = work(this.#own.signal);
-    // Whoever waits for it hears of it.
+    // A failure reaches those who wait for the run.
     this.#running.catch(() => undefined);
   }
 

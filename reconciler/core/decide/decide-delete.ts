@@ -46,7 +46,7 @@ export function decideDelete(object: Document, world: DeleteWorld): Deletion {
   if (object.kind === 'image' && decided.change.action !== 'delete') return decided;
   const guard = guardAway(object, live?.object as JsonObject | undefined, world.observed);
   if (guard === undefined) return decided;
-  // The record of the set stays on it, so that the next run goes on.
+  // The record of the set stays on it, so that the next run continues.
   const change = { ...decided.change, action: 'delete' as const, changes: [], releases: [], reasons: [], guard };
   return { change, sketches: [] };
 }

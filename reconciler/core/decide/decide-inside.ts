@@ -30,7 +30,7 @@ export interface Situation {
   /** Commands that ran according to the set's record, by name. */
   readonly ran?: Readonly<Record<string, string>>;
   readonly owner: SetOwner | undefined;
-  /** Of files and keys. */
+  /** Changes of files and keys. */
   readonly changes: readonly Change[];
   readonly starts: boolean;
   readonly willRun: boolean;

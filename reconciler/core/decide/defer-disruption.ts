@@ -17,7 +17,7 @@ import type { PlanContext } from './plan-context.ts';
 export interface ChangedObject {
   readonly document: Document;
   readonly live: Live<object>;
-  /** A rebuild that an earlier run began goes on. */
+  /** A rebuild that an earlier run began continues. */
   readonly isAside: boolean;
   readonly diff: Diff;
   readonly before: Ownership | undefined;

@@ -44,7 +44,7 @@ export interface SavedChange {
   readonly address: Address;
   /** The parts of the change that a person approved, secrets masked; equal texts are equal changes. */
   readonly shape: string;
-  /** Of the object when the plan was made. */
+  /** The ETag of the object when the plan was made. */
   readonly etag?: string;
 }
 

@@ -7,7 +7,7 @@ import type { JsonObject } from '../documents/document.ts';
 import { asText, mapOf, presentTexts, textOf } from '../documents/json-values.ts';
 
 const computed = new Set(['source', 'source.shared.id', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name']);
-/** Of the pool, or of one member. */
+/** The config key of the pool, or of one member. */
 const configKey = ([field, key, own]: readonly string[]): string | undefined =>
   field === 'config' ? key : field === 'member_overrides' ? own : undefined;
 
@@ -60,7 +60,7 @@ function isSameSource(config: JsonObject, wanted: string): boolean {
   return first === '' && (now === '' || /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(now));
 }
 
-/** Of the pool, and of each member. */
+/** The sources of the pool, and of each member. */
 const sourcesOf = (values: JsonObject): readonly string[] =>
   [values['config'], ...Object.values(mapOf(values['member_overrides']))].flatMap((config) => {
     const source = textOf(mapOf(config)['source']);

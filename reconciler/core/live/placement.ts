@@ -16,7 +16,7 @@ export interface Placement {
   readonly guard?: Guard;
   /** Its member is offline: nothing on it can be read or changed. */
   readonly offline?: string;
-  /** Its member is evacuated, or its evacuation goes on: it is not started. */
+  /** Its member is evacuated, or its evacuation continues: it is not started. */
   readonly evacuated?: string;
 }
 

@@ -51,7 +51,7 @@ export function chooseVolumes(observed: Observed, documents: readonly Document[]
 
 const memberOf = (volume: Partial<PooledVolume>): string => textOf(volume.location) ?? '';
 
-/** Of several volumes with one name, the one on the member. */
+/** The one on the member, where several volumes have one name. */
 export function onMember(live: Live<object> | undefined, target: string | undefined): Live<object> | undefined {
   if (live?.twins === undefined || target === undefined || target.startsWith('@')) return live;
   const found = [live.object, ...live.twins].find((one) => memberOf(one) === target);

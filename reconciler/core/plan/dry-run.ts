@@ -21,7 +21,7 @@ export interface Trial {
   readonly verdict: Verdict;
   /** The reason for any verdict but `accepted`; for `accepted`, why only a part of the step was tried. */
   readonly why?: string;
-  /** Of a refusal: the code as in `Failure.code`, and what to do. */
+  /** The code of a refusal as in `Failure.code`, and what to do. */
   readonly code?: string;
   readonly remedy?: string;
   /** Paths of the object that the daemon names, each with its message. */

@@ -35,7 +35,7 @@ export interface Guard {
     | 'prune-limit'
     | 'data'
     | 'dependency'
-    /** Its document has an error, and the rest of the plan goes on. */
+    /** Its document has an error, and the rest of the plan continues. */
     | 'invalid'
     | 'member';
   readonly address: Address;
@@ -65,7 +65,7 @@ export interface ResourceChange {
   readonly isTakeover?: boolean;
   /** Deleted or released because no document declares it any longer. */
   readonly isPruned?: boolean;
-  /** Of a `replace`: by a rebuild step, which keeps the old container until the new one is ready. */
+  /** A `replace` by a rebuild step, which keeps the old container until the new one is ready. */
   readonly isRebuilt?: boolean;
   readonly affects: readonly Affected[];
   /** Its wave; absent when no object of the plan has one. */
@@ -123,7 +123,7 @@ export interface RebuildStep extends StepBase {
   readonly owner?: OwnerWrite;
   /** Member of the cluster. */
   readonly target?: string;
-  /** Of a clean stop of the old one. */
+  /** The time that a clean stop of the old one may take. */
   readonly graceMs: number;
   /** Steps of the new container before the old one is deleted: start, waits. */
   readonly afterwards: readonly Step[];
@@ -156,7 +156,7 @@ export interface WaitStep extends StepBase {
 export interface FileWrite {
   readonly path: string;
   readonly entry: FileEntry;
-  /** Of a file. */
+  /** The content of a file. */
   readonly content?: Content;
 }
 /** Entries inside a container, running or not: `writes` in their order, then `removes` in theirs. */

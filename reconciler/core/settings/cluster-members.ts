@@ -35,7 +35,7 @@ export function targetOf(
   return target === undefined ? {} : { target };
 }
 
-/** Of each object there is one, on one member. */
+/** An object of these kinds is on one member only. */
 export const isPlaced = ({ kind }: Pick<Document, 'kind'>): boolean =>
   kind === 'container' || kind === 'storage_volume';
 

@@ -32,7 +32,7 @@ export async function recogniseExisting(
   signal: AbortSignal,
 ): Promise<string> {
   await waitForRunning(client, step.kind, step.name, signal);
-  // Of several volumes with one name, that of the member on which it was to be created.
+  // Several volumes may have one name: this is the one on the member where it was to be created.
   const member = step.kind === 'storage_volume' && step.target?.startsWith('@') === false ? step.target : undefined;
   const live = await client.get(step.kind, step.name, signal, member).catch((reason: unknown) => {
     throw isNotFound(reason) ? error : reason;

@@ -116,7 +116,7 @@ function factsOf(live: Seen): Members {
   };
 }
 
-/** Of a network, without the length of its prefix; null: it has none. */
+/** The address of a network, without the length of its prefix; null: it has none. */
 function addressIn(written: string | undefined): string | null {
   const [address = ''] = (written ?? '').split('/');
   return ['', 'none', 'auto'].includes(address) ? null : address;

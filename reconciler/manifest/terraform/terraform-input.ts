@@ -3,7 +3,7 @@ import type { LiveData } from './load-with-data.ts';
 
 /** Inputs from outside the files. */
 export interface TerraformInput {
-  /** Of the command line; names may be meant for manifests beside it. */
+  /** Variables of the command line; names may be meant for manifests beside it. */
   readonly vars: Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** For modules that declare them, weaker than `vars`. */

@@ -21,7 +21,7 @@ export interface GivenValues {
 const isAutomatic = (name: string): boolean =>
   /^terraform\.tfvars(?:\.json)?$/.test(name) || /\.auto\.tfvars(?:\.json)?$/.test(name);
 
-/** Of a folder, weakest first: terraform.tfvars, terraform.tfvars.json, then the others by their names. */
+/** The files of a folder, weakest first: terraform.tfvars, terraform.tfvars.json, then the others by their names. */
 export async function automaticFiles(folder: string): Promise<readonly string[]> {
   const names = (await readdir(folder).catch(() => [])).filter(isAutomatic).sort();
   const rank = (name: string): number => (name === 'terraform.tfvars' ? 0 : name === 'terraform.tfvars.json' ? 1 : 2);

@@ -56,7 +56,7 @@ export class PlacedText {
     };
   }
 
-  /** Of the document that begins at `documentOffset`. */
+  /** The document that begins at `documentOffset`. */
   documentAt(documentOffset: number): RawDocument | undefined {
     this.#documents ??= new Map(
       parseText({ file: this.file, text: this.#text }).documents.map((raw) => [raw.offset, raw]),

@@ -22,7 +22,7 @@ import { below, readScalar } from './yaml-scalars.ts';
 
 export interface QuickDocument {
   readonly value: Json;
-  /** Of the root in the whole text. */
+  /** Where the root begins in the whole text. */
   readonly offset: number;
 }
 

@@ -26,7 +26,7 @@ interface Entry {
 
 const manifest = /^(.+?)(\.vars)?\.ya?ml$/;
 
-/** Of all paths of a load; stdin's are in the current directory. */
+/** Finds the files for all paths of a load; those of stdin are in the current directory. */
 export async function findEnvironments(paths: readonly string[]): Promise<Environments> {
   const bases = await Promise.all(paths.map(baseOf));
   const folders = [...new Set(bases.map((base) => join(base, 'overlays')))];

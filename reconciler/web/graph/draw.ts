@@ -100,7 +100,7 @@ function drawCards(context: Context, picture: Picture): void {
   }
 }
 
-/** Draws these nodes anew over what is there: for new statuses while the camera stands still. */
+/** Draws these nodes again over what is there: for new statuses while the camera stands still. */
 export function drawSome(context: Context, picture: Picture, ids: readonly number[]): void {
   const areSpots = picture.camera.scale < cardScale;
   for (const id of ids) {

@@ -20,7 +20,7 @@ export class Scene {
   #camera: Camera = { x: 0, y: 0, scale: 1 };
   #frame: number | undefined;
   #rest: ReturnType<typeof setTimeout> | undefined;
-  /** Camera, layout, colours or choice are new: everything is drawn anew, not only nodes with a new face. */
+  /** Camera, layout, colours or choice are new: everything is drawn again, not only nodes with a new face. */
   #isAllOld = true;
   #drawn: NodeFaces = { statuses: [], notes: [] };
 

@@ -5,7 +5,7 @@ import { isTrue } from '../text/value-checks.ts';
 
 const why = 'the server is started for unprivileged containers only (--unprivileged-only)';
 
-/** Of a profile, or of a container with its profiles applied. */
+/** Problems of a profile, or of a container with its profiles applied. */
 export function privilegeProblems(config: ConfigMap): readonly Problem[] {
   const problems: Problem[] = [];
   if (isTrue(config['security.privileged']))

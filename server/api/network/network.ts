@@ -15,7 +15,7 @@ export const Network = Type.Object({
 });
 export type Network = Static<typeof Network>;
 
-/** Of a cluster: config of single members, by name. */
+/** Config of single members of a cluster, by name. */
 const memberOverrides = Type.Optional(Type.Record(Type.String(), ConfigMap));
 
 const writable = {

@@ -42,7 +42,7 @@ export type SubjectKind = 'container' | 'profile' | 'volume' | 'image' | 'snapsh
 export interface ProjectProblem extends Problem {
   /** The object that breaks it; absent: all of them together. `path` is a path in it. */
   readonly subject?: { readonly kind: SubjectKind; readonly name: string };
-  /** Of a broken limit on all of them together. */
+  /** A broken limit on all of them together. */
   readonly total?: { readonly key: string; readonly use: number; readonly limit: number };
 }
 

@@ -110,7 +110,7 @@ export const lxdNames: Readonly<Record<string, string>> = {
   proxy_priv_drop: 'unix_priv_drop',
 };
 
-/** Of the release but not in the spec's list, and of later releases what stock clients ask for and is there: without
+/** Extensions of the release that the spec's list lacks, and of later releases what stock clients ask for and is there: without
  *  api_filtering no `lxc list`. Not `instances`: without it clients speak of containers, as this API does. */
 const onlyForLxd = [
   'container_backup_override_pool',

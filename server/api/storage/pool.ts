@@ -17,7 +17,7 @@ export const StoragePool = Type.Object({
 });
 export type StoragePool = Static<typeof StoragePool>;
 
-/** Of a cluster: config of single members, by name. */
+/** Config of single members of a cluster, by name. */
 const memberOverrides = Type.Optional(Type.Record(Type.String(), ConfigMap));
 
 const writable = {

@@ -41,7 +41,7 @@ function key(
   return { type, drivers, doc, check, changeable: never, ...more };
 }
 
-/** Of custom volumes. */
+/** Keys of custom volumes. */
 const snapshotKeys = {
   'snapshots.expiry': key('text', every, 'Lifetime of its snapshots: 2w 1d. Unset: forever.', {
     check: expiry,

@@ -64,7 +64,7 @@ export class BearerTokens {
     }
   }
 
-  /** Of an admitted token, while it is good. Groups are looked at anew each time: the config may have changed. */
+  /** The user of an admitted token, while it is good. Groups are read again each time: the config may have changed. */
   user(token: string): OidcUser | undefined {
     const settings = this.#deps.settings();
     const found = this.#checked.get(keyOf(token));

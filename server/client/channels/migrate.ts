@@ -32,7 +32,7 @@ export interface CopyOptions {
   readonly keepAddresses?: boolean;
   /** Config keys that the copy does not get. */
   readonly drops?: (key: string) => boolean;
-  /** Of a move: the member of the same cluster that it goes to. */
+  /** The member of the same cluster that a container moves to. */
   readonly member?: string;
   readonly onUpdate?: OnUpdate;
 }

@@ -7,7 +7,7 @@ const maxWaitingBytes = 1024 * 1024;
 
 interface End {
   readonly open: (name: string) => WebSocket;
-  /** Of its channels. */
+  /** The names of its channels. */
   readonly names: readonly string[];
 }
 

@@ -14,7 +14,7 @@ export interface ExchangeLimits {
   readonly timeoutMs: number | undefined;
   /** Without a byte from the server; undefined: none. */
   readonly silentMs?: number | undefined;
-  /** Of the answer's body. */
+  /** Max bytes of the answer's body. */
   readonly maxBytes: number;
 }
 

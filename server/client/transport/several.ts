@@ -1,4 +1,4 @@
-// One transport over several addresses of a cluster: it stays with a member while that answers, and goes on with the next one when not.
+// One transport over several addresses of a cluster: it stays with a member while that answers, and continues with the next one when not.
 import type { WebSocket } from 'ws';
 import { neverSent } from '../client-error.ts';
 import { DeadlineError } from '../../lib/shared/deadline.ts';

@@ -16,7 +16,7 @@ import { openSilentStore } from './silent-store.ts';
 /** For operations under way when the majority is back. */
 const graceMs = 5_000;
 
-/** Resolves with what ends it. Without records it does nothing. Never throws: the wait goes on without it. */
+/** Resolves with what ends it. Without records it does nothing. Never throws: the wait continues without it. */
 export async function serveMeanwhile(options: DaemonOptions, number: number): Promise<() => Promise<void>> {
   const kept = await readKeptRecords(options.stateDir);
   if (kept?.number !== number) {

@@ -55,7 +55,7 @@ export class CurrentStore {
     await this.#opened.fenceOut(writer);
   }
 
-  /** Of the store of a cluster whose etcds have changed. */
+  /** Follows the store of a cluster whose etcds have changed. */
   useEndpoints(endpoints: readonly string[]): void {
     this.#opened.useEndpoints?.(endpoints);
   }
@@ -65,7 +65,7 @@ export class CurrentStore {
     this.#opened.useTls?.(tls);
   }
 
-  /** Encrypts anew what an older key has encrypted; 0 for the store of a single host. */
+  /** Encrypts again what an older key has encrypted; 0 for the store of a single host. */
   async renew(signal: AbortSignal): Promise<number> {
     return (await this.#opened.renew?.(signal)) ?? 0;
   }

@@ -7,7 +7,7 @@ import { clusterDir } from '../../membership/membership.ts';
 /** What this host has noted of the etcd that it runs. */
 export type EtcdNote = Pick<EtcdStart, 'name' | 'clientAddress' | 'peerAddress' | 'first'>;
 
-/** Of the records in the etcds of a cluster. */
+/** The name of the records in the etcds of a cluster. */
 export const storeName = 'gantry';
 
 export const etcdNotePath = (stateDir: string): string => join(clusterDir(stateDir), 'etcd.json');

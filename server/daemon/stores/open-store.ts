@@ -23,11 +23,11 @@ export interface OpenStoreOptions {
   /** Undefined: what the state directory was last used with. */
   readonly etcd: EtcdChoice | undefined;
   readonly log: Log;
-  /** Of a host in a cluster: its records are in the store of that. */
+  /** Set on a host in a cluster: its records are in the store of the cluster. */
   readonly membership: Membership | undefined;
   /** What such a host knows of the keys of its cluster. */
   readonly keys: ClusterKeysAtStart;
-  /** Of this daemon. */
+  /** The release of this daemon. */
   readonly release: string;
   /** Called when the store of a cluster does not answer at first; the result, when it does. */
   readonly meanwhile?: ((number: number) => Promise<() => Promise<void>>) | undefined;
@@ -37,11 +37,11 @@ export interface OpenStoreOptions {
 
 export interface OpenedStore {
   readonly store: Store;
-  /** Of the store of a cluster: ends the writes of another member. */
+  /** Ends the writes of another member to the store of the cluster. */
   readonly fenceOut?: (writer: string) => Promise<void>;
   readonly useEndpoints?: (endpoints: readonly string[]) => void;
   readonly useTls?: (tls: MemberOptions['tls']) => void;
-  /** Encrypts anew what an older key has encrypted. */
+  /** Encrypts again what an older key has encrypted. */
   readonly renew?: (signal: AbortSignal) => Promise<number>;
   /** What an operator has to know of it. */
   readonly problem?: () => string | undefined;

@@ -27,7 +27,7 @@ const longestStopMs = 120_000;
 /** A manager of services may start the daemon again meanwhile: it waits, too, and fails. */
 const lockTimeoutMs = 10_000;
 
-/** Until the note is written the file is the store of this host; run again after a crash, it begins anew. */
+/** Until the note is written the file is the store of this host; run again after a crash, it begins again. */
 export async function migrate(task: StoreTask): Promise<string> {
   const { databaseDir, etcd, stateDir } = task;
   if (etcd === undefined) throw new Error('--to is required');

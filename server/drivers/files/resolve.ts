@@ -5,7 +5,7 @@ import { below, linkText, holdEntry, type HeldEntry } from './held-entry.ts';
 
 export const maxPathBytes = 4096;
 const maxLinks = 40;
-/** Of one walk, links included; also bounds the descriptors that it holds. */
+/** Max steps of one walk, links included; also bounds the descriptors that it holds. */
 const maxSteps = 2048;
 const maxDepth = 512;
 

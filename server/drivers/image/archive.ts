@@ -30,7 +30,7 @@ export interface ImageInspection {
   readonly metadata: ImageMetadata;
   readonly unpackedBytes: number;
   readonly entries: number;
-  /** Of the root file system. */
+  /** The format of the root file system. */
   readonly format: ImageFormat;
   /** Device nodes in the image. They are never unpacked: on the host they would be usable by the guest. */
   readonly deviceEntries: readonly string[];

@@ -5,7 +5,7 @@ import { fingerprintImage, type ImagePaths } from './files.ts';
 
 export interface StoredImage extends ImagePaths {
   readonly fingerprint: string;
-  /** Of all files together; absent: not known. */
+  /** The size of all files together; absent: not known. */
   readonly sizeBytes?: number;
 }
 

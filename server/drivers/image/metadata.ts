@@ -22,7 +22,7 @@ export interface ImageTemplate {
   readonly properties: Readonly<Record<string, string>>;
 }
 
-/** Of any map in it: properties become config keys of each container. */
+/** Max members of any map in it: properties become config keys of each container. */
 const maxMembers = 1000;
 export const maxMetadataBytes = 1024 * 1024;
 

@@ -33,7 +33,7 @@ function parsed(text: string): unknown {
 
 export const renderYaml = (value: unknown): string => stringify(value);
 
-/** Of text that takes longer to parse, the event loop would be held. */
+/** Longer texts would hold the event loop while they are parsed. */
 const [smallLength, smallMarks] = [8192, 1000];
 const marks = /[\n{}[\],:?&*!|>'"#]|- /g;
 

@@ -37,7 +37,7 @@ export async function setReservations(deps: ConvergeDeps, name: string, hosts: r
   for (const reason of dropped) log.warn('reservation left out', { network: name, reason });
   if (JSON.stringify(kept) !== JSON.stringify(record.hosts)) await files.write(name, { ...record, hosts: kept });
   if (!(await files.writeHosts(name, renderHosts(kept, plan.dnsMode)))) return;
-  // A reload makes dnsmasq forget what the file said before and read it anew, without losing a query.
+  // A reload makes dnsmasq forget what the file said before and read it again, without losing a query.
   if (await reloadDnsmasq(files.pidFile(name))) await waitUntilIdle(plan);
 }
 

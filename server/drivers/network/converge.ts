@@ -46,7 +46,7 @@ export async function converge(deps: ConvergeDeps, spec: NetworkSpec, signal?: A
   await files.write(plan.name, { ...record, external: plan.external, creating: false });
 }
 
-/** Waits for all, then throws the first error: nothing goes on behind the back of the caller's undo. */
+/** Waits for all, then throws the first error: nothing continues behind the back of the caller's undo. */
 async function all(work: readonly Promise<void>[]): Promise<void> {
   for (const result of await Promise.allSettled(work)) {
     if (result.status === 'rejected') throw result.reason;

@@ -102,7 +102,7 @@ export async function readLinks(signal?: AbortSignal): Promise<Link[]> {
 }
 
 /** undefined when there is no interface of that name. */
-/** Of any interface of the host, by the kernel's own file: at once. */
+/** Reads the address of any interface of the host from the kernel's own file, at once. */
 export function readHwaddr(name: string): string | undefined {
   if (!/^[^\s/]{1,15}$/.test(name)) return undefined;
   try {

@@ -214,7 +214,7 @@ async function readBytes(answer: Answer, maxBytes: number, signal: AbortSignal):
   return Buffer.concat(chunks);
 }
 
-/** Of one object, or a list of names: parsing more would hold the event loop. */
+/** The shape of one object, or of a list of names: parsing more would hold the event loop. */
 const shape: JsonShape = { maxDepth: 64, maxValues: 50_000 };
 
 function parse(url: URL, bytes: Buffer): unknown {

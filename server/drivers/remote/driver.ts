@@ -20,7 +20,7 @@ export interface ImageWanted {
   readonly fingerprint: string;
   /** Opens a private image to us. */
   readonly secret: string;
-  /** Of a server that speaks this API; empty: default. */
+  /** The project on a server that speaks this API; empty: default. */
   readonly project: string;
   /** What runs here, best first; an alias may stand for one image per architecture. */
   readonly architectures: readonly string[];

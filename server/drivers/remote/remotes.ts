@@ -14,7 +14,7 @@ export interface RemotesDeps {
   /** Asked each time: the settings of the server may change. */
   readonly proxies: () => ProxySettings;
   readonly nowMs: () => number;
-  /** Of this daemon, as it names itself to others. */
+  /** The version by which this daemon names itself to others. */
   readonly version: string;
   readonly limits?: Partial<RemoteLimits>;
 }

@@ -74,7 +74,7 @@ export type CheckpointAbility = { readonly ok: true } | { readonly ok: false; re
 export interface Checkpoints {
   /** Whether this host can do it now. Asks the host's tools once and again only when they were changed. Never rejects. */
   available(): Promise<CheckpointAbility>;
-  /** Copies memory while the container goes on, so that the next round or `checkpoint` only has what changed since. `previous` is
+  /** Copies memory while the container continues, so that the next round or `checkpoint` only has what changed since. `previous` is
    *  the directory of the round before, a sibling of `dir`. Resolves to the percentage of memory that had not changed. */
   prepare(
     name: string,
@@ -82,7 +82,7 @@ export interface Checkpoints {
     signal: AbortSignal,
   ): Promise<{ readonly unchangedPercent: number }>;
   /** `leave` stopped: the container ends with the last moment stored, as by a forced stop, and this resolves after the exit was
-   *  delivered to onExit listeners. Frozen: it stands still, so that its files can be copied too. On a throw it goes on running, and
+   *  delivered to onExit listeners. Frozen: it stands still, so that its files can be copied too. On a throw it continues running, and
    *  the content of `dir` is worthless; `logFile` then has the
    *  tool's whole output. Not running -> NotFound; frozen -> Failed; cannot be done here -> NotSupported. The signal only ends the
    *  beginning: half a checkpoint is not broken off. */

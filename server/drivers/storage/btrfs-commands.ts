@@ -101,7 +101,7 @@ export const commands = {
     root,
   ],
   numberOf: (path: string) => ['btrfs', 'inspect-internal', 'rootid', path],
-  /** Of one subvolume, with all that was written until now. */
+  /** The use of one subvolume, with all that was written until now. */
   use: (path: string) => ['btrfs', 'qgroup', 'show', '--raw', '--sync', '-re', '-f', path],
   limits: (root: string) => ['btrfs', 'qgroup', 'show', '--raw', '-re', root],
   forgetLimits: (root: string) => ['btrfs', 'qgroup', 'clear-stale', root],

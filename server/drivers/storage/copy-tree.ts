@@ -10,7 +10,7 @@ import { hasCode } from './remove-tree.ts';
 import { programEnv } from '../../lib/program-env.ts';
 
 const dayMs = 86_400_000;
-/** Of the words of a program; what comes after is dropped. */
+/** Max bytes kept of a program's messages; the rest is dropped. */
 export const keptStderrBytes = 16_384;
 
 /**

@@ -22,7 +22,7 @@ export interface ImageFiles {
   readonly metadataPath: string;
   /** Absent for a unified tarball. */
   readonly rootfsPath?: string;
-  /** Of all files together, as they were when the image was stored. */
+  /** The size of all files together when the image was stored. */
   readonly sizeBytes?: number;
 }
 
@@ -119,7 +119,7 @@ export interface StorageCapabilities {
 export interface StorageDriver {
   readonly name: string;
   readonly capabilities: StorageCapabilities;
-  /** Resolves when nothing goes on behind an answer any more. */
+  /** Resolves when nothing continues behind an answer any more. */
   close?(): Promise<void>;
   /** The config with driver defaults filled in (for example `source`). Throws DriverError Invalid with path and remedy. */
   fillConfig(pool: PoolSpec): Promise<Record<string, string>>;

@@ -148,7 +148,7 @@ export async function* untilEnd(
   let tail: Buffer = Buffer.alloc(0);
   for await (const chunk of source) {
     tail = chunk.length >= size ? chunk.subarray(-size) : Buffer.concat([tail, chunk]).subarray(-size);
-    // Of its own: the chunk is not kept for its end.
+    // A copy, so that the chunk is not kept for its end.
     tail = Buffer.from(tail);
     yield chunk;
   }

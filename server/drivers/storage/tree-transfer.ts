@@ -196,7 +196,7 @@ export function treeTransfer(
   };
 }
 
-/** Whoever may enter a container's volume from the host may run its setuid files. */
+/** Users who may enter a container's volume from the host may run its setuid files. */
 export async function closeTree(path: string, volume: VolumeRef, asRoot: boolean): Promise<void> {
   if (volume.type === 'custom') return;
   await chmod(path, 0o700);

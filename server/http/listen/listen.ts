@@ -47,7 +47,7 @@ export interface TlsListenerDeps extends ListenerDeps {
     readonly own: () => TlsSettings | undefined;
     readonly isOne: (certificate: Uint8Array) => boolean;
   };
-  /** Of addresses without one; default 8443. */
+  /** The port of addresses without one; default 8443. */
   readonly defaultPort?: number;
 }
 

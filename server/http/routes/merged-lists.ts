@@ -20,7 +20,7 @@ const longestMs = 10_000;
 
 interface Row {
   readonly isSpread: (context: RouteContext) => boolean;
-  /** Of a member that does not answer. Operations are known to their member only. */
+  /** The recorded objects of a member that does not answer. Operations are known to their member only. */
   readonly recorded?: (
     absent: AbsentMembers,
     member: number,

@@ -181,7 +181,7 @@ const placeOfSnapshot = (context: WithParams<'pool' | 'type' | 'name' | 'snapsho
   context.params.snapshot,
 ];
 
-/** That may be anything but a container's, whose snapshots are made with it. */
+/** Any volume but a container's, whose snapshots are made with it. */
 function custom({ params }: WithParams<'pool' | 'type' | 'name'>): { readonly pool: string; readonly name: string } {
   if (params.type !== 'custom')
     throw errors.badRequest(
@@ -190,7 +190,7 @@ function custom({ params }: WithParams<'pool' | 'type' | 'name'>): { readonly po
   return { pool: params.pool, name: params.name };
 }
 
-/** Of volumes that are not snapshots. */
+/** A volume that is no snapshot. */
 function whole(context: WithParams<'pool' | 'type' | 'name'>): [pool: string, type: string, name: string] {
   const { pool, type, name } = context.params;
   return [pool, type, name];

@@ -34,7 +34,7 @@ interface Current {
 
 const storage = new AsyncLocalStorage<Current>();
 
-/** Of what outlives its span (a watch that it began), nothing belongs to it any more. */
+/** A watch that outlives the span which began it belongs to none. */
 function current(): Current | undefined {
   const found = storage.getStore();
   return found === undefined || found.span.isEnded ? undefined : found;

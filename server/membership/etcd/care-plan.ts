@@ -20,7 +20,7 @@ export type EtcdCareStep =
 
 /** A file below this size, or below a quarter of the quota, is not worth the pause. */
 const smallBytes = 64 * 1024 ** 2;
-/** Of the quota: above it, an operator is warned. */
+/** The share of the quota above which an operator is warned. */
 const nearlyFull = 0.8;
 
 /**

@@ -1,4 +1,4 @@
-// Looks after the file of the cluster's etcds: unused space is given back one etcd at a time, and a full one goes on once it has room.
+// Looks after the file of the cluster's etcds: unused space is given back one etcd at a time, and a full one continues once it has room.
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { type EtcdFacts, nextCare, warningsOf } from './care-plan.ts';

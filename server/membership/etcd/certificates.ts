@@ -74,7 +74,7 @@ export async function makeEtcdCertificates(
   return { caPem, certPem, keyPem };
 }
 
-/** Makes them anew, for an address or an authority that has changed. The directory is for its owner only. */
+/** Makes them again, for an address or an authority that has changed. The directory is for its owner only. */
 export async function writeEtcdCertificates(
   dir: string,
   issuers: EtcdIssuers,

@@ -72,7 +72,7 @@ export class EtcdProcess {
     throw new Error(`etcd cannot run here: ${reason.text}`);
   }
 
-  /** Like `start`, but does not wait and goes on trying: for a member whose cluster runs without it. */
+  /** Like `start`, but does not wait and continues trying: for a member whose cluster runs without it. */
   async keepRunning(start: EtcdStart): Promise<void> {
     await this.#launch(start);
   }

@@ -95,7 +95,7 @@ export class EtcdMembership {
     }
   }
 
-  /** Of the one at this client address. Throws EtcdFailure when it does not answer. */
+  /** The status of the etcd at this client address. Throws EtcdFailure when it does not answer. */
   async statusOf(clientAddress: string): Promise<EtcdStatus> {
     const { header, version, leader, isLearner, raftIndex, dbSize, dbSizeInUse } = await this.#ask(
       clientAddress,

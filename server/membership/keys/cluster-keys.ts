@@ -61,7 +61,7 @@ export class ClusterKeys implements Vault {
     await this.follow(document);
   }
 
-  /** Has them from now on, and goes on using those before. Throws an Error when they are not for this member. */
+  /** Has them from now on, and continues using those before. Throws an Error when they are not for this member. */
   async take(document: ClusterKeysDocument): Promise<void> {
     const newest = Math.max(0, ...(this.#kept?.keyring ?? []).map(({ generation }) => generation));
     if (this.#kept !== undefined && document.generation < newest) return;

@@ -9,7 +9,7 @@ import type { Records } from '../../records/records.ts';
 import { replaceConfig } from '../shared/patch.ts';
 import { Definitions, type Realisation } from './definitions.ts';
 
-/** Of a request. */
+/** The parts of a request that matter here. */
 interface MemberRequest {
   readonly isForwarded?: boolean;
   readonly query: object;

@@ -6,7 +6,7 @@ import type { Records } from '../../records/records.ts';
 
 interface ReleasesDeps {
   readonly records: Records;
-  /** Of this daemon. */
+  /** The release of this daemon. */
   readonly release: string;
   readonly log: Log;
 }

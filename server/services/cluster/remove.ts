@@ -132,7 +132,7 @@ async function askToLeave({ cluster, log }: ClusterUseCaseDeps, member: Member, 
       outlivesLease: true,
     });
   } catch (error) {
-    // Of two members it may have the only vote in the etcd that they run: without it nobody could write.
+    // One of two members may have the only vote in the etcd that they run: without it the cluster cannot write.
     if (!isForced || cluster.members.list().length === 2) throw error;
     log.warn(`The member ${member.name} is removed, and did not leave by itself: ${errorText(error)}`);
   }

@@ -111,7 +111,7 @@ export class Aliases {
     return entry;
   }
 
-  /** Of an image that only other members of the cluster have, there is no record here that could go. */
+  /** An image that only other members of the cluster have has no record here that could go. */
   #needImage(changes: Changes, image: string): void {
     if (this.#deps.records.images.has(image)) changes.require('images', image);
   }

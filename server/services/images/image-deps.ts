@@ -38,10 +38,10 @@ export interface ImageStoreDeps {
   readonly members: OtherCopies;
 }
 
-/** Of the record with this qualified name. */
+/** The lock of the record with this qualified name. */
 export const imageLock = (image: string): string => `image/${image}`;
 
-/** Of the files that all projects share; taken after the lock of a record, which comes first in order, too. */
+/** The lock of the files that all projects share; taken after the lock of a record, which comes first in order, too. */
 export const imageFilesLock = (image: string): string => `imagefiles/${plainName(image)}`;
 
 /** Whether another project has the image, too, in whatever state. For who holds the lock of the files: it stays true meanwhile. */

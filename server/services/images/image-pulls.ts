@@ -140,7 +140,7 @@ export class ImagePulls {
     );
   }
 
-  /** Whoever uploads the same image at that time is waited for, and then nothing is to be done. */
+  /** An upload of the same image at that time is waited for, and then nothing is to be done. */
   #fetchAndStore(
     caller: Caller,
     name: string,

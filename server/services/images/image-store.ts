@@ -42,7 +42,7 @@ export class ImageStore {
     return this.#shown(ofProject(imagesOfCluster(records), owner), trusted);
   }
 
-  /** Of all projects. */
+  /** Lists the images of all projects. */
   listAll(): readonly { readonly name: string; readonly object: Image }[] {
     return this.#shown(imagesOfCluster(this.#deps.records), true);
   }

@@ -17,7 +17,7 @@ export interface SentSource {
   readonly secret?: string | undefined;
   readonly fingerprint?: string | undefined;
   readonly alias?: string | undefined;
-  /** Of the other server. */
+  /** The project on the other server. */
   readonly project?: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface RemoteSource {
   readonly alias: string;
   readonly fingerprint: string;
   readonly secret: string;
-  /** Of the other server; empty: default. */
+  /** The project on the other server; empty: default. */
   readonly project: string;
   /** A caller that is restricted to projects chose the server. */
   readonly isConfined?: boolean;

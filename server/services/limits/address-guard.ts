@@ -119,7 +119,7 @@ function claims(view: RecordView, { name, document }: NamedContainer): readonly 
   return claimsOf(name, devices, config);
 }
 
-/** Of containers of other projects, on whichever member of a cluster. */
+/** Claims of containers of other projects, on whichever member of a cluster. */
 function claimsOn(
   records: Records,
   after: RecordView,

@@ -113,7 +113,7 @@ function projectOfHeld(kind: Kind, name: string): readonly string[] {
   return kind === 'volumes' ? [projectOf(volumeIdOf(name).name)] : [];
 }
 
-/** Of a project that is changed its new config is the mistake; of everything else it is that the project does not allow it. */
+/** A changed project is refused for its new config; everything else because the project does not allow it. */
 function refusal(project: string, changes: Changes, problems: readonly ProjectProblem[]): AppError {
   const changed = changes.puts.flatMap(subjectOf);
   const only = changed.length === 1 ? changed[0] : undefined;

@@ -13,7 +13,7 @@ import { RecordView } from './view.ts';
 export const imageRoom = (records: Records, asking: string): Room | undefined =>
   roomIn(records, projectWith(records, asking, 'features.images'), 'image');
 
-/** Of an uploaded backup, packed as it comes: what it has unpacked is bounded by the size of its root disk. */
+/** Room for an uploaded backup, packed as it comes: the size of its root disk bounds what it unpacks to. */
 export const backupRoom = (records: Records, project: string): Room | undefined => roomIn(records, project, 'backup');
 
 /** Undefined: without a bound. */
@@ -75,7 +75,7 @@ export async function withinRoom(
   }
 }
 
-/** Counted anew whenever a backup was recorded or a project changed. */
+/** Counted again whenever a backup was recorded or a project changed. */
 function freshLeft(records: Records, project: string) {
   let seen = '';
   let found: { readonly left: number; readonly limit: number } | undefined;

@@ -55,7 +55,7 @@ function profileProblems(view: RecordView, changes?: Changes): readonly Privileg
     });
 }
 
-/** Of all containers, when a profile or work under way may change any of them. */
+/** Problems of all containers, when a profile or work under way may change any of them. */
 function containerProblems(view: RecordView, changes?: Changes): readonly PrivilegeProblem[] {
   const all = changes?.puts.some(({ kind }) => kind !== 'containers') ?? true;
   const changed = new Set(changes?.puts.flatMap(({ kind, name }) => (kind === 'containers' ? [name] : [])));

@@ -15,7 +15,7 @@ export class RecordView implements RecordPart {
   readonly #changed = new Map<Kind, Map<string, unknown>>();
   readonly #brought: Changes['brought'];
 
-  /** Of `others` only what they put counts: a deletion may still fail. */
+  /** Only what `others` put counts: a deletion may still fail. */
   constructor(records: Records, others: readonly Changes[], own?: Changes) {
     this.#records = records;
     for (const { puts } of others) for (const { kind, name, document } of puts) this.#set(kind, name, document);

@@ -135,7 +135,7 @@ export class NetworkHosts {
   }
 
   on(network: string): readonly NetworkHost[] {
-    // Of two with one address the one that is up has it: a stopped copy must not take it away.
+    // The container that is up has an address that two have: a stopped copy must not take it away.
     const entries = containersWith(this.#deps.records, 'network', network).map((entry) => ({
       entry,
       isUp: this.#isUp(entry.name),

@@ -64,7 +64,7 @@ export function bridgeProblems(claims: readonly Claim[], hwaddrOf: (network: str
   });
 }
 
-/** Of managed networks that have such a subnet: others are not ours to know. */
+/** Looks at managed networks that have such a subnet: others are not ours to know. */
 export function subnetProblems(records: Pick<Records, 'networks'>, claims: readonly Claim[]): Problem[] {
   return claims.flatMap((claim) => {
     const ip = parseIp(claim.value);

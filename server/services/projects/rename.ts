@@ -67,7 +67,7 @@ function check({ records, runtime, sagas }: RenameProjectDeps, project: string):
     throw errors.unavailable(`A change of the container ${plainName(undone)} is still being undone; try again`);
 }
 
-/** Of everything in the project that others change under a lock. */
+/** The locks of everything in the project that others change under a lock. */
 function locksOf({ records }: RenameProjectDeps, project: string): readonly string[] {
   const volumes = records.volumes
     .list()

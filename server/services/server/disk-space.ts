@@ -48,7 +48,7 @@ const allowedOnFullDisk: ReadonlySet<string> = new Set([
 const lookAgainMs = 1000;
 
 interface DiskRoomDeps {
-  /** Of the store. */
+  /** The directory of the store. */
   readonly dir: string;
   readonly log: Log;
   readonly nowMs: () => number;

@@ -20,7 +20,7 @@ export interface Running {
   readonly space?: RootSpace;
 }
 
-/** Of one container: its guest may make as many as it likes. */
+/** Max interfaces shown of one container: its guest may make as many as it likes. */
 const maxInterfaces = 32;
 
 type Row = readonly [name: string, help: string, read: (one: Running) => number];

@@ -42,7 +42,7 @@ export class ServerMetrics {
     this.#answers.set(endpoint, byStatus);
   }
 
-  /** Of the named project, else of all that the caller may see. Figures of the server itself are for callers who may see all of it and
+  /** Figures of the named project, else of all that the caller may see. Figures of the server itself are for callers who may see all of it and
    *  named no project. */
   async text({ projects }: Pick<Caller, 'projects'>, project: string | undefined): Promise<string> {
     const wanted = project === undefined ? projects : [project];

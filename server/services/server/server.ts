@@ -138,7 +138,7 @@ export class ServerSettings {
     return { object: { ...untrustedView, ...methods, auth: caller.class } };
   }
 
-  /** Read by every client before anything else: made anew only when what it is made from has changed. */
+  /** Read by every client before anything else: made again only when what it is made from has changed. */
   #trustedView(dialect: string, project: string): TrustedView {
     const stored = this.#config();
     const addresses = this.addresses(dialect);

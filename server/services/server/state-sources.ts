@@ -147,7 +147,7 @@ const featureTypes: readonly WarningType[] = [
 ];
 const namedAtMost = 5;
 
-/** Of a control group controller only when a container needs it. */
+/** A controller of control groups is missing only when a container needs it. */
 function missingFeatures({ runtime, records, view }: StateSourcesDeps): readonly FoundState[] {
   return (runtime.missing ?? []).flatMap((feature): readonly FoundState[] => {
     if (feature === 'apparmor' || feature === 'apparmorParser')

@@ -5,7 +5,7 @@ import type { Requestor } from '../../events/hub.ts';
 
 export interface Caller {
   readonly class: CallerClass;
-  /** Of a restricted caller: the only projects that it may use. */
+  /** The only projects that a restricted caller may use. */
   readonly projects?: readonly string[];
   readonly requestor: Requestor;
   /** The project that the request names. */

@@ -133,7 +133,7 @@ export class ContainerView {
     return this.#all(project).map(({ name }) => name);
   }
 
-  /** Of all members, in order of name. */
+  /** The containers of all members, in order of name. */
   #all(project: string | undefined): readonly (ContainerEntry | OtherEntry<ContainerDocument>)[] {
     const { containers, others } = this.#deps.records;
     const of = <E extends AnyEntry>(all: readonly E[]): readonly E[] =>

@@ -19,7 +19,7 @@ export interface PoolWatchDeps {
 export class PoolWatch {
   readonly #deps: PoolWatchDeps;
   readonly #problems: KnownProblems;
-  /** Of those with a problem: they were not mounted since the start. */
+  /** Pools with a problem: they were not mounted since the start. */
   readonly #unmounted = new Set<string>();
 
   constructor(deps: PoolWatchDeps) {

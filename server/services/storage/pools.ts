@@ -29,7 +29,7 @@ export interface PoolsDeps {
 
 type CopySource = Extract<VolumeSource, { kind: 'copy' | 'tree' }>;
 
-/** Of one part of what comes: each costs memory while looking. */
+/** Max entries of one part of what comes: each costs memory while looking. */
 const maxEntries = 4_000_000;
 
 export const poolLock = (name: string): string => `pool/${name}`;

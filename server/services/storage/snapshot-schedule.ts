@@ -24,7 +24,7 @@ export function volumeSnapshotTasks(deps: ScheduleDeps): readonly ScheduledTask[
   ];
 }
 
-/** Of all projects. */
+/** The ready volumes of all projects. */
 const readyVolumes = ({ records }: ScheduleDeps) =>
   records.volumes
     .list()

@@ -36,7 +36,7 @@ export function describedVolume(
   return { description, config: { ...config, ...(size === undefined || size === '' ? {} : { size }) } };
 }
 
-/** Of a volume by its qualified name. */
+/** A volume by its qualified name. */
 interface VolumeName {
   readonly type: VolumeType;
   readonly name: string;

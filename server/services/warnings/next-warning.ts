@@ -1,4 +1,4 @@
-// How a warning goes on when its cause is seen or over, and which warnings are removed. Pure.
+// How a warning continues when its cause is seen or over, and which warnings are removed. Pure.
 import { warningTypes, type WarningType } from '../../api/server/warning-types.ts';
 import type { WarningDocument, WarningEntityDocument } from '../../records/documents.ts';
 
@@ -8,7 +8,7 @@ export type WarningEntity = WarningEntityDocument;
 export interface Sighting {
   readonly type: WarningType;
   readonly entity?: WarningEntity;
-  /** Of the warning, should there be none yet. */
+  /** The uuid for a new warning. */
   readonly uuid: string;
   /** How often it was seen; 0: it is over. */
   readonly count: number;
@@ -24,7 +24,7 @@ export interface Sighting {
   readonly isRenewed: boolean;
 }
 
-/** Of each member. Who can make containers fail can make warnings, too. */
+/** Max warnings of each member. A user who can make containers fail can make warnings, too. */
 export const mostWarnings = 500;
 const longestMessage = 1_000;
 /** Resolved ones stay so long. */
@@ -110,7 +110,7 @@ const entityOf = ({ entity }: Pick<Sighting, 'entity'>): { readonly entity?: War
 export const isExpired = ({ status, updatedAt }: WarningDocument, nowMs: number): boolean =>
   status === 'resolved' && nowMs - Date.parse(updatedAt) >= keptMs;
 
-/** Of too many, those that go: resolved ones first, then less severe ones, then those that were not seen for longest. */
+/** The surplus goes: resolved ones first, then less severe ones, then those that were not seen for longest. */
 export function surplus<T extends { readonly document: WarningDocument }>(
   all: readonly T[],
   most = mostWarnings,

@@ -42,9 +42,9 @@ export interface FoundState {
 export type KnownWarning = Pick<Entry<WarningDocument>, 'name' | 'document'>;
 
 const minuteMs = 60_000;
-/** Of one transaction. */
+/** Max warnings in one transaction. */
 const atOnce = 50;
-/** Of the end of the daemon, while the store does not answer. */
+/** How long shutdown waits for the store to take the last warnings. */
 const longestCloseMs = 2_000;
 
 const keyOf = (type: WarningType, entity: WarningEntity | undefined): string =>
@@ -80,7 +80,7 @@ export class WarningBook implements WarningSink {
     this.#note(key, (before) => nowOver(before, { type, at, uuid: randomUUID(), ...of }));
   }
 
-  /** Of causes that are looked at: those found are there, which counts once as long as nothing changes; others of these types are over. */
+  /** Settles the causes that were looked at: those found count once as long as nothing changes; others of these types are over. */
   updateStates(types: readonly WarningType[], found: readonly FoundState[]): void {
     const there = new Set<string>();
     for (const { type, message, entity } of found) {
@@ -96,7 +96,7 @@ export class WarningBook implements WarningSink {
     return this.#isOpenAs(keyOf(type, entity), undefined);
   }
 
-  /** Of this member, as they are with what is not written yet. */
+  /** The warnings of this member, with what is not written yet. */
   all(): readonly KnownWarning[] {
     const all = new Map(this.#deps.records.warnings.list().map((entry) => [entry.name, entry.document]));
     for (const key of new Set([...this.#flying.keys(), ...this.#pending.keys()])) {

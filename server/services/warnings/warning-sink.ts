@@ -11,7 +11,7 @@ export interface WarningSink {
   over(type: WarningType, entity?: WarningEntity): void;
 }
 
-/** Of a dry run, and of tests. */
+/** The sink of a dry run, and of tests. */
 export const noWarnings: WarningSink = { seen: () => {}, over: () => {} };
 
 /** Does the work; its failure is a warning until it succeeds again. */

@@ -1,4 +1,4 @@
-// Filling a store in etcd from elsewhere: while that goes on, it is refused to others; afterwards it is a new store.
+// Filling a store in etcd from elsewhere: while that continues, it is refused to others; afterwards it is a new store.
 import { randomUUID } from 'node:crypto';
 import { StoreError, storeLimits } from '../store.ts';
 import type { Keyspace } from './keyspace.ts';

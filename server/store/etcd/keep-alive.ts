@@ -12,7 +12,7 @@ interface Question {
 interface Channel {
   readonly stream: Stream<'LeaseKeepAlive'>;
   readonly endpoint: string;
-  /** Of each lease, in the order in which they were asked. */
+  /** The questions about each lease, in the order in which they were asked. */
   readonly waiting: Map<string, Question[]>;
 }
 

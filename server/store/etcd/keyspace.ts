@@ -11,7 +11,7 @@ export class Keyspace {
     this.#data = Buffer.from(`/${name}/data`);
   }
 
-  /** Of a record. */
+  /** The key of a record. */
   key(key: string): Buffer {
     return Buffer.concat([this.#data, Buffer.from(key)]);
   }
@@ -26,7 +26,7 @@ export class Keyspace {
     return Buffer.from(`/${this.name}/meta/${what}`);
   }
 
-  /** Of one of many writers. */
+  /** The fence of one of many writers. */
   fence(writer: string): Buffer {
     return Buffer.from(`/${this.name}/meta/fence/${writer}`);
   }
@@ -60,7 +60,7 @@ function endOf(prefix: Buffer): Buffer {
  * 1, and takes 0 for "now".
  */
 export class Revisions {
-  /** Of etcd: when the store was made. */
+  /** The revision of etcd when the store was made. */
   readonly base: number;
   constructor(base: number) {
     this.base = base;

@@ -105,7 +105,7 @@ export class Member {
       responseDeserialize as (bytes: Buffer) => Streams[S][1],
       metadata,
     );
-    // Whoever reads the stream gets the error; one that comes later must not end the process.
+    // The reader of the stream gets the error; one that comes later must not end the process.
     stream.on('error', () => {});
     this.#streams.add(stream);
     stream.on('close', () => this.#streams.delete(stream));

@@ -2,7 +2,7 @@
 
 export interface Header {
   readonly clusterId: string;
-  /** Of the member that has answered. */
+  /** The id of the member that has answered. */
   readonly memberId: string;
   readonly revision: string;
   /** Grows with each election. */

@@ -32,7 +32,7 @@ export async function takeFence(link: EtcdLink, keyspace: Keyspace, id: string, 
   }
 }
 
-/** The next process with the same id starts anew. Without effect when another one has the fence. */
+/** The next process with the same id starts again. Without effect when another one has the fence. */
 export async function giveFenceBack(link: EtcdLink, { key, owner }: Fence): Promise<void> {
   if (owner === undefined) return;
   const compare: EtcdCompare[] = [{ result: 'EQUAL', target: 'VALUE', key, value: owner }];

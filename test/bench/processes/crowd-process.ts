@@ -6,7 +6,7 @@ import type { CrowdMessage } from './crowd-members.ts';
 
 export interface CrowdProcess {
   readonly child: ChildProcess;
-  /** Of its daemons, in the order of their names. */
+  /** The sockets of its daemons, in the order of their names. */
   readonly sockets: readonly string[];
   /** Milliseconds of processor time so far. */
   cpu(): Promise<number>;

@@ -1,4 +1,4 @@
-// A real container on shared storage while its member is frozen, killed and cut off: it goes on elsewhere, and two never run at once.
+// A real container on shared storage while its member is frozen, killed and cut off: it continues elsewhere, and two never run at once.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hostsMissing } from '../../support/cluster/hosts.ts';
 import {
@@ -39,7 +39,7 @@ describe.skipIf(missing !== undefined)('a real container of a lost member', () =
     programs?.remove();
   });
 
-  /** The container goes on at another member; then the member that had it is back. */
+  /** The container continues at another member; then the member that had it is back. */
   async function heals(lose: (member: Member) => Promise<void>, mend: (member: Member) => Promise<void>) {
     const lost = await world.holder();
     const before = world.runs().length;

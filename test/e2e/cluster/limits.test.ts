@@ -30,7 +30,7 @@ describe.skipIf(etcdMissing() !== undefined)('a limited project in a cluster', (
   const usage = async (member: TestMember, of: string) =>
     (await member.get(`/1.0/projects/${of}/state`)).resources as Record<string, { Usage: number }>;
 
-  test('of twenty creations at once on three members for three places exactly three succeed', async () => {
+  test('exactly three of twenty creations at once succeed on three members with three places', async () => {
     await project('race', { 'limits.containers': '3' });
     const results = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -84,7 +84,7 @@ describe.skipIf(etcdMissing() !== undefined)('a limited project in a cluster', (
     ]);
   });
 
-  test('that is restricted gets no address that a container of another project has on another member', async () => {
+  test('a limited project in a cluster that is restricted gets no address that a container of another project has on another member', async () => {
     await one.call('POST', '/1.0/networks', { name: 'gtcl0', config: { 'ipv6.address': 'none' } });
     const { config } = await one.get('/1.0/networks/gtcl0?target=m1');
     const address = String(config['ipv4.address']).replace(/\.\d+\/.*$/, '.77');

@@ -1,4 +1,4 @@
-// Objects of a member that is offline in plans that delete: said per object, the rest goes on, and the next run finishes.
+// Objects of a member that is offline in plans that delete: said per object, the rest continues, and the next run finishes.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CliRun } from '../../support/cli/io.ts';
 import { StackFolder } from '../../support/cli/stack-folder.ts';

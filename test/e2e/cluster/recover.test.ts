@@ -1,5 +1,5 @@
-// Two of the three hosts that keep the records of a cluster are lost for good: the third one goes on alone, with everything that was
-// acknowledged, and hosts join it anew.
+// Two of the three hosts that keep the records of a cluster are lost for good: the third one continues alone, with everything that was
+// acknowledged, and hosts join it again.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { runClusterCommand } from '../../../server/daemon/cluster/cluster-command.ts';
 import { backUp, restore } from '../../../server/daemon/stores/store-tasks.ts';

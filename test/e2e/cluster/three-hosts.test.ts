@@ -28,7 +28,7 @@ describe.skipIf(missing !== undefined)('real containers of three hosts', () => {
   let programs: Programs;
   let world: ThreeMembers;
   let prefix: string;
-  /** Of each member its container. */
+  /** The container of each member. */
   const containers = ['c1', 'c2', 'c3'];
   const addressOf = (name: string): string => `${prefix}.${name.slice(1)}`;
 

@@ -70,7 +70,7 @@ describe.skipIf(etcdMissing() !== undefined)('volumes of a cluster', () => {
     for (const member of cluster.members) expect(await member.get(volumes)).toEqual([]);
   });
 
-  test('of a name that several members have, one must be named by target, also on a member that has it itself', async () => {
+  test('a name that several members have needs a target, also on a member that has it itself', async () => {
     for (const target of ['m1', 'm3'])
       await done(two, 'POST', `${volumes}?target=${target}`, { name: 'v', type: 'custom' });
     for (const member of cluster.members) {

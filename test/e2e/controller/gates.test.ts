@@ -190,7 +190,7 @@ describe('gates', { timeout: 60_000 }, () => {
     write('calm', `${nested}---\n${profileText('of-calm', { 'user.note': 'new' })}`);
     await until(async () => (await world.profile(2, 'of-calm'))?.['user.note'] === 'new', waitMs);
     await hasStatus(world, 'calm', 'waiting');
-    // Of the same object, what needs no restart is changed at once.
+    // What needs no restart in the same object is changed at once.
     expect(await live()).toMatchObject({ 'user.note': 'live' });
     expect((await live())?.['security.nesting']).toBeUndefined();
     const c2 = () => world.engine.objects('calm').objects.find(({ address }) => address === 'container/c2');

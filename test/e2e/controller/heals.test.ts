@@ -1,4 +1,4 @@
-// The controller brings manifests to several hosts, heals drift by events, and goes on with the last good revision.
+// The controller brings manifests to several hosts, heals drift by events, and continues with the last good revision.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   hasStatus,

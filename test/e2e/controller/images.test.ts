@@ -120,7 +120,7 @@ test('a suspended set pushes nothing until it is resumed', async () => {
   expect(pinned('main').get('base')).toBe(images[2]);
 });
 
-test('with a branch the commit goes there once, and the followed branch stays', async () => {
+test('the commit goes to its branch once, and the followed branch stays', async () => {
   await world.stop();
   const before = tip('main');
   await point(0);

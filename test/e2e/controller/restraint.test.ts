@@ -28,7 +28,7 @@ const noteOf = async (own: ControllerWorld, host: number): Promise<string | unde
   (await own.profile(host, 'web'))?.['user.note'];
 
 describe('a suspension', { timeout: 60_000 }, () => {
-  test('of a field leaves it alone while the rest is healed, also after a restart, and ends when it is resumed', async () => {
+  test('a suspension of a field leaves it alone while the rest is healed, also after a restart, and ends when it is resumed', async () => {
     const own = await opened(1);
     await hasStatus(own, 'web', 'synced');
     const request = { address: 'profile/web', path: 'config.user.note', reason: 'load test' };
@@ -70,7 +70,7 @@ describe('a suspension', { timeout: 60_000 }, () => {
     expect(own.engine.drift('web').map((one) => one.id)).toEqual([id]);
   });
 
-  test('of a field records its drift while the rest of the object is healed; deleted objects count as drift', async () => {
+  test('a suspension of a field records its drift while the rest of the object is healed; deleted objects count as drift', async () => {
     const own = await opened(1);
     await hasStatus(own, 'web', 'synced');
     const field = { address: 'profile/web', path: 'config.user.note', reason: 'load test' };
@@ -87,7 +87,7 @@ describe('a suspension', { timeout: 60_000 }, () => {
     expect(await own.profile(1, 'web')).toBeUndefined();
   });
 
-  test('of an object ends by itself', async () => {
+  test('a suspension of an object ends by itself', async () => {
     const own = await opened(1);
     await hasStatus(own, 'web', 'synced');
     const until1 = new Date(Date.now() + 2500).toISOString();
@@ -99,7 +99,7 @@ describe('a suspension', { timeout: 60_000 }, () => {
     expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(until1));
   });
 
-  test('of the set holds new revisions back too', async () => {
+  test('a suspension of the set holds new revisions back too', async () => {
     const own = await opened(1);
     await hasStatus(own, 'web', 'synced');
     await own.engine.suspend('web', { reason: 'freeze' }, 'ann');
@@ -112,7 +112,7 @@ describe('a suspension', { timeout: 60_000 }, () => {
     await until(async () => (await noteOf(own, 1)) === 'new', waitMs);
   });
 
-  test('with a past end, of a field without object or of an unknown host is refused', async () => {
+  test('a suspension with a past end, of a field without object or of an unknown host is refused', async () => {
     const own = await opened(1);
     const bad = [
       { reason: 'x', until: '2020-01-01T00:00:00Z' },
@@ -191,7 +191,7 @@ sets:
     await until(async () => (await noteOf(own, 3)) === 'c', waitMs);
   });
 
-  test('without rollback the hosts after a failed one keep what they have', async () => {
+  test('hosts after a failed one keep what they have without rollback', async () => {
     const own = await opened(3, 'a', simpleConfig('rollout: { batches: 1 }, retry: { first: 60s }'));
     await hasStatus(own, 'web', 'synced');
     await own.write('a.yaml', broken('r2'));

@@ -172,7 +172,7 @@ describe('a rollback', { timeout: 60_000 }, () => {
     expect(runs.slice(0, runs.length - before).map(({ revision }) => revision)).toEqual([offered()]);
   });
 
-  test('of a host holds this host only, also after a restart', async () => {
+  test('a rollback of a host holds this host only, also after a restart', async () => {
     await opened(2, simpleConfig());
     const first = set().revision ?? '';
     await world.write('a.yaml', noteText('b'));
@@ -189,7 +189,7 @@ describe('a rollback', { timeout: 60_000 }, () => {
     await have(['b', 'b']);
   });
 
-  test('of a suspended set takes effect when the suspension ends, and is not done before', async () => {
+  test('a rollback of a suspended set takes effect when the suspension ends, and is not done before', async () => {
     await opened(1, simpleConfig());
     const first = set().revision ?? '';
     await world.write('a.yaml', noteText('b'));

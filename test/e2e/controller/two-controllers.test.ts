@@ -142,7 +142,7 @@ describe('two controllers', { timeout: 120_000 }, () => {
     await expect(one.engine.sync('web', {}, 'ann')).rejects.toThrow(/ is active: ask it/);
   });
 
-  test('that share a directory: the second one keeps to what the first one was told, and writes nothing before it works', async () => {
+  test('two controllers that share a directory: the second one keeps to what the first one was told, and writes nothing before it works', async () => {
     const one = await opened('one', 'both', 1);
     await until(async () => (await noteOn(1)) === 'a', waitMs);
     const two = await opened('two', 'both', 1);

@@ -83,7 +83,7 @@ for (const { host, reason } of hosts) {
       },
     );
 
-    test('without cloud-init is not waited for', { timeout: 60_000 }, async () => {
+    test('a container without cloud-init is not waited for', { timeout: 60_000 }, async () => {
       declare('cloud_init');
       const run = await bench.gantry('apply', '--auto-approve');
       expect(run.code, run.stdout).toBe(6);
@@ -92,7 +92,7 @@ for (const { host, reason } of hosts) {
 
     // Simulated commands do not power off.
     if (host === 'sim') return;
-    test('that powers itself off is not waited for', { timeout: 60_000 }, async () => {
+    test('a container that powers itself off is not waited for', { timeout: 60_000 }, async () => {
       declare('{ exec: [sh, -c, "poweroff -f; sleep 600"], timeout: 10m }');
       const run = await bench.gantry('apply', '--auto-approve');
       expect(run.code, run.stdout).toBe(6);

@@ -1,4 +1,4 @@
-// The shipped daemon is killed while containers move between projects: each is whole in exactly one of them afterwards, and goes on.
+// The shipped daemon is killed while containers move between projects: each is whole in exactly one of them afterwards, and continues.
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -139,7 +139,7 @@ describe.skipIf(missing !== undefined).each(['socket', 'TLS'] as const)('over %s
     }
   }
 
-  /** Of verbs that look at what they are given before they ask the server, or ask the user. */
+  /** Verbs that look at their arguments before they ask the server, or ask the user. */
   async function wordsOf(verb: string): Promise<readonly string[] | undefined> {
     if (verb === 'file mount') return [`${await made(world)}/root`, world.work];
     if (verb === 'cluster update-certificate') return ['/etc/hostname', '/etc/hostname'];

@@ -351,7 +351,7 @@ async function trusted(world: World): Promise<string> {
   return (shown.split('=')[1] ?? '').trim().replaceAll(':', '').toLowerCase();
 }
 
-/** The id of an operation that goes on until it is cancelled. */
+/** The id of an operation that continues until it is cancelled. */
 async function secret({ daemon }: World): Promise<string> {
   const { target } = await daemon.get('/1.0/images/aliases/bb');
   const { body } = await daemon.call('POST', `/1.0/images/${target}/secret`);

@@ -64,7 +64,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** A command that goes on for months notices the loss when it writes again: it gets something to write about. */
+/** A command that runs for months notices the loss when it writes again: it gets something to write about. */
 function keepChanging(name: string): () => void {
   if (name !== 'run') return () => {};
   let changes = 0;

@@ -61,7 +61,7 @@ describe.skipIf(etcdMissing() !== undefined)('gantry cluster', () => {
     expect([code, stderr]).toEqual([64, expect.stringContaining('auto, migrate, live-migrate, stop')]);
   });
 
-  test('with --json each verb prints the member as it is then', async () => {
+  test('each verb with --json prints the member as it is then', async () => {
     const status = async (...words: string[]): Promise<unknown> => {
       const { code, stdout, stderr } = await run(...words, '--json');
       expect(code, stderr).toBe(0);

@@ -62,7 +62,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
       expect(await lxc('image', 'list', '-f', 'csv')).toBe('');
       expect((await lxc.run(['--project', 'blue', 'image', 'info', 'bb'])).code).toBe(1);
       expect((await lxc.run(['--project', 'blue', 'init', 'bb', 'c'])).stderr).toMatch(/not found/i);
-      // Of the source this client takes the project of the remote, not that of the flag.
+      // This client takes the project of the remote for the source, not that of the flag.
       await lxc('project', 'switch', 'red');
       await lxc('image', 'copy', 'bb', 'local:', '--alias', 'copied', '--target-project', 'blue');
       await lxc('project', 'switch', 'default');

@@ -39,7 +39,7 @@ const wanted = (size: string): void => {
 };
 
 describe('another writer', () => {
-  test('of other keys does not stop the run, however often that writer is faster, and both keep their keys', async () => {
+  test('another writer of other keys does not stop the run, however often that writer is faster, and both keep their keys', async () => {
     wanted('65MiB');
     let storms = 0;
     const meddle = async (change: string): Promise<void> => {
@@ -71,7 +71,7 @@ describe('another writer', () => {
     expect(await memory()).toBe('66MiB');
   });
 
-  test('of the same key makes the plan stale: exit code 3, and the other writer’s value stays until the next plan', async () => {
+  test('another writer of the same key makes the plan stale: exit code 3, and the other writer’s value stays until the next plan', async () => {
     wanted('67MiB');
     const meddle = async (change: string): Promise<void> => {
       if (change === `PUT ${profile}`)
@@ -86,7 +86,7 @@ describe('another writer', () => {
     expect(await memory()).toBe('67MiB');
   });
 
-  test('of the server config does not stop a run from locking and recording', async () => {
+  test('another writer of the server config does not stop a run from locking and recording', async () => {
     wanted('68MiB');
     let storms = 0;
     const meddle = async (change: string): Promise<void> => {
@@ -154,7 +154,7 @@ describe('a wrong clock', () => {
     });
   }
 
-  test('of a lock holder does not shorten the wait of others, or let them take a valid lock', async () => {
+  test('a wrong clock of a lock holder does not shorten the wait of others, or let them take a valid lock', async () => {
     const host = ['--host', `unix://${bench.daemon.socketPath}`];
     for (const byMs of [day, 0]) {
       const held = await cli(['lock', '--for', '1h', '--reason', 'a talk', ...host], {

@@ -38,7 +38,7 @@ const texts = (): Promise<readonly string[]> =>
   );
 
 describe('rollback of a fleet', { timeout: 120_000 }, () => {
-  test('without a number returns all hosts to one rollout, although the last one did not reach all of them', async () => {
+  test('rollback of a fleet without a number returns all hosts to one rollout, although the last one did not reach all of them', async () => {
     await apply('one');
     await apply('two');
     await apply('three', '--host', 'h1', '--host', 'h2');

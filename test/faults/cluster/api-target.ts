@@ -108,7 +108,7 @@ const textOf = ({ bytes }: Answer): string => bytes.toString();
 /** The member that was asked had no connection to the one that has the object. */
 const isNeverSent = (reply: Answer): boolean => textOf(reply).includes('ECONNREFUSED');
 
-/** A request that comes to nothing goes on behind the back of its client; its outcome is unknown then. */
+/** A request that comes to nothing continues behind the back of its client; its outcome is unknown then. */
 async function replyOf(asked: Promise<Answer>): Promise<Reply> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Reply>((resolve) => {

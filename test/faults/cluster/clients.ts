@@ -99,7 +99,7 @@ async function readOnce(
   return shown;
 }
 
-/** Two clients of three ask one member only, so that work goes on where members answer while others do not; the rest ask all of them. */
+/** Two clients of three ask one member only, so that work continues where members answer while others do not; the rest ask all of them. */
 const memberFor = ({ target: { members }, random }: Work, client: number): string =>
   client % 3 === 2 ? pick(members, random) : members[Math.floor(client / 3) % members.length]!;
 

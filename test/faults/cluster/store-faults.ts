@@ -11,7 +11,7 @@ import { openStoreTarget, type StoreTarget } from './store-target.ts';
 export interface StoreWorld {
   readonly etcd: TestEtcd;
   readonly target: StoreTarget;
-  /** Of each writer, its ways to all members of the etcd. */
+  /** The ways of each writer to all members of the etcd. */
   readonly ways: Readonly<Record<string, readonly Relay[]>>;
   /** A host of its own for each member of the etcd; undefined where this machine has none. */
   readonly hosts: ClusterHosts | undefined;

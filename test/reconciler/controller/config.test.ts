@@ -74,13 +74,13 @@ describe('a config that is whole', () => {
 });
 
 describe('a problem is reported with its line', () => {
-  test('of an unknown key, with the nearest one', async () => {
+  test('an unknown key, with the nearest one', async () => {
     expect(await problems(`${head}sets:\n  - name: web\n    source: shop\n    dependson: []\n`)).toEqual([
       "7: sets.0.dependson is not a key of the controller's config (did you mean dependsOn?)",
     ]);
   });
 
-  test('of names that name nothing', async () => {
+  test('names that name nothing', async () => {
     const found = await problems(`${head}sets:
   - name: web
     source: shap
@@ -96,7 +96,7 @@ describe('a problem is reported with its line', () => {
     );
   });
 
-  test('of sets that wait for each other in a ring', async () => {
+  test('sets that wait for each other in a ring', async () => {
     const found = await problems(`${head}sets:
   - { name: a, source: shop, dependsOn: [b] }
   - { name: b, source: shop, dependsOn: [a] }
@@ -104,7 +104,7 @@ describe('a problem is reported with its line', () => {
     expect(found).toEqual(['5: the sets wait for each other: a -> b -> a']);
   });
 
-  test('of durations, schedules, time zones and paths out of the source', async () => {
+  test('durations, schedules, time zones and paths out of the source', async () => {
     const found = await problems(`${head}sets:
   - name: web
     source: shop
@@ -124,7 +124,7 @@ describe('a problem is reported with its line', () => {
     ]);
   });
 
-  test('of a source with two kinds, and of names used twice', async () => {
+  test('a source with two kinds, and of names used twice', async () => {
     const found = await problems(`hosts: { file: hosts.yaml }
 sources:
   - { name: shop, directory: { path: a }, git: { url: "https://example.org/a.git" } }
@@ -138,7 +138,7 @@ sets:
     ]);
   });
 
-  test('of an API that others reach without TLS, or that nobody may call', async () => {
+  test('an API that others reach without TLS, or that nobody may call', async () => {
     const found = await problems(
       `controller: { listen: "0.0.0.0:8440" }\n${head}sets:\n  - { name: web, source: shop }\n`,
     );
@@ -148,12 +148,12 @@ sets:
     ]);
   });
 
-  test('of text that is no YAML, and of an empty file', async () => {
+  test('text that is no YAML, and of an empty file', async () => {
     expect((await problems('sets: [\n'))[0]).toMatch(/^\d: /);
     expect(await problems('')).toEqual([expect.stringContaining('is empty: it needs hosts, sources and sets')]);
   });
 
-  test('of a file that does not exist', async () => {
+  test('a file that does not exist', async () => {
     const { config, diagnostics } = await readConfig(join(folder, 'none.yaml'));
     expect(config).toBeUndefined();
     expect(diagnostics[0]?.message).toContain('none.yaml');

@@ -24,7 +24,7 @@ function window(cron: string, hours: number, timezone = 'UTC'): Window {
 const at = (text: string): number => Date.parse(text);
 
 describe('windows', () => {
-  test('without windows changes are always allowed', () => {
+  test('changes are always allowed without windows', () => {
     expect(opensInMs({ allow: [], deny: [] }, at('2026-05-04T12:00:00Z'))).toBe(0);
   });
 

@@ -67,7 +67,7 @@ class World {
     this.#takesBack = takesBack;
   }
 
-  /** A controller starts, or a set is made anew with an edited configuration. */
+  /** A controller starts, or a set is made again with an edited configuration. */
   async begin(): Promise<void> {
     const isEnded = { value: false };
     const stored = new StoredSet(this.#folder, 'web');

@@ -104,7 +104,7 @@ describe('a container', () => {
     expect(open.steps.map(({ action }) => action)).toEqual(['update', 'restart']);
   });
 
-  test('without live changes has no step, and without the option its whole change is refused', () => {
+  test('a container without live changes has no step, and without the option its whole change is refused', () => {
     const live = observedWith(owned({ 'security.nesting': 'false' }));
     const rest = document('container', 'c1', { config: { 'security.nesting': 'true' } }, still);
     expect(plan([rest], live).steps).toEqual([]);
@@ -112,7 +112,7 @@ describe('a container', () => {
     expect([refused.steps, refused.guards.length]).toEqual([[], 1]);
   });
 
-  test('that is stopped gets everything', () => {
+  test('a container that is stopped gets everything', () => {
     const live = { ...owned(before), status: 'Stopped', status_code: 102 };
     const made = plan(
       [document('container', 'c1', { config: { 'security.nesting': 'true' } }, { ...still, state: 'stopped' })],

@@ -6,7 +6,7 @@ import { historyKey } from '../../../reconciler/core/ownership/set-state.ts';
 const index = (minute: number): string =>
   JSON.stringify({ v: 1, revisions: [{ n: 1, run: 'r', at: `2030-01-01T00:${String(minute).padStart(2, '0')}:00Z` }] });
 
-test('Of the histories of gone sets the twenty latest are kept, and those of sets with objects all', () => {
+test('The twenty latest histories of gone sets are kept, and all of sets with objects', () => {
   const config: Record<string, string> = {};
   for (let minute = 0; minute < 25; minute += 1) {
     config[historyKey(`s${minute}`)] = index(minute);

@@ -124,7 +124,7 @@ describe('an alias that moved', () => {
 });
 
 describe('a rebuild', () => {
-  test('that fails puts the old container back as it was, running', async () => {
+  test('a rebuild that fails puts the old container back as it was, running', async () => {
     await running('rebuild', ', wait: [{ipv4: eth0, timeout: 50ms}]').catch(() => undefined);
     world.addresses.set('c1', '10.0.0.9');
     await apply();
@@ -138,7 +138,7 @@ describe('a rebuild', () => {
     expect([...world.objects.container.keys()]).toEqual(['c1']);
   });
 
-  test('that is interrupted at any step is continued by the next run', async () => {
+  test('a rebuild that is interrupted at any step is continued by the next run', async () => {
     await running('rebuild');
     const begin = structuredClone(world.objects);
     point('base', next);
@@ -180,7 +180,7 @@ describe('a rebuild', () => {
 });
 
 describe('a lock file', () => {
-  test('that is invalid is reported before the first request to the server', async () => {
+  test('a lock file that is invalid is reported before the first request to the server', async () => {
     write('rebuild');
     for (const [text, message] of [
       ['version: 2', 'has version 2'],
@@ -196,7 +196,7 @@ describe('a lock file', () => {
     expect((await run('plan', file(), '--lock-file', join(folder, 'none'))).code).toBe(64);
   });
 
-  test('that pins an image which the server lacks is an error', async () => {
+  test('a lock file that pins an image which the server lacks is an error', async () => {
     write('new-only');
     writeFileSync(lockFile(), `version: 1\nimages: {base: ${fingerprintOf('lost')}}\n`);
     const refused = await run('plan', file());

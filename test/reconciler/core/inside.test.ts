@@ -165,7 +165,7 @@ describe('a command is due', () => {
     expect(reasonsOf(plan(make, { ...after, containers: gone }))).toEqual(['exec["it"] runs: there is no /made']);
   });
 
-  test('without records only in a new container', () => {
+  test('a command without records is due only in a new container', () => {
     const nobody = (observed: Observed): Plan => planChanges({ documents: [exec({})], observed });
     expect(stepsOf(nobody(empty()))).toEqual(['create', 'start', 'exec it']);
     expect(stepsOf(nobody(applyPlan(nobody(empty()), empty())))).toEqual([]);

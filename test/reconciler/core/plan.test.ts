@@ -670,7 +670,7 @@ describe('a frozen container', () => {
   const observed = world({ profiles: [liveProfile('default')], containers: [frozen] });
   const of = (extra: object) => plan([document('container', 'c', {}, extra)], observed);
 
-  test('that should run is thawed with the reason in the plan, and the next plan is empty', () => {
+  test('a frozen container that should run is thawed with the reason in the plan, and the next plan is empty', () => {
     const made = of({ state: 'running' });
     expect(made.steps.map(({ id }) => id)).toEqual(['container/c#start']);
     expect(renderPlan(made, { color: false })).toContain('it is frozen and should run: it is thawed');
@@ -679,7 +679,7 @@ describe('a frozen container', () => {
     expect(plan([document('container', 'c', {}, { state: 'running' })], after).steps).toEqual([]);
   });
 
-  test('with unmanaged power stays as it is, and is exported so that a plan of it is empty', () => {
+  test('a frozen container with unmanaged power stays as it is, and is exported so that a plan of it is empty', () => {
     expect(of({ manage: { power: 'ignore' } }).steps).toEqual([]);
     const [exported] = exportWorld(observed).filter(({ kind }) => kind === 'container');
     expect(exported?.values).toMatchObject({ manage: { power: 'ignore' } });

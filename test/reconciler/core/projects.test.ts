@@ -23,7 +23,7 @@ const root = { type: 'disk', path: '/', pool: 'fast' };
 const base = fingerprintOf('base');
 const shared = { 'features.images': 'false', 'features.profiles': 'false', 'features.storage.volumes': 'true' };
 
-/** Of the project `team`. */
+/** An object of the project `team`. */
 const inTeam = (kind: Document['kind'], name: string, values: JsonObject = {}): Document =>
   document(kind, scopedName(name, 'team'), values, { project: 'team' });
 
@@ -93,7 +93,7 @@ describe('names in documents of a project', () => {
     expect(codes(plan([inTeam('profile', 'web')], withTeam(shared)))).toEqual(['not-in-project profile/web@team']);
   });
 
-  test('of the same object in two projects are two objects', () => {
+  test('names in documents of a project of the same object in two projects are two objects', () => {
     const made = plan([document('profile', 'new'), inTeam('profile', 'new'), team], withTeam(undefined));
     expect(steps(made).toSorted()).toEqual(['profile/new#create', 'profile/new@team#create', 'project/team#create']);
     const step = made.steps.find(({ id }) => id === 'profile/new@team#create');
@@ -129,7 +129,7 @@ describe('an edit of a profile', () => {
     expect(reached(document('profile', 'web', edited))).toEqual([]);
   });
 
-  test('of default reaches containers of projects that share it, and restarts the declared ones', () => {
+  test('an edit of a profile of default reaches containers of projects that share it, and restarts the declared ones', () => {
     const observed = withTeam(shared, teamsContainer(['web']));
     const declared = inTeam('container', 'c1', { profiles: ['web'] });
     const made = plan([document('profile', 'web', edited), declared], observed);

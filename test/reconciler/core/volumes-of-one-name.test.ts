@@ -39,7 +39,7 @@ test('the target decides, then the record of the set, and otherwise the document
   expect(chooseVolumes(two, [document('m1')], 's').problems).toEqual([]);
 });
 
-test('of volumes that nobody declares that of the set counts, otherwise the first by its member', () => {
+test('an undeclared volume of the set counts, otherwise the first by its member', () => {
   expect(chosen(world(on('m3'), on('m1')))).toBe('m1');
   expect(chosen(world(on('m1'), on('m3', ours)))).toBe('m3');
 });

@@ -61,7 +61,7 @@ describe('the profile with notes', () => {
     expect(profileOf(world)).toBeUndefined();
   });
 
-  test('that a dead writer left half deleted is deleted and made again', async () => {
+  test('the profile with notes that a dead writer left half deleted is deleted and made again', async () => {
     const world = new FakeWorld();
     world.objects.profile.set('gantry-notes', {
       name: 'gantry-notes',

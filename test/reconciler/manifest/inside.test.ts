@@ -214,7 +214,7 @@ exec:
     ]);
   });
 
-  test('of a container that is declared stopped cause a warning that they do not run', async () => {
+  test('commands of a container that is declared stopped cause a warning that they do not run', async () => {
     expect(await told('state: stopped\nexec: [{ name: a, command: [a] }]\n')).toEqual([
       'not-used 2: the container is declared stopped: its commands run once it is not',
     ]);

@@ -69,7 +69,7 @@ describe('a preseed document', () => {
     ]);
   });
 
-  test('with a key that it does not have is refused, and so are clusters', async () => {
+  test('a preseed document with a key that it does not have is refused, and so are clusters', async () => {
     const codes = async (text: string): Promise<readonly string[]> =>
       (await load(text)).diagnostics.map(({ code, message }) => `${code}: ${message}`);
     expect(await codes('profiles: []\nnetwrks: []\n')).toEqual([

@@ -58,7 +58,7 @@ describe('references', () => {
     expect(decrypted).toEqual([join(folder, 's.yaml')]);
   });
 
-  test('that cannot be resolved are reported with a remedy', async () => {
+  test('references that cannot be resolved are reported with a remedy', async () => {
     mkdirSync(join(folder, 'dir'));
     const one = async (value: Json): Promise<string> => {
       const { findings } = await resolve({ config: { a: value } });

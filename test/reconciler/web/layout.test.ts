@@ -58,7 +58,7 @@ describe('layoutGraph', () => {
     expect(width).toBeGreaterThan(node.width);
   });
 
-  test('of nothing is empty', () => {
+  test('layoutGraph of nothing is empty', () => {
     expect(layoutGraph({ count: 0, edges: edgesOf(), groups: noGroups(0) })).toMatchObject({ width: 0, height: 0 });
   });
 

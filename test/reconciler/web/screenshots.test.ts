@@ -1,4 +1,4 @@
-// The screenshots of docs/page show the page as it is, loosely: `npm run page:screenshots` takes them anew.
+// The screenshots of docs/page show the page as it is, loosely: `npm run page:screenshots` takes them again.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -98,7 +98,7 @@ describe.skipIf(missing !== undefined)('the directory of the guest socket', () =
     expect(readdirSync(await placeOf('plain'))).toEqual(['sock']);
   });
 
-  test('of a privileged guest has 64 KiB at most, on a separate file system', async () => {
+  test('the directory of the guest socket of a privileged guest has 64 KiB at most, on a separate file system', async () => {
     const said = await run('root', attempt);
     const place = await placeOf('root');
     const { blocks, bsize } = statfsSync(place);

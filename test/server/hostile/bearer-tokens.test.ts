@@ -379,7 +379,7 @@ describe('over TLS', () => {
     socket.terminate();
   });
 
-  test('without an issuer the header means nothing', async () => {
+  test('the header means nothing without an issuer', async () => {
     const token = await admin();
     await configure({ 'oidc.issuer': '' });
     expect((await ask(token)).status).toBe(403);

@@ -55,7 +55,7 @@ describe('websockets do not block the loop', () => {
     });
   });
 
-  test('with messages to the stream of events, which ignores them', async () => {
+  test('clients with messages to the stream of events, which ignores them', async () => {
     await held.expectFree(async () => {
       const socket = await websocket('/1.0/events');
       await Promise.all(Array.from({ length: 8 }, () => sent(socket, '['.repeat(1000 * kib))));
@@ -98,7 +98,7 @@ describe('request heads do not block the loop', () => {
     );
   });
 
-  test('with an upload of 100,000 parts', async () => {
+  test('a request with an upload of 100,000 parts', async () => {
     const part = '--b\r\nContent-Disposition: form-data; name="metadata"; filename="m"\r\n\r\n\r\n';
     const headers = { 'content-type': 'multipart/form-data; boundary=b' };
     await held.expectFree(() => call(held.daemon, 'POST', '/1.0/images', `${part.repeat(100_000)}--b--`, headers));

@@ -74,13 +74,13 @@ describe('a backup is accepted', () => {
     return (await daemon.wait(answer.body.operation as string)).err;
   };
 
-  test('that stays within its container', async () => {
+  test('a backup is accepted that stays within its container', async () => {
     const config = { 'user.a': 'b', 'limits.memory': '1GiB', 'security.privileged': 'false' };
     const devices = { eth0: { type: 'nic', nictype: 'bridged', parent: 'br0' } };
     expect(await made(await upload(backupOf('good', { config, devices })))).toBe('');
   });
 
-  test('that the caller trusts: the one of its own privileged container', async () => {
+  test('a backup is accepted that the caller trusts: the one of its own privileged container', async () => {
     await createContainer(daemon, 'mine', privileged);
     await daemon.ok('POST', '/1.0/containers/mine/backups', { name: 'b' });
     const { bytes } = await daemon.call('GET', '/1.0/containers/mine/backups/b/export');

@@ -65,7 +65,7 @@ const places = [
 ] as const;
 
 describe.each(sizes)('a config value of %s', (_size, bytes) => {
-  test.each(places)('of %s is taken, or refused with a status', async (_what, path, key) => {
+  test.each(places)('the value of %s is taken, or refused with a status', async (_what, path, key) => {
     const value = 'x'.repeat(bytes);
     const body = JSON.stringify({ config: { [key]: value } });
     const answer = await curl(path, ['request = "PATCH"'], body);

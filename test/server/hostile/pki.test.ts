@@ -102,7 +102,7 @@ describe('server.ca', () => {
     expect(await both(client)).toEqual([403, 403]);
   });
 
-  test('without it core.trust_ca_certificates trusts nobody, and a certificate restricted to projects stays so with it', async () => {
+  test('core.trust_ca_certificates trusts no client without it, and a certificate restricted to projects stays so with it', async () => {
     const made = await start({ 'server.ca': root.certPem });
     const client = root.sign('ann');
     const certificate = client.certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
@@ -178,7 +178,7 @@ describe('ca.crl', () => {
     expect(test.logged.join('\n')).toContain('CERT_REVOKED');
   });
 
-  test('that is broken later, or gone, leaves the former one in force', async () => {
+  test('ca.crl that is broken later, or gone, leaves the former one in force', async () => {
     const revoked = root.sign('eve');
     root.revoke(revoked);
     const { logged } = await start({ 'server.ca': root.certPem, 'ca.crl': root.list() });
@@ -283,7 +283,7 @@ describe('client.ca beside the client certificate', () => {
     expect(await provider(place)).toBe('trusted');
   });
 
-  test('of another authority with the same name refuses the server', async () => {
+  test('client.ca beside the client certificate of another authority with the same name refuses the server', async () => {
     const place = await setUp(other.certPem);
     const ran = await cli(place);
     expect(ran.code).not.toBe(0);
@@ -291,7 +291,7 @@ describe('client.ca beside the client certificate', () => {
     expect(await provider(place)).toMatch(/certificate/);
   });
 
-  test('without a certificate in it is an error that names the file', async () => {
+  test('client.ca beside the client certificate without a certificate in it is an error that names the file', async () => {
     const place = await setUp('empty');
     expect((await cli(place)).stderr).toMatch(/client\.ca .*contains no PEM certificate/);
     expect(await provider(place)).toMatch(/client\.ca holds no certificate/);

@@ -35,7 +35,7 @@ describe.skipIf(missing !== undefined)('a command in a real container', () => {
   });
   afterAll(() => daemon?.cleanUp());
 
-  test('with more output than the limit runs to its end; metadata and log have the number of dropped bytes', async () => {
+  test('a command in a real container with more output than the limit runs to its end; metadata and log have the number of dropped bytes', async () => {
     const more = 100_000;
     const script = `head -c ${maxRecordedBytes + more} /dev/zero; echo end >&2; exit 3`;
     const body = { command: ['sh', '-c', script], 'record-output': true };

@@ -107,7 +107,7 @@ describe('over the API', () => {
     expect(daemon.logged.join('\n')).toMatch(/info: A client at 127.0.0.1 used a token/);
   });
 
-  test('of many clients that use one token at once exactly one is trusted', async () => {
+  test('exactly one of many clients that use one token at once is trusted', async () => {
     const { token } = await made();
     // The first attempts are not delayed.
     const answers = await Promise.all(clients.map((client) => join(client, token)));

@@ -69,17 +69,17 @@ describe('a body', () => {
     }
   });
 
-  test('with an invalid content type is refused, not a failure of the server', async () => {
+  test('a body with an invalid content type is refused, not a failure of the server', async () => {
     const answer = await post('{"name":"ct"}', { 'content-type': 'rubbish' });
     expect([200, 400]).toContain(answer.status);
   });
 
-  test('with a charset and byte order mark is accepted or refused, never a failure', async () => {
+  test('a body with a charset and byte order mark is accepted or refused, never a failure', async () => {
     expect((await post('{"name":"cs"}', { 'content-type': 'application/json; charset=utf-8' })).status).toBe(200);
     expect([200, 400]).toContain((await post('\uFEFF{"name":"bom"}')).status);
   });
 
-  test('with a hidden __proto__ is refused and does not affect others', async () => {
+  test('a body with a hidden __proto__ is refused and does not affect others', async () => {
     for (const key of ['"__proto__"', '"\\u005f_proto__"', '"__prot\\u006f__"']) {
       isRefusal(await post(`{"name":"pp","devices":{${key}:{"type":"none"}}}`));
       isRefusal(await post(`{"name":"pp","config":{"user.a":"b"},"devices":{"x":{"type":"none",${key}:"y"}}}`));
@@ -88,7 +88,7 @@ describe('a body', () => {
     expect(({} as Record<string, unknown>)['type']).toBeUndefined();
   });
 
-  test('with members named constructor or toString is validated like any other', async () => {
+  test('a body with members named constructor or toString is validated like any other', async () => {
     const answer = await post('{"name":"ct2","config":{"constructor":"x","toString":"y","hasOwnProperty":"z"}}');
     isRefusal(answer);
     expect(paths(answer)).toEqual(['config.constructor', 'config.toString', 'config.hasOwnProperty']);
@@ -147,11 +147,11 @@ describe('a body', () => {
     expect(paths(answer)).toEqual([path]);
   });
 
-  test('with unknown members is accepted, as clients send leftovers', async () => {
+  test('a body with unknown members is accepted, as clients send leftovers', async () => {
     expect((await daemon.call('POST', '/1.0/profiles', { name: 'extra', nonsense: 1 })).status).toBe(200);
   });
 
-  test('that never arrives delays no other request', async () => {
+  test('a body that never arrives delays no other request', async () => {
     const socket = connect(daemon.socketPath);
     socket.write(
       'POST /1.0/profiles HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{',
@@ -161,7 +161,7 @@ describe('a body', () => {
     expect((await daemon.call('GET', '/1.0')).status).toBe(200);
   });
 
-  test('of bytes that are not UTF-8 is refused or accepted, never a failure', async () => {
+  test('a body of bytes that are not UTF-8 is refused or accepted, never a failure', async () => {
     const answer = await post(Buffer.concat([Buffer.from('{"name":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')]));
     isRefusal(answer);
   });

@@ -100,7 +100,7 @@ describe('answers', () => {
     expect(wait.metadata.resources.backups).toEqual(['/1.0/backups/backup0']);
   });
 
-  test('of a backup name it where clients of LXD look, also in events', async () => {
+  test('answers of a backup name it where clients of LXD look, also in events', async () => {
     const events = await listenOn(`ws+unix://${socketPath}:/1.0/events?type=operation`);
     const { body } = await lxd('POST', '/1.0/containers/two/backups', { compression_algorithm: 'none' });
     expect(body.metadata.resources.backups).toEqual(['/1.0/backups/backup0']);
@@ -199,7 +199,7 @@ describe('filters', () => {
     expect(await names(filter)).toEqual(expected);
   });
 
-  test('of URLs and of images', async () => {
+  test('filters of URLs and of images', async () => {
     expect(await names('name eq one', 0)).toEqual(['/1.0/containers/one']);
     expect((await lxd('GET', '/1.0/images?filter=public+eq+true')).metadata).toEqual([]);
   });

@@ -18,7 +18,7 @@ test('reaches a reader who comes late', async () => {
   expect(text).toBe('hello\n');
 });
 
-test('of a tree is complete when its consumer has to open a file first', async () => {
+test('the output of a tree is complete when its consumer has to open a file first', async () => {
   for (let round = 0; round < 20; round++) {
     let text = '';
     const consume = async (bytes: AsyncIterable<Buffer>): Promise<void> => {

@@ -230,7 +230,7 @@ describe('a wrong history', () => {
     expect(wrong.join('\n')).toMatch(new RegExp(expected.source, 'm'));
   });
 
-  test('that has a container on two members at once is found', () => {
+  test('a wrong history that has a container on two members at once is found', () => {
     const sightings = [
       { at: 1, running: { m1: ['web'], m2: [] } },
       { at: 2, running: { m1: ['web'], m2: ['web', 'db'] } },

@@ -22,7 +22,7 @@ test('a read passes when the store answers, and does not wait again while it is 
   const began = performance.now();
   expect(await barrier.pass()).toBe(false);
   expect(performance.now() - began).toBeLessThan(900);
-  // That question was answered.
+  // The question was answered.
   expect(await barrier.passAtLast()).toBe(true);
   expect(await barrier.pass()).toBe(true);
 });

@@ -97,7 +97,7 @@ describe('a failed undo', () => {
     storage.after.delete('createVolume');
   }
 
-  test('of a creation is retried automatically, and reported once', async () => {
+  test('a failed undo of a creation is retried automatically, and reported once', async () => {
     await leaveHalf('half');
     const failures = storage.failures;
     await until(() => storage.failures > failures + 1);
@@ -129,7 +129,7 @@ describe('a failed undo', () => {
     await daemon.ok('DELETE', `${containers}/half3`);
   });
 
-  test('of a renaming keeps the container from starting, and the next start retries it', async () => {
+  test('a failed undo of a renaming keeps the container from starting, and the next start retries it', async () => {
     await createContainer(daemon, 'first');
     let renamings = 0;
     storage.after.set('renameVolume', () => {
@@ -145,7 +145,7 @@ describe('a failed undo', () => {
     await daemon.ok('DELETE', `${containers}/first`);
   });
 
-  test('of a snapshot, a volume, a volume snapshot or a pool ends with its deletion', async () => {
+  test('a failed undo of a snapshot, a volume, a volume snapshot or a pool ends with its deletion', async () => {
     await createContainer(daemon, 'owner');
     storage.after.set('createSnapshot', nothing);
     storage.before.add('deleteSnapshot');
@@ -183,7 +183,7 @@ describe('a failed undo', () => {
     expect(await status('/1.0/storage-pools/p2')).toBe(404);
   });
 
-  test('of a network ends with its deletion or automatically', async () => {
+  test('a failed undo of a network ends with its deletion or automatically', async () => {
     const config = { 'ipv4.address': '10.214.201.1/24', 'ipv6.address': 'none' };
     const heals = [
       daemon.simNetwork.faults.inject({ operation: 'up', network: 'net1', error: 'no bridge today', times: 1 }),

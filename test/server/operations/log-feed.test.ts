@@ -57,7 +57,7 @@ describe('the feed of log lines', () => {
     expect(lines).toHaveLength(501 + 1 + 100);
   });
 
-  test('without listeners costs no allowance', () => {
+  test('the feed of log lines without listeners costs no allowance', () => {
     const { log, lines, listen } = feed();
     for (let line = 0; line < 2_000; line += 1) log.info('unheard');
     listen();

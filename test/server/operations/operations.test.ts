@@ -70,7 +70,7 @@ describe('an operation', () => {
     ).toBe(true);
   });
 
-  test('with an unknown id answers 404 to get, wait, cancel and websocket', async () => {
+  test('an operation with an unknown id answers 404 to get, wait, cancel and websocket', async () => {
     const path = `/1.0/operations/${randomUUID()}`;
     for (const [method, suffix] of [
       ['GET', ''],
@@ -110,7 +110,7 @@ describe('an operation', () => {
     expect([answer.status, answer.body.metadata.details[0].path]).toEqual([400, 'timeout']);
   });
 
-  test('that is cancellable is cancelled, and can still be read; others refuse', async () => {
+  test('an operation that is cancellable is cancelled, and can still be read; others refuse', async () => {
     const path = await token();
     const cancelled = await daemon.call('DELETE', path);
     expect([cancelled.status, cancelled.body.type]).toEqual([202, 'sync']);
@@ -137,7 +137,7 @@ describe('an operation', () => {
 });
 
 describe('events', () => {
-  test('of an operation come in order: Pending, Running, its lifecycle, the end', async () => {
+  test('events of an operation come in order: Pending, Running, its lifecycle, the end', async () => {
     const name = fresh();
     const listening = await daemon.listen('operation,lifecycle');
     const answer = await daemon.call('POST', '/1.0/containers', { name, source: { type: 'none' } });
@@ -186,7 +186,7 @@ describe('events', () => {
     for (const listening of kinds) listening.close();
   });
 
-  test('of an unknown type are refused; without an upgrade too', async () => {
+  test('events of an unknown type are refused; without an upgrade too', async () => {
     await expect(daemon.listen('operations')).rejects.toThrow(/400/);
     expect((await daemon.call('GET', '/1.0/events')).status).toBe(400);
     await expect(listenOn(`ws+unix://${daemon.socketPath}:/1.0/containers`)).rejects.toThrow(/404/);

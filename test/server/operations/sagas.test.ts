@@ -59,7 +59,7 @@ describe('The table of sagas', () => {
     );
   });
 
-  test('with a saga under the kind of another is refused at start', async () => {
+  test('a table with a saga under the kind of another is refused at start', async () => {
     await expect(makeSagas({ 'pool-create': table['pool-delete'] })).rejects.toThrow(
       'The saga pool-delete is in the table of sagas as pool-create',
     );

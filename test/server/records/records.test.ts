@@ -26,7 +26,7 @@ describe('records', () => {
     expect(again.profiles.get('b')?.document).toEqual(profile('two'));
   });
 
-  test('of two writers on one version one gets a conflict, and sees the other’s write afterwards', async () => {
+  test('one of two writers on one version gets a conflict, and sees the other’s write afterwards', async () => {
     const records = await open();
     await records.commit((changes) => changes.put('profiles', 'a', profile('0')));
     const outcomes = await Promise.allSettled(
@@ -99,7 +99,7 @@ describe('records', () => {
     expect(records.profiles.size).toBe(0);
   });
 
-  test('of a newer release, or damaged, are refused by name', async () => {
+  test('records of a newer release, or damaged, are refused by name', async () => {
     for (const text of ['{"v":99}', '{}', 'not json']) {
       const store = openMemoryStore();
       await store.txn([], [{ put: '/profiles/odd', value: new TextEncoder().encode(text) }]);

@@ -233,7 +233,7 @@ describe('memory', () => {
     expect((await usage('memory'))['memory']).toEqual({ Limit: 1024 ** 3, Usage: 1024 ** 3 });
   });
 
-  test('that a profile gives counts, and the profile cannot give more', async () => {
+  test('memory that a profile gives counts, and the profile cannot give more', async () => {
     await limited('profiled', { 'limits.memory': '1GiB' });
     const root = { type: 'disk', path: '/', pool: 'default' };
     const profile = '/1.0/profiles/default?project=profiled';
@@ -246,7 +246,7 @@ describe('memory', () => {
     await refused(daemon.call('PUT', profile, { devices: { root } }), 'container a: config.limits.memory is required');
   });
 
-  test('of a snapshot counts before it is put back', async () => {
+  test('memory of a snapshot counts before it is put back', async () => {
     await limited('then', { 'limits.memory': '1GiB' });
     await makeContainerIn(daemon, 'then', 'a', { config: { 'limits.memory': '1GiB' } });
     await daemon.ok('POST', '/1.0/containers/a/snapshots?project=then', { name: 's' });

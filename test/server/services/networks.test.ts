@@ -65,7 +65,7 @@ describe('creating a network', () => {
     });
   });
 
-  test('with auto addresses stores the chosen ones, each only once', async () => {
+  test('creating a network with auto addresses stores the chosen ones, each only once', async () => {
     const names = Array.from({ length: 5 }, fresh);
     for (const name of names) expect((await create(name, {})).status).toBe(200);
     const configs = await Promise.all(names.map(async (name) => (await get(name)).config as Record<string, string>));
@@ -97,7 +97,7 @@ describe('creating a network', () => {
     expect((await daemon.call('GET', '/1.0/networks/gtyabad')).status).toBe(404);
   });
 
-  test('of another type than bridge, or over an interface of the host, answers 400; over a taken name 409', async () => {
+  test('creating a network of another type than bridge, or over an interface of the host, answers 400; over a taken name 409', async () => {
     expect((await create('gtyamac', {}, { type: 'macvlan' })).status).toBe(400);
     expect((await create('eth0')).status).toBe(400);
     const name = fresh();
@@ -105,7 +105,7 @@ describe('creating a network', () => {
     expect((await create(name)).status).toBe(409);
   });
 
-  test('with an address or a subnet of an interface of the host answers 400 and names the interface', async () => {
+  test('creating a network with an address or a subnet of an interface of the host answers 400 and names the interface', async () => {
     for (const address of ['192.0.2.10/24', '192.0.2.10/16', '192.0.2.1/24']) {
       const config = { 'ipv4.address': address, 'ipv6.address': 'none' };
       const answer = await daemon.call('POST', '/1.0/networks', { name: 'own0', config });
@@ -158,7 +158,7 @@ describe('creating a network', () => {
     await daemon.call('DELETE', `/1.0/networks/${last}`);
   });
 
-  test('that cannot come up answers 500 or 400, without a record', async () => {
+  test('creating a network that cannot come up answers 500 or 400, without a record', async () => {
     const undo = daemon.simNetwork.faults.inject({ operation: 'up', network: 'gtyaf', error: 'no kernel', times: 1 });
     const answer = await create('gtyaf');
     undo();
@@ -187,7 +187,7 @@ describe('changing a network', () => {
     expect((await get(name)).config['user.b']).toBeUndefined();
   });
 
-  test('that is unmanaged or missing answers 404', async () => {
+  test('changing a network that is unmanaged or missing answers 404', async () => {
     for (const name of ['eth0', 'nobody']) {
       for (const [method, body] of [
         ['PUT', {}],
@@ -204,7 +204,7 @@ describe('changing a network', () => {
     }
   });
 
-  test('that the host refuses leaves record and host unchanged', async () => {
+  test('changing a network that the host refuses leaves record and host unchanged', async () => {
     const name = fresh();
     const config = plain();
     await create(name, config);

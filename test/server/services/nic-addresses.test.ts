@@ -38,7 +38,7 @@ describe('addresses of nics', () => {
     return [status, first?.path, first?.message];
   };
 
-  test('that another container has, that are outside the subnet, or the network’s own, are refused in the request', async () => {
+  test('addresses of nics that another container has, that are outside the subnet, or the network’s own, are refused in the request', async () => {
     const owner = await made({ devices: nic({ 'ipv4.address': '10.214.201.9', 'ipv6.address': 'fd42:201::9' }) });
     const hwaddr = (await daemon.get(`/1.0/containers/${owner}`)).config['volatile.eth0.hwaddr'] as string;
     const other = await made();
@@ -138,7 +138,7 @@ describe('addresses of nics', () => {
     expect((await patch(loser, nic({ 'ipv4.address': '10.214.201.78' }))).status).toBe(200);
   });
 
-  test('of a copy equal those of the original: only one of them can be up, and a stopped copy takes no lease away', async () => {
+  test('addresses of nics of a copy equal those of the original: only one of them can be up, and a stopped copy takes no lease away', async () => {
     const name = await made({ devices: nic({ 'ipv4.address': '10.214.201.20' }) });
     expect((await setState(daemon, name, 'start')).err).toBe('');
     // Sorted before the original.
@@ -157,7 +157,7 @@ describe('addresses of nics', () => {
     await setState(daemon, copy, 'stop', { force: true });
   });
 
-  test('of a container of another project are refused like those of any other, without its name', async () => {
+  test('addresses of nics of a container of another project are refused like those of any other, without its name', async () => {
     const devices = nic({ 'ipv4.address': '10.214.201.25' });
     const name = await made({ devices });
     await makeProject(daemon, 'apart');

@@ -41,17 +41,20 @@ describe('creating a profile', () => {
     expect(await daemon.get('/1.0/profiles')).toContain(`/1.0/profiles/${name}`);
   });
 
-  test('with a taken name answers 409', async () => {
+  test('creating a profile with a taken name answers 409', async () => {
     const name = fresh();
     await create(name);
     expect((await daemon.call('POST', '/1.0/profiles', { name })).status).toBe(409);
     expect((await daemon.call('POST', '/1.0/profiles', { name: 'default' })).status).toBe(409);
   });
 
-  test.each(['', 'a/b', '.', '..', 'a b', 'grün', 'x'.repeat(65)])('with the name %j answers 400', async (name) => {
-    const answer = await daemon.call('POST', '/1.0/profiles', { name });
-    expect([answer.status, paths(answer.body)]).toEqual([400, ['name']]);
-  });
+  test.each(['', 'a/b', '.', '..', 'a b', 'grün', 'x'.repeat(65)])(
+    'creating a profile with the name %j answers 400',
+    async (name) => {
+      const answer = await daemon.call('POST', '/1.0/profiles', { name });
+      expect([answer.status, paths(answer.body)]).toEqual([400, ['name']]);
+    },
+  );
 
   test.each([
     [{ config: { 'limits.cpus': '1' } }, ['config.limits.cpus']],
@@ -95,7 +98,7 @@ describe('changing a profile', () => {
     expect(await get(name)).toEqual({ name, description: '', config: { 'user.d': '4' }, devices: {}, used_by: [] });
   });
 
-  test('of a missing one answers 404; a bad value 400 with its path', async () => {
+  test('a change of a missing one answers 404; a bad value 400 with its path', async () => {
     for (const method of ['PUT', 'PATCH']) {
       expect((await daemon.call(method, '/1.0/profiles/nobody', {})).status).toBe(404);
       const bad = await daemon.call(method, '/1.0/profiles/default', { config: { 'limits.cpu': '-' } });
@@ -115,7 +118,7 @@ describe('changing a profile', () => {
     expect((await get(name)).description).toBe('x');
   });
 
-  test('that would remove or move the root disk of a container is refused with its name', async () => {
+  test('changing a profile that would remove or move the root disk of a container is refused with its name', async () => {
     const name = fresh();
     await daemon.call('POST', '/1.0/storage-pools', { name: 'second', driver: 'dir' });
     await create(name, { devices: { root: { type: 'disk', path: '/', pool: 'default' } } });
@@ -128,7 +131,7 @@ describe('changing a profile', () => {
     expect((await get(name)).devices.root.pool).toBe('default');
   });
 
-  test('that a running container cannot apply is stored, and the answer names the failed container', async () => {
+  test('changing a profile that a running container cannot apply is stored, and the answer names the failed container', async () => {
     const name = fresh();
     await create(name, { config: { 'limits.memory': '1GB' } });
     await createContainer(daemon, `c-${name}`, { profiles: ['default', name] });

@@ -1,4 +1,4 @@
-// The wall clock of one Node process jumps: a module loaded before the program adds what a file says to Date. Monotonic time goes on,
+// The wall clock of one Node process jumps: a module loaded before the program adds what a file says to Date. Monotonic time continues,
 // as on a host whose clock is set.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

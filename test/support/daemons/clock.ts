@@ -1,4 +1,4 @@
-// Clocks of daemons on which tests set the minutes: one that stands still, and one that goes on.
+// Clocks of daemons on which tests set the minutes: one that stands still, and one that continues.
 import { renderNanos, systemClock, type Clock } from '../../../server/lib/clock.ts';
 import type { MinuteTimer } from '../../../server/services/shared/scheduler.ts';
 

@@ -26,7 +26,7 @@ export class Gantryd {
   readonly #programs: Pick<Programs, 'gantryd'>;
   readonly #options: GantrydOptions;
   #child: ChildDaemon | undefined;
-  /** Of the processes before this one. */
+  /** What the processes before this one printed. */
   #earlierLog = '';
 
   constructor(programs: Pick<Programs, 'gantryd'>, options: GantrydOptions) {

@@ -44,7 +44,7 @@ export class FakeWorld {
   readonly leases = new Map<string, readonly NetworkLease[]>();
   /** Clean stops fail, as those of a container that ignores the signal. */
   stubborn = new Set<string>();
-  /** Of the server; changed by patchServer, which does not count among `changes`. */
+  /** The config of the server; changed by patchServer, which does not count among `changes`. */
   config: Record<string, string> = {};
   serverWrites = 0;
   /** Called before each write of the server config takes effect; may throw. */

@@ -10,9 +10,9 @@ import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../images/ho
 export interface SharedHost {
   readonly admin: TestDaemon;
   readonly client: ClientCertificate;
-  /** Of the victim's private image. */
+  /** The fingerprint of the victim's private image. */
   readonly fingerprint: string;
-  /** Of its certificate. */
+  /** The fingerprint of its certificate. */
   readonly otherFingerprint: string;
   /** As the tenant, over TLS. */
   tenant(method: string, path: string, body?: object | Buffer, headers?: Record<string, string>): Promise<Answer>;
@@ -144,5 +144,5 @@ async function worldOf(admin: TestDaemon): Promise<string> {
   return JSON.stringify(read, (key, value: Json) => (changing.has(key) ? undefined : value), 1);
 }
 
-/** Of figures that change by themselves, and of the tenant's own objects. */
+/** Figures that change by themselves, and the tenant's own objects. */
 const changing = new Set(['last_used_at', 'event_loop', 'longest_hold_ms', 'holds']);

@@ -25,7 +25,7 @@ const cacheDir = (): string => process.env['GANTRY_TEST_CACHE'] ?? join(tmpdir()
 const imageFile = (): string => join(cacheDir(), `debian-${suite}-${process.arch}-${revision}.tar.zst`);
 
 export interface DebianImage {
-  /** Of a unified image. */
+  /** The file of a unified image. */
   readonly file?: string;
   /** The reason why there is none. */
   readonly missing?: string;

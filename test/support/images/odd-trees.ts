@@ -99,7 +99,7 @@ const all = '--format=posix --xattrs --xattrs-include="*" --acls';
 const squashfs =
   (compression: string) =>
   (root: string, to: string): void => {
-    // -e goes on to the end of the line.
+    // -e continues to the end of the line.
     shell(
       root,
       `mksquashfs . '${to}' -comp ${compression} -no-progress -quiet -wildcards -e 'odd/new*' >/dev/null 2>&1`,

@@ -6,7 +6,7 @@ import { repositoryRoot } from '../build-daemon.ts';
 
 interface Opening {
   readonly place: string;
-  /** Of the button or link that opens it; absent: the place alone does. */
+  /** The button or link that opens it; absent: the place alone does. */
   readonly press?: string | RegExp;
   readonly afterwards?: (page: Page) => Promise<void>;
 }

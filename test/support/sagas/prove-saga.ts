@@ -32,7 +32,7 @@ export interface SagaProof<P> {
   readonly make: () => Promise<SagaUnderTest<P>>;
 }
 
-/** Of a saga that the proofs do not fit: the test file that proves it. */
+/** The test file that proves a saga which the proofs do not fit. */
 export interface ProvedElsewhere {
   readonly provedIn: string;
   readonly because: string;

@@ -71,7 +71,7 @@ export async function serveHere(): Promise<Attached> {
 }
 
 export interface TerraformOptions {
-  /** Of the daemon: `unix:///...`. */
+  /** The address of the daemon: `unix:///...`. */
   readonly address?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** Packages as zips instead of unpacked. */

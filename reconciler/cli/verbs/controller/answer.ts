@@ -4,7 +4,7 @@ import { formatOf } from '../../flags/output-flags.ts';
 import type { Context } from '../../session/context.ts';
 
 export interface Answer {
-  /** Of the line of --json. */
+  /** The type in the line of --json. */
   readonly type: string;
   /** In that line a list is its `items`. */
   readonly value: object;

@@ -158,7 +158,7 @@ ${lines.join('\n')}
 `;
 }
 
-/** Of flags whose values are names that gantry can list. */
+/** Completes flags whose values are names that gantry can list. */
 function valuesFor(path: string, flag: string): string {
   if (flag === '--env' && path !== 'exec') return " -f -a '(gantry completion environments 2>/dev/null)'";
   return flag === '--host' ? " -f -a '(gantry completion hosts hosts.yaml 2>/dev/null)'" : '';

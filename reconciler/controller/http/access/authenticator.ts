@@ -12,7 +12,7 @@ import { isSameSecret, type BrowserSession, type Sessions } from './sessions.ts'
 import type { TokenFiles, TokenUser } from './token-files.ts';
 
 export interface ApiCaller {
-  /** Of the user; absent: nobody has logged in. */
+  /** The user; absent without a login. */
   readonly name?: string;
   readonly role?: Role;
   readonly via: 'token' | 'session' | 'nothing';

@@ -8,7 +8,7 @@ export interface BrowserSession {
   readonly role: Role;
   readonly csrfToken: string;
   readonly expiresAtMs: number;
-  /** Of a login with a token: the session ends with the token. */
+  /** The token of the login: the session ends with it. */
   readonly token?: TokenUser;
 }
 

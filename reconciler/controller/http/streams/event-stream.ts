@@ -9,7 +9,7 @@ export interface EventStreamLimits {
   readonly listeners: number;
   /** Size of the events that a listener which lost its connection can still get. */
   readonly keptBytes: number;
-  /** Of one listener: what is written and not yet taken. */
+  /** What is written to one listener and not yet taken. */
   readonly backlogBytes: number;
   readonly heartbeatMs: number;
 }

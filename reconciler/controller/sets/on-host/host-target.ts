@@ -49,6 +49,6 @@ export interface SetOnHostDeps {
   readonly nowMs: () => number;
 }
 
-/** The run that brings the target to the host, while it goes on. */
+/** The run that brings the target to the host, while it continues. */
 export const rolloutOf = ({ run }: HostTarget, isNew: boolean): Run | undefined =>
   isNew && run?.isEnded === false ? run : undefined;

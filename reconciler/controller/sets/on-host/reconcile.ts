@@ -133,7 +133,7 @@ export class HostReconciler {
     };
   }
 
-  /** Of the whole set on this host. */
+  /** The suspension of the whole set on this host. */
   #suspension(asked = this.#deps.suspensions()): Hindrance | undefined {
     const { suspended } = this.#deps.config;
     if (suspended !== undefined) return { why: suspended, isAway: false };

@@ -51,7 +51,7 @@ export class Mirror {
     return parseListing(stdout.toString('utf8'));
   }
 
-  /** Fetches a reference or a commit. A repository that has grown too large here is fetched anew once. */
+  /** Fetches a reference or a commit. A repository that has grown too large here is fetched again once. */
   async fetch(reference: Pick<GitReference, 'ref' | 'shown'>, signal?: AbortSignal): Promise<Fetched> {
     await this.#open(signal);
     const isFresh = (await sizeOf(this.dir)) < 256 * 1024;

@@ -72,7 +72,7 @@ async function nameOfTag(mirror: Mirror, tag: string, signal: AbortSignal | unde
   return /^tag (.+)$/m.exec(head)?.[1];
 }
 
-/** Keys are imported anew when their files change. */
+/** Keys are imported again when their files change. */
 async function prepareKeys(keys: Keys, context: SignatureContext, signal: AbortSignal | undefined): Promise<Prepared> {
   const read = (what: string, files: readonly string[]): Promise<readonly Buffer[]> =>
     Promise.all(files.map((file) => readKeys(what, context.absolute(file))));

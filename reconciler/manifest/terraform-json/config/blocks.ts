@@ -13,7 +13,7 @@ export interface Piece {
   readonly folder: string;
   readonly steps: readonly string[];
   readonly body: JsonObject;
-  /** Of the construct that made it. */
+  /** The construct that made it. */
   readonly construct?: string;
 }
 

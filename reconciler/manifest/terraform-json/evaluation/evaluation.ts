@@ -44,7 +44,7 @@ export class Evaluation {
     this.root = new ModuleEvaluation({ tree, shared, references: new References(tree, parsed), address: '' });
   }
 
-  /** Of every resource whose type is known, in the order of the files, modules last. */
+  /** Every resource whose type is known, in the order of the files, modules last. */
   instances(): readonly Instance[] {
     if (this.#instances !== undefined) return this.#instances;
     const all = modulesBelow(this.root).flatMap((module) => module.instances());

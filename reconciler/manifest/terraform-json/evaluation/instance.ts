@@ -69,7 +69,7 @@ export interface Shared {
   readonly parsed: Parsed;
   /** The values under evaluation, outermost first. */
   readonly busy: string[];
-  /** Of data sources inside of check blocks. */
+  /** Warns about data sources inside of check blocks. */
   readonly warn: (text: string) => void;
 }
 

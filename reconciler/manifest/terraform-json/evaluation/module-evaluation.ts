@@ -51,7 +51,7 @@ export class ModuleEvaluation implements Module {
     this.#memo = new Memo(shared, address);
   }
 
-  /** Of managed resources whose types are known. */
+  /** The managed resources whose types are known. */
   instances(): readonly Instance[] {
     return [...this.tree.config.resources.values()].flatMap((resource) =>
       this.shared.typeOf(resource.type) === undefined ? [] : this.instancesOf(resource),

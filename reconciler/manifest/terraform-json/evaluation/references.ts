@@ -78,7 +78,7 @@ export class References {
       .some(([first = '', second = '', third]) => this.#isReferenceTainted(first, second, third));
   }
 
-  /** Of one argument of a resource where the reference names it; of the whole resource otherwise. */
+  /** Looks at one argument of a resource where the reference names it, else at the whole resource. */
   #isReferenceTainted(first: string, second: string, third: string | undefined): boolean {
     if (first === 'module') return this.#isModuleTainted(second, third);
     const body = this.#tree.config.resources.get(`${first}.${second}`)?.body;

@@ -70,7 +70,7 @@ function convertTo(type: Expression): Convert {
   }
 }
 
-/** Of `any` all items still are of one type. */
+/** All items of `any` still have one type. */
 const unified = (items: readonly Value[]): readonly Value[] => unify(items);
 
 const listOf =

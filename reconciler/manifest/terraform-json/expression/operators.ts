@@ -27,7 +27,7 @@ function divide(a: number, b: number): number {
   return tidy(a / b);
 }
 
-/** Of decimals without their binary noise; a remainder of nothing is the number itself, as with Terraform. */
+/** The remainder of decimals without their binary noise; with a divisor of zero the number itself, as with Terraform. */
 function remainder(a: number, b: number): number {
   if (b === 0) return a;
   const places = Math.max(decimals(a), decimals(b));

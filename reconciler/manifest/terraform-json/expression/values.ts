@@ -169,7 +169,7 @@ function unifyPrimitives(values: readonly Value[], present: readonly Value[]): r
   throw new ConversionError(`values of one type are wanted, not ${[...new Set(present.map(typeName))].join(' and ')}`);
 }
 
-/** Of one length: place by place; else as lists of one type. */
+/** Unifies lists of one length place by place, others as lists of one type. */
 function unifyLists(values: readonly Value[]): readonly Value[] {
   const lengths = new Set(values.filter(isList).map((list) => list.length));
   if (lengths.size > 1)

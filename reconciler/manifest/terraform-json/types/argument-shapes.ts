@@ -22,9 +22,9 @@ export type Shape =
   | 'number'
   | 'bool'
   | 'texts'
-  /** Of texts. */
+  /** A map of texts. */
   | 'map'
-  /** Of maps of texts. */
+  /** A list of maps of texts. */
   | 'maps'
   /** Known after an apply; in objects only. */
   | 'computed'

@@ -100,7 +100,7 @@ const types: Readonly<Record<string, DataType>> = {
   gantry_certificate: dataType({ fingerprint: 'text' }, 'name', 'certificate', 'restricted', 'projects'),
 };
 
-/** Of the server as a whole. */
+/** Data sources that describe the server as a whole. */
 const inNoProject: ReadonlySet<string> = new Set([
   'gantry_storage_pool',
   'gantry_project',

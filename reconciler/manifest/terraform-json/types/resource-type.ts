@@ -34,7 +34,7 @@ export interface PartType extends ReferableType {
   readonly partOf: 'files' | 'exec' | 'snapshots';
   /** The argument that names the container; `container` when left out. */
   readonly holder?: string;
-  /** Of a volume: its pool is the argument `pool`. */
+  /** A part of a volume: its pool is the argument `pool`. */
   readonly isOfVolume?: true;
   /** Throws ArgumentError. */
   readonly entry: (args: Arguments, resourceName: string) => JsonObject;

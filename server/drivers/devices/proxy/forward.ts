@@ -85,7 +85,7 @@ function streamToStream(client: Socket, ends: Ends): () => void {
         const from = { address: client.remoteAddress, port: client.remotePort };
         socket.write(proxyHeader(from, { address: client.localAddress, port: client.localPort }));
       }
-      // A half that ends is passed on; the other half goes on as long as it likes.
+      // A half that ends is passed on; the other half continues as long as it likes.
       client.pipe(socket);
       socket.pipe(client);
       client.resume();

@@ -20,7 +20,7 @@ export interface ProxyKeeper {
   closeAll(container: string): Promise<void>;
   /** After a crash: closes the forwards of containers that no longer run. */
   sweep(): Promise<void>;
-  /** Lets go of everything in this process; what the kernel forwards goes on. */
+  /** Lets go of everything in this process; what the kernel forwards continues. */
   release(): Promise<void>;
 }
 

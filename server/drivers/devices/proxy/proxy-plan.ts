@@ -23,7 +23,7 @@ export interface ProxyRun {
   /** In the kernel, which keeps the clients' addresses. */
   readonly nat: boolean;
   readonly proxyProtocol: boolean;
-  /** Of a listening socket file; ids of the side it is on. */
+  /** Owner and mode of a listening socket file; ids of the side it is on. */
   readonly socket: { readonly uid: number; readonly gid: number; readonly mode: number | undefined };
   /** The user that connects, as ids of the side that is connected to. */
   readonly runAs: { readonly uid: number; readonly gid: number };

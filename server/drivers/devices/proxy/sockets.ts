@@ -24,7 +24,7 @@ interface Calls {
   connect(fd: number, address: Uint8Array, length: number): number;
   listen(fd: number, backlog: number): number;
   setsockopt(fd: number, level: number, name: number, value: Int32Array, length: number): number;
-  /** Of the calling thread only, unlike libc's. */
+  /** Changes the ids of the calling thread only, unlike libc's. */
   setIds(uid: number, gid: number): boolean;
   /** Root's rights over files for the calling thread, whatever its other ids. */
   overrideFiles(): void;

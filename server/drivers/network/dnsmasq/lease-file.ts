@@ -12,7 +12,7 @@ const restMs = 20;
 const emptyRestMs = 200;
 const patienceMs = 3000;
 
-/** dnsmasq empties the file before it writes it anew, and a busy disk may keep it waiting between the two: a file is believed
+/** dnsmasq empties the file before it writes it again, and a busy disk may keep it waiting between the two: a file is believed
  *  only if it did not change around a moment when the writer was idle. Empty when there is no file. */
 export async function readLeaseFile(path: string, askWriter: () => Promise<Writer>): Promise<LeaseFile> {
   for (const end = Date.now() + patienceMs; ; await sleep(5)) {

@@ -3,7 +3,7 @@ import { DriverError } from '../../driver-error.ts';
 import { allBut } from './all-but.ts';
 
 export interface ProfileFacts {
-  /** Of the profile, and of the namespace in which the container has profiles of its own. */
+  /** The name of the profile, and of the namespace in which the container has profiles of its own. */
   readonly name: string;
   readonly privileged: boolean;
   readonly nesting: boolean;
@@ -90,7 +90,7 @@ function mounts({ privileged, nesting }: ProfileFacts): readonly string[] {
   ];
 }
 
-/** The folder of the guest socket is read-only: the daemon makes the socket anew in it. */
+/** The folder of the guest socket is read-only: the daemon makes the socket again in it. */
 const guestSocket = [`deny remount ${anywhere}lxd/,`, `deny mount ${anywhere}dev/lxd/ -> /**,`];
 
 /** busybox asks the kernel to be silent with each mount. */

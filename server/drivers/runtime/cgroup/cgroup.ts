@@ -219,7 +219,7 @@ export async function setFrozen(tree: CgroupTree, group: string, frozen: boolean
       writeGroupFiles(tree, group, [{ file: 'cgroup.freeze', value: frozen ? '1' : '0' }]);
     }
   };
-  // Of a group that is gone meanwhile nothing is frozen any more.
+  // A removed group counts as thawed.
   const isThawed = (): boolean =>
     tree.version === 1
       ? (readGroupFile(tree, group, 'freezer.state') ?? 'THAWED') === 'THAWED'

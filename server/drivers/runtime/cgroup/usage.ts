@@ -10,7 +10,7 @@ export function readUsage(tree: CgroupTree, group: string, initPid: number, host
   return {
     cpus: isOld ? parseCpus1(read('cpuacct.usage_all')) : parseCpus2(read('cpu.stat')),
     memory: parseMemoryStat(read('memory.stat')),
-    // Of a container without a limit the file has no number, or one beyond the memory of the host.
+    // The file of a container without a limit has no number, or one beyond the memory of the host.
     memoryTotal: Number.isFinite(limit) && limit > 0 ? Math.min(limit, hostMemory) : hostMemory,
     disks: isOld
       ? parseDisks1(read('blkio.throttle.io_service_bytes_recursive'), read('blkio.throttle.io_serviced_recursive'))

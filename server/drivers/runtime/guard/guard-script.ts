@@ -6,7 +6,7 @@ const lockMemory: Readonly<Record<string, number>> = { x64: 151, arm64: 230 };
 
 /**
  * A line: NUMBER, TAB, seconds since the host was booted until which the containers may run, TAB, paths separated by TAB. A path is a
- * control group, whose processes are killed, or the file of a simulated container, which is removed. The clock goes on while the host
+ * control group, whose processes are killed, or the file of a simulated container, which is removed. The clock continues while the host
  * is suspended, and nobody sets it. `quit` ends the guard; the end of its input does not, while anything is left to guard.
  */
 export const guardScript = (arch: string): string => `

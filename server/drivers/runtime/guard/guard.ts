@@ -16,7 +16,7 @@ import { programEnv } from '../../../lib/program-env.ts';
 export interface GuardNote {
   readonly pid: number;
   readonly startTime: number;
-  /** Of the containers that it guards. */
+  /** The names of the containers that it guards. */
   readonly names: readonly string[];
 }
 
@@ -91,7 +91,7 @@ export class Guard {
     this.#startUntil = '';
   }
 
-  /** The daemon ends; the guard goes on until its time. */
+  /** The daemon ends; the guard continues until its time. */
   letGo(): void {
     this.#child?.stdin.end();
     this.#child?.stdout.destroy();

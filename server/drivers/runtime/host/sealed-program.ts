@@ -18,7 +18,7 @@ export class SealedProgram {
     this.#file = file;
   }
 
-  /** What to run: the copy, made anew when the program was replaced on disk; the program itself where no copy can be had. */
+  /** What to run: the copy, made again when the program was replaced on disk; the program itself where no copy can be had. */
   get path(): string {
     try {
       const { mtimeMs, size, ino } = statSync(this.#file);

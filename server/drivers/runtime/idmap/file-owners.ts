@@ -6,7 +6,7 @@ import { sameMap } from './plan.ts';
 type IdMap = readonly IdMapEntry[];
 
 export interface OwnersNow {
-  /** Of the directory that holds all the others; it is given away last. */
+  /** The owner of the directory that holds all the others; it is given away last. */
   readonly owner: number;
   /** Maps that files may be in; the first is the one that was recorded. Empty maps: ids as the container sees them. */
   readonly maps: readonly IdMap[];

@@ -46,7 +46,7 @@ export function rangeOfKernelMap(text: string): IdRange | undefined {
 
 /** What this host lends to containers. */
 export interface HostIds {
-  /** Of the default map, which is all of it. */
+  /** The user ids of the default map, which is all of it. */
   readonly uids: IdRange;
   readonly gids: IdRange;
   /** Ids that a container may have besides, when it names them: root's own, and every entry of root. */

@@ -8,7 +8,7 @@ import { toHostId } from './id-map.ts';
 /**
  * Owners in `dir` that mean ids of the map `from` become the host ids of the same ids under `to` (empty map = as they are).
  * An id that `to` cannot hold becomes that of container root. `dir` itself comes last: its owner tells that all is done, and
- * after a crash the same call goes on where it stopped.
+ * after a crash the same call continues where it stopped.
  */
 export async function shiftOwnership(
   dir: string,

@@ -1,6 +1,6 @@
 // Wakes the driver when LXC has finished with a container: a hook of the container writes a file here, also while no daemon runs.
-// Of a reboot the hook waits for what has to be done before the next init. Judges nothing else: whether it was a stop or a reboot is
-// read from the processes.
+// The hook of a reboot waits for what has to be done before the next init. It judges nothing else: the processes say whether it was a
+// stop or a reboot.
 import {
   type FSWatcher,
   existsSync,

@@ -55,7 +55,7 @@ export function findMonitor(initPid: number): LiveProcess | undefined {
   return { pid: parent, startTime: facts.startTime };
 }
 
-/** That of a restored container is the program that restored it, which keeps its own name. */
+/** The monitor of a restored container is the program that restored it, which keeps its own name. */
 const isMonitor = (commandLine: string): boolean =>
   commandLine.startsWith('[lxc monitor]') || /(^|\/)lxc-checkpoint\s/.test(commandLine);
 

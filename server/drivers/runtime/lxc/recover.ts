@@ -41,7 +41,7 @@ export type RecoveryCase =
 export function findRun(deps: RecoverDeps, name: string): RecoveryCase {
   const { paths, tree, log } = deps;
   const saved = readRunningRecord(paths.stateFile(name));
-  // Of another boot: the host went down, no client stopped this container.
+  // A record of another boot means that the host went down; no client stopped this container.
   const before = saved?.bootId === readBootId() ? saved : undefined;
   if (before?.starting === true) return { kind: 'starting', state: before };
   const init = findInit(tree, paths.group(name));

@@ -9,7 +9,7 @@ import { toHostId } from '../idmap/id-map.ts';
 import { findProgram } from '../host/programs.ts';
 import type { LxcPaths } from '../lxc-paths.ts';
 
-/** The path of the node, made anew. */
+/** The path of the node, made again. */
 export async function makeNode(dir: string, node: NodeRun, idmap: readonly IdMapEntry[]): Promise<string> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const file = fileOf(dir, node);

@@ -23,7 +23,7 @@ const propagationPrivate = 1n << 18n;
 const propagationSlave = 1n << 19n;
 const propagationShared = 1n << 20n;
 /** One after the other. Never only shared: what the container mounts must not come to the host. An unbindable tree cannot be put
- *  where mounts are shared, which they are in containers (and LXC shares them anew at a start). */
+ *  where mounts are shared, which they are in containers (and LXC shares them again at a start). */
 const propagations: Readonly<Record<string, readonly bigint[]>> = {
   private: [propagationPrivate],
   shared: [propagationSlave, propagationShared],

@@ -99,7 +99,7 @@ async function cat(args: readonly string[], process: SimProcessView): Promise<nu
   return 0;
 }
 
-/** `head -c BYTES [FILE]`; /dev/zero goes on for ever. */
+/** `head -c BYTES [FILE]`; /dev/zero never ends. */
 async function head(args: readonly string[], process: SimProcessView): Promise<number> {
   const [flag, count = '0', path = '-'] = args;
   if (flag !== '-c' || !/^[0-9]+$/.test(count)) return done(process.err('head: only -c BYTES [FILE]\n'), 1);

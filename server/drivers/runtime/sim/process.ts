@@ -44,7 +44,7 @@ export function startSimProcess(command: RuntimeCommand, context: SimProcessCont
     if (!to.write(chunk)) await once(to, 'drain', { signal: end.signal });
   };
   const out = writeTo(output);
-  // Whoever stops reading ends a writer that waits for room.
+  // A reader that stops ends a writer that waits for room.
   for (const one of [output, errors]) one.once('close', () => one.writableNeedDrain && raise(brokenPipe));
   // A terminal without a holder hangs up.
   if (hasTerminal) output.once('close', () => raise(hangUp));

@@ -117,7 +117,7 @@ export class CertificateChange {
     for (let next = this.#next(); next !== undefined; next = this.#next()) await this.#change(next);
   }
 
-  /** That this member does not serve with yet. */
+  /** The certificate that this member does not serve with yet. */
   #next(): ServerCertificate | undefined {
     const { records, certificates, cluster, stateDir, log } = this.#deps;
     const pair = records.cluster.get('config')?.document.certificate;

@@ -9,7 +9,7 @@ export interface NoteCertificateDeps {
   readonly log: Log;
 }
 
-/** Also where the pair was lost and made anew. */
+/** Also where the pair was lost and made again. */
 export async function noteCertificate({ records, identity, log }: NoteCertificateDeps): Promise<void> {
   const certificate = identity.current?.certPem;
   const own = records.members.list().find(({ document }) => document.number === records.member);

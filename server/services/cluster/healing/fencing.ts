@@ -76,7 +76,7 @@ export class Fencing {
     this.#after = after;
   }
 
-  /** Of each new lease, which may end before the former one would have. */
+  /** Runs for each new lease, which may end before the former one would have. */
   readonly beforeTelling = async (untilMs: number): Promise<void> => {
     if (this.#isWanted || this.#isActive) await this.#feed(untilMs).catch((error: unknown) => this.#complain(error));
   };

@@ -90,7 +90,7 @@ export class Healing {
     for (const { number, isPresent } of all) this.#look(number, isPresent);
   }
 
-  /** The time begins anew when the member was back, however short. */
+  /** The time begins again when the member was back, however short. */
   #look(number: number, isPresent: boolean): void {
     const fenceRev = this.#fenceOf(number)?.modRev ?? 0;
     const known = this.#absences.get(number);

@@ -8,7 +8,7 @@ export interface LostContainer {
   readonly isReady: boolean;
   /** An evacuation has stopped it: it starts when its member is restored. */
   readonly isWaiting: boolean;
-  /** Of its root volume. */
+  /** The pool of its root volume. */
   readonly pool: string;
   /** Keys of the custom volumes that it uses. */
   readonly volumes: readonly string[];

@@ -30,7 +30,7 @@ export interface KeyChangeDeps {
   readonly use: () => Promise<void>;
   /** PEM of what signed for the etcds before the cluster had keys. */
   readonly formerAuthority: () => Promise<string>;
-  /** Encrypts anew what older keys have encrypted. Returns how many there were. */
+  /** Encrypts again what older keys have encrypted. Returns how many there were. */
   readonly renew: (signal: AbortSignal) => Promise<number>;
   readonly operations: Operations;
   readonly events: EventHub;
@@ -140,7 +140,7 @@ export class KeyChange {
     });
   }
 
-  /** Resolves when every member that is there uses the newest keys. Throws AppError outcomeUnknown when that takes too long; it goes on then. */
+  /** Resolves when every member that is there uses the newest keys. Throws AppError outcomeUnknown when that takes too long; it continues then. */
   async untilAllUse(): Promise<void> {
     const untilMs = this.#deps.nowMs() + endMs;
     this.look();
@@ -230,7 +230,7 @@ export class KeyChange {
     });
   }
 
-  /** The first member there is encrypts anew what older keys have encrypted. */
+  /** The first member there is encrypts again what older keys have encrypted. */
   async #finish(wanted: ClusterKeysDocument): Promise<Rest> {
     if (wanted.rewritten === true || !this.#isFirst) return 'settled';
     const renewed = await this.#deps.renew(this.#closing.signal);

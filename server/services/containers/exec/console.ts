@@ -48,7 +48,7 @@ async function runConsole(
     const channel = await waitFor(channels.connected('0'), undefined, '', end);
     await show(deps, name, body, channel, channels, end);
   } catch (error) {
-    // That the container stopped is an ordinary end of its console.
+    // A stop of the container is an ordinary end of its console.
     if (!stopped.signal.aborted) throw error;
   } finally {
     off();
@@ -90,7 +90,7 @@ export async function readConsoleLog(deps: Pick<ConsoleDeps, 'records' | 'logsDi
   });
 }
 
-/** A running container goes on writing at the new end. */
+/** A running container continues writing at the new end. */
 export async function clearConsoleLog(deps: Pick<ConsoleDeps, 'records' | 'logsDir'>, name: string): Promise<void> {
   readyContainer(deps.records, name);
   await truncate(consoleLog(deps, name)).catch((error: unknown) => {

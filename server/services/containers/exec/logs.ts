@@ -11,7 +11,7 @@ import type { ContainerDeps } from '../deps.ts';
 
 type LogDeps = Pick<ContainerDeps, 'logsDir'>;
 
-/** Of the running container: emptied at each start, and by no one else. */
+/** Logs of the running container: only a start empties them. */
 const lasting = new Set(['lxc.log', 'lxc.conf', 'console.log']);
 const ofOneTask = /^(migration|snapshot|exec)_[A-Za-z0-9._-]{1,200}$/;
 /** Spec part 8. */

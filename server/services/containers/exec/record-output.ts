@@ -1,9 +1,9 @@
-// Writes what a command says to a log file, up to a limit: the rest is read and counted, so that the command goes on.
+// Writes what a command says to a log file, up to a limit: the rest is read and counted, so that the command continues.
 import { createWriteStream } from 'node:fs';
 import { Transform, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-/** Of each of the two outputs. */
+/** Max bytes of each of the two outputs. */
 export const maxRecordedBytes = 16 * 1024 * 1024;
 
 /** Resolves to the number of bytes that were left out. */

@@ -14,7 +14,7 @@ import { rename } from 'node:fs/promises';
 
 export type StoreCheckpointParams = CheckpointOwner & {
   readonly logFile: string;
-  /** The last round of memory that the checkpoint goes on from. */
+  /** The last round of memory that the checkpoint continues from. */
   readonly previous?: string;
 };
 
@@ -23,7 +23,7 @@ type StoreDeps = Pick<ContainerDeps, 'records' | 'pools' | 'runtime'>;
 /**
  * Checkpoints a running container and stops it. The checkpoint is made in `state.part` and renamed once it is complete. `resumed`:
  * a daemon died in the middle, and its tool went on alone. If the tool stopped the container, the checkpoint counts; if the container
- * still runs, it goes on running.
+ * still runs, it continues running.
  */
 export function storeCheckpointSaga(deps: StoreDeps, resumed = false): Saga<StoreCheckpointParams> {
   const partOf = (place: CheckpointOwner): string => `${checkpointDirOf(deps, place)}.part`;

@@ -99,7 +99,7 @@ export class ContainerEnds {
       this.#deps.events.lifecycle('container-restarted', containerUrl(name), undefined, daemonCaller.requestor);
       return;
     }
-    // That they ran is what the next daemon has to know.
+    // The next daemon has to know that they ran.
     if (this.#hostGoesDown || this.#deps.fencing.hasEnded(name)) return;
     try {
       await this.#deps.locks.run(lockOf(name), async () => {

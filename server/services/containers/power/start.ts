@@ -78,7 +78,7 @@ export async function startNow(
   for (const type of ['autostart', 'lostMemberStart'] as const)
     deps.warnings.over(type, warnedContainer(deps.records, name));
   if (stateful) await dropCheckpoint(deps, name);
-  // Real system section 6: what goes on from its state has not been started.
+  // Real system section 6: what continues from its state has not been started.
   else deps.events.lifecycle('container-started', containerUrl(name), undefined, caller.requestor);
 }
 

@@ -33,7 +33,7 @@ export async function needCheckpoints(
   throw errors.badRequest(`${what} is not possible: this host cannot checkpoint containers: ${reason}`);
 }
 
-/** Empty and private. Rounds of memory beside it stay only for a checkpoint that goes on from the round `previous`. */
+/** Empty and private. Rounds of memory beside it stay only for a checkpoint that continues from the round `previous`. */
 export async function makeCheckpointDir(dir: string, previous?: string): Promise<void> {
   await (previous === undefined ? removeCheckpoint(dir) : removeTree(dir));
   await mkdir(dir, { mode: 0o700 });

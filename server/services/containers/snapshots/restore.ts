@@ -113,8 +113,7 @@ function findSnapshot(
   return document;
 }
 
-/** Of the server's keys only those of devices, of the image, and of whom the files belong to go back: what the daemon knows of
- *  today stays. */
+/** Only the server's keys of devices, of the image and of the files' owner go back: what the daemon knows of today stays. */
 function restored(
   deps: Pick<StateDeps, 'records'>,
   name: string,

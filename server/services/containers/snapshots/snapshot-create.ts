@@ -83,7 +83,7 @@ async function storeCheckpoint(deps: StateDeps, params: CreateSnapshotParams, si
   await checkpoints.checkpoint(container, { dir: snapshotCheckpointDir(deps, params), leave: 'frozen' }, signal);
 }
 
-/** The container goes on as before; what was stored is in the snapshot. */
+/** The container continues as before; what was stored is in the snapshot. */
 async function forgetCheckpoint(deps: StateDeps, params: CreateSnapshotParams): Promise<void> {
   const { container, state } = params;
   if (state === undefined) return;

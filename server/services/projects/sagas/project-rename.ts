@@ -83,7 +83,7 @@ async function dropProfiles(records: Records, project: string): Promise<void> {
     await records.retry((changes) => changes.delete('profiles', name));
 }
 
-/** Of each: files first, then the record, so that what is listed is what still has to move. */
+/** Moves the files of each container first, then its record, so that what is listed is what still has to move. */
 async function moveContainers({ records, pools, runtime, logsDir }: Deps, from: string, to: string): Promise<void> {
   for (const { name, document } of ofProject(records.containers.list(), from)) {
     const moved = inProject(name, to);

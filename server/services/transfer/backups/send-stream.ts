@@ -104,7 +104,7 @@ class StreamCheck {
       case 'chmod':
         if (this.#find(tree, path) === 'link') throw this.#refuse(`changes ${shown(path)} through a link`);
         return undefined;
-      // Of a link these change the link itself.
+      // These commands change a link itself, not its target.
       case 'chown':
       case 'utimes':
       case 'setXattr':

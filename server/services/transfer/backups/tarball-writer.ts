@@ -25,7 +25,7 @@ export interface TarballPlan {
   readonly ownerOf?: (kind: 'uid' | 'gid', id: number) => number;
 }
 
-/** Not of the container, or made anew for each backup. */
+/** Not of the container, or made again for each backup. */
 const leftOut = ['backup.yaml', '.unfinished'];
 
 /** On a throw a part of the file may be there: the caller removes it. */
@@ -114,7 +114,7 @@ function textMember(name: string, text: string, timeS: number): Buffer {
 const blockSize = 512;
 const paddingOf = (size: number): Buffer => Buffer.alloc((blockSize - (size % blockSize)) % blockSize);
 
-/** Of a plain file of root. */
+/** The header of a plain file of root. */
 function header(name: string, size: number, mode: number, timeS: number): Buffer {
   const block = Buffer.alloc(blockSize);
   if (Buffer.byteLength(name) > 100) throw new DriverError('Failed', `the name ${name} is too long for an archive`);

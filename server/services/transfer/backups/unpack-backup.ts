@@ -14,7 +14,7 @@ interface Store {
 export interface UnpackPlan {
   readonly volume: VolumeRef;
   readonly index: BackupIndex;
-  /** Of a privileged container: keeps device nodes. */
+  /** A privileged container keeps its device nodes. */
   readonly keepNodes: boolean;
 }
 

@@ -59,7 +59,7 @@ export async function migrateContainer(
         const volumeDir = deps.pools.volumePath(volume.pool, volume.ref);
         const rounds = memoryRounds(deps.runtime.checkpoints, { name, volumeDir, config }, deps.log);
         await withCheckpoint(deps, caller, name, rounds, converse, signal);
-        // It goes on elsewhere.
+        // It continues elsewhere.
         await dropCheckpoint(deps, name);
       }),
   });

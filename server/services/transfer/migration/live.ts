@@ -39,7 +39,7 @@ const calm = (): AbortSignal => new AbortController().signal;
 
 /**
  * Runs the source's side of a live migration, after the rounds of memory that the container's config asks for. When it fails the
- * container goes on here, unless it may be running at the target.
+ * container continues here, unless it may be running at the target.
  */
 export async function withCheckpoint(
   deps: StateDeps,

@@ -6,7 +6,7 @@ import { pause } from '../../../lib/shared/deadline.ts';
 const everyMs = 1_000;
 
 export interface Progress {
-  /** Of which part the next bytes are, such as `web1/daily0`. */
+  /** The part that the next bytes belong to, such as `web1/daily0`. */
   begin(part: string): void;
   /** Resolves when more may follow; undefined: at once. */
   add(bytes: number): Promise<void> | undefined;

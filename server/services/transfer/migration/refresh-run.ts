@@ -26,7 +26,7 @@ export const treeOf = (volume: VolumeRef, snapshot: string | undefined): TreeRef
   ...(snapshot === undefined ? {} : { snapshot }),
 });
 
-/** The caller holds the locks. Snapshots of a name that comes anew go first, other stale ones when all is here. */
+/** The caller holds the locks. Snapshots of a name that comes again go first, other stale ones when all is here. */
 export async function refreshNow(
   deps: RefreshDeps,
   caller: Caller,

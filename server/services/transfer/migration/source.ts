@@ -48,7 +48,7 @@ type OfferHead<K> = Omit<ContainerMigrationOffer, 'kind' | 'object' | 'snapshots
 interface Sending {
   readonly volume: { readonly pool: string; readonly ref: VolumeRef; readonly snapshot?: string };
   readonly offer: ContainerMigrationOffer | VolumeMigrationOffer;
-  /** Of containers: see owners.ts. */
+  /** Set for containers: see owners.ts. */
   /** Before the last part is sent, which is the volume itself. */
   readonly store?: (() => Promise<void>) | undefined;
   /** All is on its way: the target may begin. */

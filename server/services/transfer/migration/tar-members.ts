@@ -8,7 +8,7 @@ export interface TarMember {
   readonly name: string;
   /** As in the header: 5 directory, 1 hard link, 0 file ... */
   readonly flag: string;
-  /** Of a hard link, in the form of `name`. */
+  /** The target of a hard link, in the form of `name`. */
   readonly link: string;
   /** Equal for members that differ at most in their content, which is then the same as well: size and time are in the print. The
    *  first character is the flag. */

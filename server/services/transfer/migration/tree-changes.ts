@@ -112,7 +112,7 @@ export async function applyChanges(
   await tree.unpack(checked());
 }
 
-/** Of an archive that has no end mark. */
+/** The members of an archive that has no end mark. */
 export function membersWithoutEnd(changed: AsyncIterable<Buffer>): AsyncGenerator<TarMember> {
   async function* whole(): AsyncGenerator<Buffer> {
     yield* changed;

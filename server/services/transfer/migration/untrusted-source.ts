@@ -22,7 +22,7 @@ export interface UntrustedFiles {
   readonly tops?: readonly string[];
   /** A privileged container makes device nodes itself. */
   readonly keepNodes: boolean;
-  /** Of one tree; undefined: as many as fit into the pool. */
+  /** Max bytes of one tree; undefined: as many as fit into the pool. */
   readonly mostBytes: number | undefined;
   /** Called with what has come of a tree and of how many files; throws DriverError NoSpace. */
   readonly take: (bytes: number, files: number) => void;

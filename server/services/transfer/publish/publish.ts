@@ -35,7 +35,7 @@ export type PublishDeps = AddImageDeps & Pick<ContainerDeps, 'pools' | 'runtime'
 interface Origin {
   readonly container: string;
   readonly snapshot: string | undefined;
-  /** Of the container, with what the snapshot says instead. */
+  /** The document of the container, with what the snapshot says instead. */
   readonly document: ContainerDocument;
 }
 
@@ -126,7 +126,7 @@ function findOrigin(deps: PublishDeps, container: string, snapshot: string | und
   return { container, snapshot, document: { ...document, architecture, config, createdAt } };
 }
 
-/** The files of its volume that an image has; its metadata is written anew. */
+/** The files of its volume that an image has; its metadata is written again. */
 const isPartOfImage = (name: string): boolean => /^(\.\/)?(rootfs|templates)(\/|$)/.test(name);
 
 interface Target {

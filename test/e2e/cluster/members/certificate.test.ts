@@ -28,7 +28,7 @@ const bodyOf = ({ certPem, keyPem }: KeyAndCertificate) => ({
 });
 const fingerprintOf = (pem: string): string => new X509Certificate(pem).fingerprint256;
 
-/** Of what the server shows to a new connection. */
+/** What the server shows to a new connection. */
 const shown = (address: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const [host, port] = address.split(':');
@@ -62,7 +62,7 @@ describe.skipIf(etcdMissing() !== undefined)('the certificate of a cluster', { t
     const found = await Promise.all(cluster.members.map(({ address }) => shown(address)));
     expect(found).toEqual(found.map(() => fingerprintOf(pair.certPem)));
   };
-  /** Of every member to every container: each passes on what is elsewhere. */
+  /** Every member reaches every container: each passes on what is elsewhere. */
   const allReach = async (): Promise<void> => {
     for (const member of cluster.members)
       expect([member.name, (await member.get('/1.0/containers/web')).location]).toEqual([member.name, 'm3']);

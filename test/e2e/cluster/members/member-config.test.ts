@@ -95,7 +95,7 @@ describe.skipIf(etcdMissing() !== undefined)('keys of single members', () => {
     expect((await one.get('/1.0/cluster/members/m4')).message).toContain(missing);
   });
 
-  test('with a target only those change, and the places of a pool are its members', async () => {
+  test('only keys of the target change, and the places of a pool are its members', async () => {
     for (const [path, key] of [
       ['/1.0/storage-pools/fast', 'rsync.bwlimit'],
       ['/1.0/networks/gtmc0', 'dns.domain'],

@@ -1,4 +1,4 @@
-// Of two hosts the one with the only vote is lost for good: the other one has a copy without a vote, and goes on alone with it.
+// The host with the only vote of two is lost for good: the other one has a copy without a vote, and continues alone with it.
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

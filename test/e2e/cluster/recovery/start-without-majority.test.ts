@@ -1,4 +1,4 @@
-// A member that is started while its cluster has no majority: it answers from what it kept, ends at once when it is asked to, and goes on
+// A member that is started while its cluster has no majority: it answers from what it kept, ends at once when it is asked to, and continues
 // by itself when the majority is back.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -45,7 +45,7 @@ const refusal = (code: string, message: unknown) => ({ error: { code, message } 
 
 describe('answers', () => {
   const read = endpoints.filter(({ mode, method, id }) => mode === 'json' && method === 'GET' && id !== 'object');
-  test.each(read)('of GET $path have the form of the contract', async ({ path, ...row }) => {
+  test.each(read)('answers of GET $path have the form of the contract', async ({ path, ...row }) => {
     const { status, ...reply } = await http.ask(path.replace(':set', 'web'), view);
     expect(status).toBe(200);
     const result = 'result' in row ? row.result : undefined;
@@ -150,20 +150,20 @@ describe('bad requests', () => {
     ]);
   });
 
-  test('with a form instead of JSON are refused: pages of other sites could send it', async () => {
+  test('bad requests with a form instead of JSON are refused: pages of other sites could send it', async () => {
     const headers = { 'content-type': 'text/plain' };
     expect((await http.ask('/api/v1/sets/web/sync', { ...operate, body: '{}', headers })).status).toBe(415);
     expect(http.controller.asked).toEqual([]);
   });
 
-  test('with a huge body are refused before it is read', async () => {
+  test('bad requests with a huge body are refused before it is read', async () => {
     const asked = http.ask('/api/v1/sets/web/sync', { ...operate, body: { reason: 'x'.repeat(100_000) } });
     const status = await asked.then((reply) => reply.status).catch((error: NodeJS.ErrnoException) => error.code);
     expect([413, 'EPIPE', 'ECONNRESET']).toContain(status);
     expect(http.controller.asked).toEqual([]);
   });
 
-  test('with a huge body in pieces are refused at the limit', async () => {
+  test('bad requests with a huge body in pieces are refused at the limit', async () => {
     const { hostname, port } = new URL(http.listener.url);
     const socket = connect(Number(port), hostname);
     const head = `POST /api/v1/webhooks/main HTTP/1.1\r\nhost: ${hostname}\r\ntransfer-encoding: chunked\r\n\r\n`;
@@ -180,7 +180,7 @@ describe('bad requests', () => {
     expect(webhooks).toEqual([]);
   });
 
-  test('that fail for reasons of ours keep those to the log', async () => {
+  test('bad requests that fail for reasons of ours keep those to the log', async () => {
     http.controller.broken = new Error('cannot open /root/secret');
     const reply = await http.ask('/api/v1/sets/web/object?host=h1&address=container/web1', view);
     http.controller.broken = undefined;

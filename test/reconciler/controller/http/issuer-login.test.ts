@@ -53,7 +53,7 @@ describe('a login at an issuer', () => {
     },
   );
 
-  test('that another browser began is refused, and so is its second use', async () => {
+  test('a login at an issuer that another browser began is refused, and so is its second use', async () => {
     issuer.claims = { groups: ['admins'] };
     const mine = await begin();
     const other = await begin();
@@ -66,7 +66,7 @@ describe('a login at an issuer', () => {
     expect((await ask(third.back, { headers: { cookie: third.cookie } })).status).toBe(403);
   });
 
-  test('with a token that others signed, or of another client, is refused', async () => {
+  test('a login at an issuer with a token that others signed, or of another client, is refused', async () => {
     issuer.claims = { groups: ['admins'], aud: 'another-client' };
     const other = await begin();
     expect((await ask(other.back, { headers: { cookie: other.cookie } })).status).toBe(403);

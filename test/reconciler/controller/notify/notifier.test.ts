@@ -211,7 +211,7 @@ describe('delivery', () => {
     expect(received.some(({ url }) => url === '/elsewhere')).toBe(false);
   });
 
-  test('of the same news happens once, and of kinds that are not wanted never', async () => {
+  test('delivery of the same news happens once, and of kinds that are not wanted never', async () => {
     const notifier = open({ webhook: { url: base }, on: ['failed', 'synced'] });
     notifier.notify(notice);
     notifier.notify({ ...notice, at: '2026-01-01T00:01:00Z' });
@@ -223,7 +223,7 @@ describe('delivery', () => {
     expect(deliveries.map(({ kind }) => kind)).toEqual(['failed', 'synced', 'failed']);
   });
 
-  test('of the same news happens again after ten minutes', async () => {
+  test('delivery of the same news happens again after ten minutes', async () => {
     let clock = 0;
     const notifier = open({ webhook: { url: base } }, { nowMs: () => clock });
     for (const minutes of [0, 9, 10, 11, 20]) {

@@ -91,7 +91,7 @@ describe('an archive', () => {
     });
   });
 
-  test('with another digest is never unpacked; with the named one it is fetched once', async () => {
+  test('an archive with another digest is never unpacked; with the named one it is fetched once', async () => {
     const packed = gzipSync(await tar(site));
     let requests = 0;
     const host = await serve((_request, response) => {
@@ -108,7 +108,7 @@ describe('an archive', () => {
     expect(requests).toBe(2);
   });
 
-  test('that has not changed is not sent again', async () => {
+  test('an archive that has not changed is not sent again', async () => {
     const plain = await tar(site);
     const statuses: number[] = [];
     const host = await serve((request, response) => {
@@ -159,7 +159,7 @@ describe('an archive', () => {
     expect(existsSync(join(folder, 'state/sources/site/evil.yaml'))).toBe(false);
   });
 
-  test('that unpacks to more than the limit, or never ends, is left', async () => {
+  test('an archive that unpacks to more than the limit, or never ends, is left', async () => {
     const bomb = gzipSync(Buffer.concat([await tar([{ name: 'a', text: '0'.repeat(20_000_000) }])]));
     const host = await serve((request, response) => {
       if (request.url === '/bomb') {
@@ -181,7 +181,7 @@ describe('an archive', () => {
     ).rejects.toMatchObject({ problem: 'limit' });
   });
 
-  test('that is a page or is cut off is refused, and statuses are told apart', async () => {
+  test('an archive that is a page or is cut off is refused, and statuses are told apart', async () => {
     const packed = gzipSync(await tar(site));
     const host = await serve((request, response) => {
       if (request.url === '/page') {
@@ -298,7 +298,7 @@ describe('an OCI artefact', () => {
     expect(await pinned.check()).toMatchObject({ verified: { by: 'digest', key: digest } });
   });
 
-  test('with another digest, or a layer that was exchanged, is refused', async () => {
+  test('an OCI artefact with another digest, or a layer that was exchanged, is refused', async () => {
     const bytes = await files();
     const evil = gzipSync(await tar([{ name: 'web.yaml', text: 'evil' }]));
     const { host } = await registry([{ type: flux, bytes }], evil);
@@ -309,7 +309,7 @@ describe('an OCI artefact', () => {
     expect(existsSync(join(folder, 'state/sources/site/checkouts'))).toBe(false);
   });
 
-  test('with no layer of files or with two is refused', async () => {
+  test('an OCI artefact with no layer of files or with two is refused', async () => {
     const bytes = await files();
     const none = await registry([{ type: 'text/plain', bytes }]);
     await expect(oci(none.host).check()).rejects.toMatchObject({ problem: 'refused' });

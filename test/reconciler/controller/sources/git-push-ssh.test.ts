@@ -59,7 +59,7 @@ describe('a push', () => {
     expect((await site.check()).revision).toBe(pushed?.revision);
   });
 
-  test('of the same change pushes nothing again; a newer one replaces the branch of its own', async () => {
+  test('a push of the same change pushes nothing again; a newer one replaces the branch of its own', async () => {
     const base = repository.commit({ 'a.yaml': '1' });
     const site = source({ branch: 'main' });
     const first = await site.push?.(change(base, { branch: 'gantry/update' }));

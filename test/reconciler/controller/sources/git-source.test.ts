@@ -206,7 +206,7 @@ describe('a rewritten branch', () => {
 });
 
 describe('hostile repositories', () => {
-  test('with more files or bytes than the limits are refused before they are written', async () => {
+  test('hostile repositories with more files or bytes than the limits are refused before they are written', async () => {
     repository.commit(Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`f${at}.yaml`, 'x'])));
     expect(await refusal(() => source({ limits: { files: 20 } }).check())).toMatchObject({ problem: 'limit' });
     repository.commit({ 'zeros.yaml': '0'.repeat(3_000_000) });
@@ -217,7 +217,7 @@ describe('hostile repositories', () => {
     expect(readdirSync(join(folder, 'state/sources/small/checkouts'))).toEqual([]);
   });
 
-  test('that unfold to a billion files are refused in a moment', async () => {
+  test('hostile repositories that unfold to a billion files are refused in a moment', async () => {
     const names = Array.from({ length: 32 }, (_, at) => `n${String(at).padStart(2, '0')}`);
     const blob = repository.writeObject('blob', Buffer.from('x'));
     let tree = writeRawTree(names.map((name) => ['100644', name, blob]));
@@ -227,7 +227,7 @@ describe('hostile repositories', () => {
     expect(await refusal(() => source({ branch: 'main' }).check())).toMatchObject({ problem: 'limit' });
   });
 
-  test('with submodules are refused', async () => {
+  test('hostile repositories with submodules are refused', async () => {
     repository.commit({ 'a.yaml': '1' });
     repository.git('update-index', '--add', '--cacheinfo', `160000,${repository.head()},vendor/module`);
     repository.git('commit', '-q', '-m', 'module');
@@ -273,17 +273,20 @@ describe('hostile repositories', () => {
     expect(lstatSync(join((await site.checkout(commit)).dir, 'prod/a.yaml')).isSymbolicLink()).toBe(true);
   });
 
-  test.each(['..', '.git', '.GIT', 'a\u0007b'])('with a file named %j are refused', async (name) => {
-    const blob = repository.writeObject('blob', Buffer.from('x'));
-    const inner = writeRawTree([['100644', 'x.yaml', blob]]);
-    const tree = writeRawTree([['40000', name, inner]]);
-    const commit = repository.git('commit-tree', tree, '-m', 'evil');
-    repository.git('push', '-q', '-f', 'origin', `${commit}:refs/heads/main`);
-    const { problem, message } = await refusal(() => source({ branch: 'main' }).check());
-    expect(problem).toBe('refused');
-    expect(message).toMatch(/is refused: it /);
-    expect(existsSync(join(folder, 'state/sources/site/x.yaml'))).toBe(false);
-  });
+  test.each(['..', '.git', '.GIT', 'a\u0007b'])(
+    'hostile repositories with a file named %j are refused',
+    async (name) => {
+      const blob = repository.writeObject('blob', Buffer.from('x'));
+      const inner = writeRawTree([['100644', 'x.yaml', blob]]);
+      const tree = writeRawTree([['40000', name, inner]]);
+      const commit = repository.git('commit-tree', tree, '-m', 'evil');
+      repository.git('push', '-q', '-f', 'origin', `${commit}:refs/heads/main`);
+      const { problem, message } = await refusal(() => source({ branch: 'main' }).check());
+      expect(problem).toBe('refused');
+      expect(message).toMatch(/is refused: it /);
+      expect(existsSync(join(folder, 'state/sources/site/x.yaml'))).toBe(false);
+    },
+  );
 
   test('get no filter, attribute or hook of theirs carried out', async () => {
     const commit = repository.commit({
@@ -357,7 +360,7 @@ describe('hostile repositories', () => {
     expect((await source().check()).revision).toBe(next);
   });
 
-  test('without the program git the error says what to install', async () => {
+  test('the error says what to install where git is missing', async () => {
     const context = {
       stateDir: join(folder, 'state'),
       absolute: (path: string) => path,

@@ -93,14 +93,14 @@ const unverified = (why: string) =>
 describe.skipIf(!hasGpg)('GPG signatures', () => {
   const verify = { gpg: ['ada.gpg'] };
 
-  test('of a named key are accepted, and the revision says whose', async () => {
+  test('GPG signatures of a named key are accepted, and the revision says whose', async () => {
     const commit = signed('gpg', 'ada', { 'a.yaml': '1' });
     const found = await source({ verify }).check();
     expect(found).toMatchObject({ revision: commit, verified: { by: 'gpg', signer: 'ada <ada@example.org>' } });
     expect(found.verified?.key).toMatch(/^[0-9A-F]{40}$/);
   });
 
-  test('of another key, absent ones and broken ones are refused; the last good checkout stays', async () => {
+  test('GPG signatures of another key, absent ones and broken ones are refused; the last good checkout stays', async () => {
     const good = signed('gpg', 'ada', { 'a.yaml': '1' });
     const site = source({ verify });
     await site.check();
@@ -113,7 +113,7 @@ describe.skipIf(!hasGpg)('GPG signatures', () => {
     expect(readFileSync(join((await site.checkout(good)).dir, 'a.yaml'), 'utf8')).toBe('1');
   });
 
-  test('that were moved to other contents are refused', async () => {
+  test('GPG signatures that were moved to other contents are refused', async () => {
     signed('gpg', 'ada', { 'a.yaml': '1' });
     const object = repository.git('cat-file', 'commit', 'HEAD');
     const forged = repository.writeObject('commit', Buffer.from(`${object.replace('by ada', 'by Ada')}\n`));
@@ -121,7 +121,7 @@ describe.skipIf(!hasGpg)('GPG signatures', () => {
     await expect(source({ verify }).check()).rejects.toEqual(unverified('does not fit its contents'));
   });
 
-  test('of an annotated tag count for its commit, under its own name only', async () => {
+  test('GPG signatures of an annotated tag count for its commit, under its own name only', async () => {
     repository.commit({ 'a.yaml': '1' });
     repository.gitWith(
       { GNUPGHOME: join(folder, 'ada') },
@@ -150,14 +150,14 @@ describe.skipIf(!hasGpg)('GPG signatures', () => {
 describe.skipIf(!hasSsh)('SSH signatures', () => {
   const verify = { ssh: ['ada.signers'] };
 
-  test('of an allowed signer are accepted', async () => {
+  test('SSH signatures of an allowed signer are accepted', async () => {
     signed('ssh', 'ada', { 'a.yaml': '1' });
     const { verified } = await source({ verify }).check();
     expect(verified).toMatchObject({ by: 'ssh', signer: 'ada@example.org' });
     expect(verified?.key).toMatch(/^SHA256:/);
   });
 
-  test('of others are refused', async () => {
+  test('SSH signatures of others are refused', async () => {
     signed('ssh', 'eve', { 'a.yaml': '1' });
     await expect(source({ verify }).check()).rejects.toEqual(unverified('which verify.ssh does not hold'));
   });

@@ -33,7 +33,7 @@ const verdict = (provider: WebhookSettings['provider'], headers: Headers, sent =
   verifyWebhook({ provider, secret, headers, body: sent, nowMs: at });
 
 describe('a webhook request', () => {
-  test.each(providers)('of %s with the right secret is valid', (provider) => {
+  test.each(providers)('a webhook request of %s with the right secret is valid', (provider) => {
     expect(verdict(provider, valid[provider])).toMatchObject({ isValid: true, isTest: false });
   });
 
@@ -52,31 +52,44 @@ describe('a webhook request', () => {
     expect(verifyWebhook(sent)).toMatchObject({ isValid: true });
   });
 
-  test.each(['github', 'gitea', 'hmac'] as const)('of %s with a changed body is refused', (provider) => {
-    expect(verdict(provider, valid[provider], Buffer.concat([body, Buffer.from(' ')]))).toMatchObject({
-      isValid: false,
-    });
-  });
+  test.each(['github', 'gitea', 'hmac'] as const)(
+    'a webhook request of %s with a changed body is refused',
+    (provider) => {
+      expect(verdict(provider, valid[provider], Buffer.concat([body, Buffer.from(' ')]))).toMatchObject({
+        isValid: false,
+      });
+    },
+  );
 
-  test.each(providers)('of %s with a forged, empty, cut, repeated or absent signature is refused', (provider) => {
-    for (const [name, value] of Object.entries(valid[provider])) {
-      if (name === 'x-github-event') continue;
-      const text = String(value);
-      for (const forged of [undefined, '', text.slice(0, -1), `${text} `, `${text.slice(0, -1)}\u0000`, [text, text]]) {
-        expect(verdict(provider, { ...valid[provider], [name]: forged })).toMatchObject({ isValid: false });
+  test.each(providers)(
+    'a webhook request of %s with a forged, empty, cut, repeated or absent signature is refused',
+    (provider) => {
+      for (const [name, value] of Object.entries(valid[provider])) {
+        if (name === 'x-github-event') continue;
+        const text = String(value);
+        for (const forged of [
+          undefined,
+          '',
+          text.slice(0, -1),
+          `${text} `,
+          `${text.slice(0, -1)}\u0000`,
+          [text, text],
+        ]) {
+          expect(verdict(provider, { ...valid[provider], [name]: forged })).toMatchObject({ isValid: false });
+        }
       }
-    }
-    for (const other of providers) {
-      if (other !== provider) expect(verdict(provider, valid[other])).toMatchObject({ isValid: false });
-    }
-  });
+      for (const other of providers) {
+        if (other !== provider) expect(verdict(provider, valid[other])).toMatchObject({ isValid: false });
+      }
+    },
+  );
 
-  test('with the older SHA-1 signature only is refused', () => {
+  test('a webhook request with the older SHA-1 signature only is refused', () => {
     const sha1 = createHmac('sha1', secret).update(body).digest('hex');
     expect(verdict('github', { 'x-hub-signature': `sha1=${sha1}` })).toMatchObject({ isValid: false });
   });
 
-  test('with a time is valid for five minutes', () => {
+  test('a webhook request with a time is valid for five minutes', () => {
     expect(verdict('hmac', valid.hmac, body, nowMs + 299_000)).toMatchObject({ isValid: true });
     expect(verdict('hmac', valid.hmac, body, nowMs + 301_000)).toMatchObject({ isValid: false });
     expect(verdict('hmac', valid.hmac, body, nowMs - 301_000)).toMatchObject({ isValid: false });

@@ -53,7 +53,7 @@ const stack = (prefix: string): object => ({
 });
 
 describe('Terraform JSON', () => {
-  test('of a synthesized app is applied, settles, changes and goes again', async () => {
+  test('Terraform JSON of a synthesized app is applied, settles, changes and goes again', async () => {
     write('cdktf.out/stacks/web/cdk.tf.json', stack('tfa'));
     packImage(join(folder, 'cdktf.out/stacks/web'), 'image.tar.gz', 'tfa');
     const out = join(folder, 'cdktf.out');

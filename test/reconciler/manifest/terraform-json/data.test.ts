@@ -158,7 +158,7 @@ describe('data of a daemon', () => {
     expect(await run('plan', '-f', folder, '-detailed-exitcode')).toMatchObject({ code: 0 });
   });
 
-  test('that is not there is an error with its place; with depends_on it is known after an apply', async () => {
+  test('data of a daemon that is not there is an error with its place; with depends_on it is known after an apply', async () => {
     const data = { gantry_profile: { p: { name: 'nothing' } } };
     const resource = { gantry_profile: { q: { name: 'q', description: '${data.gantry_profile.p.description}' } } };
     write({ data, resource });

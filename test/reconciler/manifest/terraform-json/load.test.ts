@@ -114,7 +114,7 @@ describe('a synthesized stack', () => {
         manage: {
           protect: true,
           ignore: ['config.limits.cpu', 'config.limits.cpu.*', 'description', 'devices', 'devices.*'],
-          // Of all that it refers to only containers are named by nothing else in a document.
+          // Only containers that it refers to are named by nothing else in a document.
           depends_on: ['container/db-a', 'container/db-b'],
         },
       })),
@@ -143,7 +143,7 @@ describe('a synthesized stack', () => {
     const { outputs, documents: made } = load(stack, { secret: 's3cret' });
     expect([...outputs]).toEqual([
       ['names', { value: 'db-a', isSensitive: false }],
-      // Of a counted resource: any argument might be meant.
+      // A counted resource: any argument might be meant.
       ['address', { value: undefined, isSensitive: true }],
       ['secret', { value: 's3cret', isSensitive: true }],
     ]);
@@ -161,7 +161,7 @@ describe('a synthesized stack', () => {
 });
 
 describe('configurations of the well-known providers', () => {
-  test.each(['lxd', 'incus'])('of %s port without a change', (prefix) => {
+  test.each(['lxd', 'incus'])('configurations of the well-known providers of %s port without a change', (prefix) => {
     const value: Json = {
       terraform: { required_version: '>= 1.5', required_providers: {} },
       resource: {
@@ -204,32 +204,37 @@ describe('configurations of the well-known providers', () => {
     ]);
   });
 
-  test.each(['lxd', 'incus'])('of %s may have projects, members of clusters and targets', (prefix) => {
-    const overrides = { node2: { config: { source: '/dev/sdb' } } };
-    const value: Json = {
-      resource: {
-        [`${prefix}_project`]: { t: { name: 'team', config: { 'features.images': 'false' } } },
-        [`${prefix}_storage_pool`]: { p: { name: 'data', driver: 'zfs', member_overrides: overrides } },
-        [`${prefix}_profile`]: { p: { name: 'web', project: `\${${prefix}_project.t.name}` } },
-        [`${prefix}_instance`]: { i: { name: 'c1', image: 'a', project: 'team', target: 'node2' } },
-        [prefix === 'lxd' ? 'lxd_volume' : 'incus_storage_volume']: { v: { name: 'v', pool: 'data', target: 'node1' } },
-      },
-    };
-    expect(documents(value)).toEqual([
-      { kind: 'project', name: 'team', config: { 'features.images': 'false' } },
-      { kind: 'storage_pool', name: 'data', driver: 'zfs', member_overrides: overrides },
-      { kind: 'profile', name: 'web', project: 'team' },
-      {
-        kind: 'container',
-        name: 'c1',
-        project: 'team',
-        target: 'node2',
-        source: { type: 'image', alias: 'a' },
-        state: 'running',
-      },
-      { kind: 'storage_volume', name: 'v', pool: 'data', target: 'node1' },
-    ]);
-  });
+  test.each(['lxd', 'incus'])(
+    'configurations of the well-known providers of %s may have projects, members of clusters and targets',
+    (prefix) => {
+      const overrides = { node2: { config: { source: '/dev/sdb' } } };
+      const value: Json = {
+        resource: {
+          [`${prefix}_project`]: { t: { name: 'team', config: { 'features.images': 'false' } } },
+          [`${prefix}_storage_pool`]: { p: { name: 'data', driver: 'zfs', member_overrides: overrides } },
+          [`${prefix}_profile`]: { p: { name: 'web', project: `\${${prefix}_project.t.name}` } },
+          [`${prefix}_instance`]: { i: { name: 'c1', image: 'a', project: 'team', target: 'node2' } },
+          [prefix === 'lxd' ? 'lxd_volume' : 'incus_storage_volume']: {
+            v: { name: 'v', pool: 'data', target: 'node1' },
+          },
+        },
+      };
+      expect(documents(value)).toEqual([
+        { kind: 'project', name: 'team', config: { 'features.images': 'false' } },
+        { kind: 'storage_pool', name: 'data', driver: 'zfs', member_overrides: overrides },
+        { kind: 'profile', name: 'web', project: 'team' },
+        {
+          kind: 'container',
+          name: 'c1',
+          project: 'team',
+          target: 'node2',
+          source: { type: 'image', alias: 'a' },
+          state: 'running',
+        },
+        { kind: 'storage_volume', name: 'v', pool: 'data', target: 'node1' },
+      ]);
+    },
+  );
 
   test('images of ours may come from other servers and addresses', () => {
     const remote = { type: 'remote', server: 'https://images.example', protocol: 'simplestreams', alias: 'debian/12' };

@@ -346,7 +346,7 @@ describe('firewall', () => {
     `);
   });
 
-  test('without firewall only NAT is left, without NAT nothing but the empty table', () => {
+  test('only NAT is left without firewall, and only the empty table without NAT', () => {
     const config = { 'ipv4.address': '10.1.1.1/24', 'ipv4.firewall': 'false' };
     expect(renderFirewall(planNetwork({ name: 'net0', config }))).not.toMatch(/hook/);
     const nat = renderFirewall(planNetwork({ name: 'net0', config: { ...config, 'ipv4.nat': 'true' } }));
@@ -354,7 +354,7 @@ describe('firewall', () => {
     expect(nat).not.toMatch(/hook (input|forward)/);
   });
 
-  test('with a nat.address traffic leaves by it, each family by its own', () => {
+  test('traffic leaves by the nat.address, each family by its own', () => {
     const config = {
       'ipv4.address': '10.1.1.1/24',
       'ipv6.address': 'fd42::1/64',
@@ -455,7 +455,7 @@ describe('dnsmasq', () => {
     expect(renderHosts(hosts, 'dynamic')).toBe('02:00:00:00:00:aa,10.1.1.5,[fd42::5]\n');
   });
 
-  test('of hosts that clash the one with the smaller id is kept, in any order of input', () => {
+  test('the host with the smaller id is kept of those that clash, in any order of input', () => {
     const host = (id: string, hwaddr: string, ipv4?: string): Parameters<typeof distinctHosts>[0][number] => ({
       id,
       hwaddr: `02:00:00:00:00:${hwaddr}`,

@@ -47,7 +47,7 @@ describe('simulated networks, their own powers', () => {
     await expect(going).rejects.toBe(reason);
   });
 
-  test('with ipv6.dhcp.stateful clients get leased and reserved IPv6 addresses', async () => {
+  test('clients get leased and reserved IPv6 addresses with ipv6.dhcp.stateful', async () => {
     const driver = openSimNetwork({ dir });
     const config = { 'ipv6.address': 'fd42:1::1/64', 'ipv6.dhcp.stateful': 'true' };
     await driver.up({ name: 'net0', config }, never);

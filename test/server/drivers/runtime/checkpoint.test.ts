@@ -144,7 +144,7 @@ describe.skipIf(missing !== undefined)('around the tool', () => {
   });
 });
 
-/** What a restore says to a directory that was made elsewhere and goes on from a place outside. */
+/** What a restore says to a directory that was made elsewhere and continues from a place outside. */
 async function restoredFrom(driver: RuntimeDriver, dir: string): Promise<string> {
   mkdirSync(join(dir, 'last/images'), { recursive: true });
   mkdirSync(join(dir, 'round/images'), { recursive: true, mode: 0o700 });
@@ -197,7 +197,7 @@ describe('CRIU', () => {
     expect(readFileSync(asked, 'utf8')).toBe('x\nx\n');
   });
 
-  test('that is not there, or lacks what it needs, is named', async () => {
+  test('CRIU that is not there, or lacks what it needs, is named', async () => {
     const fake = fakeCheckpoint(join(dir, 'lacking'));
     const gone = join(dir, 'gone');
     expect(await new CriuProbe({ ...fake.programs, criu: join(gone, 'criu') }).available()).toMatchObject({

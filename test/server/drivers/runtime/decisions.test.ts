@@ -54,7 +54,7 @@ describe('id maps', () => {
     expect(parseSubIds('garbage\nroot:x:y', ['root'])).toBeUndefined();
   });
 
-  test('without files a host uses the fixed range and a container what lies above 100000', () => {
+  test('a host without files uses the fixed range and a container what lies above 100000', () => {
     expect(rangeOfKernelMap('         0          0 4294967295\n')).toEqual({ start: 1_000_000, count: 1_000_000_000 });
     expect(rangeOfKernelMap('0 1000000 1000000000\n')).toEqual({ start: 100_000, count: 999_900_000 });
     expect(rangeOfKernelMap('0 1000000 65536\n')).toBeUndefined();

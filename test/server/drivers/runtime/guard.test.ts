@@ -54,7 +54,7 @@ describe.skipIf(Guard.missing() !== undefined)('a guard', () => {
     expect(guard.hasEnded).toBe(false);
   });
 
-  test('that is fed again waits, and goes on to end what appears after its time', async () => {
+  test('a guard that is fed again waits, and goes on to end what appears after its time', async () => {
     const guard = open();
     const path = simulated('web');
     await guard.feed({ untilMs: inMs(300), paths: [path] }, ['web']);
@@ -83,7 +83,7 @@ describe.skipIf(Guard.missing() !== undefined)('a guard', () => {
     expect(existsSync(path)).toBe(true);
   });
 
-  test('that was let go ends at its time, and then itself when its directory is gone', async () => {
+  test('a guard that was let go ends at its time, and then itself when its directory is gone', async () => {
     const guard = open();
     const path = simulated('web');
     await guard.feed({ untilMs: inMs(400), paths: [path] }, ['web']);
@@ -95,7 +95,7 @@ describe.skipIf(Guard.missing() !== undefined)('a guard', () => {
     mkdirSync(dir);
   });
 
-  test('that is frozen or dead is replaced by the next feed; signals do not end it', async () => {
+  test('a guard that is frozen or dead is replaced by the next feed; signals do not end it', async () => {
     const guard = open();
     const feed = (): Promise<void> => guard.feed({ untilMs: inMs(60_000), paths: [] }, []);
     await feed();

@@ -43,7 +43,7 @@ describe.skipIf(loaded === undefined)('the source of a mount', () => {
     expect(wordBelow(at('team2'), ['/'])).toBe('team2');
   });
 
-  test('that a link leads out of is refused, with its name', () => {
+  test('the source of a mount that a link leads out of is refused, with its name', () => {
     for (const source of ['team/outer', 'team/beside', 'outside', 'team2'])
       expect(() => holdSource(libc, at(source), [at('team')])).toThrow(
         `Cannot show ${at(source)} of the host: it leads out of ${at('team')}`,

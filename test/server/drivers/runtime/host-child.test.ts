@@ -64,7 +64,7 @@ describe.skipIf(missing !== undefined).each([
     expect(await code).toBe(137);
   });
 
-  test('that is not there ends with 127', async () => {
+  test('a program that is not there ends with 127', async () => {
     expect(await ended(startChild(by, { ...plan, file: '/nowhere/program', args: [], fds: [0, 1, 2] }))).toBe(127);
   });
 

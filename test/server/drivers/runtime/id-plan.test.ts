@@ -220,7 +220,7 @@ describe('files on disk', () => {
     expect(planOwners(plain, [], true)).toEqual({ takeOut: [] });
   });
 
-  test('that were given to other ids once are taken back, unless they are right as they are', () => {
+  test('files on disk that were given to other ids once are taken back, unless they are right as they are', () => {
     expect(planOwners({ owner: 100_000, maps: [a], unrecorded: false }, b, true)).toEqual({ takeOut: [a], through: b });
     expect(planOwners({ owner: 100_000, maps: [a], unrecorded: false }, a, true)).toEqual({ takeOut: [] });
     expect(planOwners({ owner: 100_000, maps: [a], unrecorded: true }, [], true)).toEqual({ takeOut: [a] });

@@ -331,7 +331,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
       }
     });
 
-    test('that cannot be had refuse a start with the name and the reason, and nothing is left', async () => {
+    test('linux.kernel_modules that cannot be had refuse a start with the name and the reason, and nothing is left', async () => {
       const run = await prepare({ config: config('there,missing') });
       await expect(modular.start(run, never)).rejects.toMatchObject({
         code: 'Failed',

@@ -120,7 +120,7 @@ describe.skipIf(missing !== undefined)('a prepared command', () => {
     expect(await Promise.all(many.map(output))).toEqual(many.map((_, index) => `${index} 0`));
   });
 
-  test('that a killed daemon left at its gate is ended by the next one, and not let through', async () => {
+  test('a prepared command that a killed daemon left at its gate is ended by the next one, and not let through', async () => {
     const gate = `${harness.paths.lxcPath}/.gate-0-1`;
     execFileSync('mkfifo', [gate]);
     const attach = `GANTRY_ATTACH=1 lxc-attach -P ${harness.paths.lxcPath} -n c1 -o ${gate} -- touch /root/ran`;

@@ -116,13 +116,13 @@ describe.skipIf(why !== undefined)('a pool in a file of its own', () => {
     expect(defaultSize(10e9)).toBeUndefined();
   });
 
-  test('that is too small is Invalid and leaves no file', async () => {
+  test('a pool in a file of its own that is too small is Invalid and leaves no file', async () => {
     const where = await place();
     expect(await codeOf(made(where, { size: '16MiB' }))).toBe('Invalid');
     expect(existsSync(join(where.state, 'disks'))).toBe(false);
   });
 
-  test('with mount options that btrfs does not know is Invalid, and can be deleted', async () => {
+  test('a pool in a file of its own with mount options that btrfs does not know is Invalid, and can be deleted', async () => {
     const where = await place();
     const config = { size: '256MiB', 'btrfs.mount_options': 'no-such-option' };
     const pool = { ...specOf(), config: await where.storage.fillConfig(specOf(config)) };
@@ -243,7 +243,7 @@ describe.skipIf(why !== undefined)('volumes', () => {
     expect(subvolumes(join(where.root, 'p'))).toBe(0);
   });
 
-  describe('with subvolumes of a guest in them', () => {
+  describe('subvolumes of a guest in them', () => {
     const guest = async () => {
       const where = await place();
       const pool = await made(where);
@@ -333,7 +333,7 @@ describe.skipIf(why !== undefined)('volumes', () => {
       await rm(root, { recursive: true });
     });
 
-    test('that have no readable name are told and left out of nothing, and go with their volume', async () => {
+    test('subvolumes of a guest that have no readable name are told and left out of nothing, and go with their volume', async () => {
       const { where, pool, rootfs } = await guest();
       const { storage } = where;
       execFileSync('sh', ['-c', `btrfs subvolume create "$0/$(printf '\\377')"`, rootfs], { stdio: 'ignore' });

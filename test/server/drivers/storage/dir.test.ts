@@ -400,7 +400,7 @@ describe('a delete', () => {
     }
   });
 
-  test('of a container is done for its users when it is moved; who asks for the room, or deletes the pool, waits for the rest', async () => {
+  test('a delete of a container is done for its users when it is moved; who asks for the room, or deletes the pool, waits for the rest', async () => {
     const { storage, pool, source } = await place();
     const fill = async (name: string): Promise<void> => {
       await storage.createVolume(pool, container(name), { kind: 'empty' }, () => {}, never);

@@ -74,31 +74,33 @@ const devices: readonly (readonly [string, Record<string, string>])[] = [
 const address = { type: 'nic', network: 'lan', 'ipv4.address': '10.9.8.77' };
 
 describe('a backup is refused, and nothing is made of it', () => {
-  test.each(configs)('with the key %s: %s', (key, value) =>
+  test.each(configs)('a backup with the key %s: %s', (key, value) =>
     isRefused({ config: { [key]: value } }, new RegExp(`config\\.${key} `)),
   );
-  test.each(configs)('of an old release with the key %s: %s', (key, value) =>
+  test.each(configs)('a backup of an old release with the key %s: %s', (key, value) =>
     isRefused({ config: { [key]: value }, isOld: true }, new RegExp(`config\\.${key} `)),
   );
-  test.each(devices)('with %s', (_what, device) =>
+  test.each(devices)('a backup with %s', (_what, device) =>
     isRefused({ devices: { d: device } }, /does not allow|not found|devices\.d/),
   );
-  test('with the address of the victim', () =>
+  test('a backup with the address of the victim', () =>
     isRefused({ devices: { d: address } }, /another project on network lan/));
-  test.each(['hidden', 'theirs%hidden', '../theirs/hidden'])('with the profile %s of others', (profile) =>
+  test.each(['hidden', 'theirs%hidden', '../theirs/hidden'])('a backup with the profile %s of others', (profile) =>
     isRefused({ profiles: ['default', profile] }, /there is no profile/),
   );
-  test.each(['theirs%x', '../x', 'theirs/x', 'a%b', '..', 'x\0y'])('that is called %j', (name) =>
+  test.each(['theirs%x', '../x', 'theirs/x', 'a%b', '..', 'x\0y'])('a backup that is called %j', (name) =>
     isRefused({ name }, /Invalid container name/),
   );
-  test.each(['theirs%x', '../x'])('that is to be called %j', (name) =>
+  test.each(['theirs%x', '../x'])('a backup that is to be called %j', (name) =>
     isRefused({}, /Invalid container name/, { 'x-svc-name': name }),
   );
-  test('that is called like a container that is there', () => isRefused({ name: 'own' }, /own.*exists/));
-  test.each(['../../theirs%victim', 'a/b', '..', '.', 'theirs%victim/snap'])('with a snapshot called %j', (snapshot) =>
-    isRefused({ snapshots: { [snapshot]: {} } }, /snapshot|no part of a backup|no rootfs/),
+  test('a backup that is called like a container that is there', () => isRefused({ name: 'own' }, /own.*exists/));
+  test.each(['../../theirs%victim', 'a/b', '..', '.', 'theirs%victim/snap'])(
+    'a backup with a snapshot called %j',
+    (snapshot) => isRefused({ snapshots: { [snapshot]: {} } }, /snapshot|no part of a backup|no rootfs/),
   );
-  test('of a virtual machine', () => isRefused({ index: { type: 'virtual-machine' } }, /only those of containers/));
+  test('a backup of a virtual machine', () =>
+    isRefused({ index: { type: 'virtual-machine' } }, /only those of containers/));
   test('for a pool that it may not use', async () => {
     expect((await suite.host.admin.call('POST', '/1.0/storage-pools', { name: 'other', driver: 'dir' })).status).toBe(
       200,

@@ -83,7 +83,7 @@ interface Sent {
 
 interface Met {
   readonly status: number;
-  /** Of the operation, or of the request when that was refused. */
+  /** The error of the operation, or of the request when that was refused. */
   readonly err: string;
   /** What the daemon wanted. */
   readonly heard: string;
@@ -143,28 +143,31 @@ const devices: readonly (readonly [string, Record<string, string>])[] = [
 ];
 
 describe('an offer is refused', () => {
-  test.each(configs)('with the key %s', async (key, value) => {
+  test.each(configs)('an offer with the key %s', async (key, value) => {
     const name = fresh();
     const object = { ...machine, config: { [key]: value } };
     expect((await send(name, { offer: offerOf({ object }) })).err).toMatch(new RegExp(`config\\.${key}[ :]`));
     await isNotMade(name);
   });
 
-  test.each(devices)('with %s', async (_what, device) => {
+  test.each(devices)('an offer with %s', async (_what, device) => {
     const name = fresh();
     const object = { ...machine, devices: { d: device } };
     expect((await send(name, { offer: offerOf({ object }) })).err).toMatch(/does not allow|not found|another project/);
     await isNotMade(name);
   });
 
-  test.each(['hidden', 'theirs%hidden', 'default/hidden'])('with the profile %s of others', async (profile) => {
-    const name = fresh();
-    const object = { ...machine, profiles: [profile] };
-    expect((await send(name, { offer: offerOf({ object }) })).err).toContain(`there is no profile ${profile}`);
-    await isNotMade(name);
-  });
+  test.each(['hidden', 'theirs%hidden', 'default/hidden'])(
+    'an offer with the profile %s of others',
+    async (profile) => {
+      const name = fresh();
+      const object = { ...machine, profiles: [profile] };
+      expect((await send(name, { offer: offerOf({ object }) })).err).toContain(`there is no profile ${profile}`);
+      await isNotMade(name);
+    },
+  );
 
-  test('with names of snapshots that lead elsewhere', async () => {
+  test('an offer with names of snapshots that lead elsewhere', async () => {
     for (const snapshot of ['../../theirs%victim', 'a/b', 'theirs%victim/snap', '..', '']) {
       const name = fresh();
       const { err } = await send(name, { offer: offerOf({ snapshots: [snapshotOf(snapshot)] }) });
@@ -173,7 +176,7 @@ describe('an offer is refused', () => {
     }
   });
 
-  test('with a checkpoint: root of the host would carry out what is in it', async () => {
+  test('an offer with a checkpoint: root of the host would carry out what is in it', async () => {
     const name = fresh();
     const asked = await send(name, { body: { source: { type: 'migration', mode: 'push', live: true } }, offer: {} });
     expect([asked.status, asked.err]).toEqual([
@@ -185,7 +188,7 @@ describe('an offer is refused', () => {
     await isNotMade(name);
   });
 
-  test('with a stream of btrfs, which can be made so that it writes elsewhere', async () => {
+  test('an offer with a stream of btrfs, which can be made so that it writes elsewhere', async () => {
     const name = fresh();
     expect((await send(name, { offer: offerOf({ formats: ['btrfs'] }) })).err).toMatch(/btrfs.*takes tar/);
     await isNotMade(name);

@@ -125,7 +125,7 @@ describe('events', () => {
     await expect(listen(query)).rejects.toThrow(/40[34]/);
   });
 
-  test('of other projects, of the server and of its log do not come', async () => {
+  test('events of other projects, of the server and of its log do not come', async () => {
     const stream = await listen('?project=mine');
     const all = await host.admin.listen();
     await makeContainerIn(host.admin, 'theirs', 'noise');

@@ -130,7 +130,7 @@ describe.skipIf(missing !== undefined)('the etcds of a cluster', () => {
     expect(await writing.wrong()).toEqual([]);
   });
 
-  test('without a quorum writes are refused, and go on when it is back', async () => {
+  test('writes are refused without a quorum, and work when it is back', async () => {
     for (const index of [2, 3]) await processOf(index).process.stop();
     const failed = writing.failed();
     await until(() => writing.failed() > failed);

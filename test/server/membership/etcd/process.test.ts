@@ -108,7 +108,7 @@ describe.skipIf(missing !== undefined)('the etcd of a host', () => {
     }
   });
 
-  test('with damaged data is not started again and again', async () => {
+  test('the etcd of a host with damaged data is not started again and again', async () => {
     const { process: etcd, start } = await nest.member('m0', alone);
     await etcd.start(start);
     await etcd.stop();
@@ -152,7 +152,7 @@ describe.skipIf(missing !== undefined)('the etcd of a host', () => {
     await until(() => !isAlive(etcd));
   });
 
-  test('that an earlier daemon left behind is ended first', async () => {
+  test('the etcd of a host that an earlier daemon left behind is ended first', async () => {
     const { process: etcd, start } = await nest.member('m0', alone);
     // A program that says it works on the data, as an etcd on a host without setpriv would.
     const leftover = spawn('/bin/sh', ['-c', 'while :; do sleep 0.1; done', `--data-dir=${join(start.dir, 'data')}`]);

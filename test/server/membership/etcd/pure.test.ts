@@ -18,7 +18,7 @@ const start: EtcdStart = {
 };
 
 describe('the command line', () => {
-  test('of a new cluster names only this member, and its token', () => {
+  test('the command line of a new cluster names only this member, and its token', () => {
     const flags = etcdFlags(start, '3.4.23');
     expect(flags).toEqual(
       expect.arrayContaining([
@@ -32,7 +32,7 @@ describe('the command line', () => {
     );
   });
 
-  test('of one that joins names all members', () => {
+  test('the command line of one that joins names all members', () => {
     const peers = [
       { name: 'm0', peerAddress: '[fd00::1]:2380' },
       { name: 'm1', peerAddress: '10.0.0.1:2380' },
@@ -72,7 +72,7 @@ describe('a line of the log', () => {
     },
   );
 
-  test('that repeats within a minute is for debugging only', () => {
+  test('a line of the log that repeats within a minute is for debugging only', () => {
     const lines: string[] = [];
     const write = (level: string) => (message: string) => void lines.push(`${level} ${message}`);
     const log: Log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
@@ -138,7 +138,7 @@ describe('certificates', () => {
     ).keyPem;
   const now = new Date('2026-01-01T00:00:00Z');
 
-  test('that two members make of one cluster key fit each other; another key does not fit', async () => {
+  test('certificates that two members make of one cluster key fit each other; another key does not fit', async () => {
     const keyPem = await clusterKey();
     const [a, b] = [
       await makeEtcdCertificates(onlyIssuer(keyPem), { name: 'a', hosts: ['10.0.0.1'] }, now),

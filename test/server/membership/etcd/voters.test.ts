@@ -105,7 +105,7 @@ describe('the next change', () => {
     expect(next(members, [etcd(1), etcd(2), etcd(3, true)])).toBe('remove 3');
   });
 
-  test('of three members down to two, the second loses its vote', () => {
+  test('the second of two members that are left of three loses its vote', () => {
     expect(next([running(1), running(2)], [etcd(1), etcd(2)])).toBe('remove 2');
   });
 

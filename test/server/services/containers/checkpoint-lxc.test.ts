@@ -137,7 +137,7 @@ describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
     expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
   });
 
-  test('without a working CRIU the request is accepted and fails with the reason; the container keeps running', async () => {
+  test('a request without a working CRIU is accepted and fails with the reason; the container keeps running', async () => {
     const name = fresh();
     await made(plain, name);
     const failed = await setState(plain, name, 'stop', { stateful: true });

@@ -77,7 +77,7 @@ describe('a stateful stop', () => {
     events.close();
   });
 
-  test('of a frozen container thaws it first', async () => {
+  test('a stateful stop of a frozen container thaws it first', async () => {
     const name = await running();
     await daemon.ok('PUT', `${path(name)}/state`, { action: 'freeze' });
     expect((await setState(daemon, name, 'stop', { stateful: true })).err).toBe('');
@@ -113,7 +113,7 @@ describe('a stateful stop', () => {
     expect(await daemon.get(`${path(name)}/snapshots`)).toEqual([]);
   });
 
-  test('of a stopped container, or of an ephemeral one, fails with the reason', async () => {
+  test('a stateful stop of a stopped container, or of an ephemeral one, fails with the reason', async () => {
     const name = await running();
     await setState(daemon, name, 'stop', { force: true });
     expect((await setState(daemon, name, 'stop', { stateful: true })).err).toContain('already stopped');
@@ -137,7 +137,7 @@ describe('a checkpoint', () => {
     expect(files(name)).not.toContain('state');
   });
 
-  test('that is missing cannot be restored', async () => {
+  test('a checkpoint that is missing cannot be restored', async () => {
     const name = await running();
     await setState(daemon, name, 'stop', { force: true });
     const failed = await setState(daemon, name, 'start', { stateful: true });
@@ -156,7 +156,7 @@ describe('a checkpoint', () => {
     expect((await setState(daemon, name, 'start', { stateful: true })).err).toBe('');
   });
 
-  test('that lost its files is refused with the reason', async () => {
+  test('a checkpoint that lost its files is refused with the reason', async () => {
     const name = await stored();
     rmSync(join(home(name), 'state/sim-state.json'));
     expect((await setState(daemon, name, 'start', { stateful: true })).err).toContain('does not hold all of it');
@@ -178,7 +178,7 @@ describe('a checkpoint', () => {
     expect(existsSync(home(renamed))).toBe(false);
   });
 
-  test('that a daemon restored and could not remove before its death is removed by the next one', async () => {
+  test('a checkpoint that a daemon restored and could not remove before its death is removed by the next one', async () => {
     const name = await stored();
     const state = readFileSync(join(home(name), 'state/sim-state.json'), 'utf8');
     const run = { ...daemon.sim.runOf(await running()), name, rootfs: join(home(name), 'rootfs') };
@@ -219,14 +219,14 @@ describe('stateful snapshots', () => {
     expect(await get(name)).toMatchObject({ stateful: false, status: 'Running' });
   });
 
-  test('of a frozen container leave it frozen', async () => {
+  test('stateful snapshots of a frozen container leave it frozen', async () => {
     const name = await running();
     await daemon.ok('PUT', `${path(name)}/state`, { action: 'freeze' });
     await daemon.ok('POST', `${path(name)}/snapshots`, { name: 's', stateful: true });
     expect(await statusOf(daemon, name)).toBe('Frozen');
   });
 
-  test('that fail leave neither snapshot nor checkpoint, and the container running', async () => {
+  test('stateful snapshots that fail leave neither snapshot nor checkpoint, and the container running', async () => {
     const name = await running();
     daemon.sim.faults.inject({ operation: 'checkpoint', container: name, error: 'a socket is in the way', times: 1 });
     const failed = await daemon.run('POST', `${path(name)}/snapshots`, { name: 's', stateful: true });
@@ -259,7 +259,7 @@ describe('stateful snapshots', () => {
     expect(daemon.sim.probe(name).initPid).toBe(initPid);
   });
 
-  test('of a stopped container with a checkpoint include it', async () => {
+  test('stateful snapshots of a stopped container with a checkpoint include it', async () => {
     const name = await running();
     await setState(daemon, name, 'stop', { stateful: true });
     await daemon.ok('POST', `${path(name)}/snapshots`, { name: 's' });

@@ -201,7 +201,7 @@ describe('creating a container', () => {
     expect([answer.status, answer.body.metadata.code]).toEqual([409, 'exists']);
   });
 
-  test('of twenty creations of one name at once exactly one succeeds', async () => {
+  test('creating a container of twenty creations of one name at once exactly one succeeds', async () => {
     const name = fresh();
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => daemon.call('POST', '/1.0/containers', { name, source: emptySource })),
@@ -452,7 +452,7 @@ describe('renaming a container', () => {
     expect((await daemon.call('POST', '/1.0/containers/nobody', { name: 'x' })).status).toBe(404);
   });
 
-  test('of a running one is refused', async () => {
+  test('renaming a container of a running one is refused', async () => {
     const name = fresh();
     await createContainer(daemon, name);
     await setState(daemon, name, 'start');
@@ -514,7 +514,7 @@ describe('deleting a container', () => {
     await daemon.ok('DELETE', `/1.0/containers/${own}`);
   });
 
-  test('of a protected ephemeral container is postponed after its stop until it is permitted', async () => {
+  test('deleting a container of a protected ephemeral container is postponed after its stop until it is permitted', async () => {
     const name = fresh();
     await createContainer(daemon, name, { ephemeral: true, config: { 'security.protection.delete': 'true' } });
     for (const how of [{ force: true }, {}]) {

@@ -43,7 +43,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
       daemon.call('POST', `/1.0/containers/${name}/exec`, body);
     const shell = (script: string): { command: string[] } => ({ command: ['sh', '-c', script] });
 
-    test('without websocket: an operation of class task, no input, the exit code at the end', async () => {
+    test('a command without websocket is an operation of class task, no input, the exit code at the end', async () => {
       const answer = await post(shell('cat && exit 3'));
       expect(answer.status).toBe(202);
       expect(answer.metadata).toMatchObject({

@@ -115,7 +115,7 @@ describe('metadata', () => {
     expect(answer.headers.etag).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('of a container made from nothing has the facts that are known without an image', async () => {
+  test('metadata of a container made from nothing has the facts that are known without an image', async () => {
     const { metadata } = await daemon.call('GET', path('bare'));
     expect(metadata).toEqual({
       architecture: 'x86_64',
@@ -185,7 +185,7 @@ describe('metadata', () => {
     expect((await daemon.call('PUT', path('meta'), { architecture: 5 })).status).toBe(400);
   });
 
-  test('of an unknown container answers 404, and PATCH 400', async () => {
+  test('metadata of an unknown container answers 404, and PATCH 400', async () => {
     expect((await daemon.call('GET', path('nobody'))).status).toBe(404);
     expect((await daemon.call('PATCH', path('meta'), {})).status).toBe(400);
   });
@@ -288,7 +288,7 @@ describe('a start', () => {
     await stop('run');
   });
 
-  test('by a reboot from inside applies the templates of every start', async () => {
+  test('a start by a reboot from inside applies the templates of every start', async () => {
     await make('again');
     await start('again');
     for (const name of ['etc/hostname', 'etc/started']) writeFileSync(join(volume('again'), 'rootfs', name), 'mine');
@@ -302,7 +302,7 @@ describe('a start', () => {
     await stop('again');
   });
 
-  test('of a copy applies the templates for copies', async () => {
+  test('a start of a copy applies the templates for copies', async () => {
     await createContainer(daemon, 'run2', { source: { type: 'copy', source: 'run' } });
     expect(await triggerOf('run2')).toBe('copy');
     await start('run2');
@@ -338,7 +338,7 @@ describe('a start', () => {
     expect(existsSync(join(outside, 'started'))).toBe(false);
   });
 
-  test('of a container without metadata applies no templates', async () => {
+  test('a start of a container without metadata applies no templates', async () => {
     await createContainer(daemon, 'plain');
     expect(await start('plain')).toMatchObject({ status: 'Success' });
     expect(await triggerOf('plain')).toBeUndefined();

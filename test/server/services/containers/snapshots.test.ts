@@ -42,7 +42,7 @@ const restore = (container: string, snapshot: string) =>
   daemon.run('PUT', `/1.0/containers/${container}`, { restore: snapshot });
 
 describe('taking', () => {
-  test('without a name gives snap0, snap1 …, and the operation has the name', async () => {
+  test('taking without a name gives snap0, snap1 …, and the operation has the name', async () => {
     const c = await fresh();
     expect((await take(c)).metadata).toMatchObject({ snapshot_name: 'snap0' });
     expect((await take(c, { name: '' })).metadata).toMatchObject({ snapshot_name: 'snap1' });
@@ -106,7 +106,7 @@ describe('taking', () => {
     expect((await daemon.call('POST', path(c), { stateful: true })).status).toBe(400);
   });
 
-  test('of a missing container is 404', async () => {
+  test('taking of a missing container is 404', async () => {
     const c = await fresh();
     expect((await daemon.call('POST', path('nobody'), {})).status).toBe(404);
     for (const [method, body] of [['GET'], ['DELETE'], ['PUT', {}], ['POST', { name: 'x' }]] as const)
@@ -313,7 +313,7 @@ describe('copying', () => {
     expect((await daemon.call('DELETE', '/1.0/storage-pools/second')).status).toBe(400);
   });
 
-  test('that fails leaves no container, volume, snapshot', async () => {
+  test('copying that fails leaves no container, volume, snapshot', async () => {
     const c = await fresh();
     await take(c, { name: 's' });
     await take(c, { name: 't' });

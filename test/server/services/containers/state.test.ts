@@ -128,7 +128,7 @@ describe('state actions', () => {
     expect([answer.status, answer.body.metadata.details[0]?.path]).toEqual([400, path]);
   });
 
-  test('of a missing container answers 404', async () => {
+  test('each action of a missing container answers 404', async () => {
     expect((await daemon.call('PUT', '/1.0/containers/nobody/state', { action: 'start' })).status).toBe(404);
     expect((await daemon.call('GET', '/1.0/containers/nobody/state')).status).toBe(404);
   });

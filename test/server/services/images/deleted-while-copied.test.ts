@@ -94,7 +94,7 @@ test('one that is deleted there meanwhile has no record here at any time after, 
   expect(await readdir(dir)).toEqual([]);
 });
 
-test('of a member that was removed from the cluster the copy is all that there is, and stays', async () => {
+test('the copy stays when it is all that a removed member left', async () => {
   await copy(() =>
     one.commit((changes) => {
       changes.delete('images', fingerprint);

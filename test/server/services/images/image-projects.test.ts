@@ -84,7 +84,7 @@ describe('an image of two projects', () => {
     expect([existsSync(file(fingerprint)), unpacked(fingerprint)]).toEqual([false, false]);
   });
 
-  test('that is deleted in both, or added in one, at the same moment is whole or gone', async () => {
+  test('an image of two projects that is deleted in both, or added in one, at the same moment is whole or gone', async () => {
     for (let round = 0; round < 12; round += 1) {
       const bytes = tarball();
       const fingerprint = await uploaded('red', bytes);
@@ -99,7 +99,7 @@ describe('an image of two projects', () => {
     }
   });
 
-  test('that is damaged is whole for all projects once one of them, or another, uploads it again', async () => {
+  test('an image of two projects that is damaged is whole for all projects once one of them, or another, uploads it again', async () => {
     const bytes = tarball();
     const fingerprint = await uploaded('red', bytes);
     await uploaded('blue', bytes);

@@ -160,7 +160,7 @@ describe('uploading an image', () => {
     expect(leftOver()).toEqual(before);
   });
 
-  test('with another announced fingerprint fails and leaves nothing behind', async () => {
+  test('uploading an image with another announced fingerprint fails and leaves nothing behind', async () => {
     const before = leftOver();
     const operation = await upload(tarball(), { 'x-svc-fingerprint': 'ab'.repeat(32) });
     expect([operation.status, operation.err]).toEqual(['Failure', expect.stringMatching(/announced was abab/)]);
@@ -169,7 +169,7 @@ describe('uploading an image', () => {
     expect(await uploaded(bytes, { 'x-svc-fingerprint': sha(bytes).toUpperCase() })).toBe(sha(bytes));
   });
 
-  test('that exists already fails with its name, and leaves the first unchanged', async () => {
+  test('uploading an image that exists already fails with its name, and leaves the first unchanged', async () => {
     const bytes = tarball();
     const fingerprint = await uploaded(bytes);
     const before = leftOver();
@@ -187,7 +187,7 @@ describe('uploading an image', () => {
     expect(sha((await daemon.call('GET', `/1.0/images/${sha(bytes)}/export`)).bytes)).toBe(sha(bytes));
   });
 
-  test('with an alias in use, or with an invalid one, fails and leaves nothing behind', async () => {
+  test('uploading an image with an alias in use, or with an invalid one, fails and leaves nothing behind', async () => {
     await uploaded(tarball(), { 'x-svc-aliases': 'alias=taken' });
     const before = leftOver();
     const operation = await upload(tarball(), { 'x-svc-aliases': 'alias=taken' });
@@ -197,12 +197,12 @@ describe('uploading an image', () => {
     expect(leftOver()).toEqual(before);
   });
 
-  test('of an unknown architecture fails', async () => {
+  test('uploading an image of an unknown architecture fails', async () => {
     const bytes = tarOf({ ...metadataFile, content: 'architecture: z80\ncreation_date: 1\n' }, rootfsDirectory);
     expect((await upload(bytes)).err).toMatch(/z80/);
   });
 
-  test('that is broken off half way leaves nothing behind', async () => {
+  test('uploading an image that is broken off half way leaves nothing behind', async () => {
     const before = leftOver();
     const socket = connect(daemon.socketPath);
     socket.write(
@@ -384,7 +384,7 @@ describe('callers without trust', () => {
 describe('aliases', () => {
   const alias = (name: string): string => `/1.0/images/aliases/${name}`;
 
-  test('with a slash are made, read with and without encoding, changed, renamed and deleted', async () => {
+  test('aliases with a slash are made, read with and without encoding, changed, renamed and deleted', async () => {
     const [one, two] = [await uploaded(), await uploaded()];
     const made = await daemon.call('POST', '/1.0/images/aliases', {
       name: 'debian/12',

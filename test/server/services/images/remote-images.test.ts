@@ -373,7 +373,7 @@ describe('pulling the image at an address', () => {
   const run = (url: string, more: object = {}): Promise<Operation> =>
     local.run('POST', '/1.0/images', { source: { type: 'url', url }, ...more });
 
-  test.each(['LXD', 'SVC'])('with headers of %s', async (prefix) => {
+  test.each(['LXD', 'SVC'])('pulling the image at an address with headers of %s', async (prefix) => {
     const bytes = tarball(', os: busybox');
     let headers: Json = {};
     const server = await serve('http', (request, response) => {

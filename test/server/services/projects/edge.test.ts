@@ -47,7 +47,7 @@ describe('operations', () => {
     expect((await daemon.call('DELETE', `${url}?project=b`)).status).toBe(404);
   });
 
-  test('of networks are in every project', async () => {
+  test('operations of networks are in every project', async () => {
     const { metadata } = await daemon.call('GET', '/1.0/operations?recursion=1&project=b');
     expect(metadata.every((one: { resources: object }) => !JSON.stringify(one.resources).includes('project=a'))).toBe(
       true,
@@ -81,14 +81,14 @@ describe('events', () => {
     for (const listening of [inA, inB, everywhere]) listening.close();
   });
 
-  test('of no project are heard in each', async () => {
+  test('events of no project are heard in each', async () => {
     const inA = await listen('?project=a&type=lifecycle');
     await daemon.call('POST', '/1.0/storage-pools', { name: 'heard', driver: 'dir' });
     await inA.next((event) => (event.metadata as { source: string }).source === '/1.0/storage-pools/heard');
     inA.close();
   });
 
-  test('of an unknown project are refused', async () => {
+  test('events of an unknown project are refused', async () => {
     await expect(listen('?project=zzz')).rejects.toThrow(/404/);
   });
 });
@@ -100,7 +100,7 @@ test('the server object echoes the project', async () => {
 });
 
 describe('texts', () => {
-  test('of errors have the names that users of the project gave', async () => {
+  test('texts of errors have the names that users of the project gave', async () => {
     const missing = await daemon.call('GET', '/1.0/containers/nobody?project=a');
     expect(missing.metadata.message).toBe('The container nobody was not found');
     await daemon.ok('PUT', '/1.0/containers/web/state?project=a', { action: 'start' });
@@ -110,13 +110,13 @@ describe('texts', () => {
     expect(elsewhere.metadata.message).not.toMatch(/%/);
   });
 
-  test('of failed operations, too', async () => {
+  test('texts of failed operations, too', async () => {
     const failed = await daemon.run('PUT', '/1.0/containers/web/state?project=a', { action: 'start' });
     expect(failed.err).toMatch(/web/);
     expect(failed.err).not.toMatch(/%/);
   });
 
-  test('of the log name the project', async () => {
+  test('texts of the log name the project', async () => {
     await daemon.run('PUT', '/1.0/containers/web/state?project=a', { action: 'start' });
     const line = daemon.logged.findLast((one) => one.includes('Operation failed'));
     expect(line).toMatch(/web \(project a\)/);

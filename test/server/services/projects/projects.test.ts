@@ -30,7 +30,7 @@ describe('a project', () => {
     );
   });
 
-  test('without profiles of its own has no default profile: those of the project default are seen', async () => {
+  test('a project without profiles of its own has no default profile: those of the project default are seen', async () => {
     await project('shared', { 'features.profiles': 'false' });
     const [here, there] = [
       await daemon.get('/1.0/profiles/default?project=shared'),
@@ -67,7 +67,7 @@ describe('a project', () => {
     expect([status, metadata.message]).toEqual([409, 'A project named twice already exists']);
   });
 
-  test('that does not exist is not found', async () => {
+  test('a project that does not exist is not found', async () => {
     for (const method of ['GET', 'PUT', 'PATCH', 'DELETE'])
       expect((await daemon.call(method, '/1.0/projects/none', method === 'GET' ? undefined : {})).status).toBe(404);
     expect((await daemon.call('GET', '/1.0/profiles?project=none')).status).toBe(404);
@@ -95,7 +95,7 @@ describe('a change', () => {
     expect((await daemon.get(path)).description).toBe('x');
   });
 
-  test('of features makes and removes the default profile of an empty project', async () => {
+  test('a change of features makes and removes the default profile of an empty project', async () => {
     const path = await project('toggled');
     await daemon.call('PATCH', path, { config: { 'features.profiles': 'false' } });
     expect((await daemon.get(path)).used_by).toEqual([]);
@@ -103,7 +103,7 @@ describe('a change', () => {
     expect((await daemon.get(path)).used_by).toEqual(['/1.0/profiles/default?project=toggled']);
   });
 
-  test('of features is refused while something is in the project, and in the project default', async () => {
+  test('a change of features is refused while something is in the project, and in the project default', async () => {
     const path = await project('full');
     await makeContainerIn(daemon, 'full', 'web');
     const { status, metadata } = await daemon.call('PUT', path, { config: { ...own, 'features.images': 'false' } });
@@ -140,7 +140,7 @@ describe('a deletion', () => {
     expect((await daemon.call('DELETE', path)).status).toBe(202);
   });
 
-  test('of the project default is forbidden', async () => {
+  test('a deletion of the project default is forbidden', async () => {
     expect((await daemon.call('DELETE', '/1.0/projects/default')).status).toBe(403);
   });
 });

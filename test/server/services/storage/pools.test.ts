@@ -26,7 +26,7 @@ const create = (body: object): ReturnType<TestDaemon['call']> =>
 const paths = (body: Json): string[] => (body.metadata.details as { path: string }[]).map((each) => each.path);
 
 describe('creating a pool', () => {
-  test('without a source makes a separate directory', async () => {
+  test('creating a pool without a source makes a separate directory', async () => {
     const name = fresh();
     const answer = await create({ name, description: 'd' });
     expect([answer.status, answer.headers.location]).toEqual([200, `/1.0/storage-pools/${name}`]);
@@ -94,7 +94,7 @@ describe('creating a pool', () => {
     expect([answer.status, paths(answer.body)]).toEqual([400, wrong]);
   });
 
-  test('with a name in use answers 409; of ten at once one succeeds', async () => {
+  test('creating a pool with a name in use answers 409; of ten at once one succeeds', async () => {
     const name = fresh();
     const answers = await Promise.all(Array.from({ length: 10 }, () => create({ name })));
     expect(answers.map((answer) => answer.status).filter((status) => status === 200)).toHaveLength(1);

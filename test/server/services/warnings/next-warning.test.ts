@@ -1,4 +1,4 @@
-// How a warning goes on, and how the book of warnings writes: in memory, with a clock that stands still.
+// How a warning continues, and how the book of warnings writes: in memory, with a clock that stands still.
 import { describe, expect, test } from 'vitest';
 import { silentLog } from '../../../../server/lib/log.ts';
 import type { WarningDocument } from '../../../../server/records/documents.ts';
@@ -105,7 +105,7 @@ describe('the next state of a warning', () => {
     ]);
   });
 
-  test('of too many the resolved, the harmless and the old go first', () => {
+  test('the resolved, the harmless and the old go first when there are too many', () => {
     const all = [
       { id: 'high', document: document({ severity: 'high' }) },
       { id: 'old', document: document({ lastSeenAt: at(1) }) },

@@ -35,7 +35,7 @@ describe.skipIf(etcdMissing() !== undefined)('renewals', () => {
     return Number(found?.[1]);
   };
 
-  test('of several leases, one after the other and at once, use one stream', async () => {
+  test('renewals of several leases, one after the other and at once, use one stream', async () => {
     await open();
     const before = await streams();
     const [one, two] = [await grant(), await grant()];
@@ -57,7 +57,7 @@ describe.skipIf(etcdMissing() !== undefined)('renewals', () => {
     expect(await renewals.renew(lease)).toBe(ttlSeconds);
   });
 
-  test('that wait fail when the link is closed', async () => {
+  test('renewals that wait fail when the link is closed', async () => {
     await open();
     const lease = await grant();
     expect(await renewals.renew(lease)).toBe(ttlSeconds);

@@ -13,7 +13,7 @@ import { del, put } from '../../../support/store/watching.ts';
 const missing = etcdMissing();
 
 describe.skipIf(missing !== undefined)('etcd', () => {
-  test('without space refuses puts, reads and deletes on, and recovers after the alarm is disarmed', async () => {
+  test('etcd without space refuses puts, reads and deletes on, and recovers after the alarm is disarmed', async () => {
     const etcd = await startEtcd({ flags: ['--quota-backend-bytes', String(4 * 1024 * 1024)] });
     try {
       const store = await openEtcdStore({ endpoints: etcd.endpoints, name: 'full' });
@@ -42,7 +42,7 @@ describe.skipIf(missing !== undefined)('etcd', () => {
     }
   });
 
-  test('with users takes only the right password, and a token that etcd has forgotten is renewed', async () => {
+  test('etcd with users takes only the right password, and a token that etcd has forgotten is renewed', async () => {
     const etcd = await startEtcd();
     try {
       const { endpoints } = etcd;
@@ -76,7 +76,7 @@ describe.skipIf(missing !== undefined)('etcd', () => {
     }
   });
 
-  test('with TLS takes certificates of its authority and no others', async () => {
+  test('etcd with TLS takes certificates of its authority and no others', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'gantry-etcd-tls-'));
     const file = (name: string): string => join(dir, name);
     const openssl = (...args: string[]): void => void execFileSync('openssl', args, { stdio: 'pipe', cwd: dir });
@@ -163,7 +163,7 @@ describe.skipIf(missing !== undefined)('etcd', () => {
     }
   });
 
-  test('that takes fewer operations in a transaction than the store needs is refused with the flag to set', async () => {
+  test('etcd that takes fewer operations in a transaction than the store needs is refused with the flag to set', async () => {
     const etcd = await startEtcd({ flags: ['--max-txn-ops', '64'] });
     try {
       await expect(openEtcdStore({ endpoints: etcd.endpoints, name: 'small' })).rejects.toThrow('--max-txn-ops=128');
@@ -172,7 +172,7 @@ describe.skipIf(missing !== undefined)('etcd', () => {
     }
   });
 
-  test('that was replaced by another one with less history is noticed, and nothing is read from it', async () => {
+  test('etcd that was replaced by another one with less history is noticed, and nothing is read from it', async () => {
     const first = await startEtcd();
     const second = await startEtcd();
     try {

@@ -119,7 +119,7 @@ describe.skipIf(missing !== undefined)('many writers of a store', () => {
     await expect(a.txn([], [put('/a')])).rejects.toThrow('member b');
   });
 
-  test('of two that shut out each other at the same time, one is left', async () => {
+  test('one is left of two that shut out each other at the same time', async () => {
     for (let round = 0; round < 10; round += 1) {
       const [a, b] = [await open('a'), await open('b')];
       const outcomes = await Promise.allSettled([a.fenceOut('b'), b.fenceOut('a')]);

@@ -48,7 +48,7 @@ class Translation {
   readonly #text: string;
   #at = 0;
   #flags: Flags = { i: false, m: false, s: false, U: false };
-  /** Of the groups that are open: flags around them, and what decides whether ours forgets what a group took in an earlier round. */
+  /** The groups that are open: flags around them, and what decides whether ours forgets what a group took in an earlier round. */
   readonly #outer: { readonly flags: Flags; captures: number; isChoice: boolean; isCapture: boolean }[] = [];
   /** Flags of the whole expression: ours have no others. */
   isCaseless = false;

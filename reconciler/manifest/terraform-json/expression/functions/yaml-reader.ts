@@ -82,7 +82,7 @@ function plain(text: string): Value {
 const date =
   /^(\d{4})-(\d{1,2})-(\d{1,2})(?:(?:[Tt]|[ ])(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.\d+)?(Z|[+-]\d{2}:\d{2})?)?$/;
 
-/** Of a date or a time; without fractions of a second. */
+/** Reads a date or a time, without fractions of a second. */
 function timestamp(text: string): string | undefined {
   const match = date.exec(text);
   if (match === null) return undefined;

@@ -17,7 +17,7 @@ function document(value: Value): string {
   return `${written(value, 0)}${isPlain ? '...\n' : ''}`;
 }
 
-/** Of a value that begins where its first line goes on. */
+/** Writes a value that begins where its first line continues. */
 function written(value: Value, indent: number, column = indent): string {
   if (!isCollection(value)) return `${scalar(value, indent, column)}\n`;
   if (sizeOf(value) === 0) return isMap(value) ? '{}\n' : '[]\n';

@@ -392,11 +392,11 @@ function disagreements(templates: readonly string[], isTyped: boolean): readonly
 }
 
 describe.skipIf(missing !== undefined)('expressions', () => {
-  test('that are easy to get wrong have the values that Terraform gives them', { timeout: 300_000 }, () => {
+  test('expressions that are easy to get wrong have the values that Terraform gives them', { timeout: 300_000 }, () => {
     expect(disagreements(chosen, true)).toEqual([]);
   });
 
-  test('that are generated have the values that Terraform gives them', { timeout: 300_000 }, () => {
+  test('expressions that are generated have the values that Terraform gives them', { timeout: 300_000 }, () => {
     const seed = Number(process.env['SEED'] ?? 20_261);
     console.log(`expressions: seed ${seed}`);
     const templates = fc

@@ -308,7 +308,7 @@ describe.skipIf(missing !== undefined)('a configuration', { timeout: 60_000 }, (
     await answered(files, given);
   });
 
-  test('that is refused by none of the two is compared: most of them are', async () => {
+  test('a configuration that is refused by none of the two is compared: most of them are', async () => {
     const found: unknown[] = [];
     for (const [, files, given] of configurations.slice(0, 3)) found.push(await answered(files, given));
     expect(found).toMatchObject([

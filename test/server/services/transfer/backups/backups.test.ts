@@ -77,7 +77,7 @@ const list = (bytes: Buffer): string[] => {
 };
 
 describe('making', () => {
-  test('without a name gives backup0, backup1 …; the operation has the name and the progress', async () => {
+  test('making without a name gives backup0, backup1 …; the operation has the name and the progress', async () => {
     const c = await fresh();
     const operation = await make(c);
     expect(operation).toMatchObject({ description: 'Backing up container', metadata: { backup_name: 'backup0' } });
@@ -295,7 +295,7 @@ describe('a backup', () => {
       expect((await daemon.call('GET', url, undefined, { range })).bytes.length).toBe(whole.bytes.length);
   });
 
-  test('that has expired is deleted at the full hour, not before', async () => {
+  test('a backup that has expired is deleted at the full hour, not before', async () => {
     const c = await fresh();
     await make(c, { name: 'old', expires_at: '2026-03-01T10:40:00Z' });
     await make(c, { name: 'later', expires_at: '2099-01-01T00:00:00Z' });
@@ -408,7 +408,7 @@ describe('restoring', () => {
     expect([missing.status, missing.bytes.toString()]).toEqual([404, expect.stringMatching(/storage pool none/)]);
   });
 
-  test('with missing profiles, volumes or networks fails with their names, and leaves nothing behind', async () => {
+  test('restoring with missing profiles, volumes or networks fails with their names, and leaves nothing behind', async () => {
     await daemon.call('POST', '/1.0/profiles', { name: 'web', config: {} });
     const c = await fresh({ profiles: ['default', 'web'] });
     await make(c, { name: 'b' });

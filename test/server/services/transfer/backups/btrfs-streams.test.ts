@@ -202,7 +202,7 @@ describe('a stream from elsewhere', () => {
     await pass(streamOf(begin(), node), createStreamChain({ allowNodes: true }));
   });
 
-  test('that builds on an earlier one is checked against the state after that one', async () => {
+  test('a stream from elsewhere that builds on an earlier one is checked against the state after that one', async () => {
     const child = (...commands: readonly Buffer[]): Buffer =>
       streamOf(command('snapshot', { [uuid]: id('b'), [path]: 'c', [cloneUuid]: id('a') }), ...commands);
     const chain = createStreamChain({ allowNodes: false });

@@ -37,7 +37,7 @@ describe('shared work on a key', () => {
     await locks.unshared('k');
   });
 
-  test('that fails before or after it shared lets all waiting work continue', async () => {
+  test('shared work on a key that fails before or after it shared lets all waiting work continue', async () => {
     const locks = new KeyedMutex();
     for (const shares of [true, false]) {
       const failing = locks.runShared('k', async (share) => {

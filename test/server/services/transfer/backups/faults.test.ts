@@ -227,7 +227,7 @@ describe.skipIf(notRoot !== undefined)('a full disk', () => {
     expect(list(join(daemon.dir, 'backups', '.uploads'))).toEqual([]);
   });
 
-  test('of a directory pool while its container is made: refused in advance where possible, undone otherwise', async () => {
+  test('a full disk of a directory pool while its container is made: refused in advance where possible, undone otherwise', async () => {
     await daemon.call('POST', '/1.0/storage-pools', {
       name: 'small',
       driver: 'dir',
@@ -245,7 +245,7 @@ describe.skipIf(notRoot !== undefined)('a full disk', () => {
     await daemon.ok('DELETE', '/1.0/containers/big');
   });
 
-  test.skipIf(noBtrfs !== undefined)('of a btrfs pool while its container is made is undone', async () => {
+  test.skipIf(noBtrfs !== undefined)('a full disk of a btrfs pool while its container is made is undone', async () => {
     const image = join(folder, 'disk');
     execFileSync('truncate', ['--size=128M', image]);
     execFileSync('mkfs.btrfs', ['--quiet', image]);

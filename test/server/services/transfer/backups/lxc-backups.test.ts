@@ -137,7 +137,7 @@ describe.skipIf(missing !== undefined)('a running container', () => {
     },
   );
 
-  test('that is unprivileged gets no device node from a backup made elsewhere', async () => {
+  test('a running container that is unprivileged gets no device node from a backup made elsewhere', async () => {
     const work = join(folder, 'strange');
     execFileSync('mkdir', ['-p', join(work, 'backup/container/rootfs/dev')]);
     const config = { container: { architecture: 'x86_64', profiles: ['default'] } };

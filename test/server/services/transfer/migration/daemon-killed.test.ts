@@ -132,7 +132,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('on pools of d
       60_000,
     );
 
-  test('of the target releases the source, and leaves nothing of the copy', async () => {
+  test('the death of the target releases the source, and leaves nothing of the copy', async () => {
     await limit('150kB');
     const before = describeTree(source.pool('containers/c'));
     const [from] = await begin();
@@ -152,7 +152,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('on pools of d
     await target.expectKnown(['c'], ['c/s']);
   });
 
-  test('of the source makes the target remove its part, and the source keeps everything', async () => {
+  test('the death of the source makes the target remove its part, and the source keeps everything', async () => {
     await limit('150kB');
     const before = describeTree(source.pool('containers/c'));
     const [, to] = await begin();
@@ -168,7 +168,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('on pools of d
     expect(describeTree(source.pool('containers/c'))).toBe(before);
   });
 
-  test('of the target of a refresh leaves the old copy or the complete new one', async () => {
+  test('the death of the target of a refresh leaves the old copy or the complete new one', async () => {
     await settle(source.daemon, 'POST', '/1.0/containers/c/snapshots', { name: 's2' });
     const [, first] = await begin();
     expect((await ended(first)).err).toBe('');

@@ -111,7 +111,7 @@ describe('an invalid request', () => {
 });
 
 describe('a peer that connects', () => {
-  test('with a wrong secret is refused, and the source keeps waiting for the right one', async () => {
+  test('a peer that connects with a wrong secret is refused, and the source keeps waiting for the right one', async () => {
     const name = fresh();
     const before = await filled(name);
     const source = await startSource(name);
