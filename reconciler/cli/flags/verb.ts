@@ -1,8 +1,12 @@
 // The description of a verb that the command line has before it loads the verb's code.
 import type { Flags, Options } from './flag.ts';
 
+/** Names that `gantry completion NAME WORD` lists for the scripts: sets of the server and of the controller, keys of manifests, remotes, images to copy. */
+export const askedNames = ['snapshot', 'set', 'controlled', 'key', 'remote', 'source'] as const;
+export type AskedName = (typeof askedNames)[number];
+
 /** The names that a shell completes an argument with. */
-export type Completion = 'address' | 'kind' | 'container' | 'image' | 'snapshot' | 'set' | 'key' | 'remote' | 'file';
+export type Completion = 'address' | 'kind' | 'container' | 'image' | 'file' | AskedName;
 
 /** As commander writes it (`<name>`, `[path...]`), its meaning, and what completes it (files, unless said otherwise). */
 export type Argument = readonly [written: string, doc?: string, completion?: Completion];

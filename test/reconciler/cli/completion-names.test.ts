@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cli } from '../../support/cli/io.ts';
+import { openMemoryDaemon } from '../../support/daemons/in-memory.ts';
 
 let dir = '';
 beforeAll(() => {
@@ -49,10 +50,43 @@ test('Completion offers these names where a command expects them', async () => {
 });
 
 test('Verbs that take an image of the server are completed with its aliases', async () => {
-  for (const verb of [['launch'], ['image', 'delete'], ['image', 'refresh'], ['image', 'unalias']])
+  for (const verb of [
+    ['image', 'delete'],
+    ['image', 'refresh'],
+    ['image', 'unalias'],
+  ])
     expect(await offered(...verb, 'deb')).toEqual(['debian/12', 'debian/13']);
   const { stdout: fish } = await cli(['completion', 'fish']);
-  expect(fish).toMatch(
-    /__gantry_at 'launch'' -f -a '\(gantry get image_alias -o name|launch.* -f -a '\(gantry get image_alias/,
-  );
+  expect(fish).toMatch(/image delete.* -f -a '\(gantry get image_alias/);
+});
+
+test('The command lists snapshots, sets, keys and remotes as far as they are typed', async () => {
+  const memory = await openMemoryDaemon();
+  try {
+    const names = async (...words: readonly string[]) =>
+      (await cli(['completion', ...words], { env: { GANTRY_HOST: memory.host } })).stdout.trimEnd().split('\n');
+    await memory.client.create('storage_pool', { name: 'p', driver: 'dir' });
+    const root = { type: 'disk', path: '/', pool: 'p' };
+    await memory.client.operations.run(() =>
+      memory.client.create('container', { name: 'c1', source: { type: 'none' }, devices: { root } }),
+    );
+    await memory.client.operations.run(() =>
+      memory.client.http.send({ method: 'POST', path: '/1.0/containers/c1/snapshots', json: { name: 'before' } }),
+    );
+    expect(await names('snapshot', 'c')).toEqual(['c1/']);
+    expect(await names('snapshot', 'c1/b')).toEqual(['c1/before']);
+    const applied = await cli(['apply', '-y', '--set', 'shop', '-f', join(dir, 'stack.yaml')], {
+      env: { GANTRY_HOST: memory.host },
+    });
+    expect(applied.code).toBe(0);
+    expect(await names('set')).toEqual(['shop']);
+    expect(await names('key', 'cont')).toContain('container');
+    expect(await names('key', 'container.con')).toContain('container.config');
+    expect(await names('key', 'container.config.limits.mem')).toContain('container.config.limits.memory');
+    expect(await names('key', 'nothing.of.it')).toEqual(['']);
+    expect(await names('remote')).toEqual(['images', 'ubuntu', 'ubuntu-daily']);
+    expect(await names('source', 'u')).toEqual(['images:', 'ubuntu:', 'ubuntu-daily:']);
+  } finally {
+    await memory.close();
+  }
 });

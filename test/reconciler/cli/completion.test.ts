@@ -20,7 +20,16 @@ beforeAll(async () => {
   mkdirSync(join(dir, 'work'));
   writeFileSync(join(dir, 'work', 'stack.yaml'), '');
   // A stub of the program: live names of any kind.
-  const stub = '#!/bin/sh\n[ "$1 $3 $4" = "get -o name" ] && printf "%s\\n" "$2-one" "$2-two"\n';
+  const stub = `#!/bin/sh
+[ "$1 $3 $4" = "get -o name" ] && printf "%s\\n" "$2-one" "$2-two"
+case "$1 $2" in
+"completion snapshot") echo "$3" | grep -q / && printf "%s\\n" c1/snap-one c1/snap-two || printf "%s\\n" c1/ d1/ ;;
+"completion set" | "completion controlled") printf "%s\\n" shop-a web-b ;;
+"completion key") printf "%s\\n" container.config container.devices ;;
+"completion remote") printf "%s\\n" images ubuntu ubuntu-daily ;;
+"completion source") printf "%s\\n" images: ubuntu: debian/12 ;;
+esac
+`;
   writeFileSync(join(dir, 'bin', 'gantry'), stub);
   chmodSync(join(dir, 'bin', 'gantry'), 0o755);
   env = { PATH: `${join(dir, 'bin')}:${process.env['PATH'] ?? ''}`, HOME: dir, TERM: 'dumb', LC_ALL: 'C.UTF-8' };
@@ -41,6 +50,13 @@ const typed: readonly (readonly [string, string])[] = [
   ['gantry export container/container-t', 'gantry export container/container-two'],
   ['gantry image export st', 'gantry image export stack.yaml'],
   ['gantry plan st', 'gantry plan stack.yaml'],
+  ['gantry snapshot restore d', 'gantry snapshot restore d1/'],
+  ['gantry snapshot restore c1/snap-o', 'gantry snapshot restore c1/snap-one'],
+  ['gantry apply --set sh', 'gantry apply --set shop-a'],
+  ['gantry controller sync we', 'gantry controller sync web-b'],
+  ['gantry explain container.c', 'gantry explain container.config'],
+  ['gantry remote remove ubuntu-', 'gantry remote remove ubuntu-daily'],
+  ['gantry launch deb', 'gantry launch debian/12'],
 ];
 
 describe('completion', () => {

@@ -414,6 +414,14 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       await page.getByText('12 of 36 objects').waitFor();
     }));
 
+  test('shows whole names of objects on a phone', () =>
+    visiting({ place: '#/sets/web', width: 360 }, async ({ page }) => {
+      await page.getByText('36 objects', { exact: true }).waitFor();
+      const cut = `[...document.querySelectorAll('.object-name')].filter((name) => name.scrollWidth > name.clientWidth)
+        .map((name) => name.textContent)`;
+      expect(await page.evaluate(cut)).toEqual([]);
+    }));
+
   test('shows few hosts at first and all of them when asked, on a phone too', () =>
     visiting(
       { width: 360 },

@@ -29,7 +29,7 @@ export const snapshotList = {
 export const snapshotShow = {
   name: 'snapshot show',
   summary: 'show snapshots as the API returns them',
-  args: [['<snapshot...>', aSnapshot]],
+  args: [['<snapshot...>', aSnapshot, 'snapshot']],
   flags: hostFlags,
 } satisfies Verb;
 
@@ -38,7 +38,7 @@ export const snapshotRename = {
   alias: 'mv',
   summary: 'rename a snapshot',
   args: [
-    ['<snapshot>', aSnapshot],
+    ['<snapshot>', aSnapshot, 'snapshot'],
     ['<new-name>', 'without the container'],
   ],
   flags: hostFlags,
@@ -47,7 +47,7 @@ export const snapshotRename = {
 export const snapshotRestore = {
   name: 'snapshot restore',
   summary: 'restore a container from a snapshot; a running container is stopped and started again',
-  args: [['<snapshot>', aSnapshot]],
+  args: [['<snapshot>', aSnapshot, 'snapshot']],
   flags: { ...hostFlags, stateful: toggle('--stateful', 'restore the memory of its processes too') },
 } satisfies Verb;
 export type SnapshotRestoreOptions = OptionsOf<typeof snapshotRestore>;
@@ -56,6 +56,6 @@ export const snapshotDelete = {
   name: 'snapshot delete',
   alias: 'rm',
   summary: 'delete snapshots',
-  args: [['<snapshot...>', aSnapshot]],
+  args: [['<snapshot...>', aSnapshot, 'snapshot']],
   flags: hostFlags,
 } satisfies Verb;

@@ -1,5 +1,5 @@
 // `gantry snapshot create|list|show|rename|restore|delete`: snapshots of containers, each named NAME/SNAPSHOT.
-import type { Command, Context, Output, Run } from '../../session/context.ts';
+import type { Context, Output, Run } from '../../session/context.ts';
 import { applyExpiry, parseExpiry } from '../../../../server/api/container/snapshot-expiry.ts';
 import type { Snapshot, SnapshotCreate } from '../../../../server/api/container/snapshot.ts';
 import type { Client } from '../../../../server/client/client.ts';
@@ -35,7 +35,9 @@ export const createSnapshot: Run<SnapshotCreateOptions> = async (context, [text 
         throw isNotFound(error) ? new CliError(`Container ${container} not found`, exitCodes.error, error) : error;
       });
     const told: unknown = reply.operation?.metadata?.['snapshot_name'];
-    const name = snapshot ?? (typeof told === 'string' ? told : (await read(client, container, context)).at(-1)?.name);
+    const name =
+      snapshot ??
+      (typeof told === 'string' ? told : (await readSnapshots(client, container, context.stop)).at(-1)?.name);
     say(context, { container, snapshot: name ?? '' });
   });
   return exitCodes.ok;
@@ -44,7 +46,7 @@ export const createSnapshot: Run<SnapshotCreateOptions> = async (context, [text 
 export const listSnapshots: Run<HostOptions> = async (context, [container = '']) => {
   if (container.includes('/')) throw usageError(`${JSON.stringify(container)} is not the name of a container`);
   await withClient(context, async (client) => {
-    const snapshots = await read(client, container, context);
+    const snapshots = await readSnapshots(client, container, context.stop);
     if (context.isJson) {
       for (const snapshot of snapshots) printJson(context, snapshot);
       return;
@@ -141,9 +143,14 @@ async function change(
   });
 }
 
-async function read(client: Client, container: string, context: Command): Promise<readonly Snapshot[]> {
+/** The oldest first. */
+export async function readSnapshots(
+  client: Client,
+  container: string,
+  stop: AbortSignal,
+): Promise<readonly Snapshot[]> {
   const call = { method: 'GET', path: pathOf(container), query: { recursion: '1' } } as const;
-  const { metadata } = await client.http.send<readonly Snapshot[]>(call, context.stop).catch((error: unknown) => {
+  const { metadata } = await client.http.send<readonly Snapshot[]>(call, stop).catch((error: unknown) => {
     throw isNotFound(error) ? new CliError(`Container ${container} not found`, exitCodes.error, error) : error;
   });
   return metadata.toSorted((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));

@@ -41,7 +41,7 @@ const apiFlags = inSection('Connection:', {
 });
 export type ApiOptions = OptionsOf<{ readonly name: ''; readonly summary: ''; readonly flags: typeof apiFlags }>;
 
-const setArgs = [['<set>', 'the set']] as const;
+const setArgs = [['<set>', 'the set', 'controlled']] as const;
 const hostsFlag = inSection('Several hosts:', {
   host: list('--host <name>', 'only this host of the set; may be repeated'),
 });
@@ -50,7 +50,7 @@ const reasonFlag = inSection('Execution:', { reason: text('--reason <text>', 're
 export const controllerStatus = {
   name: 'controller status',
   summary: 'show the sets of a controller, their revisions and their hosts',
-  args: [['[set]', 'only this set']],
+  args: [['[set]', 'only this set', 'controlled']],
   flags: {
     ...apiFlags,
     ...outputFlag('table or json'),
@@ -112,7 +112,7 @@ export type HistoryOptions = OptionsOf<typeof controllerHistory>;
 export const controllerLogs = {
   name: 'controller logs',
   summary: 'show the log of a controller',
-  args: [['[set]', 'only this set']],
+  args: [['[set]', 'only this set', 'controlled']],
   flags: {
     ...apiFlags,
     ...inSection('Selection:', {

@@ -16,7 +16,7 @@ export const launch = {
   name: 'launch',
   summary: 'make a container of an image and start it: gantry launch images:debian/12 web',
   args: [
-    ['<image>', 'REMOTE:ALIAS (gantry remote list), or alias or fingerprint of an image of the server', 'image'],
+    ['<image>', 'REMOTE:ALIAS (gantry remote list), or alias or fingerprint of an image of the server', 'source'],
     ['[name]', 'name of the container (default: one that the server makes up)'],
   ],
   flags: {

@@ -54,7 +54,7 @@ export type ImageImportOptions = OptionsOf<typeof imageImport>;
 export const imageCopy = {
   name: 'image copy',
   summary: 'fetch an image from another server',
-  args: [['<image>', `REMOTE:ALIAS (gantry remote list), or with --from ${anImage}`]],
+  args: [['<image>', `REMOTE:ALIAS (gantry remote list), or with --from ${anImage}`, 'source']],
   flags: {
     ...newImageFlags,
     from: text('--from <url>', 'server that has the image (default: the remote of the image)'),

@@ -2,7 +2,7 @@
 import { kindNames } from '../../../../server/api/kinds.ts';
 import type { Flag } from '../../flags/flag.ts';
 import { outputFlags } from '../../flags/output-flags.ts';
-import type { Completion, Verb } from '../../flags/verb.ts';
+import { askedNames, type Completion, type Verb } from '../../flags/verb.ts';
 
 /** Whatever can be typed. */
 export interface Vocabulary {
@@ -83,6 +83,7 @@ ${cases.join('\n')}
   case "$at $prev" in
   'exec --env') ;;
   *' --env') COMPREPLY=($(compgen -W "$(gantry completion environments "\${places[@]}" 2>/dev/null)" -- "$cur")); return ;;
+  *' --set') COMPREPLY=($(compgen -W "$(gantry completion set "$cur" 2>/dev/null)" -- "$cur")); return ;;
   *' --host') COMPREPLY=($(compgen -W "$(gantry completion hosts "$hosts" 2>/dev/null)" -- "$cur")); return ;;
   esac
   case "$cur" in
@@ -98,6 +99,11 @@ ${cases.join('\n')}
     esac ;;
   container) COMPREPLY=($(compgen -W "$(gantry get container -o name 2>/dev/null)" -- "$cur")) ;;
   image) COMPREPLY=($(compgen -W "$(gantry get image_alias -o name 2>/dev/null)" -- "$cur")) ;;
+  ${askedNames.join(' | ')})
+    COMPREPLY=($(compgen -W "$(gantry completion "$wanted" "$cur" 2>/dev/null)" -- "$cur"))
+    case "\${COMPREPLY[0]}" in
+    */ | *: | *.) type compopt >/dev/null 2>&1 && compopt -o nospace ;;
+    esac ;;
   address)
     case "$cur" in
     */*)
@@ -160,11 +166,14 @@ ${lines.join('\n')}
 
 /** Completes flags whose values are names that gantry can list. */
 function valuesFor(path: string, flag: string): string {
+  if (flag === '--set') return " -f -a '(gantry completion set (commandline -ct) 2>/dev/null)'";
   if (flag === '--env' && path !== 'exec') return " -f -a '(gantry completion environments 2>/dev/null)'";
   return flag === '--host' ? " -f -a '(gantry completion hosts hosts.yaml 2>/dev/null)'" : '';
 }
 
 function namesFor(begin: string, wanted: Completion): readonly string[] {
+  if (askedNames.some((name) => name === wanted))
+    return [`${begin} -f -a '(gantry completion ${wanted} (commandline -ct) 2>/dev/null)'`];
   if (wanted === 'container') return [`${begin} -f -a '(gantry get container -o name 2>/dev/null)'`];
   if (wanted === 'image') return [`${begin} -f -a '(gantry get image_alias -o name 2>/dev/null)'`];
   if (wanted === 'kind') return [`${begin} -f -a '(__gantry_of_kind)'`];

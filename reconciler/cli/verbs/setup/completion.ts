@@ -1,20 +1,26 @@
-// `gantry completion SHELL`: a script that completes commands, flags and live names, and the names of hosts and environments that it
-// asks for.
+// `gantry completion SHELL`: a script that completes commands, flags and live names, and the names that it asks for.
 import { bashCompletion, fishCompletion, zshCompletion, type Vocabulary } from './completion-scripts.ts';
-import type { Command } from '../../session/context.ts';
+import { askedNames } from '../../flags/verb.ts';
+import type { Command, Context } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';
 
 const makers = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
 
 export async function completion(
-  context: Command,
+  context: Context,
   [shell, ...paths]: readonly string[],
   vocabulary: Vocabulary,
 ): Promise<ExitCode> {
   if (shell === 'environments' || shell === 'hosts') {
     const names = await (shell === 'hosts' ? hostNames(context, paths) : environmentNames(paths));
     context.io.stdout.write(names.map((name) => `${name}\n`).join(''));
+    return exitCodes.ok;
+  }
+  const asked = askedNames.find((name) => name === shell);
+  if (asked !== undefined) {
+    const { namesOf } = await import('./completion-names.ts');
+    context.io.stdout.write((await namesOf(context, asked, paths[0] ?? '')).map((name) => `${name}\n`).join(''));
     return exitCodes.ok;
   }
   if (shell === undefined || !Object.hasOwn(makers, shell))

@@ -32,7 +32,7 @@ export type FmtOptions = OptionsOf<typeof fmt>;
 export const explain = {
   name: 'explain',
   summary: 'explain a manifest key, as in explain container.devices.nic, or Terraform JSON: explain terraform',
-  args: [['[kind.path]', 'a kind and a key in it (default: list the kinds)']],
+  args: [['[kind.path]', 'a kind and a key in it (default: list the kinds)', 'key']],
   flags: {},
   examples: ['gantry explain container', 'gantry explain container.config.limits.memory'],
 } satisfies Verb;
@@ -47,7 +47,7 @@ export const completion = {
   name: 'completion',
   summary: 'print a completion script for bash, zsh or fish',
   args: [
-    ['<shell>', 'bash, zsh or fish; or names that the scripts ask for: hosts, environments'],
+    ['<shell>', 'bash, zsh or fish; or names that the scripts ask for: hosts, environments, sets and more'],
     ['[path...]', 'the hosts file, or the manifests'],
   ],
   flags: {},

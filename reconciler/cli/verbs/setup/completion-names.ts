@@ -1,0 +1,62 @@
+// The names that completion scripts ask for while a word is typed: of the server, of a controller, of manifests, of remotes. Whole words, from the start of the typed one.
+import type { Client } from '../../../../server/client/client.ts';
+import type { AskedName } from '../../flags/verb.ts';
+import { withClient } from '../../session/connect.ts';
+import type { Command, Context } from '../../session/context.ts';
+import { readRemotes } from '../../session/remotes.ts';
+
+/** `word`: as far as it is typed. */
+export function namesOf(context: Context, wanted: AskedName, word: string): Promise<readonly string[]> {
+  const answers: Readonly<Record<AskedName, () => Promise<readonly string[]>>> = {
+    snapshot: () => withClient(context, (client) => snapshots(context, client, word)),
+    set: () => withClient(context, (client) => sets(context, client)),
+    controlled: () => controlled(context),
+    key: () => keys(word),
+    remote: async () => [...(await readRemotes(context.io.env)).keys()],
+    source: async () => [...(await remoteStarts(context)), ...(await aliases(context))],
+  };
+  return answers[wanted]();
+}
+
+/** Containers with a slash, or the snapshots of the one before the slash. */
+async function snapshots({ stop }: Command, client: Client, word: string): Promise<readonly string[]> {
+  const [container = '', typed] = word.split('/', 2);
+  if (typed === undefined) return (await client.list('container', stop)).map(({ name }) => `${name}/`);
+  const { readSnapshots } = await import('../containers/snapshot.ts');
+  const found = await readSnapshots(client, container, stop);
+  return found.map(({ name }) => `${container}/${name}`);
+}
+
+async function sets({ stop }: Command, client: Client): Promise<readonly string[]> {
+  const { readSetStates } = await import('../../../core/ownership/set-state.ts');
+  return [...readSetStates((await client.server(stop)).metadata.config ?? {}).keys()];
+}
+
+async function controlled(context: Context): Promise<readonly string[]> {
+  const { readOverview, withApi } = await import('../controller/controller-api.ts');
+  return withApi(context, async (api) => (await readOverview(api)).sets.map(({ name }) => name));
+}
+
+async function keys(word: string): Promise<readonly string[]> {
+  const { explain, explainKinds, isUnknown } = await import('../../../core/kinds/explain-kinds.ts');
+  const [kind = '', ...path] = word.split('.');
+  const known = explainKinds().map(({ name }) => name);
+  if (path.length === 0) return known;
+  // Names of config keys have dots: those of the map that holds them match as well.
+  for (let depth = path.length - 1; depth >= 0; depth--) {
+    const parent = path.slice(0, depth).join('.');
+    const found = explain(kind as Parameters<typeof explain>[0], parent);
+    if (!isUnknown(found) && found.members.length > 0)
+      return found.members.map(({ name }) => [kind, parent, name].filter((part) => part !== '').join('.'));
+  }
+  return [];
+}
+
+const remoteStarts = async ({ io }: Command): Promise<readonly string[]> =>
+  [...(await readRemotes(io.env)).keys()].map((name) => `${name}:`);
+
+/** Without a server the remotes are offered alone. */
+const aliases = (context: Context): Promise<readonly string[]> =>
+  withClient(context, (client) => client.list('image_alias', context.stop))
+    .then((all) => all.map(({ name }) => name))
+    .catch(() => []);
