@@ -24,7 +24,7 @@ import type {
 } from './contract/index.ts';
 import type { ManagedSet } from './sets/managed-set.ts';
 import type { Notifier } from './notify/notice.ts';
-import type { ConfigChanges, Configured } from './reload/changes.ts';
+import type { ConfigChanges, Configuration } from './reload/changes.ts';
 import { Parts } from './parts.ts';
 import { wasLookedAt } from './decide/set-view.ts';
 import { objectDetail } from './sets/object-detail.ts';
@@ -61,12 +61,12 @@ export class Engine implements Controller {
     await this.#deps.hub.tracing?.close();
   }
 
-  get configured(): Configured {
+  get configured(): Configuration {
     return this.#parts.configured;
   }
 
   /** Takes another configuration; one at a time. */
-  async change(next: Configured, changes: ConfigChanges, take: () => Notifier | undefined): Promise<void> {
+  async change(next: Configuration, changes: ConfigChanges, take: () => Notifier | undefined): Promise<void> {
     // What begins now says nothing about what has begun.
     this.isReady();
     await this.#parts.change(next, changes, take);

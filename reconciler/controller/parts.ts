@@ -8,7 +8,7 @@ import type { SetConfig, SourceConfig } from './config/config.ts';
 import type { HostLink } from './hosts/host-link.ts';
 import { Lease } from './hosts/lease.ts';
 import type { Notifier } from './notify/notice.ts';
-import type { ConfigChanges, Configured, Difference } from './reload/changes.ts';
+import type { ConfigChanges, Configuration, Difference } from './reload/changes.ts';
 import { Tasks } from './tasks/tasks.ts';
 import type { ManagedSet } from './sets/managed-set.ts';
 import { StoredSet } from './sets/stored-set.ts';
@@ -32,7 +32,7 @@ export class Parts implements PartsInUse {
   readonly #wiring: Wiring;
   /** By link, watch or set. */
   readonly #tasks: Tasks;
-  #configured: Configured;
+  #configured: Configuration;
   #isInCharge = false;
   #notifier: Notifier | undefined;
 
@@ -93,7 +93,7 @@ export class Parts implements PartsInUse {
     });
   }
 
-  get configured(): Configured {
+  get configured(): Configuration {
     return this.#configured;
   }
 
@@ -124,7 +124,7 @@ export class Parts implements PartsInUse {
    * Takes what differs; parts that stay the same are not interrupted. Throws before it touches anything when a new source or state cannot be
    * used; `take` is called once nothing can be refused any more.
    */
-  async change(next: Configured, changes: ConfigChanges, take: () => Notifier | undefined): Promise<void> {
+  async change(next: Configuration, changes: ConfigChanges, take: () => Notifier | undefined): Promise<void> {
     const { config } = next;
     const opened = await this.#open(next, changes);
     const notifier = take();
@@ -146,7 +146,7 @@ export class Parts implements PartsInUse {
   }
 
   /** The sources that begin. Throws when one of them, or the state of a new set, cannot be used. */
-  async #open({ config }: Configured, changes: ConfigChanges): Promise<ReadonlyMap<SourceConfig, Source>> {
+  async #open({ config }: Configuration, changes: ConfigChanges): Promise<ReadonlyMap<SourceConfig, Source>> {
     const entries = config.sources.filter(({ name }) => isNew(changes.sources, name));
     const opened = new Map(entries.map((entry) => [entry, this.#deps.open(entry)]));
     for (const name of changes.sets.added) await new StoredSet(config.stateDir, name).load();

@@ -11,7 +11,7 @@ import type { Notifier } from './notify/notice.ts';
 import { createNotifier } from './notify/notifier.ts';
 import { openSource } from './sources/open-source.ts';
 
-export interface Started {
+export interface StartResult {
   readonly engine?: Engine;
   /** With errors nothing was started. */
   readonly diagnostics: readonly Diagnostic[];
@@ -38,7 +38,7 @@ export async function hostsFor(
   return { hosts, diagnostics };
 }
 
-export async function startEngine(config: ControllerConfig, hub: Hub, notifier?: Notifier): Promise<Started> {
+export async function startEngine(config: ControllerConfig, hub: Hub, notifier?: Notifier): Promise<StartResult> {
   const { hosts, diagnostics } = await hostsFor(config);
   if (hosts === undefined) return { diagnostics };
   const context = {

@@ -8,7 +8,7 @@ import { suspensionOfSet } from './decide/set-view.ts';
 import { HostLink } from './hosts/host-link.ts';
 import type { Hub } from './hub.ts';
 import type { Notifier } from './notify/notice.ts';
-import { hostsOf, type Configured } from './reload/changes.ts';
+import { hostsOf, type Configuration } from './reload/changes.ts';
 import { ImageUpdates } from './sets/image-updates.ts';
 import { ManagedSet } from './sets/managed-set.ts';
 import type { SetNotice } from './sets/set-notices.ts';
@@ -33,7 +33,7 @@ export interface OpenSource {
 
 /** The parts in use, as each of them sees the others. */
 export interface PartsInUse {
-  readonly configured: Configured;
+  readonly configured: Configuration;
   readonly links: ReadonlyMap<string, HostLink>;
   readonly sources: ReadonlyMap<string, OpenSource>;
   readonly sets: ReadonlyMap<string, ManagedSet>;

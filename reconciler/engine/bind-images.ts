@@ -5,10 +5,10 @@ import type { Step } from '../core/plan/plan.ts';
 import { plainName } from '../core/text/scoped-name.ts';
 
 /** Fingerprints by the id of the step that made the image. */
-export type Made = ReadonlyMap<string, string>;
+export type FetchedImages = ReadonlyMap<string, string>;
 
 /** The step with fingerprints instead of the names of images. */
-export function bindImages(step: Step, steps: ReadonlyMap<string, Step>, made: Made): Step {
+export function bindImages(step: Step, steps: ReadonlyMap<string, Step>, made: FetchedImages): Step {
   if (made.size === 0) return step;
   const names = new Map<Json, string>();
   for (const id of step.needs) {

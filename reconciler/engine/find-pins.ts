@@ -19,13 +19,13 @@ export interface PinsDeps {
 }
 
 /** By alias or source: a document that follows it. */
-export interface Followed {
+export interface PinSources {
   readonly objects: readonly Document[];
   readonly aliases: ReadonlyMap<string, Document>;
   readonly sources: ReadonlyMap<string, Document>;
 }
 
-export function followedBy(documents: readonly Document[]): Followed {
+export function followedBy(documents: readonly Document[]): PinSources {
   const { objects } = normalizeDocuments(documents);
   return {
     objects,
@@ -40,7 +40,7 @@ const keyed = <T>(key: string | undefined, one: T): readonly (readonly [string, 
 /** The newest images. The server fetches those of sources; containers and aliases change at the next apply. */
 export async function findPins(
   deps: PinsDeps,
-  { objects, aliases, sources }: Followed,
+  { objects, aliases, sources }: PinSources,
 ): Promise<ReadonlyMap<string, string>> {
   const pins = new Map<string, string>();
   const byName = new Map<string, string>();

@@ -1,5 +1,5 @@
 // The result of a run of steps.
-import type { Made } from './bind-images.ts';
+import type { FetchedImages } from './bind-images.ts';
 import type { Failure } from './steps/events.ts';
 
 export interface RunResult {
@@ -9,6 +9,6 @@ export interface RunResult {
   /** Never started. */
   readonly skipped: readonly string[];
   /** Fingerprints of images that were fetched, by the ids of their steps. */
-  readonly made?: Made;
+  readonly made?: FetchedImages;
   readonly isInterrupted: boolean;
 }

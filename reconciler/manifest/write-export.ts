@@ -2,16 +2,16 @@
 // on request. Contacts no server.
 import { Document as YamlDocument, isMap as isYamlMap, isPair, isScalar, stringify, type YAMLMap } from 'yaml';
 import type { Json, JsonObject } from '../core/documents/document.ts';
-import type { Exported } from '../core/adoption/exported.ts';
+import type { ExportedObject } from '../core/adoption/exported.ts';
 import { isMap, mapOf } from '../core/documents/json-values.ts';
 import { printable } from '../core/text/terminal-text.ts';
 import { isSecret } from '../core/documents/secret.ts';
 import { readDocument } from './documents/read-document.ts';
 import { quotedText } from './text/yaml-text.ts';
 
-export interface Written {
+export interface WrittenExport {
   /** In the order given; each begins with `---` when it is a document. */
-  readonly parts: readonly { readonly exported: Exported; readonly text: string }[];
+  readonly parts: readonly { readonly exported: ExportedObject; readonly text: string }[];
   /** `kind: vars` with a variable for each secret; empty without secrets, or when secrets are written in clear. */
   readonly variables: string;
   /** Addresses with paths of secret values. */
@@ -20,7 +20,7 @@ export interface Written {
   readonly refused: readonly string[];
 }
 
-export function writeExport(objects: readonly Exported[], redacts: boolean): Written {
+export function writeExport(objects: readonly ExportedObject[], redacts: boolean): WrittenExport {
   const refused: string[] = [];
   const seen = new Set<string>();
   const sound = objects.map((object) => {
@@ -38,9 +38,9 @@ export function writeExport(objects: readonly Exported[], redacts: boolean): Wri
 
 /** Leaves out what `gantry validate` would refuse: servers hold keys that other versions wrote. */
 function soundOf(
-  object: Exported,
+  object: ExportedObject,
   seen: Set<string>,
-): { readonly object: Exported; readonly refused: readonly string[] } {
+): { readonly object: ExportedObject; readonly refused: readonly string[] } {
   let { values, comments } = object;
   const refused: string[] = object.isLeftOut === true ? [...comments] : [];
   if (values !== undefined && seen.has(object.address)) {
@@ -61,7 +61,7 @@ function soundOf(
   return { object: { ...object, ...(values === undefined ? {} : { values }), comments }, refused };
 }
 
-const asComment = ({ values: _values, ...rest }: Exported, values: JsonObject): Exported => ({
+const asComment = ({ values: _values, ...rest }: ExportedObject, values: JsonObject): ExportedObject => ({
   ...rest,
   comments: [...rest.comments, ...stringify(values).trimEnd().split('\n')],
 });
@@ -84,7 +84,7 @@ interface Secret {
   readonly hint: string;
 }
 
-function secretsOf({ address, name, values }: Exported): readonly Secret[] {
+function secretsOf({ address, name, values }: ExportedObject): readonly Secret[] {
   const found: Secret[] = [];
   const walk = (value: Json, path: readonly string[]): void => {
     if (isMap(value)) for (const [key, item] of Object.entries(value)) walk(item, [...path, key]);
@@ -115,7 +115,7 @@ function variableNames(secrets: readonly Secret[], texts: string): ReadonlyMap<s
   return names;
 }
 
-function withVariables(object: Exported, names: ReadonlyMap<string, string>): Exported {
+function withVariables(object: ExportedObject, names: ReadonlyMap<string, string>): ExportedObject {
   if (names.size === 0 || object.values === undefined) return object;
   const walk = (value: Json, path: readonly string[]): Json => {
     const name = names.get([object.address, ...path].join('\0'));
@@ -126,7 +126,7 @@ function withVariables(object: Exported, names: ReadonlyMap<string, string>): Ex
   return { ...object, values: mapOf(walk(object.values, [])) };
 }
 
-function render({ values, comments, remarks }: Exported): string {
+function render({ values, comments, remarks }: ExportedObject): string {
   // A text of several lines from a server must stay inside the comment.
   const lines = comments.flatMap((comment) => comment.split(/[\p{Cc}\u2028\u2029]+/u));
   const above = lines.map((line) => `# ${line}\n`).join('');

@@ -4,7 +4,7 @@ import type { Flag } from './flag.ts';
 import { outputFlags } from './output-flags.ts';
 import type { Verb } from './verb.ts';
 
-export interface Arranged {
+export interface VerbAndRest {
   /** The words of the verb; empty without one. */
   readonly verb: readonly string[];
   readonly rest: readonly string[];
@@ -16,7 +16,7 @@ export interface KnownVerbs {
 }
 
 /** Whatever it does not understand it leaves to the parser, which refuses it. */
-export function arrangeWords(words: readonly string[], { verbs, groups }: KnownVerbs): Arranged {
+export function arrangeWords(words: readonly string[], { verbs, groups }: KnownVerbs): VerbAndRest {
   const spelled = verbs.map((verb) => ({ verb, names: namesOf(verb) }));
   const names = new Set(spelled.flatMap((one) => one.names));
   const heads = new Set([...names, ...Object.keys(groups)].map((name) => name.split(' ')[0] ?? ''));

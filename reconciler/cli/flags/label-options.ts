@@ -1,6 +1,6 @@
 // Selects documents and live objects by labels, as in `-l app=web`. Pure.
 import type { Address, Document } from '../../core/documents/document.ts';
-import type { Exported } from '../../core/adoption/exported.ts';
+import type { ExportedObject } from '../../core/adoption/exported.ts';
 import {
   isSelectorProblem,
   listLabels,
@@ -75,5 +75,8 @@ export function filterLabelled<T>(
 export const filterLive = <T extends object>(options: SelectingOptions, objects: readonly T[]): readonly T[] =>
   filterLabelled(options, objects, labelsOf);
 
-export const filterExported = (options: SelectingOptions, objects: readonly Exported[]): readonly Exported[] =>
+export const filterExported = (
+  options: SelectingOptions,
+  objects: readonly ExportedObject[],
+): readonly ExportedObject[] =>
   filterLabelled(options, objects, ({ values }) => presentLabels(mapOf(values?.['labels'])));

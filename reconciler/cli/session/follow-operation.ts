@@ -8,7 +8,7 @@ import { canRepaint } from '../output/process-io.ts';
 const eraseLine = '\r\u001b[K';
 
 /** The metadata of the ended operation, with what it made. */
-export type Followed = Readonly<Record<string, unknown>> & {
+export type OperationFacts = Readonly<Record<string, unknown>> & {
   readonly fingerprint: string;
   /** Names of the containers that the operation is about. */
   readonly containers: readonly string[];
@@ -19,7 +19,7 @@ export async function followOperation(
   context: Command,
   client: Client,
   begin: () => Promise<Reply<unknown>>,
-): Promise<Followed> {
+): Promise<OperationFacts> {
   const { io } = context;
   const isLive = !context.isJson && canRepaint(io.env, io.stderr);
   let id: string | undefined;

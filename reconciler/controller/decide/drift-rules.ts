@@ -3,7 +3,7 @@ import { matchesHost, type HostFacts, type HostPattern } from '../../core/docume
 import { parseIgnore } from '../../core/ownership/ignored-paths.ts';
 import type { DriftAction, DriftRule } from '../config/config.ts';
 
-interface Compiled {
+interface RuleTest {
   readonly action: DriftAction;
   readonly hosts: HostPattern | undefined;
   readonly address: ((text: string) => boolean) | undefined;
@@ -13,12 +13,12 @@ interface Compiled {
 export class DriftRules {
   readonly #mode: DriftAction;
   /** The last one first. */
-  readonly #rules: readonly Compiled[];
+  readonly #rules: readonly RuleTest[];
 
   constructor(mode: DriftAction, rules: readonly DriftRule[]) {
     this.#mode = mode;
     this.#rules = rules
-      .map(({ action, hosts, address, path }): Compiled => ({
+      .map(({ action, hosts, address, path }): RuleTest => ({
         action,
         hosts,
         address: address === undefined ? undefined : parseIgnore([address])[0]?.test,

@@ -19,7 +19,7 @@ export const noRestraint: Restraint = { objects: new Map(), paths: new Map(), is
 
 export const isRestrained = ({ objects, paths, isCalm }: Restraint): boolean => objects.size + paths.size > 0 || isCalm;
 
-export interface Restrained {
+export interface PlanScope {
   readonly documents: readonly Document[];
   readonly options: PlanOptions;
 }
@@ -30,7 +30,7 @@ export function restrained(
   options: PlanOptions,
   restraint: Restraint,
   exists: (document: Document) => boolean,
-): Restrained {
+): PlanScope {
   const { objects, isCalm } = restraint;
   const missing = documents.filter((document) => objects.has(document.address) && !exists(document));
   const exclude = [...(options.exclude ?? []), ...missing.map(({ address }): Address => address)];

@@ -2,7 +2,7 @@
 import type { PruneApproval } from './prune-gate.ts';
 
 /** What a host has of a set, kept over restarts. */
-export interface Applied {
+export interface AppliedRevision {
   readonly revision: string;
   /** The text of the documents. */
   readonly text: string;
@@ -39,7 +39,7 @@ export interface SetState {
   /** A revision may delete more than the limit; another revision ends it. */
   readonly pruneApproval?: PruneApproval | undefined;
   /** What each host has in full. */
-  readonly hosts: Readonly<Record<string, Applied>>;
+  readonly hosts: Readonly<Record<string, AppliedRevision>>;
   /** The revision that each host was given last, which it may have in part; older states do not have it. */
   readonly given: Readonly<Record<string, string>>;
 }

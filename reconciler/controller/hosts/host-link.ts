@@ -1,7 +1,7 @@
 // One host of the controller: its connection, its cached lists, and the watch that reports what changed there. Shared by all sets on it.
 import { createClient, type Client, type ClientOptions } from '../../../server/client/client.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
-import type { Seen } from '../../core/drift/lifecycle-changes.ts';
+import type { LifecycleChange } from '../../core/drift/lifecycle-changes.ts';
 import { CachedLists } from '../../engine/observe/cached-reader.ts';
 import { CertificateBook } from '../../engine/observe/certificate-names.ts';
 import { watch, type Occasion } from '../../engine/observe/watch.ts';
@@ -113,7 +113,7 @@ export class HostLink {
   }
 
   /** With the names of the certificates that are known on the host. */
-  async named(seen: readonly Seen[], signal: AbortSignal): Promise<readonly Seen[]> {
+  async named(seen: readonly LifecycleChange[], signal: AbortSignal): Promise<readonly LifecycleChange[]> {
     return (await this.#book?.name(seen, signal)) ?? seen;
   }
 

@@ -10,7 +10,7 @@ import {
   type Overview,
 } from '../contract/index.ts';
 
-type Observed = Pick<Controller, 'overview' | 'subscribe' | 'isReady'>;
+type MetricsSource = Pick<Controller, 'overview' | 'subscribe' | 'isReady'>;
 
 /** Differences whose repair is awaited; beyond that the oldest are no longer counted as healed. */
 const maxOpenDrift = 10_000;
@@ -19,7 +19,7 @@ const durations = [0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800];
 
 export class ControllerMetrics {
   readonly #registry = new Registry();
-  readonly #controller: Observed;
+  readonly #controller: MetricsSource;
   readonly #unsubscribe: () => void;
   readonly #openDrift = new Map<string, DriftRecord>();
   readonly #runs: Counter<'set' | 'kind' | 'outcome'>;
@@ -32,7 +32,7 @@ export class ControllerMetrics {
   readonly #requestSeconds: Histogram<'endpoint'>;
   readonly #logins: Counter<'outcome'>;
 
-  constructor(controller: Observed, listeners: () => number = () => 0) {
+  constructor(controller: MetricsSource, listeners: () => number = () => 0) {
     this.#controller = controller;
     const registers = [this.#registry];
     const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> =>

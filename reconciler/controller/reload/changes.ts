@@ -5,7 +5,7 @@ import type { Host } from '../../manifest/hosts-file.ts';
 import type { ControllerConfig, SetConfig } from '../config/config.ts';
 
 /** gantry.yaml and the hosts file, read. */
-export interface Configured {
+export interface Configuration {
   readonly config: ControllerConfig;
   /** In the order of the file. */
   readonly hosts: readonly Host[];
@@ -37,7 +37,7 @@ export interface ConfigChanges {
 export const hostsOf = (set: SetConfig, hosts: readonly Host[]): readonly Host[] =>
   hosts.filter((host) => set.hosts.length === 0 || set.hosts.some((pattern) => matchesHost(pattern, host)));
 
-export function changesBetween(old: Configured, next: Configured): ConfigChanges {
+export function changesBetween(old: Configuration, next: Configuration): ConfigChanges {
   const width = old.config.parallelism === next.config.parallelism;
   const hosts = differenceOf(old.hosts, next.hosts, (one, other) => width && isSameConnection(one, other));
   const sources = differenceOf(old.config.sources, next.config.sources, isDeepStrictEqual);

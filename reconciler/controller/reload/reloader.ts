@@ -9,7 +9,7 @@ import { readConfig } from '../config/read-config.ts';
 import type { Engine } from '../engine.ts';
 import type { Hub } from '../hub.ts';
 import { hostsFor, openNotifier } from '../start.ts';
-import { changesBetween, changesText, type Configured } from './changes.ts';
+import { changesBetween, changesText, type Configuration } from './changes.ts';
 
 export interface ReloaderDeps {
   readonly engine: Engine;
@@ -81,7 +81,7 @@ export class Reloader {
     if (config === undefined) return textsOf(diagnostics);
     const { hosts, diagnostics: hostProblems } = await hostsFor(config);
     if (hosts === undefined) return textsOf(hostProblems);
-    const next: Configured = { config, hosts };
+    const next: Configuration = { config, hosts };
     const changes = changesBetween(old, next);
     if (changes.refused.length > 0) return changes.refused;
     const text = changesText(changes);

@@ -23,7 +23,7 @@ import type { LoadedRevision } from './load-revision.ts';
 import { resync } from './resync.ts';
 import { Rollouts } from './rollouts.ts';
 import type { Run, RunStart } from './run.ts';
-import type { Applied, KnownRevision } from '../decide/set-state.ts';
+import type { AppliedRevision, KnownRevision } from '../decide/set-state.ts';
 import { SetOnHost } from './on-host/set-on-host.ts';
 import { SetHosts } from './set-hosts.ts';
 import type { SetNotice } from './set-notices.ts';
@@ -300,7 +300,7 @@ export class ManagedSet {
     );
   }
 
-  #noteApplied(host: string, applied: Applied): void {
+  #noteApplied(host: string, applied: AppliedRevision): void {
     const hosts = { ...this.#stored.state.hosts, [host]: applied };
     void this.#stored.change({ hosts }).catch((error: unknown) => this.#notStored(error));
   }

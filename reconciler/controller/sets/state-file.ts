@@ -49,17 +49,17 @@ export class StateFile {
   }
 }
 
-interface Recorded {
+interface RecordLine {
   readonly id: string;
 }
 
 /** A line that takes a record back. */
-interface Removed extends Recorded {
+interface Removed extends RecordLine {
   readonly isGone: true;
 }
 
 /** The newest records by id, in memory and in a file of JSON lines; a record that changed is appended again. May be loaded again. */
-export class RecordLog<T extends Recorded> {
+export class RecordLog<T extends RecordLine> {
   readonly #file: string;
   readonly #most: number;
   readonly #weightOf: (record: T) => number;

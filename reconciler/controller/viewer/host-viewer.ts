@@ -4,7 +4,7 @@ import type { Client } from '../../../server/client/client.ts';
 import { version } from '../../../server/api/version.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { Document } from '../../core/documents/document.ts';
-import { describeSeen, type Seen } from '../../core/drift/lifecycle-changes.ts';
+import { describeSeen, type LifecycleChange } from '../../core/drift/lifecycle-changes.ts';
 import type { PlanOptions } from '../../core/plan/plan.ts';
 import { observeAll } from '../../engine/observe/observe-all.ts';
 import { makePlan } from '../../engine/runs/make-plan.ts';
@@ -59,7 +59,7 @@ export class HostViewer implements Controller {
   readonly #startedAt: string;
   readonly #drift: DriftRecord[] = [];
   readonly #book: DriftBook;
-  readonly #seen = new Map<string, Seen>();
+  readonly #seen = new Map<string, LifecycleChange>();
   #manifests: Manifests | undefined;
   #view: HostView | undefined;
   #objects: ReadonlyMap<string, SeenObject> = new Map();

@@ -6,10 +6,10 @@ import type { Observed } from '../documents/observed.ts';
 import { updatedFrom, updateSource } from '../live/image-sources.ts';
 import { compareText } from '../text/listing-order.ts';
 import { scopedName } from '../text/scoped-name.ts';
-import { manageOf, remark, type Exported, type Own } from './exported.ts';
+import { manageOf, remark, type ExportedObject, type Own } from './exported.ts';
 
 /** A document can declare the source of an image, but not its files: the server does not list those. */
-export function exportImage(own: Own, key: string, observed: Observed): Exported {
+export function exportImage(own: Own, key: string, observed: Observed): ExportedObject {
   const { live, project } = own;
   const image = live as unknown as Image;
   const source = image.cached ? undefined : updateSource({ object: image });
@@ -37,7 +37,7 @@ export function exportImage(own: Own, key: string, observed: Observed): Exported
 }
 
 /** An image document needs the image's file, which the server's list does not contain. */
-function imageRemark(key: string, fingerprint: string, live: JsonObject): Exported {
+function imageRemark(key: string, fingerprint: string, live: JsonObject): ExportedObject {
   const properties = mapOf(live['properties']);
   const what = asText(properties['description']) || asText(properties['os']);
   const aliases = (Array.isArray(live['aliases']) ? (live['aliases'] as readonly Json[]) : [])

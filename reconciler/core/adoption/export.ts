@@ -20,7 +20,7 @@ import { containerPart } from './export-container.ts';
 import { exportedField } from './export-fields.ts';
 import { exportFiles } from './export-files.ts';
 import { exportImage } from './export-image.ts';
-import { manageOf, remark, type Exported, type Own } from './exported.ts';
+import { manageOf, remark, type ExportedObject, type Own } from './exported.ts';
 
 export interface ExportOptions {
   /** The set whose `manage:` is written, and whose keys are written even if they have default values; default `default`. */
@@ -28,7 +28,7 @@ export interface ExportOptions {
 }
 
 /** In the order of creation, then by name. */
-export function exportWorld(world: Observed, options: ExportOptions = {}): readonly Exported[] {
+export function exportWorld(world: Observed, options: ExportOptions = {}): readonly ExportedObject[] {
   // The configured address is exported even if nothing listens on it.
   const { isDeaf: _isDeaf, ...server } = world.server;
   const { observed } = chooseVolumes({ ...world, server }, [], options.set ?? defaultSet);
@@ -40,7 +40,12 @@ export function exportWorld(world: Observed, options: ExportOptions = {}): reado
 }
 
 /** `name` in the API. Undefined for an object that needs no declaration. */
-export function exportObject(kind: KindName, name: string, observed: Observed, set: string): Exported | undefined {
+export function exportObject(
+  kind: KindName,
+  name: string,
+  observed: Observed,
+  set: string,
+): ExportedObject | undefined {
   const live = coreKind(kind).live(observed, name)?.object as JsonObject | undefined;
   if (live === undefined) return undefined;
   const records = recordsOf(bareDocument(kind, name), live, observed);
@@ -74,7 +79,7 @@ const missingImage = ({ kind, live, project }: Own, observed: Observed): string 
 const isUntouched = ({ live, records }: Own): boolean =>
   records.length === 0 && Object.keys(mapOf(live['config'])).length + Object.keys(mapOf(live['devices'])).length === 0;
 
-function documentOf(own: Own, name: string, observed: Observed): Exported {
+function documentOf(own: Own, name: string, observed: Observed): ExportedObject {
   const { kind } = own;
   const several = kind === 'storage_volume' ? membersWith(observed, name) : [];
   const target = several.length === 0 ? undefined : textOf(own.live['location']);
@@ -141,7 +146,7 @@ function creationComments({ kind, live }: Own, observed: Observed): readonly str
     : [`on this server, chosen at its creation: ${origin.map((key) => `${key}: ${asText(config[key])}`).join(', ')}`];
 }
 
-function remarksOf({ kind }: Own, values: JsonObject): Exported['remarks'] {
+function remarksOf({ kind }: Own, values: JsonObject): ExportedObject['remarks'] {
   if (kind !== 'network') return [];
   const config = mapOf(values['config']);
   return ['ipv4.address', 'ipv6.address']
@@ -149,7 +154,7 @@ function remarksOf({ kind }: Own, values: JsonObject): Exported['remarks'] {
     .map((key) => ({ path: ['config', key], text: 'or auto: any free subnet' }));
 }
 
-const leftOut = (own: Pick<Own, 'kind'>, name: string, comments: readonly string[]): Exported => ({
+const leftOut = (own: Pick<Own, 'kind'>, name: string, comments: readonly string[]): ExportedObject => ({
   ...remark(own, name, comments),
   isLeftOut: true,
 });
@@ -164,7 +169,7 @@ function volumeLoss(name: string, live: JsonObject): string | undefined {
 }
 
 /** Network ACLs, for which there is no kind of document. */
-export const exportAcls = (names: readonly string[]): readonly Exported[] =>
+export const exportAcls = (names: readonly string[]): readonly ExportedObject[] =>
   names.map((name) => ({
     address: addressOf('network', name),
     kind: 'network',

@@ -4,7 +4,7 @@ import { statusCodes } from '../../../server/api/status.ts';
 import { addressOf, type Address, type JsonObject } from '../documents/document.ts';
 import { defaultSet, type OwnerRecord, type Path } from '../ownership/owner-records.ts';
 
-export interface Exported {
+export interface ExportedObject {
   readonly address: Address;
   readonly kind: KindName;
   readonly name: string;
@@ -41,7 +41,7 @@ export function manageOf({ mine, set, live }: Own): JsonObject {
   };
 }
 
-export const remark = ({ kind }: Pick<Own, 'kind'>, name: string, comments: readonly string[]): Exported => ({
+export const remark = ({ kind }: Pick<Own, 'kind'>, name: string, comments: readonly string[]): ExportedObject => ({
   address: addressOf(kind, name),
   kind,
   name,

@@ -3,7 +3,7 @@ import type { DeviceConfig } from '../../../server/api/devices/index.ts';
 import { parseProxyAddress } from '../../../server/api/devices/index.ts';
 import { formatIp, parseIp } from '../../../server/api/text/ip.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
-import { resolved, type Expected } from './expected-containers.ts';
+import { resolved, type ExpectedContainer } from './expected-containers.ts';
 
 interface Claim {
   /** A resource that two containers cannot both have. */
@@ -15,13 +15,13 @@ interface Claim {
   readonly property: string;
 }
 
-interface Claimed extends Claim {
-  readonly container: Expected;
+interface ContainerClaim extends Claim {
+  readonly container: ExpectedContainer;
 }
 
 /** `containers`: declared ones last, each compared with all before it. */
-export function containerClashes(containers: readonly Expected[]): readonly Diagnostic[] {
-  const claimed = new Map<string, Claimed[]>();
+export function containerClashes(containers: readonly ExpectedContainer[]): readonly Diagnostic[] {
+  const claimed = new Map<string, ContainerClaim[]>();
   const found: Diagnostic[] = [];
   for (const container of containers) {
     const reported = new Set<string>();
@@ -42,7 +42,7 @@ export function containerClashes(containers: readonly Expected[]): readonly Diag
   return found;
 }
 
-function* claimsOf(container: Expected): Iterable<Claim> {
+function* claimsOf(container: ExpectedContainer): Iterable<Claim> {
   for (const [device, given] of Object.entries(container.devices)) {
     if (given['type'] === 'nic') yield* addressClaims(device, resolved(given));
     else if (given['type'] === 'proxy' && container.runs) yield* portClaims(device, given);
@@ -76,9 +76,9 @@ const isSameHost = (a: string, b: string): boolean => a === b || isWildcard(a, b
 const isWildcard = (all: string, one: string): boolean => all === '::' || (all === '0.0.0.0' && !one.includes(':'));
 
 function clash(
-  { address, document }: Expected,
+  { address, document }: ExpectedContainer,
   { what, device, property }: Claim,
-  { container, ...other }: Claimed,
+  { container, ...other }: ContainerClaim,
 ): Diagnostic {
   const who =
     container.address === address ? `its own device ${other.device}` : `${container.address} (device ${other.device})`;

@@ -8,7 +8,7 @@ import { scopesOf, type Scopes } from '../live/project-scope.ts';
 
 type Devices = Readonly<Record<string, DeviceConfig>>;
 
-export interface Expected {
+export interface ExpectedContainer {
   readonly address: Address;
   /** Absent: no document of this set declares it. */
   readonly document?: Document;
@@ -20,10 +20,10 @@ export interface Expected {
 }
 
 /** Containers that only the server has, then the declared ones in their order. */
-export function expectedContainers(objects: readonly Document[], observed: Observed): readonly Expected[] {
+export function expectedContainers(objects: readonly Document[], observed: Observed): readonly ExpectedContainer[] {
   const declared = objects.filter(({ kind }) => kind === 'container');
   const names = new Set(declared.map(({ name }) => name));
-  const others = [...observed.containers].flatMap(([name, { object }]): Expected[] => {
+  const others = [...observed.containers].flatMap(([name, { object }]): ExpectedContainer[] => {
     if (names.has(name)) return [];
     const runs = object.status_code === statusCodes.running;
     return [{ address: addressOf('container', name), runs, devices: object.expanded_devices ?? {}, isKnown: true }];
@@ -32,12 +32,12 @@ export function expectedContainers(objects: readonly Document[], observed: Obser
 }
 
 /** From the documents alone. */
-export function declaredContainers(objects: readonly Document[], observed: Observed): readonly Expected[] {
+export function declaredContainers(objects: readonly Document[], observed: Observed): readonly ExpectedContainer[] {
   const profiles = new ExpectedProfiles(objects, observed);
   return objects.flatMap((one) => (one.kind === 'container' ? expectedOf(one, observed, profiles) : []));
 }
 
-function expectedOf(document: Document, observed: Observed, profiles: ExpectedProfiles): Expected {
+function expectedOf(document: Document, observed: Observed, profiles: ExpectedProfiles): ExpectedContainer {
   const live = observed.containers.get(document.name)?.object as JsonObject | undefined;
   const written = document.values['profiles'];
   const names =

@@ -5,7 +5,7 @@ import type { Document } from '../documents/document.ts';
 import { mapOf } from '../documents/json-values.ts';
 import type { Observed } from '../documents/observed.ts';
 import { containerClashes } from './containers.ts';
-import { declaredContainers, expectedContainers, type Expected } from './expected-containers.ts';
+import { declaredContainers, expectedContainers, type ExpectedContainer } from './expected-containers.ts';
 import { overlappingSubnets } from './networks.ts';
 import { refusedValues } from './refused-values.ts';
 import { strayAddresses } from './static-addresses.ts';
@@ -26,7 +26,7 @@ export const rootlessContainers = (objects: readonly Document[], observed: Obser
   declaredContainers(
     objects.filter(({ kind, name }) => kind === 'profile' || (kind === 'container' && !observed.containers.has(name))),
     observed,
-  ).flatMap(({ document, devices, isKnown }: Expected) =>
+  ).flatMap(({ document, devices, isKnown }: ExpectedContainer) =>
     document === undefined || !isKnown || isCopy(document) || Object.values(devices).some(isRoot)
       ? []
       : [rootless(document)],

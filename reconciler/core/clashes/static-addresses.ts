@@ -6,13 +6,13 @@ import type { Document } from '../documents/document.ts';
 import { asText, mapOf } from '../documents/json-values.ts';
 import type { Observed } from '../documents/observed.ts';
 import { scopesOf } from '../live/project-scope.ts';
-import { resolved, type Expected } from './expected-containers.ts';
+import { resolved, type ExpectedContainer } from './expected-containers.ts';
 
 const keys = ['ipv4.address', 'ipv6.address'] as const;
 
 /** Errors for what the server would refuse; warnings for what it has already, or of containers that stay stopped. */
 export function strayAddresses(
-  containers: readonly Expected[],
+  containers: readonly ExpectedContainer[],
   objects: readonly Document[],
   observed: Observed,
 ): readonly Diagnostic[] {

@@ -91,7 +91,7 @@ function guardDelete(object: Document, live: Live<object>, left: readonly string
   return left.length > 0 ? inUseGuard(object.address, 'delete', left) : undefined;
 }
 
-interface Shared {
+interface SharedOwnership {
   readonly owner: SetOwner;
   readonly record: OwnerRecord;
   readonly others: ReadonlyMap<string, OwnerRecord>;
@@ -100,7 +100,11 @@ interface Shared {
 }
 
 /** The object stays: only what no other set relies on is taken out of it. */
-function takeOut(object: Document, live: Live<object>, { owner, record, others, left, isPermanent }: Shared): Deletion {
+function takeOut(
+  object: Document,
+  live: Live<object>,
+  { owner, record, others, left, isPermanent }: SharedOwnership,
+): Deletion {
   if (isProtected(object, live)) return unchanged(object, live, ['it is protected']);
   const ownership = { last: record, others, hash: owner.hash, isExact: false };
   const edits = diffObject(coreKind(object.kind), {}, live.object, [], ownership).changes;

@@ -10,7 +10,7 @@ import { coreKind } from '../kinds/index.ts';
 import type { Placement } from '../live/placement.ts';
 import { recordsIn } from '../ownership/owner-records.ts';
 import { listed } from '../plan/guards.ts';
-import type { Affected, Guard } from '../plan/plan.ts';
+import type { AffectedObject, Guard } from '../plan/plan.ts';
 import { start, stop, waits, type Sketch } from '../plan/step-drafts.ts';
 import { worstEffect } from '../settings/setting-effects.ts';
 import { decideInside, fieldsOf, withCommands, type Inside } from './decide-inside.ts';
@@ -124,7 +124,7 @@ const calmed = (changes: readonly Change[], document: Document): readonly Change
     ? changes.map((change) => (change.effect === 'restart' ? { ...change, effect: 'live' as const } : change))
     : changes;
 
-function affectedOf(document: Document, diff: Diff, context: PlanContext): readonly Affected[] {
+function affectedOf(document: Document, diff: Diff, context: PlanContext): readonly AffectedObject[] {
   if (diff.changes.length === 0 || document.kind === 'container') return [];
   const isProfile = document.kind === 'profile';
   return context.affectedBy(usageAddress(document), (container): Effect | undefined =>
@@ -137,7 +137,7 @@ function guardStuck({ kind, name, address }: Document, live: Live<object>, { cha
   return stuck === undefined ? undefined : { code: 'in-use', address, ...stuck };
 }
 
-function guardReach(document: Document, affects: readonly Affected[]): Guard | undefined {
+function guardReach(document: Document, affects: readonly AffectedObject[]): Guard | undefined {
   const stuck = affects.filter((item) => item.effect === 'recreate').map((item) => item.address);
   if (stuck.length === 0) return undefined;
   return {

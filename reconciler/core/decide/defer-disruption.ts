@@ -8,7 +8,7 @@ import type { Live } from '../documents/observed.ts';
 import type { Placement } from '../live/placement.ts';
 import { parseIgnore } from '../ownership/ignored-paths.ts';
 import { listed } from '../plan/guards.ts';
-import type { Affected, Guard } from '../plan/plan.ts';
+import type { AffectedObject, Guard } from '../plan/plan.ts';
 import { decideUpdate } from './decide-update.ts';
 import type { Decision } from './decision.ts';
 import type { PlanContext } from './plan-context.ts';
@@ -52,7 +52,7 @@ function disturbance({ document, isAside, context }: ChangedObject, { change }: 
 }
 
 /** Containers that the plan would restart for it. */
-const restarted = (affects: readonly Affected[], context: PlanContext): readonly string[] =>
+const restarted = (affects: readonly AffectedObject[], context: PlanContext): readonly string[] =>
   affects.filter((one) => one.effect === 'restart' && context.powers(one.address)).map((one) => one.address);
 
 /** The change of a profile restarts a container that uses it. */

@@ -6,7 +6,7 @@ import { effectBetween, expandContainer, isSameExpansion } from '../live/expand-
 import { textOf, textsOf } from '../documents/json-values.ts';
 import type { Observed } from '../documents/observed.ts';
 import { scopesOf, type Scopes } from '../live/project-scope.ts';
-import type { Affected, PlanOptions, SetOwner } from '../plan/plan.ts';
+import type { AffectedObject, PlanOptions, SetOwner } from '../plan/plan.ts';
 import type { Change } from '../documents/change.ts';
 import type { CompareSeeds } from '../settings/cloud-init-seeds.ts';
 import type { SetState } from '../ownership/set-state.ts';
@@ -122,8 +122,8 @@ export class PlanContext {
     this.#profilesAfter.get(this.#profileKey(name, project)) ?? this.profileNow(name, project);
 
   /** Containers that an edit of this profile, network or pool reaches, with the effect of the edit alone; undefined: it reaches none. */
-  affectedBy(address: Address, effectOn: (container: JsonObject) => Effect | undefined): readonly Affected[] {
-    return this.usersOf(address).flatMap((user): Affected[] => {
+  affectedBy(address: Address, effectOn: (container: JsonObject) => Effect | undefined): readonly AffectedObject[] {
+    return this.usersOf(address).flatMap((user): AffectedObject[] => {
       const name = user.startsWith('container/') ? user.slice('container/'.length) : undefined;
       const live = name === undefined ? undefined : this.observed.containers.get(name)?.object;
       if (name === undefined || live === undefined) return [];

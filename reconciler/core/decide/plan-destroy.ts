@@ -79,7 +79,7 @@ function assemble(ordered: readonly Document[], world: World): Plan {
   const steps: Step[] = [];
   const changes: ResourceChange[] = [];
   const ready = new Map<Address, readonly string[]>();
-  const released: Released = new Map();
+  const released: ReleasedUses = new Map();
   const barrier = new WaveBarrier();
   const leftUsers = (used: Address): readonly string[] =>
     (world.usage.get(used) ?? []).filter((user) => released.get(user)?.has(used) ?? true);
@@ -110,7 +110,7 @@ function refusedWhenForeign(change: ResourceChange, foreign: ReadonlyMap<Address
 }
 
 /** Objects that stop using others in this plan, with the objects that each still uses. */
-type Released = Map<string, ReadonlySet<string>>;
+type ReleasedUses = Map<string, ReadonlySet<string>>;
 
 /** A deleted object uses nothing; a profile that is only reset keeps the devices that were never declared. */
 function keptUses(object: Document, sketches: readonly Sketch[], observed: Observed): ReadonlySet<Address> {

@@ -17,13 +17,13 @@ import { otherPlace } from '../ownership/place.ts';
 import { makeSteps } from '../plan/step-drafts.ts';
 import { findUsage, type Usage } from '../live/usage.ts';
 
-export interface Pruned {
+export interface PrunePart {
   readonly changes: readonly ResourceChange[];
   readonly steps: readonly Step[];
   readonly orphans: readonly Address[];
 }
 
-const nothing: Pruned = { changes: [], steps: [], orphans: [] };
+const nothing: PrunePart = { changes: [], steps: [], orphans: [] };
 
 /** `declared`: all documents of the set, also those outside --target. `steps`: the plan so far. */
 export function decidePrune(
@@ -31,7 +31,7 @@ export function decidePrune(
   declared: readonly Document[],
   steps: readonly Step[],
   ready: Ready,
-): Pruned {
+): PrunePart {
   const { owner, options } = context;
   if (owner === undefined) return nothing;
   const known = new Set<Address>(declared.map(usageAddress));
@@ -100,7 +100,7 @@ function limitOf({ pruneLimit }: PlanOptions, owned: number): number {
   return pruneLimit.percent === 0 ? 0 : Math.max(1, Math.floor((owned * pruneLimit.percent) / 100));
 }
 
-function refused(going: readonly Document[], context: PlanContext, owned: number): Omit<Pruned, 'orphans'> {
+function refused(going: readonly Document[], context: PlanContext, owned: number): Omit<PrunePart, 'orphans'> {
   const address = going[0]?.address ?? 'profile/';
   // One guard for all of them.
   const guard = limitGuard(address, going.length, limitOf(context.options, owned), owned);
@@ -123,7 +123,7 @@ function goAway(
   context: PlanContext,
   steps: readonly Step[],
   ready: Ready,
-): Omit<Pruned, 'orphans'> {
+): Omit<PrunePart, 'orphans'> {
   const [now, then] = [findUsage(context.observed), findUsage(projectWorld(context.observed, steps))];
   const addresses = new Set<string>(going.map((one) => one.address));
   const users = new Map(

@@ -15,7 +15,7 @@ import type { Observed } from '../documents/observed.ts';
 import { compareText } from '../text/listing-order.ts';
 import { hashOf, pathsOf, type Path } from '../ownership/owner-records.ts';
 import type { Plan, ResourceChange, SetOwner } from '../plan/plan.ts';
-import type { Seen } from './lifecycle-changes.ts';
+import type { LifecycleChange } from './lifecycle-changes.ts';
 import { isSecret } from '../documents/secret.ts';
 
 /** outside: another user changed it since the last apply. manifest: the document changed. unknown: it was never applied, or no record tells. */
@@ -40,7 +40,7 @@ export interface DriftObject {
   readonly what: 'missing' | 'differs' | 'outside';
   readonly differences: readonly DriftDifference[];
   /** The latest observed event of the object since the last apply. */
-  readonly seen?: Seen;
+  readonly seen?: LifecycleChange;
 }
 
 export interface DriftReport {
@@ -65,7 +65,7 @@ export interface DriftInput {
   readonly owner: SetOwner;
   /** As in `manage.ignore`, for paths, `kind/name`, or `kind/name.path`. */
   readonly ignore?: readonly IgnoreRule[];
-  readonly seen?: ReadonlyMap<Address, Seen>;
+  readonly seen?: ReadonlyMap<Address, LifecycleChange>;
 }
 
 export function findDrift({ plan, observed, owner, ignore = [], seen }: DriftInput): DriftReport {

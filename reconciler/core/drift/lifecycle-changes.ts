@@ -4,7 +4,7 @@ import { isMap, mapOf, textOf } from '../documents/json-values.ts';
 import { addressOfUrl } from '../live/object-urls.ts';
 import { printable } from '../text/terminal-text.ts';
 
-export interface Seen {
+export interface LifecycleChange {
   readonly address: Address;
   /** `container-updated`. */
   readonly action: string;
@@ -25,14 +25,14 @@ const aside = /^(operation|warning|token|.*-(backup|log)s?)-/;
 const fileWork = /-file-(pushed|deleted)$/;
 
 /** `base`: the project of the connection. Undefined for events that cannot be drift. */
-export function seenIn(metadata: unknown, at: string, base = 'default'): readonly Seen[] {
+export function seenIn(metadata: unknown, at: string, base = 'default'): readonly LifecycleChange[] {
   const event = metadata as Json;
   if (!isMap(event)) return [];
   const action = textOf(event['action']) ?? '';
   if ((!telling.test(action) && !fileWork.test(action)) || aside.test(action)) return [];
   const address = addressOfUrl(textOf(event['source']) ?? '', base, base);
   if (address === undefined) return [];
-  const one: Seen = { address, action, at, ...whoIn(event['requestor']) };
+  const one: LifecycleChange = { address, action, at, ...whoIn(event['requestor']) };
   const other = otherName(mapOf(event['context']), address);
   return other === undefined ? [one] : [one, { ...one, address: other }];
 }
@@ -57,14 +57,14 @@ export function userText(user: string, names?: CertificateNames): string {
 const anonymous = (user: string): string => `certificate ${user.slice(0, 12)}`;
 
 /** With the name of the certificate where `names` knows it and the text does not. */
-export function nameSeen(one: Seen, names: CertificateNames): Seen {
+export function nameSeen(one: LifecycleChange, names: CertificateNames): LifecycleChange {
   const { by, certificate } = one;
   if (by === undefined || certificate === undefined) return one;
   const before = anonymous(certificate);
   return by.startsWith(before) ? { ...one, by: `${userText(certificate, names)}${by.slice(before.length)}` } : one;
 }
 
-function whoIn(value: Json | undefined): Pick<Seen, 'by' | 'certificate'> {
+function whoIn(value: Json | undefined): Pick<LifecycleChange, 'by' | 'certificate'> {
   if (!isMap(value)) return {};
   const [name = '', protocol, address = ''] = ['username', 'protocol', 'address'].map(
     (key) => textOf(value[key]) ?? '',
@@ -79,7 +79,11 @@ function whoIn(value: Json | undefined): Pick<Seen, 'by' | 'certificate'> {
 }
 
 /** `container-updated by certificate laptop (1f2e3d4c5b6a) from 192.0.2.7 at 2026-11-21T08:31:02Z`. */
-export const describeSeen = ({ action, by, at }: Seen): string =>
+export const describeSeen = ({ action, by, at }: LifecycleChange): string =>
   printable(`${action}${by === undefined ? '' : ` by ${by}`} at ${at.replace(/\.\d+/, '')}`);
 
-export const seenJson = ({ action, by, at }: Seen): JsonObject => ({ action, at, ...(by === undefined ? {} : { by }) });
+export const seenJson = ({ action, by, at }: LifecycleChange): JsonObject => ({
+  action,
+  at,
+  ...(by === undefined ? {} : { by }),
+});

@@ -103,11 +103,11 @@ function needsOf(objects: readonly Document[], observed: Observed | undefined, r
   return { declared, needs };
 }
 
-type Sorted = ReturnType<typeof sortByNeeds>;
+type SortResult = ReturnType<typeof sortByNeeds>;
 /** The check of a set and its plan share one answer, while a server does not change what needs what. */
-const sorted = new WeakMap<readonly Document[], { readonly needs: Needs['needs']; readonly found: Sorted }>();
+const sorted = new WeakMap<readonly Document[], { readonly needs: Needs['needs']; readonly found: SortResult }>();
 
-function sortedOnce(objects: readonly Document[], needs: Needs['needs']): Sorted {
+function sortedOnce(objects: readonly Document[], needs: Needs['needs']): SortResult {
   const known = sorted.get(objects);
   if (known !== undefined && isSameNeeds(known.needs, needs)) return known.found;
   const found = sortByNeeds(objects, needs);

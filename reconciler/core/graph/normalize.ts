@@ -7,22 +7,22 @@ import { isMap, textOf } from '../documents/json-values.ts';
 import { compareObjects, compareText } from '../text/listing-order.ts';
 import { plainName, scopedName } from '../text/scoped-name.ts';
 
-export interface Normalized {
+export interface NormalizeResult {
   /** Sorted by kind and name; one per address. */
   readonly objects: readonly Document[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /** Documents never change: the check of a set and its plan share one answer. */
-const known = new WeakMap<readonly Document[], Normalized>();
+const known = new WeakMap<readonly Document[], NormalizeResult>();
 
-export function normalizeDocuments(documents: readonly Document[]): Normalized {
+export function normalizeDocuments(documents: readonly Document[]): NormalizeResult {
   const found = known.get(documents) ?? normalized(documents);
   known.set(documents, found);
   return found;
 }
 
-function normalized(documents: readonly Document[]): Normalized {
+function normalized(documents: readonly Document[]): NormalizeResult {
   const diagnostics: Diagnostic[] = [];
   const fingerprints = imageFingerprints(documents, diagnostics);
   const objects = documents

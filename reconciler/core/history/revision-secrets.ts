@@ -39,7 +39,7 @@ export function cutSecrets(
   return { ...written, value: walk(written.value, []) as JsonObject };
 }
 
-export interface Filled {
+export interface FillResult {
   readonly documents: readonly WrittenDocument[];
   /** `container/web1 config.environment.PW`. */
   readonly missing: readonly string[];
@@ -49,7 +49,7 @@ export interface Filled {
 export function fillSecrets(
   documents: readonly WrittenDocument[],
   find: (address: Address, path: readonly string[], hash: string) => Json | undefined,
-): Filled {
+): FillResult {
   const missing: string[] = [];
   const filled = documents.map((document) => {
     const secrets = [...(document.secrets ?? [])];

@@ -134,14 +134,14 @@ export const hasSecrets = (documents: readonly Document[]): boolean => documents
 const holdsCut = (value: Json): boolean =>
   isCut(value) || (typeof value === 'object' && value !== null && Object.values(value as JsonObject).some(holdsCut));
 
-export interface Restored {
+export interface RestoreResult {
   readonly documents: readonly Document[];
   /** `container/web1 config.environment.PW`: secrets that can no longer be found. */
   readonly missing: readonly string[];
 }
 
 /** Puts the secrets back in, from the current text of the same documents. */
-export function restoreSecrets(saved: readonly Document[], fresh: readonly Document[]): Restored {
+export function restoreSecrets(saved: readonly Document[], fresh: readonly Document[]): RestoreResult {
   const missing: string[] = [];
   const byAddress = new Map(fresh.map((document) => [document.address, document]));
   const documents = saved.map((document) => {

@@ -6,7 +6,7 @@ import { sameText } from '../../../server/api/text/equality.ts';
 import { isNote } from '../ownership/owner-records.ts';
 import { presentDevices, presentTexts, textOf, textsOf } from '../documents/json-values.ts';
 
-export interface Expanded {
+export interface ExpandedConfig {
   readonly config: Readonly<Record<string, string>>;
   readonly devices: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
@@ -15,7 +15,7 @@ export interface Expanded {
 export function expandContainer(
   local: JsonObject,
   profileOf: (name: string, project: string | undefined) => JsonObject | undefined,
-): Expanded {
+): ExpandedConfig {
   const project = textOf(local['project']);
   const config: Record<string, string> = {};
   const devices: Record<string, Record<string, string>> = {};
@@ -26,7 +26,7 @@ export function expandContainer(
   return { config, devices };
 }
 
-export function effectBetween(before: Expanded, after: Expanded): Effect {
+export function effectBetween(before: ExpandedConfig, after: ExpandedConfig): Effect {
   let worst = rootEffect(before, after);
   for (const key of namesOf(before.config, after.config)) {
     if (!sameText(key, before.config[key] ?? '', after.config[key] ?? ''))
@@ -41,7 +41,7 @@ export function effectBetween(before: Expanded, after: Expanded): Effect {
 }
 
 /** True when a container gets equal settings from both, even if they are spelled differently. */
-export function isSameExpansion(a: Expanded, b: Expanded): boolean {
+export function isSameExpansion(a: ExpandedConfig, b: ExpandedConfig): boolean {
   const isSame = (x: Device | undefined, y: Device | undefined): boolean =>
     x !== undefined && y !== undefined && [...namesOf(x, y)].every((key) => sameText(key, x[key] ?? '', y[key] ?? ''));
   return (
@@ -52,12 +52,12 @@ export function isSameExpansion(a: Expanded, b: Expanded): boolean {
 
 const namesOf = (a: object, b: object): ReadonlySet<string> => new Set([...Object.keys(a), ...Object.keys(b)]);
 
-type Device = Expanded['devices'][string];
+type Device = ExpandedConfig['devices'][string];
 const notRoot = (device: Device | undefined): Device | undefined =>
   device === undefined || isRootDisk(device) ? undefined : device;
 
 /** Finds the root disk by its path: its device name may differ between profiles. */
-function rootEffect(before: Expanded, after: Expanded): Effect {
+function rootEffect(before: ExpandedConfig, after: ExpandedConfig): Effect {
   const [old, next] = [before, after].map(({ devices }) => Object.values(devices).find(isRootDisk));
   return old === undefined || next === undefined ? 'live' : deviceEffect(old, next);
 }

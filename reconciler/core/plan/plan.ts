@@ -17,7 +17,7 @@ export type ChangeAction = 'create' | 'update' | 'replace' | 'delete' | 'no-op';
 export type PowerAction = 'start' | 'stop' | 'restart';
 
 /** A running or stopped container that an edit of a profile, network or pool reaches. */
-export interface Affected {
+export interface AffectedObject {
   readonly address: Address;
   readonly effect: Effect;
   /** Not in the manifests: this plan never restarts it. */
@@ -67,7 +67,7 @@ export interface ResourceChange {
   readonly isPruned?: boolean;
   /** A `replace` by a rebuild step, which keeps the old container until the new one is ready. */
   readonly isRebuilt?: boolean;
-  readonly affects: readonly Affected[];
+  readonly affects: readonly AffectedObject[];
   /** Its wave; absent when no object of the plan has one. */
   readonly wave?: number;
   /** The observed object; absent when it does not exist. */

@@ -1,9 +1,9 @@
 // The change of an object that stays as it is; decisions overwrite the members that they set.
 import type { Document } from '../documents/document.ts';
-import type { Affected, ResourceChange } from './plan.ts';
+import type { AffectedObject, ResourceChange } from './plan.ts';
 
 const noStrings: readonly string[] = [];
-const noAffected: readonly Affected[] = [];
+const noAffected: readonly AffectedObject[] = [];
 
 export const unchangedObject = ({
   address,

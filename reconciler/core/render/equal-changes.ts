@@ -1,6 +1,6 @@
 // Groups objects whose changes differ only in the object's name, so that a plan shows them once. Pure.
 
-export interface Shown {
+export interface ChangeText {
   readonly address: string;
   /** `+`, `~` ...: the beginning of the first line. */
   readonly head: string;
@@ -9,7 +9,7 @@ export interface Shown {
   readonly lines: readonly string[];
 }
 
-export interface Group extends Omit<Shown, 'address'> {
+export interface Group extends Omit<ChangeText, 'address'> {
   /** In their order. */
   readonly addresses: readonly string[];
 }
@@ -18,9 +18,9 @@ export interface Group extends Omit<Shown, 'address'> {
 const fewest = 5;
 
 /** Each group takes the place of its first object. */
-export function groupEqual<T extends Shown>(shown: readonly T[]): readonly (Omit<T, 'address'> & Group)[] {
+export function groupEqual<T extends ChangeText>(shown: readonly T[]): readonly (Omit<T, 'address'> & Group)[] {
   const kindOf = (address: string): string => address.slice(0, address.indexOf('/'));
-  const keyOf = ({ address, head, title, lines }: Shown): string =>
+  const keyOf = ({ address, head, title, lines }: ChangeText): string =>
     JSON.stringify([kindOf(address), head, title, lines]);
   const groups = new Map<string, T[]>();
   for (const one of shown) {

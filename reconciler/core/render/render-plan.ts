@@ -1,11 +1,11 @@
 // A plan as text for people: Terraform's symbols, one line a change, secrets masked. Policies read plan-json.ts instead.
 import type { Change } from '../documents/change.ts';
 import type { Json } from '../documents/document.ts';
-import { groupEqual, spellRanges, type Group, type Shown } from './equal-changes.ts';
+import { groupEqual, spellRanges, type Group, type ChangeText } from './equal-changes.ts';
 import { shownInside } from '../documents/inside.ts';
 import { ignoredBlock, type IgnoredLine } from '../ownership/ignored-paths.ts';
 import { paints, printable, type Paints, type Color } from '../text/terminal-text.ts';
-import type { Affected, Guard, Plan, ResourceChange } from '../plan/plan.ts';
+import type { AffectedObject, Guard, Plan, ResourceChange } from '../plan/plan.ts';
 import { hidden, redact } from '../documents/secret.ts';
 import { isChange, isTakeoverOnly, summaryLine } from '../plan/summary.ts';
 
@@ -103,11 +103,7 @@ const renderChange = (change: ResourceChange, paint: Paints): string => {
   return renderGroup({ ...rest, addresses: [address] }, false, paint);
 };
 
-function renderGroup(
-  { head, addresses, title, lines, tint }: Group & Tinted,
-  isCompact: boolean,
-  paint: Paints,
-): string {
+function renderGroup({ head, addresses, title, lines, tint }: Group & Tint, isCompact: boolean, paint: Paints): string {
   const [first = ''] = addresses;
   const names = addresses.length === 1 ? first : spellRanges(addresses);
   const count = addresses.length === 1 ? '' : ` (${addresses.length} equal objects)`;
@@ -115,11 +111,11 @@ function renderGroup(
   return isCompact ? line : [line, ...lines].join('\n');
 }
 
-interface Tinted {
+interface Tint {
   readonly tint: keyof Paints;
 }
 
-function shownOf(change: ResourceChange, paint: Paints): Shown & Tinted {
+function shownOf(change: ResourceChange, paint: Paints): ChangeText & Tint {
   const isClaim = change.action === 'no-op' && change.power === undefined && change.claims.length > 0;
   const [symbol, tint] = isClaim ? (['<=', 'blue'] as const) : signs[change.action];
   const lines = [
@@ -184,7 +180,7 @@ export function shownValue(edit: Change, value: Json | undefined): string {
   return `${printable(text.slice(0, longest))}... (${text.length} characters${lines > 1 ? `, ${lines} lines` : ''})`;
 }
 
-function renderAffected({ address, effect, foreign }: Affected, paint: Paints): string {
+function renderAffected({ address, effect, foreign }: AffectedObject, paint: Paints): string {
   const target = printable(address);
   if (effect === 'live') return `  reaches ${target} at once`;
   const how = effect === 'recreate' ? 'only by recreation' : foreign ? 'at its next start' : 'by a restart';

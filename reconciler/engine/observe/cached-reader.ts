@@ -3,7 +3,7 @@ import { isNotFound } from '../../../server/client/client-error.ts';
 import type { Client } from '../../../server/client/client.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Address } from '../../core/documents/document.ts';
-import type { Seen } from '../../core/drift/lifecycle-changes.ts';
+import type { LifecycleChange } from '../../core/drift/lifecycle-changes.ts';
 
 type Lists = Pick<Client, 'list' | 'get'>;
 
@@ -34,7 +34,7 @@ export class CachedLists {
   }
 
   /** Reads the named objects again. A created, deleted or renamed object may be in several lists, so then it reads all lists. */
-  async refresh(seen: readonly Seen[], signal: AbortSignal): Promise<void> {
+  async refresh(seen: readonly LifecycleChange[], signal: AbortSignal): Promise<void> {
     const addresses = new Set(seen.map(({ address }) => address));
     const isSmall =
       addresses.size <= mostReads && seen.every((one) => inPlace.test(one.action) && isPlain(one.address));

@@ -1,6 +1,6 @@
 // Maps fingerprints of trusted certificates to their names, for messages about who made a change. Reads the list once and caches it.
 import type { Client } from '../../../server/client/client.ts';
-import { nameSeen, type CertificateNames, type Seen } from '../../core/drift/lifecycle-changes.ts';
+import { nameSeen, type CertificateNames, type LifecycleChange } from '../../core/drift/lifecycle-changes.ts';
 
 const none: CertificateNames = new Map();
 
@@ -22,7 +22,7 @@ export class CertificateBook {
   }
 
   /** Reads the list only for events of a certificate, and again after certificates are added, removed or renamed. */
-  async name(seen: readonly Seen[], signal?: AbortSignal): Promise<readonly Seen[]> {
+  async name(seen: readonly LifecycleChange[], signal?: AbortSignal): Promise<readonly LifecycleChange[]> {
     if (seen.some(({ address }) => address.startsWith('certificate/'))) this.forget();
     if (seen.every(({ certificate }) => certificate === undefined)) return seen;
     const names = await this.names(signal);

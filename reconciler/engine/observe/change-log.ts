@@ -3,7 +3,7 @@ import { appendFile, mkdir, readFile, rename, stat } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Address } from '../../core/documents/document.ts';
-import type { Seen } from '../../core/drift/lifecycle-changes.ts';
+import type { LifecycleChange } from '../../core/drift/lifecycle-changes.ts';
 
 export interface SeenPlace {
   /** $XDG_STATE_HOME/gantry. */
@@ -19,7 +19,7 @@ const fileOf = ({ directory, host }: SeenPlace): string =>
   join(directory, 'seen', `${createHash('sha256').update(host).digest('hex').slice(0, 16)}.ndjson`);
 
 /** Rejects when it cannot be written. */
-export async function logSeen(place: SeenPlace, seen: readonly Seen[]): Promise<void> {
+export async function logSeen(place: SeenPlace, seen: readonly LifecycleChange[]): Promise<void> {
   if (seen.length === 0) return;
   const file = fileOf(place);
   await mkdir(join(place.directory, 'seen'), { recursive: true, mode: 0o700 });
@@ -32,10 +32,10 @@ export async function logSeen(place: SeenPlace, seen: readonly Seen[]): Promise<
 }
 
 /** The last change of each object since `since` (RFC 3339). Ignores unreadable files and lines. */
-export async function readSeen(place: SeenPlace, since: string): Promise<ReadonlyMap<Address, Seen>> {
+export async function readSeen(place: SeenPlace, since: string): Promise<ReadonlyMap<Address, LifecycleChange>> {
   const file = fileOf(place);
   const texts = await Promise.all([`${file}.1`, file].map((path) => readFile(path, 'utf8').catch(() => '')));
-  const last = new Map<Address, Seen>();
+  const last = new Map<Address, LifecycleChange>();
   const sinceMs = Date.parse(since);
   for (const line of texts.join('\n').split('\n')) {
     const seen = parse(line);
@@ -44,12 +44,12 @@ export async function readSeen(place: SeenPlace, since: string): Promise<Readonl
   return last;
 }
 
-function parse(line: string): Seen | undefined {
+function parse(line: string): LifecycleChange | undefined {
   try {
-    const value = JSON.parse(line) as Partial<Seen> | null;
+    const value = JSON.parse(line) as Partial<LifecycleChange> | null;
     const isSeen =
       typeof value?.address === 'string' && typeof value.at === 'string' && typeof value.action === 'string';
-    return isSeen ? (value as Seen) : undefined;
+    return isSeen ? (value as LifecycleChange) : undefined;
   } catch {
     return undefined;
   }

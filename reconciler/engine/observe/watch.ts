@@ -1,11 +1,11 @@
 // Calls the caller's `look` when the event socket reports a change, after a lost connection, and periodically.
 import type { Event } from '../../../server/client/events/event-types.ts';
 import type { EventsOptions } from '../../../server/client/events/event-stream.ts';
-import { seenIn, type Seen } from '../../core/drift/lifecycle-changes.ts';
+import { seenIn, type LifecycleChange } from '../../core/drift/lifecycle-changes.ts';
 
 export interface Occasion {
   /** Events since the last look, in the order of arrival. */
-  readonly seen: readonly Seen[];
+  readonly seen: readonly LifecycleChange[];
   /** Events may be missing: look at everything. */
   readonly isWhole: boolean;
 }
@@ -42,7 +42,7 @@ const longestRetryMs = 30_000;
 class Watcher {
   readonly #deps: WatchDeps;
   readonly #signal: AbortSignal;
-  #seen: Seen[] = [];
+  #seen: LifecycleChange[] = [];
   #isWhole = true;
   #wake = (): void => {};
 

@@ -2,7 +2,7 @@
 import type { Address, Document } from '../../core/documents/document.ts';
 import { repairPauseMs } from '../../core/drift/repair-pace.ts';
 
-interface Repaired {
+interface RepairTimes {
   /** The document at that time. */
   readonly wanted: string;
   /** Oldest first. */
@@ -13,7 +13,7 @@ interface Repaired {
 const mostTimes = 12;
 
 export class RepairLog {
-  readonly #repaired = new Map<Address, Repaired>();
+  readonly #repaired = new Map<Address, RepairTimes>();
   #wanted: ReadonlyMap<Address, Document> = new Map();
 
   /** Takes new documents. An object whose document changed starts without repairs. */

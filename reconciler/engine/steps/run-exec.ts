@@ -55,7 +55,7 @@ async function reasonToSkip(context: StepContext, step: ExecStep, signal: AbortS
   return code === 0 ? 'not needed because the command of unless succeeded' : undefined;
 }
 
-interface Ended {
+interface CommandResult {
   readonly code: number;
   readonly output: string;
 }
@@ -65,7 +65,7 @@ async function run(
   step: ExecStep,
   command: readonly string[],
   signal: AbortSignal,
-): Promise<Ended> {
+): Promise<CommandResult> {
   const { environment, cwd, user, group } = step.spec;
   const tail = new Tail(keptBytes);
   const options = {

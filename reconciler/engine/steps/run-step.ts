@@ -28,7 +28,7 @@ export async function runStep(given: StepContext, planned: Step, signal: AbortSi
   const { context, step } = inItsProject(given, planned);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await carryOut(context, step, signal);
+      return await dispatch(context, step, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (attempt >= attempts) throw error;
@@ -58,7 +58,7 @@ function inItsProject(context: StepContext, step: Step): { readonly context: Ste
 }
 
 /** By the action of the step. */
-function carryOut(context: StepContext, step: Step, signal: AbortSignal): Promise<Note> {
+function dispatch(context: StepContext, step: Step, signal: AbortSignal): Promise<Note> {
   switch (step.action) {
     case 'create':
       if (step.upload !== undefined) return createImage(context, step, step.upload, signal);

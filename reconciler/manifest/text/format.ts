@@ -27,13 +27,13 @@ const first = [
 ];
 const last = ['profiles', 'config', 'member_overrides', 'devices', 'state', 'spec', 'vars', 'labels', 'manage'];
 
-export interface Formatted {
+export interface FormatResult {
   readonly text: string;
   /** Absent when the text was formatted. */
   readonly problem?: string;
 }
 
-export function formatManifest(text: string): Formatted {
+export function formatManifest(text: string): FormatResult {
   const documents = parse(text);
   const wrong = documents.flatMap(({ errors }) => errors)[0];
   if (wrong !== undefined) return { text, problem: wrong.message.split('\n', 1).join('') };

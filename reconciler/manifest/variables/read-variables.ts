@@ -47,14 +47,14 @@ export function readVariables(
   return variables;
 }
 
-interface Declared {
+interface VariableTable {
   readonly variables: Map<string, string | undefined>;
   readonly declared: Map<string, Part>;
   readonly diagnostics: Diagnostic[];
 }
 
 /** A document with `patch: true` gives declared variables another value. */
-function redeclare(name: string, value: Json, part: Part, { variables, declared, diagnostics }: Declared): void {
+function redeclare(name: string, value: Json, part: Part, { variables, declared, diagnostics }: VariableTable): void {
   if (declared.has(name)) {
     variables.set(name, value === null ? undefined : asText(value));
     return;
@@ -64,7 +64,7 @@ function redeclare(name: string, value: Json, part: Part, { variables, declared,
   diagnostics.push(placedDiagnostic(finding, part.source, part.raw, 'key'));
 }
 
-function declare(name: string, value: Json, part: Part, { variables, declared, diagnostics }: Declared): void {
+function declare(name: string, value: Json, part: Part, { variables, declared, diagnostics }: VariableTable): void {
   const path = `vars.${name}`;
   if (!variableName.test(name)) {
     const message = `the variable name ${name} must be letters, digits and underscores, not beginning with a digit`;

@@ -1,7 +1,7 @@
 // Differences between two configurations of a controller.
 import { describe, expect, test } from 'vitest';
 import type { ControllerConfig, SetConfig } from '../../../reconciler/controller/config/config.ts';
-import { changesBetween, changesText, type Configured } from '../../../reconciler/controller/reload/changes.ts';
+import { changesBetween, changesText, type Configuration } from '../../../reconciler/controller/reload/changes.ts';
 import type { Host } from '../../../reconciler/manifest/hosts-file.ts';
 
 const host = (name: string, more: Partial<Host> = {}): Host => ({
@@ -16,7 +16,7 @@ const host = (name: string, more: Partial<Host> = {}): Host => ({
 const set = (name: string, more: Partial<SetConfig> = {}): SetConfig =>
   ({ name, source: 'shop', path: '.', hosts: [], mode: 'heal', ...more }) as SetConfig;
 
-const configured = (hosts: readonly Host[], more: Partial<ControllerConfig> = {}): Configured => ({
+const configured = (hosts: readonly Host[], more: Partial<ControllerConfig> = {}): Configuration => ({
   hosts,
   config: {
     file: '/c/gantry.yaml',

@@ -5,7 +5,7 @@ import {
   nameSeen,
   seenIn,
   userText,
-  type Seen,
+  type LifecycleChange,
 } from '../../../reconciler/core/drift/lifecycle-changes.ts';
 import { CertificateBook } from '../../../reconciler/engine/observe/certificate-names.ts';
 import type { Client } from '../../../server/client/client.ts';
@@ -14,7 +14,7 @@ const print = 'ab'.repeat(32);
 const stranger = 'cd'.repeat(32);
 const at = '2030-01-31T08:31:02Z';
 
-function seenOf(username: string, source = '/1.0/containers/web1'): Seen {
+function seenOf(username: string, source = '/1.0/containers/web1'): LifecycleChange {
   const requestor = { username, protocol: 'tls', address: '192.0.2.7:51234' };
   const [seen] = seenIn({ action: 'container-updated', source, requestor }, at);
   if (seen === undefined) throw new Error('an update is seen');

@@ -8,7 +8,7 @@ import { observeWhole, type ReadClient } from '../../session/plan.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { CliError } from '../../errors/usage-error.ts';
 
-export interface Undeclared {
+export interface AdoptionFile {
   /** File to create; it must not exist. */
   readonly path: string;
   /** Addresses; undefined means everything on the server. */
@@ -19,7 +19,7 @@ export interface Undeclared {
 export async function writeUndeclared(
   context: Context<AdoptOptions>,
   client: ReadClient,
-  { path, wanted, declared }: Undeclared,
+  { path, wanted, declared }: AdoptionFile,
 ): Promise<void> {
   const [{ exportWorld }, { writeExport }] = await Promise.all([
     import('../../../core/adoption/export.ts'),

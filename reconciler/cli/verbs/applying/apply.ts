@@ -34,30 +34,24 @@ function applyIn(mode: Plan['mode']): Run<ApplyOptions> {
     messageOf(context);
     const dryRun = dryRunKind(context.options);
     if (dryRun !== undefined) return (await import('./dry-apply.ts')).dryApply(context, args, mode, dryRun);
-    return traceVerb(context, mode, () => applyNow(context, args, mode));
-  };
-}
-
-async function applyNow(
-  context: Context<ApplyOptions>,
-  args: readonly string[],
-  mode: Plan['mode'],
-): Promise<ExitCode> {
-  const saved = mode === 'apply' ? await savedPlanAt(args, context) : undefined;
-  if (saved !== undefined) return withClient(context, (client) => applySaved(context, client, saved));
-  const loaded = await loadSet(context, args);
-  return withClient(context, async (client) => {
-    await resume(context, client, setNameOf(context.options, loaded.documents));
-    return replanWhenOvertaken(context, client, async () => {
-      const planned = await planOf(context, client, loaded, mode);
-      const { plan } = planned;
-      await printPlan(context, plan, mode);
-      if (plan.steps.length === 0) return plan.guards.length > 0 ? exitCodes.guard : exitCodes.ok;
-      requireNoRefusals(context.options, plan);
-      await confirm(context, question(mode));
-      return planned;
+    return traceVerb(context, mode, async () => {
+      const saved = mode === 'apply' ? await savedPlanAt(args, context) : undefined;
+      if (saved !== undefined) return withClient(context, (client) => applySaved(context, client, saved));
+      const loaded = await loadSet(context, args);
+      return withClient(context, async (client) => {
+        await resume(context, client, setNameOf(context.options, loaded.documents));
+        return replanWhenOvertaken(context, client, async () => {
+          const planned = await planOf(context, client, loaded, mode);
+          const { plan } = planned;
+          await printPlan(context, plan, mode);
+          if (plan.steps.length === 0) return plan.guards.length > 0 ? exitCodes.guard : exitCodes.ok;
+          requireNoRefusals(context.options, plan);
+          await confirm(context, question(mode));
+          return planned;
+        });
+      });
     });
-  });
+  };
 }
 
 /** The preseed document of a file, or of stdin. */

@@ -46,9 +46,9 @@ const select = (words: readonly string[], rows: readonly Row[]): readonly Row[] 
 async function rowsOn({ options, stop }: Context<ListOptions>, client: Client): Promise<readonly Row[]> {
   if (options.allProjects === true && options.project !== undefined)
     throw usageError('--all-projects lists every project: it cannot be combined with --project');
-  const listed = async (one: Client): Promise<readonly Listed[]> => {
+  const listed = async (one: Client): Promise<readonly ListedContainer[]> => {
     const call = { method: 'GET', path: '/1.0/containers', query: { recursion: 2 } } as const;
-    return (await one.http.send<readonly Listed[] | null>(call, stop)).metadata ?? [];
+    return (await one.http.send<readonly ListedContainer[] | null>(call, stop)).metadata ?? [];
   };
   const all =
     options.allProjects === true
@@ -60,9 +60,9 @@ async function rowsOn({ options, stop }: Context<ListOptions>, client: Client): 
 }
 
 /** Older servers leave the state out. */
-type Listed = Container & Partial<Pick<ContainerFull, 'state'>> & { readonly project?: string };
+type ListedContainer = Container & Partial<Pick<ContainerFull, 'state'>> & { readonly project?: string };
 
-function rowOf(one: Listed, project: string): Row {
+function rowOf(one: ListedContainer, project: string): Row {
   const { name, status, state } = one;
   const config: Partial<Record<string, string>> = one.config;
   const addresses = state === undefined || state === null ? [] : globalAddresses(state).map(({ address }) => address);

@@ -5,24 +5,24 @@ import { defaultProject } from '../../../../server/api/project/project-names.ts'
 import { globalAddresses } from '../../../../server/client/wait/describe-state.ts';
 import { scopedName } from '../../../core/text/scoped-name.ts';
 
-export type Shown = Readonly<Record<string, unknown>>;
+export type ObjectRow = Readonly<Record<string, unknown>>;
 
 interface Column {
   /** Default: the member in capitals. */
   readonly head?: string;
   /** Default: the member as text. */
-  readonly cell: (object: Shown) => string;
+  readonly cell: (object: ObjectRow) => string;
 }
 
 export interface Columns {
   readonly head: readonly string[];
-  readonly row: (object: Shown) => readonly string[];
+  readonly row: (object: ObjectRow) => readonly string[];
 }
 
 /** `withProject`: the first column is the project of each object. */
 export function columnsOfKind(kind: KindName, withProject = false): Columns {
   const { columns, namedBy } = kindRow(kind);
-  const found = columns.map((member) => special[member] ?? { cell: (object: Shown) => text(object, member) });
+  const found = columns.map((member) => special[member] ?? { cell: (object: ObjectRow) => text(object, member) });
   return {
     head: [
       ...(withProject ? ['PROJECT'] : []),
@@ -58,12 +58,12 @@ const special: Readonly<Record<string, Column>> = {
   image: { cell: imageOf },
 };
 
-const text = (object: Shown, key: string): string => {
+const text = (object: ObjectRow, key: string): string => {
   const value = object[key];
   return typeof value === 'string' ? value.split('\n', 1).join('') : Array.isArray(value) ? value.join(',') : '';
 };
 
-function addressesOf({ state }: Shown): string {
+function addressesOf({ state }: ObjectRow): string {
   if (state === undefined || state === null) return '';
   return globalAddresses(state as ContainerState)
     .map(({ address }) => address)
@@ -71,7 +71,7 @@ function addressesOf({ state }: Shown): string {
 }
 
 /** The description of the image, else the first digits of its fingerprint. */
-function imageOf({ config }: Shown): string {
+function imageOf({ config }: ObjectRow): string {
   const { 'image.description': description, 'volatile.base_image': fingerprint } = (config ?? {}) as Partial<
     Record<string, string>
   >;

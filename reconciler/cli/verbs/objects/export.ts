@@ -11,7 +11,7 @@ import { withClient } from '../../session/connect.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { askHosts, failureCode } from '../../hosts/ask-hosts.ts';
-import type { Written } from '../../../manifest/write-export.ts';
+import type { WrittenExport } from '../../../manifest/write-export.ts';
 
 /** Each of several hosts goes to its own directory below that of -o. */
 export const exportHost: Run<ExportOptions> = async (context, words, fleet) => {
@@ -60,7 +60,7 @@ async function exportTo(
   warn(context, written, options.redact === true);
 }
 
-function writeJson(context: Output, { parts }: Written): void {
+function writeJson(context: Output, { parts }: WrittenExport): void {
   for (const { exported } of parts) {
     if (exported.values !== undefined) context.io.stdout.write(`${JSON.stringify(exported.values)}\n`);
   }
@@ -69,7 +69,7 @@ function writeJson(context: Output, { parts }: Written): void {
 const isFile = (target: string): boolean => /\.ya?ml$/.test(target);
 
 /** One file for `-o NAME.yaml`, else one file per kind in a directory. */
-function filesOf({ parts, variables }: Written, head: string, target: string): ReadonlyMap<string, string> {
+function filesOf({ parts, variables }: WrittenExport, head: string, target: string): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   const put = (name: string, text: string): void => void files.set(name, (files.get(name) ?? head) + text);
   const nameOf = (kind: string): string => (isFile(target) ? target : join(target, `${kind}.yaml`));
@@ -96,7 +96,7 @@ async function writeFiles(
   }
 }
 
-function warn(context: Output, { secrets, refused }: Written, isRedacted: boolean): void {
+function warn(context: Output, { secrets, refused }: WrittenExport, isRedacted: boolean): void {
   for (const why of refused) context.note(`Warning: left out: ${why}`);
   if (secrets.length === 0) return;
   const shown =

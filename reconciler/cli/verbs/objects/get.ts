@@ -18,7 +18,7 @@ import type { GetOptions } from './object-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { filterLive } from '../../flags/label-options.ts';
 import { askHosts, failureCode, renderHosts } from '../../hosts/ask-hosts.ts';
-import { columnsOfKind, shownName, type Shown } from './columns.ts';
+import { columnsOfKind, shownName, type ObjectRow } from './columns.ts';
 import { withClient } from '../../session/connect.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
@@ -35,7 +35,7 @@ export const get: Run<GetOptions> = async (context, args, fleet) => {
     one.failure === undefined ? one.value.map((each) => ({ ...each, host: one.host?.name })) : [],
   );
   const { stdout } = context.io;
-  const labelled = found.map(({ host, object }): Shown => (host === undefined ? object : { host, ...object }));
+  const labelled = found.map(({ host, object }): ObjectRow => (host === undefined ? object : { host, ...object }));
   if (format === 'name')
     stdout.write(
       found
@@ -64,7 +64,7 @@ interface GetRequest {
 }
 
 interface ListedObject extends Named {
-  readonly object: Shown;
+  readonly object: ObjectRow;
 }
 
 async function findOn(
@@ -85,7 +85,7 @@ async function findOn(
     .map((object) => ({
       name: nameOfObject(kind, object),
       project: isOfAll ? ((object as { readonly project?: string }).project ?? defaultProject) : defaultProject,
-      object: { kind, ...object } as Shown,
+      object: { kind, ...object } as ObjectRow,
     }))
     .sort((a, b) => ((a.project === b.project ? a.name < b.name : a.project < b.project) ? -1 : 1));
   for (const name of names) {

@@ -5,7 +5,7 @@ import type { Client } from '../../../../server/client/client.ts';
 import type { DriftObject, DriftReport } from '../../../core/drift/drift.ts';
 import { driftNews } from '../../../core/drift/drift-changes.ts';
 import { driftLine, driftObjectJson, renderDriftObject } from '../../../core/drift/render-drift.ts';
-import { describeSeen, seenJson, type Seen } from '../../../core/drift/lifecycle-changes.ts';
+import { describeSeen, seenJson, type LifecycleChange } from '../../../core/drift/lifecycle-changes.ts';
 import { CachedLists } from '../../../engine/observe/cached-reader.ts';
 import { CertificateBook } from '../../../engine/observe/certificate-names.ts';
 import { stateDirectory } from '../../../engine/runs/journal.ts';
@@ -168,7 +168,7 @@ class DriftWatcher {
     }
   }
 
-  async #log(seen: readonly Seen[]): Promise<void> {
+  async #log(seen: readonly LifecycleChange[]): Promise<void> {
     const place = { directory: stateDirectory(this.#context.io.env), host: hostName(this.#context, this.#client) };
     try {
       await logSeen(place, seen);
@@ -185,14 +185,14 @@ class DriftWatcher {
   }
 }
 
-const isOfSet = ({ address }: Seen, report: DriftReport, { documents }: Loaded): boolean =>
+const isOfSet = ({ address }: LifecycleChange, report: DriftReport, { documents }: Loaded): boolean =>
   documents.some((document) => document.address === address) || report.undeclared.includes(address);
 
 interface Lines {
   begin(report: DriftReport): void;
-  seen(one: Seen): void;
-  appeared(object: DriftObject, seen: readonly Seen[]): void;
-  resolved(address: string, paths: readonly string[], seen: readonly Seen[]): void;
+  seen(one: LifecycleChange): void;
+  appeared(object: DriftObject, seen: readonly LifecycleChange[]): void;
+  resolved(address: string, paths: readonly string[], seen: readonly LifecycleChange[]): void;
   summary(report: DriftReport): void;
   connection(state: 'lost' | 'back'): void;
   failed(why: string): void;
@@ -212,7 +212,7 @@ function jsonLines({ io }: Output): Lines {
     );
   const summary = (report: DriftReport): void =>
     line('drift_summary', driftLine(report), { drifted: report.objects.length, checked: report.checked });
-  const change = (object: DriftObject, seen: readonly Seen[]): void =>
+  const change = (object: DriftObject, seen: readonly LifecycleChange[]): void =>
     line('resource_drift', `${object.address}: drift`, { change: driftObjectJson(object), seen: seen.map(seenJson) });
   return {
     begin(report) {
@@ -236,7 +236,7 @@ function textLines(context: Output): Lines {
   const { io, out, note, color } = context;
   const paint = paintFor(color);
   const time = (): string => paint.dim(new Date(io.nowMs()).toISOString().slice(11, 19));
-  const by = (seen: readonly Seen[]): string => {
+  const by = (seen: readonly LifecycleChange[]): string => {
     const last = seen.at(-1);
     return last === undefined ? '' : paint.dim(`\n      # ${describeSeen(last)}`);
   };

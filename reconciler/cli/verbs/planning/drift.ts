@@ -5,7 +5,7 @@ import type { DriftReport } from '../../../core/drift/drift.ts';
 import type { Address, IgnoreRule } from '../../../core/documents/document.ts';
 import { notesIn } from '../../../core/ownership/project-notes.ts';
 import { readHistory } from '../../../core/history/revisions.ts';
-import type { Seen } from '../../../core/drift/lifecycle-changes.ts';
+import type { LifecycleChange } from '../../../core/drift/lifecycle-changes.ts';
 import type { Context, Run, Output } from '../../session/context.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { ignoreRules } from './ignore-rules.ts';
@@ -59,7 +59,7 @@ async function seenSince(
   context: Context<DriftOptions>,
   client: Client,
   { observed, owner }: SetPlan,
-): Promise<ReadonlyMap<Address, Seen>> {
+): Promise<ReadonlyMap<Address, LifecycleChange>> {
   const [{ readSeen }, { stateDirectory }] = await Promise.all([
     import('../../../engine/observe/change-log.ts'),
     import('../../../engine/runs/journal.ts'),

@@ -28,7 +28,7 @@ interface Listener {
   isBehind: boolean;
 }
 
-interface Kept {
+interface BacklogEvent {
   readonly number: number;
   readonly text: string;
 }
@@ -40,7 +40,7 @@ export class EventStream {
   readonly #heartbeat: NodeJS.Timeout;
   /** Ids of another process are not ours. */
   readonly #epoch = randomBytes(4).toString('hex');
-  readonly #kept: Kept[] = [];
+  readonly #kept: BacklogEvent[] = [];
   #keptBytes = 0;
   #last = 0;
 
@@ -108,7 +108,7 @@ export class EventStream {
     }
   }
 
-  #keep(event: Kept): void {
+  #keep(event: BacklogEvent): void {
     this.#kept.push(event);
     this.#keptBytes += event.text.length;
     let first = 0;

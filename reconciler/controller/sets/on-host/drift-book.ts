@@ -1,6 +1,6 @@
 // The drift of a set on one host: which differences are open, since when, by whom, and what became of them.
 import { randomBytes } from 'node:crypto';
-import type { Seen } from '../../../core/drift/lifecycle-changes.ts';
+import type { LifecycleChange } from '../../../core/drift/lifecycle-changes.ts';
 import type { DriftRecord } from '../../contract/index.ts';
 import type { DriftFinding, DriftOutcome } from '../../decide/judge-drift.ts';
 
@@ -32,7 +32,11 @@ export class DriftBook {
   }
 
   /** All open differences of a comparison; what is no longer among them is over. Returns the new ones. */
-  update(found: readonly DriftFinding[], seen: ReadonlyMap<string, Seen>, nowMs: number): readonly DriftRecord[] {
+  update(
+    found: readonly DriftFinding[],
+    seen: ReadonlyMap<string, LifecycleChange>,
+    nowMs: number,
+  ): readonly DriftRecord[] {
     const still = new Set(found.map(({ object }) => object.address as string));
     for (const address of this.#open.keys()) if (!still.has(address)) this.#close(address, nowMs);
     return found.flatMap(({ object, action }) => {

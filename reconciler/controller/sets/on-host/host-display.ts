@@ -4,7 +4,7 @@ import { heldByGate } from '../../decide/prune-gate.ts';
 import { countsOf } from '../../decide/object-status.ts';
 import type { HostStatus, ObjectSummary, SetHostStatus, SetStatusName } from '../../contract/index.ts';
 import type { Comparison } from './comparison.ts';
-import type { Applied } from '../../decide/set-state.ts';
+import type { AppliedRevision } from '../../decide/set-state.ts';
 import { ObjectBoard } from './object-board.ts';
 
 type OnObjects = (changed: readonly ObjectSummary[], gone: readonly ObjectSummary[]) => void;
@@ -46,7 +46,7 @@ export class HostDisplay {
   }
 
   /** `link`: the connection to the host. */
-  statusWith(applied: Applied | undefined, link: HostStatus): SetHostStatus {
+  statusWith(applied: AppliedRevision | undefined, link: HostStatus): SetHostStatus {
     const { status } = this.state;
     const isOffline = link.status === 'offline';
     const error = this.state.error ?? (isOffline ? link.message : undefined);

@@ -4,7 +4,7 @@ import type { HostLink } from '../../hosts/host-link.ts';
 import type { DriftRecord, ObjectSummary, Suspension } from '../../contract/index.ts';
 import type { Hindrance } from '../../decide/host-verdict.ts';
 import type { DriftRules } from '../../decide/drift-rules.ts';
-import type { Applied } from '../../decide/set-state.ts';
+import type { AppliedRevision } from '../../decide/set-state.ts';
 import type { LoadedSet } from '../load-revision.ts';
 import type { HostChanges } from '../object-history.ts';
 import type { ComparisonTime } from '../../traces/run-trace.ts';
@@ -39,7 +39,7 @@ export interface SetOnHostDeps {
   readonly onDrift: (record: DriftRecord) => void;
   /** What a run did to the objects of the host. */
   readonly onChanges: (changes: HostChanges) => void;
-  readonly onApplied: (host: string, applied: Applied) => void;
+  readonly onApplied: (host: string, applied: AppliedRevision) => void;
   readonly log: (level: 'info' | 'warn' | 'error', message: string, host: string) => void;
   /** Limits how many hosts are planned at a time. */
   readonly turn: <T>(work: () => Promise<T>) => Promise<T>;

@@ -5,7 +5,7 @@ import { normalizeDocuments } from '../../../core/graph/normalize.ts';
 import type { ObjectSummary } from '../../contract/index.ts';
 import { changedObjects, objectsOf } from '../../decide/object-status.ts';
 
-type Shown = Omit<Parameters<typeof objectsOf>[0], 'needs'>;
+type BoardInput = Omit<Parameters<typeof objectsOf>[0], 'needs'>;
 
 export class ObjectBoard {
   #objects: ReadonlyMap<string, ObjectSummary> = new Map();
@@ -21,7 +21,7 @@ export class ObjectBoard {
   }
 
   /** Returns what is shown otherwise than before. */
-  show(shown: Shown): ReturnType<typeof changedObjects> {
+  show(shown: BoardInput): ReturnType<typeof changedObjects> {
     this.#needs ??= needsOf(shown.documents);
     const before = this.#objects;
     this.#objects = objectsOf({ ...shown, needs: this.#needs });

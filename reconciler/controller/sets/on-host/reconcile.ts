@@ -1,7 +1,7 @@
 // Brings one host to the target of its set: compares, decides whether changes are made now, makes them, and notes what became of them.
 import { join } from 'node:path';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
-import type { Seen } from '../../../core/drift/lifecycle-changes.ts';
+import type { LifecycleChange } from '../../../core/drift/lifecycle-changes.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
 import { setInProject } from '../../../core/ownership/project-notes.ts';
 import { observeAll } from '../../../engine/observe/observe-all.ts';
@@ -19,7 +19,7 @@ import { Attempts } from './attempts.ts';
 import { carryOut, type Failures, type HostWork } from './carry-out.ts';
 import { Comparison } from './comparison.ts';
 import { DriftBook } from './drift-book.ts';
-import type { Applied } from '../../decide/set-state.ts';
+import type { AppliedRevision } from '../../decide/set-state.ts';
 import { rolloutOf, type HostTarget, type SetOnHostDeps } from './host-target.ts';
 import type { HostState, HostDisplay } from './host-display.ts';
 import { ReportedChanges } from './reported-changes.ts';
@@ -28,7 +28,7 @@ import { ofHost } from '../../decide/suspensions.ts';
 export interface ReconcilerDeps extends SetOnHostDeps {
   readonly display: HostDisplay;
   /** What the host has, as it is stored. */
-  readonly applied: () => Applied | undefined;
+  readonly applied: () => AppliedRevision | undefined;
   /** Asks for a further comparison. */
   readonly look: () => void;
 }
@@ -63,7 +63,7 @@ export class HostReconciler {
     this.#drift.restore(records);
   }
 
-  noteChanges(seen: readonly Seen[]): void {
+  noteChanges(seen: readonly LifecycleChange[]): void {
     this.#reported.note(seen);
   }
 

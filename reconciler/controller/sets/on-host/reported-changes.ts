@@ -1,23 +1,23 @@
 // The latest change of each object that the host reported, with the name of its author where it is known.
-import type { Seen } from '../../../core/drift/lifecycle-changes.ts';
+import type { LifecycleChange } from '../../../core/drift/lifecycle-changes.ts';
 import type { HostLink } from '../../hosts/host-link.ts';
 
 const mostKept = 2000;
 
 export class ReportedChanges {
   readonly #link: HostLink;
-  readonly #latest = new Map<string, Seen>();
+  readonly #latest = new Map<string, LifecycleChange>();
 
   constructor(link: HostLink) {
     this.#link = link;
   }
 
-  note(seen: readonly Seen[]): void {
+  note(seen: readonly LifecycleChange[]): void {
     for (const one of seen) this.#latest.set(one.address, one);
   }
 
   /** By address. */
-  async of(addresses: ReadonlySet<string>, signal: AbortSignal): Promise<ReadonlyMap<string, Seen>> {
+  async of(addresses: ReadonlySet<string>, signal: AbortSignal): Promise<ReadonlyMap<string, LifecycleChange>> {
     const wanted = [...this.#latest.values()].filter(({ address }) => addresses.has(address));
     const named = await this.#link.named(wanted, signal);
     if (this.#latest.size > mostKept) this.#latest.clear();

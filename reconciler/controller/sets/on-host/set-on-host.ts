@@ -4,7 +4,7 @@ import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import type { HostLink } from '../../hosts/host-link.ts';
 import type { DriftRecord, ObjectSummary, SetHostStatus } from '../../contract/index.ts';
 import { endsInMs } from '../../decide/suspensions.ts';
-import type { Applied } from '../../decide/set-state.ts';
+import type { AppliedRevision } from '../../decide/set-state.ts';
 import type { HostTarget, SetOnHostDeps } from './host-target.ts';
 import { HostDisplay } from './host-display.ts';
 import { LookLoop } from './look-loop.ts';
@@ -12,7 +12,7 @@ import { HostReconciler } from './reconcile.ts';
 
 export class SetOnHost {
   readonly #deps: SetOnHostDeps;
-  readonly #appliedOf: () => Applied | undefined;
+  readonly #appliedOf: () => AppliedRevision | undefined;
   readonly #reconciler: HostReconciler;
   readonly #stopListening: () => void;
   readonly #display: HostDisplay;
@@ -20,7 +20,7 @@ export class SetOnHost {
   #target: HostTarget | undefined;
 
   /** `applied`: what is stored. */
-  constructor(deps: SetOnHostDeps, applied: () => Applied | undefined) {
+  constructor(deps: SetOnHostDeps, applied: () => AppliedRevision | undefined) {
     this.#deps = deps;
     this.#appliedOf = applied;
     const display = new HostDisplay(deps.config.name, deps.link.host.name, deps.onObjects);

@@ -78,7 +78,7 @@ const meanings: readonly Meaning[] = [
   },
 ];
 
-interface Told {
+interface GitMessageOptions {
   readonly shown: string;
   readonly secrets?: readonly string[];
   /** The remedies of gantry.yaml are none for a repository of the user: git says it all. */
@@ -90,7 +90,7 @@ const damage =
 
 const maxShown = 500;
 
-export function explainGit(verb: string, told: Told, stderr: string, code: number): SourceError {
+export function explainGit(verb: string, told: GitMessageOptions, stderr: string, code: number): SourceError {
   const meaning = meanings.find(({ sign }) => sign.test(stderr));
   const said = lastWords(stderr, told.secrets ?? []);
   const detail = said === '' ? `git ${verb} ended with ${code}` : `git ${verb}: ${said}`;

@@ -12,20 +12,20 @@ import { chooseReference, wantedReference, type GitReference } from './choose-re
 import { gitEnvironment, type GitEnvironment } from './environment.ts';
 import { createGitProgram } from './git-program.ts';
 import { readGitUrl } from './git-url.ts';
-import { Mirror, type Fetched } from './mirror.ts';
+import { Mirror, type FetchResult } from './mirror.ts';
 import { pushChange } from './push-change.ts';
 import { writeTree } from './read-tree.ts';
 import { checkedRefName, isObjectId } from './ref-name.ts';
 import { verifySignature } from './signatures.ts';
 
 /** What was used last, kept over restarts: `history: linear` compares with it. */
-interface Used {
+interface LastCommit {
   readonly commit: string;
   readonly ref: string;
   readonly url: string;
 }
 
-interface Opened {
+interface Repository {
   readonly mirror: Mirror;
   readonly environment: GitEnvironment;
 }
@@ -49,7 +49,7 @@ export function openGitSource(name: string, settings: GitSettings, context: Sour
   let last: { readonly object: string; readonly revision: SourceRevision } | undefined;
 
   /** Credentials are read for each action: they may be renewed at any time. */
-  const open = async (): Promise<Opened> => {
+  const open = async (): Promise<Repository> => {
     const environment = await gitEnvironment(url, settings.credentials, home, context.absolute);
     const git = createGitProgram({
       ...environment,
@@ -62,11 +62,11 @@ export function openGitSource(name: string, settings: GitSettings, context: Sour
   const action = <T>(
     what: string,
     signal: AbortSignal | undefined,
-    work: (opened: Opened, signal: AbortSignal) => Promise<T>,
+    work: (opened: Repository, signal: AbortSignal) => Promise<T>,
   ): Promise<T> => limited(what, signal, async (limitedSignal) => work(await open(), limitedSignal));
   const describe = async (
-    opened: Opened,
-    fetched: Fetched,
+    opened: Repository,
+    fetched: FetchResult,
     chosen: GitReference,
     signal: AbortSignal,
   ): Promise<SourceRevision> => {
@@ -194,7 +194,7 @@ async function findReference(
 /** A branch must hold what was used before; a tag must stay where it is. */
 async function refuseRewritten(
   mirror: Mirror,
-  used: Used | undefined,
+  used: LastCommit | undefined,
   chosen: GitReference,
   commit: string,
   url: string,
@@ -211,11 +211,11 @@ async function refuseRewritten(
   );
 }
 
-async function readUsed(file: string): Promise<Used | undefined> {
+async function readUsed(file: string): Promise<LastCommit | undefined> {
   const text = await readFile(file, 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
   try {
-    const value = JSON.parse(text) as Partial<Used>;
+    const value = JSON.parse(text) as Partial<LastCommit>;
     const { commit, ref, url } = value;
     return typeof commit === 'string' && typeof ref === 'string' && typeof url === 'string'
       ? { commit, ref, url }
@@ -229,7 +229,7 @@ async function readUsed(file: string): Promise<Used | undefined> {
   }
 }
 
-async function writeUsed(file: string, used: Used): Promise<void> {
+async function writeUsed(file: string, used: LastCommit): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   await writeFile(`${file}.new`, JSON.stringify(used), { mode: 0o600 });
   await rename(`${file}.new`, file);

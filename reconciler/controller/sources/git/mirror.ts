@@ -16,7 +16,7 @@ export interface Commit {
   readonly message: string;
 }
 
-export interface Fetched {
+export interface FetchResult {
   readonly commit: string;
   /** The object of an annotated tag. */
   readonly tag?: string;
@@ -52,7 +52,7 @@ export class Mirror {
   }
 
   /** Fetches a reference or a commit. A repository that has grown too large here is fetched again once. */
-  async fetch(reference: Pick<GitReference, 'ref' | 'shown'>, signal?: AbortSignal): Promise<Fetched> {
+  async fetch(reference: Pick<GitReference, 'ref' | 'shown'>, signal?: AbortSignal): Promise<FetchResult> {
     await this.#open(signal);
     const isFresh = (await sizeOf(this.dir)) < 256 * 1024;
     try {
@@ -93,7 +93,7 @@ export class Mirror {
   async #fetchOnce(
     { ref, shown }: Pick<GitReference, 'ref' | 'shown'>,
     signal: AbortSignal | undefined,
-  ): Promise<Fetched> {
+  ): Promise<FetchResult> {
     const depth = this.#isDeep ? [] : ['--depth=1'];
     const args = [
       'fetch',

@@ -5,7 +5,7 @@ import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SourceError, type Verification } from '../source.ts';
 import type { GitSettings } from '../source-schema.ts';
-import type { Fetched, Mirror } from './mirror.ts';
+import type { FetchResult, Mirror } from './mirror.ts';
 import { readGpgStatus, readSshOutput } from './read-signature.ts';
 
 type Keys = NonNullable<GitSettings['verify']>;
@@ -21,7 +21,7 @@ export interface SignatureContext {
 /** The commit must be signed, or the annotated tag `tagName` that names it. Throws `unverified`. */
 export async function verifySignature(
   mirror: Mirror,
-  fetched: Fetched,
+  fetched: FetchResult,
   tagName: string | undefined,
   keys: Keys,
   context: SignatureContext,
@@ -38,7 +38,7 @@ export async function verifySignature(
   throw new SourceError('unverified', `${context.what} is not used: ${ofCommit.why}`);
 }
 
-interface Prepared {
+interface KeyFiles {
   readonly gnupgHome: string;
   readonly signersFile: string;
 }
@@ -47,7 +47,7 @@ async function verifyObject(
   mirror: Mirror,
   verb: 'verify-commit' | 'verify-tag',
   object: string,
-  { gnupgHome, signersFile }: Prepared,
+  { gnupgHome, signersFile }: KeyFiles,
   signal: AbortSignal | undefined,
 ): Promise<Verification | { readonly why: string }> {
   const settings = [
@@ -73,7 +73,7 @@ async function nameOfTag(mirror: Mirror, tag: string, signal: AbortSignal | unde
 }
 
 /** Keys are imported again when their files change. */
-async function prepareKeys(keys: Keys, context: SignatureContext, signal: AbortSignal | undefined): Promise<Prepared> {
+async function prepareKeys(keys: Keys, context: SignatureContext, signal: AbortSignal | undefined): Promise<KeyFiles> {
   const read = (what: string, files: readonly string[]): Promise<readonly Buffer[]> =>
     Promise.all(files.map((file) => readKeys(what, context.absolute(file))));
   const gpg = await read('verify.gpg', keys.gpg ?? []);

@@ -5,7 +5,7 @@ import type { WebhookSettings } from '../source-schema.ts';
 
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-export interface Signed {
+export interface WebhookRequest {
   readonly provider: WebhookSettings['provider'];
   readonly secret: string;
   /** Names in lower case. */
@@ -22,7 +22,7 @@ export type Verdict =
 /** How old a request with a time may be, and how far in the future. */
 export const maxAgeMs = 5 * 60_000;
 
-export function verifyWebhook(request: Signed): Verdict {
+export function verifyWebhook(request: WebhookRequest): Verdict {
   switch (request.provider) {
     case 'github':
       return bySignature(
@@ -48,7 +48,7 @@ export const timedSignature = (secret: string, timestamp: string, body: string |
   `sha256=${createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex')}`;
 
 function bySignature(
-  { secret, headers, body }: Signed,
+  { secret, headers, body }: WebhookRequest,
   name: string,
   prefix: string,
   signed: Buffer,
@@ -60,13 +60,13 @@ function bySignature(
   return isEqual(given, wanted) ? yes(body, isTest) : no(`the signature in ${name} is not valid`);
 }
 
-function byToken({ secret, headers, body }: Signed): Verdict {
+function byToken({ secret, headers, body }: WebhookRequest): Verdict {
   const given = one(headers['x-gitlab-token']);
   if (given === undefined) return no('the header x-gitlab-token is missing');
   return isEqual(given, secret) ? yes(body, false) : no('the token in x-gitlab-token is not valid');
 }
 
-function byTimedSignature(request: Signed): Verdict {
+function byTimedSignature(request: WebhookRequest): Verdict {
   const timestamp = header(request, 'x-gantry-timestamp');
   const given = header(request, 'x-gantry-signature-256');
   if (timestamp === undefined || given === undefined)
@@ -88,7 +88,7 @@ const yes = (marked: Buffer, isTest: boolean): Verdict => ({
 });
 const no = (why: string): Verdict => ({ isValid: false, why });
 
-const header = ({ headers }: Signed, name: string): string | undefined => one(headers[name]);
+const header = ({ headers }: WebhookRequest, name: string): string | undefined => one(headers[name]);
 /** A header that is sent twice is not accepted. */
 const one = (value: string | readonly string[] | undefined): string | undefined =>
   typeof value === 'string' ? value : undefined;
