@@ -56,10 +56,6 @@ export function gantryProvider({ env, log }: GantryDeps): AnyProvider<Link> {
   const definition: Provider<typeof providerAttributes, Link> = {
     name: 'gantry',
     doc: 'Manages Linux system containers, profiles, networks, storage and images on a gantryd or LXD server.',
-    example: `provider "gantry" {
-  address = "unix:///var/lib/gantry/unix.socket"
-}
-`,
     attributes: providerAttributes,
     async configure(config, add, signal) {
       const read = readSettings(config, env);

@@ -9,13 +9,6 @@ import { gantryAction } from '../resources/shared/common-attributes.ts';
 export const containerExecAction = gantryAction({
   typeName: 'gantry_container_exec',
   doc: 'Runs a command in a running container. A failure shows its errors; `show_output` also shows its standard output, in which secrets may be.',
-  example: `action "gantry_container_exec" "reload" {
-  config {
-    container = "web"
-    command   = ["nginx", "-s", "reload"]
-  }
-}
-`,
   timeoutMs: 60 * 60_000,
   attributes: {
     container: text({ doc: 'Name of the container, which must run.', required: true }),

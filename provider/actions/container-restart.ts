@@ -7,12 +7,6 @@ import { gantryAction } from '../resources/shared/common-attributes.ts';
 export const containerRestart = gantryAction({
   typeName: 'gantry_container_restart',
   doc: 'Restarts a container, or starts it when it is stopped. It ends when the container runs and has the address that its network gives.',
-  example: `action "gantry_container_restart" "web" {
-  config {
-    container = "web"
-  }
-}
-`,
   timeoutMs: 15 * 60_000,
   attributes: {
     container: text({ doc: 'Name of the container.', required: true }),

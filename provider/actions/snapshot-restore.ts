@@ -13,13 +13,6 @@ import { perform } from '../resources/shared/write.ts';
 export const snapshotRestore = gantryAction({
   typeName: 'gantry_snapshot_restore',
   doc: 'Puts the root file system and config of a container back to a snapshot. What was written since is lost. A container that runs is stopped for it and runs again afterwards.',
-  example: `action "gantry_snapshot_restore" "undo" {
-  config {
-    container = "web"
-    snapshot  = "before-upgrade"
-  }
-}
-`,
   timeoutMs: 60 * 60_000,
   attributes: {
     container: text({ doc: 'Name of the container.', required: true }),

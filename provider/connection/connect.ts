@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
+import { decodeTrustToken } from '../../server/api/server/trust-token.ts';
 import { createClient, type Client, type ClientOptions } from '../../server/client/client.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 import { deferOptimization } from '../../server/client/defer-optimization.ts';
@@ -165,8 +166,9 @@ async function trusted(client: Client, settings: Settings, signal: AbortSignal):
   const first = (await client.server(signal)).metadata;
   if (first.auth === 'trusted') return first;
   const hasCertificate = settings.client_certificate !== null || settings.client_certificate_file !== null;
-  if (settings.trust_password !== null && hasCertificate) {
-    await client.create('certificate', { type: 'client', password: settings.trust_password }, {}, signal);
+  const password = settings.trust_password ?? settings.trust_token?.trim();
+  if (password !== undefined && hasCertificate) {
+    await client.create('certificate', { type: 'client', password }, {}, signal);
     const second = (await client.server(signal)).metadata;
     if (second.auth === 'trusted') return second;
   }
@@ -174,7 +176,7 @@ async function trusted(client: Client, settings: Settings, signal: AbortSignal):
   const how = hasToken
     ? 'an administrator must name a group of its user in oidc.groups.trusted or oidc.groups.projects.*'
     : hasCertificate
-      ? 'add this client certificate to the trusted certificates of the server, or set trust_password once'
+      ? 'add this client certificate to the trusted certificates of the server, or set trust_token or trust_password once'
       : 'set client_certificate and client_key, or their _file forms, or token';
   throw new ClientError('untrusted', `${client.host} does not trust this client: ${how}`, { status: 403 });
 }
@@ -183,7 +185,8 @@ async function clientOptions(settings: Settings): Promise<ClientOptions> {
   const certificate = await pem(settings, 'client_certificate');
   const key = await pem(settings, 'client_key');
   const token = await tokenOf(settings, Date.now);
-  const pin = settings.server_certificate ?? token?.serverCertificate;
+  const made = settings.trust_token === null ? undefined : decodeTrustToken(settings.trust_token);
+  const pin = settings.server_certificate ?? token?.serverCertificate ?? made?.fingerprint;
   const tls = {
     ...(certificate === undefined ? {} : { certificate }),
     ...(key === undefined ? {} : { key }),

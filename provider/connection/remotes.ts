@@ -26,6 +26,10 @@ const remoteAttributes = {
     doc: 'With this password the provider adds the client certificate to the trusted certificates when it is missing there.',
     sensitive: true,
   }),
+  trust_token: text({
+    doc: 'One-use token with which the provider adds the client certificate to the trusted certificates when it is missing there.',
+    sensitive: true,
+  }),
   request_timeout: text({
     doc: 'How long a request may take without a byte from the server. Default: `60s`.',
     check: durationCheck,

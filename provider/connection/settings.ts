@@ -1,4 +1,5 @@
 // The configuration of the provider: its attributes, their environment variables, and the source of each value. Opens no connection.
+import { decodeTrustToken } from '../../server/api/server/trust-token.ts';
 import { text, type StateOf } from '../framework/attribute.ts';
 import { failure, type Diagnostic } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
@@ -33,6 +34,10 @@ export const settingsAttributes = {
   }),
   trust_password: text({
     doc: 'With this password the provider adds the client certificate to the trusted certificates when it is missing there. Used once, never stored. Environment: `GANTRY_TRUST_PASSWORD`.',
+    sensitive: true,
+  }),
+  trust_token: text({
+    doc: 'One-use token of `gantry trust add` or `lxc config trust add`: with it the provider adds the client certificate to the trusted certificates when it is missing there, and, without `server_certificate`, accepts only the certificate of the server that made the token. Never stored; a used one may stay. Environment: `GANTRY_TRUST_TOKEN`.',
     sensitive: true,
   }),
   request_timeout: text({
@@ -79,6 +84,23 @@ export function readSettings(config: SettingsConfig, env: Readonly<Record<string
     }
   }
   return { settings: settings as Settings, sources, unknown };
+}
+
+function trustProblems(settings: Settings, has: (name: Name) => boolean): readonly Diagnostic[] {
+  if (settings.token !== null && decodeTrustToken(settings.token) !== undefined)
+    return [failure('token holds a trust token', 'Give it as trust_token, with a client certificate.', at('token'))];
+  if (!has('trust_token')) return [];
+  const { trust_token: token, address } = settings;
+  const wrong = (summary: string, detail: string): Diagnostic => failure(summary, detail, at('trust_token'));
+  if (token !== null && decodeTrustToken(token) === undefined)
+    return [wrong('trust_token holds no trust token', 'It must be the whole text that gantry trust add printed.')];
+  if (has('trust_password'))
+    return [wrong('trust_token and trust_password exclude each other', 'Leave one of them out.')];
+  if (address?.startsWith('https:') === false)
+    return [wrong('A unix socket does not use a trust token', 'Use an https address, or leave the token out.')];
+  if (has('client_certificate') || has('client_certificate_file')) return [];
+  const detail = 'The token adds a certificate: set client_certificate and client_key, or their _file forms.';
+  return [wrong('trust_token needs a client certificate', detail)];
 }
 
 const pairs = [
@@ -133,6 +155,7 @@ export function settingsProblems({ settings, unknown }: ReadSettings): readonly 
       failure('Client certificate and key belong together', `Also set ${missing} or ${missing}_file.`, at(missing)),
     );
   }
+  found.push(...trustProblems(settings, has));
   const hasToken = has('token') || has('token_file');
   if (hasToken && hasCertificate) {
     found.push(

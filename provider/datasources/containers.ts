@@ -5,6 +5,7 @@ import { flag, objectMap, shownTextMaps, text, textMap, texts } from '../framewo
 import type { Context } from '../framework/object-type.ts';
 import { interfacesOf, isUp } from '../resources/container/container-state.ts';
 import { gantryData, shownMap, shownMaps } from '../resources/shared/common-attributes.ts';
+import { withoutWriteOnly, writeOnlyNames } from '../resources/shared/write-only-config.ts';
 import { find, nameToFind, shownText } from './read-existing.ts';
 
 const interfaces = objectMap(
@@ -58,10 +59,6 @@ async function readOne(context: Context<Link>, name: string): Promise<Seen> {
 export const containerData = gantryData({
   typeName: 'gantry_container',
   doc: 'A container, with its state and addresses.',
-  example: `data "gantry_container" "db" {
-  name = "db"
-}
-`,
   attributes: {
     name: nameToFind('container'),
     ...facts,
@@ -73,11 +70,12 @@ export const containerData = gantryData({
   },
   async read({ name }, context) {
     const live = await readOne(context, name);
+    const secret = writeOnlyNames(live.config);
     return {
       ...factsOf(live),
-      config: shownMap(live.config),
+      config: shownMap(withoutWriteOnly(live.config, secret)),
       devices: shownMaps(live.devices ?? {}),
-      expanded_config: shownMap(live.expanded_config ?? {}),
+      expanded_config: shownMap(withoutWriteOnly(live.expanded_config ?? {}, secret)),
       expanded_devices: shownMaps(live.expanded_devices ?? {}),
       interfaces: interfacesOf(live.state ?? null),
     };
@@ -87,10 +85,6 @@ export const containerData = gantryData({
 export const containersData = gantryData({
   typeName: 'gantry_containers',
   doc: 'All containers, or those that match every given condition.',
-  example: `data "gantry_containers" "running" {
-  status = "Running"
-}
-`,
   attributes: {
     name_prefix: text({ doc: 'Only containers whose name begins with this.' }),
     status: text({ doc: 'Only containers with this status.' }),

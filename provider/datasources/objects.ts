@@ -20,10 +20,6 @@ const usedBy = texts({ doc: 'URLs of the objects that use it.', computed: true }
 export const imageData = gantryData({
   typeName: 'gantry_image',
   doc: 'An image in the store of the server, by alias or fingerprint.',
-  example: `data "gantry_image" "base" {
-  alias = "debian/12"
-}
-`,
   attributes: {
     alias: text({ doc: 'Alias to look for.' }),
     fingerprint: text({ doc: 'Fingerprint, or its beginning.', optional: true, computed: true }),
@@ -63,10 +59,6 @@ export const imageData = gantryData({
 export const profileData = gantryData({
   typeName: 'gantry_profile',
   doc: 'A profile.',
-  example: `data "gantry_profile" "default" {
-  name = "default"
-}
-`,
   attributes: {
     name: nameToFind('profile'),
     description,
@@ -90,10 +82,6 @@ const networkPath = (name: string): string => `/1.0/networks/${encodeURIComponen
 export const networkData = gantryData({
   typeName: 'gantry_network',
   doc: 'A network, managed or not.',
-  example: `data "gantry_network" "lan" {
-  name = "lan0"
-}
-`,
   attributes: {
     name: nameToFind('network'),
     description,
@@ -131,10 +119,6 @@ const lease = {
 export const networkLeasesData = gantryData({
   typeName: 'gantry_network_leases',
   doc: 'The address leases of a network.',
-  example: `data "gantry_network_leases" "lan" {
-  network = "lan0"
-}
-`,
   attributes: {
     network: nameToFind('network'),
     leases: objects(lease, { doc: 'The leases.', computed: true }),
@@ -149,10 +133,6 @@ export const networkLeasesData = gantryData({
 export const storagePoolData = serverWideData({
   typeName: 'gantry_storage_pool',
   doc: 'A storage pool and its space.',
-  example: `data "gantry_storage_pool" "default" {
-  name = "default"
-}
-`,
   attributes: {
     name: nameToFind('storage pool'),
     description,
@@ -182,10 +162,6 @@ export const storagePoolData = serverWideData({
 export const projectData = serverWideData({
   typeName: 'gantry_project',
   doc: 'A project. The server must support projects.',
-  example: `data "gantry_project" "team" {
-  name = "team"
-}
-`,
   attributes: { name: nameToFind('project'), description, config, used_by: usedBy },
   async read({ name }, context) {
     try {

@@ -10,12 +10,6 @@ import { shownText } from './read-existing.ts';
 export const serverData = serverWideData({
   typeName: 'gantry_server',
   doc: 'The server: its version, extensions, config and host.',
-  example: `data "gantry_server" "this" {}
-
-output "version" {
-  value = data.gantry_server.this.version
-}
-`,
   attributes: {
     name: shownText('Name of the server.'),
     version: shownText('Version of the server.'),
@@ -55,8 +49,6 @@ output "version" {
 export const resourcesData = serverWideData({
   typeName: 'gantry_resources',
   doc: 'CPU and memory of the host.',
-  example: `data "gantry_resources" "host" {}
-`,
   attributes: {
     cpu_total: integer({ doc: 'Threads of all CPUs.', computed: true }),
     memory_total_bytes: integer({ doc: 'Memory.', computed: true }),
@@ -85,8 +77,6 @@ const member = {
 export const clusterData = serverWideData({
   typeName: 'gantry_cluster',
   doc: 'The cluster of the server, and its members. `enabled` is false for a server outside a cluster.',
-  example: `data "gantry_cluster" "this" {}
-`,
   attributes: {
     enabled: flag({ doc: 'Whether the server belongs to a cluster.', computed: true }),
     server_name: shownText('Name of this server in it.'),

@@ -9,11 +9,6 @@ import { find, nameToFind, shownText } from './read-existing.ts';
 export const storageVolumeData = gantryData({
   typeName: 'gantry_storage_volume',
   doc: 'A custom volume of a storage pool.',
-  example: `data "gantry_storage_volume" "data" {
-  pool = "default"
-  name = "data"
-}
-`,
   attributes: {
     pool: text({ doc: 'Name of its pool.', required: true }),
     name: nameToFind('volume'),
@@ -36,10 +31,6 @@ export const storageVolumeData = gantryData({
 export const certificateData = serverWideData({
   typeName: 'gantry_certificate',
   doc: 'A trusted client certificate.',
-  example: `data "gantry_certificate" "ci" {
-  fingerprint = "3f53cfe7c9d4a5b21c4e7cdd1c9f3a2e7b45d1b5ff5a4f3fd3bfe7a3d8b0c5aa"
-}
-`,
   attributes: {
     fingerprint: text({ doc: 'SHA-256 of the certificate, hexadecimal, or its beginning.', required: true }),
     name: shownText('Name.'),

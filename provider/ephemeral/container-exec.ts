@@ -25,11 +25,6 @@ interface Closing {
 export const containerExecEphemeral = gantryEphemeral({
   typeName: 'gantry_container_exec',
   doc: 'The output of a command in a container, such as a token. The command runs whenever Terraform needs the output, once at a plan and once at an apply, and the output is never stored: use it in provider blocks and in write-only arguments.',
-  example: `ephemeral "gantry_container_exec" "join" {
-  container = "server"
-  command   = ["kubeadm", "token", "create", "--ttl", "15m"]
-}
-`,
   timeoutMs: 60 * 60_000,
   attributes: {
     container: containerToOpen('Name of the container, which must run.'),

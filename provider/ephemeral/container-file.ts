@@ -15,11 +15,6 @@ const maxBytes = 1024 * 1024;
 export const containerFileEphemeral = gantryEphemeral({
   typeName: 'gantry_container_file',
   doc: 'The content of a file in a container, such as a token that a program wrote. Terraform reads it whenever it needs it, at plans and at applies, and never stores it: use it in provider blocks and in write-only arguments.',
-  example: `ephemeral "gantry_container_file" "token" {
-  container = "server"
-  path      = "/var/lib/rancher/k3s/server/node-token"
-}
-`,
   attributes: {
     container: containerToOpen('Name of the container.'),
     path: text({ doc: 'Absolute path of the file in the container.', required: true, check: absolutePath }),

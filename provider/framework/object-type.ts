@@ -32,7 +32,5 @@ export interface ObjectType<A extends Attributes> {
   readonly typeName: string;
   /** One paragraph for the documentation. */
   readonly doc: string;
-  /** HCL for the documentation; the tests plan every example. */
-  readonly example: string;
   readonly attributes: A;
 }

@@ -81,7 +81,6 @@ export interface ProviderFunction {
   readonly name: string;
   readonly summary: string;
   readonly doc: string;
-  readonly example: string;
   readonly parameters: readonly FunctionParameter[];
   readonly returns: Type;
   /** Throws FunctionError. */
@@ -143,7 +142,6 @@ export interface Provider<A extends Attributes, C> {
   /** Prefix of all its types. */
   readonly name: string;
   readonly doc: string;
-  readonly example: string;
   readonly attributes: A;
   validate?(config: ConfigOf<A>): readonly Diagnostic[];
   /** Undefined while needed parts of the configuration are unknown. Throws DiagnosticError. */

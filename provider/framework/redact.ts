@@ -10,7 +10,7 @@ const shortestPlain = 8;
 
 /** Attributes and config keys with free text: programs and servers may print secrets among them. */
 const isFreeName = (name: string): boolean =>
-  /^(environment|content)(_wo)?$|^(environment|user|cloud-init|raw)\.|password|secret|token/.test(name);
+  /^(environment|content)$|_wo$|^(environment|user|cloud-init|raw)\.|password|secret|token/.test(name);
 
 /**
  * Removes from the messages the values that `values` has in maps and free texts. Quoted values go everywhere; values of free texts that

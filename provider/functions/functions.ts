@@ -9,10 +9,6 @@ const parseSize: ProviderFunction = {
   name: 'parse_size',
   summary: 'Bytes of a size',
   doc: 'Converts a size such as `512MB` (powers of 1000) or `2GiB` (powers of 1024) to bytes.',
-  example: `output "bytes" {
-  value = provider::gantry::parse_size("2GiB")
-}
-`,
   parameters: [{ name: 'size', type: 'string', doc: 'The size.' }],
   returns: 'number',
   call([size]) {
@@ -26,10 +22,6 @@ const imageReference: ProviderFunction = {
   name: 'image_reference',
   summary: 'The source that an image reference names',
   doc: 'Turns `debian/12` (an alias), a fingerprint, or `https://host:8443/debian/12` (an alias on another server) into a `source` of `gantry_container`.',
-  example: `output "source" {
-  value = provider::gantry::image_reference("https://images.example.org:8443/debian/12")
-}
-`,
   parameters: [{ name: 'reference', type: 'string', doc: 'The reference.' }],
   returns: objectType(sourceAttributes),
   call([reference]) {

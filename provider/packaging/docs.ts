@@ -3,39 +3,83 @@ import { presenceOf, type Attribute, type Attributes } from '../framework/attrib
 import { listable, type AnyProvider, type AnyResource, type ProviderFunction } from '../framework/provider.ts';
 import { typeJson, type Type } from '../framework/type.ts';
 
-/** Path below docs/ to content. */
-export function renderDocs<C>(provider: AnyProvider<C>): ReadonlyMap<string, string> {
+/** Path below docs/ to content. `example`: the text of a file below examples/. */
+export function renderDocs<C>(
+  provider: AnyProvider<C>,
+  example: (path: string) => string,
+): ReadonlyMap<string, string> {
   const short = (typeName: string): string => typeName.slice(provider.name.length + 1);
   return new Map([
     [
       'index.md',
-      page('Provider', `${provider.name} provider`, provider, binding('provider', `${provider.name}_provider`)),
+      page(
+        'Provider',
+        `${provider.name} provider`,
+        { ...provider, example: example('provider/provider.tf') },
+        binding('provider', `${provider.name}_provider`),
+      ),
     ],
     ...provider.resources.map((each) => {
       const name = short(each.typeName);
       const end = `${importing(each)}\n\n${binding(name, name)}`;
-      return [`resources/${name}.md`, page('Resource', each.typeName, each, end)] as const;
+      return [
+        `resources/${name}.md`,
+        page('Resource', each.typeName, { ...each, example: example(`resources/${each.typeName}/resource.tf`) }, end),
+      ] as const;
     }),
     ...provider.dataSources.map((each) => {
       const name = `data_${each.typeName}`;
       return [
         `data-sources/${short(each.typeName)}.md`,
-        page('Data Source', each.typeName, each, binding(name, name)),
+        page(
+          'Data Source',
+          each.typeName,
+          { ...each, example: example(`data-sources/${each.typeName}/data-source.tf`) },
+          binding(name, name),
+        ),
       ] as const;
     }),
     ...provider.ephemeralResources.map((each) => {
       const name = short(each.typeName);
       const end = `${ephemeralVersion}\n\n${ephemeralBinding(`ephemeral_${each.typeName}`)}`;
-      return [`ephemeral-resources/${name}.md`, page('Ephemeral Resource', each.typeName, each, end)] as const;
+      return [
+        `ephemeral-resources/${name}.md`,
+        page(
+          'Ephemeral Resource',
+          each.typeName,
+          { ...each, example: example(`ephemeral-resources/${each.typeName}/ephemeral-resource.tf`) },
+          end,
+        ),
+      ] as const;
     }),
     ...listable(provider).map((each) => {
       const title = `list-resources/${short(each.typeName)}.md`;
-      return [title, page('List Resource', each.typeName, each, queryVersion)] as const;
+      return [
+        title,
+        page(
+          'List Resource',
+          each.typeName,
+          { ...each, example: example(`list-resources/${each.typeName}/list-resource.tfquery.hcl`) },
+          queryVersion,
+        ),
+      ] as const;
     }),
     ...(provider.actions ?? []).map(
-      (each) => [`actions/${short(each.typeName)}.md`, page('Action', each.typeName, each, actionVersion)] as const,
+      (each) =>
+        [
+          `actions/${short(each.typeName)}.md`,
+          page(
+            'Action',
+            each.typeName,
+            { ...each, example: example(`actions/${each.typeName}/action.tf`) },
+            actionVersion,
+          ),
+        ] as const,
     ),
-    ...provider.functions.map((each) => [`functions/${each.name}.md`, functionPage(each)] as const),
+    ...provider.functions.map(
+      (each) =>
+        [`functions/${each.name}.md`, functionPage(each, example(`functions/${each.name}/function.tf`))] as const,
+    ),
   ]);
 }
 
@@ -149,7 +193,7 @@ function importing<C>({ typeName: name, importing: { doc, example } }: AnyResour
   ].join('\n\n');
 }
 
-const functionPage = ({ name, summary, doc, example, parameters, returns }: ProviderFunction): string =>
+const functionPage = ({ name, summary, doc, parameters, returns }: ProviderFunction, example: string): string =>
   [
     front(`${name} function`, summary),
     `# function: ${name}`,

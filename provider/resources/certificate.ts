@@ -77,11 +77,6 @@ const nothingRestricted: Rights = { restricted: false, projects: [] };
 export const certificate = serverResource({
   typeName: 'gantry_certificate',
   doc: 'A client certificate that the server trusts.',
-  example: `resource "gantry_certificate" "ci" {
-  name        = "ci"
-  certificate = file("\${path.module}/ci.crt")
-}
-`,
   attributes,
   identity: ['fingerprint'],
   listing: listByKind('certificate', { identity: 'fingerprint', title: ({ name }) => name }),

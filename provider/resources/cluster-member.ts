@@ -38,10 +38,6 @@ async function found(context: Context<Link>, name: string): Promise<Live> {
 export const clusterMember = serverResource({
   typeName: 'gantry_cluster_member',
   doc: 'A member of the cluster. The server must be clustered. Members join by themselves; this resource adopts, renames and removes them.',
-  example: `resource "gantry_cluster_member" "node2" {
-  name = "node2"
-}
-`,
   attributes,
   identity: ['name'],
   importing: importByWhole('name', 'node2'),

@@ -77,15 +77,6 @@ const readNetwork = (live: Network, state: State) => ({
 export const network = gantryResource({
   typeName: 'gantry_network',
   doc: 'A managed bridge with addresses, DHCP, DNS and NAT.',
-  example: `resource "gantry_network" "lan" {
-  name = "lan0"
-  config = {
-    "ipv4.address" = "10.20.0.1/24"
-    "ipv4.nat"     = "true"
-    "ipv6.address" = "none"
-  }
-}
-`,
   attributes,
   identity: ['name'],
   listing: listByKind('network', { isListed: ({ managed }) => managed }),

@@ -67,17 +67,6 @@ async function adopt(state: State, context: Context<Link>): Promise<void> {
 export const profile = gantryResource({
   typeName: 'gantry_profile',
   doc: 'Config and devices that containers share. The profile `default` exists on every server: this resource adopts it if it is empty, and empties it on destroy.',
-  example: `resource "gantry_profile" "web" {
-  name        = "web"
-  description = "Web servers"
-  config = {
-    "limits.memory" = "256MiB"
-  }
-  devices = {
-    root = { type = "disk", path = "/", pool = "default" }
-  }
-}
-`,
   attributes,
   identity: ['name'],
   listing: listByKind('profile'),

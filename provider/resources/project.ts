@@ -47,13 +47,6 @@ const readProject = (live: Live, state: State) => ({
 export const project = serverResource({
   typeName: 'gantry_project',
   doc: 'A project: a name space for containers, images and profiles. The server must support projects.',
-  example: `resource "gantry_project" "team" {
-  name = "team"
-  config = {
-    "features.images" = "false"
-  }
-}
-`,
   attributes,
   identity: ['name'],
   listing: listByKind('project'),

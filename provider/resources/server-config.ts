@@ -49,12 +49,6 @@ const passwordKey = 'core.trust_password';
 export const serverConfig = serverResource({
   typeName: 'gantry_server_config',
   doc: 'Config keys of the server itself. Only the named keys change, and destroy unsets them.',
-  example: `resource "gantry_server_config" "this" {
-  config = {
-    "images.auto_update_interval" = "12"
-  }
-}
-`,
   attributes,
   identity: ['name'],
   importing: {

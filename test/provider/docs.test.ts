@@ -5,9 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { gantryProvider } from '../../provider/gantry.ts';
 import { renderDocs } from '../../provider/packaging/docs.ts';
+import { example, exampleFiles } from '../support/terraform/examples.ts';
 
 const folder = fileURLToPath(new URL('../../provider/docs', import.meta.url));
-const pages = renderDocs(gantryProvider({ env: {}, log() {} }));
+const provider = gantryProvider({ env: {}, log() {} });
+const pages = renderDocs(provider, example);
 
 describe('the documentation of the provider', () => {
   test('Every page of the documentation is up to date (UPDATE=1 rewrites it)', () => {
@@ -23,6 +25,20 @@ describe('the documentation of the provider', () => {
       .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
     expect(found.sort()).toEqual([...pages.keys()].sort());
     for (const [name, text] of pages) expect(readFileSync(join(folder, name), 'utf8'), name).toBe(text);
+  });
+
+  test('The examples lie where registries look for them, each used by a page, with the import of each resource', () => {
+    const used = new Set<string>();
+    renderDocs(provider, (path) => {
+      used.add(path);
+      return example(path);
+    });
+    const imports = exampleFiles().filter((path) => path.endsWith('/import.sh'));
+    expect([...used, ...imports].sort()).toEqual([...exampleFiles()].sort());
+    for (const { typeName, importing } of provider.resources.filter((each) => each.importing.example !== ''))
+      expect(example(`resources/${typeName}/import.sh`)).toBe(
+        `terraform import ${typeName}.example '${importing.example}'\n`,
+      );
   });
 
   test('The documentation has an example and an explanation of every attribute', () => {

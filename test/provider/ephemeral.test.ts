@@ -27,7 +27,6 @@ const type = objectType(attributes);
 const lease = ephemeralResource<Vault>()({
   typeName: 'toy_lease',
   doc,
-  example: '',
   attributes,
   timeoutMs: 50,
   async open({ name, kind }, { client, privateData, signal }) {
@@ -51,7 +50,6 @@ const lease = ephemeralResource<Vault>()({
 const plain = ephemeralResource<Vault>()({
   typeName: 'toy_plain',
   doc,
-  example: '',
   attributes,
   open: async () => ({ values: {} }),
 });
@@ -61,7 +59,6 @@ async function serve(isConfigured = true): Promise<{ vault: Vault; server: Provi
   const provider: AnyProvider<Vault> = {
     name: 'toy',
     doc,
-    example: '',
     attributes: {},
     configure: async () => ({ client: vault, close: async () => {} }),
     resources: [],

@@ -129,7 +129,6 @@ function toyServer(toy: Toy): ProviderServer<Toy> {
   const thing: Resource<typeof small, Toy> = {
     typeName: 'toy_thing',
     doc,
-    example: '',
     version: 1,
     upgrades: { 0: ({ label, ...rest }) => ({ ...rest, name: label ?? null }) },
     attributes: small,
@@ -162,7 +161,6 @@ function toyServer(toy: Toy): ProviderServer<Toy> {
   const provider: AnyProvider<Toy> = {
     name: 'toy',
     doc,
-    example: '',
     attributes: {},
     configure: async () => ({ client: toy, close: async () => {} }),
     resources: [resource<Toy>()(thing)],

@@ -13,7 +13,6 @@ export interface Listed {
 export interface Listing<C> {
   /** One sentence for the documentation. */
   readonly doc: string;
-  readonly example: string;
   /** What a `config` block may say. */
   readonly attributes: Attributes;
   find(config: ValueMap, context: Context<C>): Promise<readonly Listed[]>;

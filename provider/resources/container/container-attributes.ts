@@ -22,6 +22,7 @@ import {
   descriptionAttribute,
   devicesAttribute,
   nameAttribute,
+  writeOnlyConfigAttributes,
 } from '../shared/common-attributes.ts';
 
 export const oneOf =
@@ -181,6 +182,7 @@ export const containerAttributes = {
   }),
   ephemeral: flag({ doc: 'Whether it is deleted when it stops.', default: false }),
   config: containerConfigAttribute(false),
+  ...writeOnlyConfigAttributes,
   devices: devicesAttribute,
   snapshots: object(snapshotsAttributes, {
     doc: 'The policy of automatic snapshots. It sets the config keys `snapshots.*`, which must then not be in `config`.',

@@ -35,6 +35,18 @@ export function backupProblems(source: Value, instanceType: Value): readonly Dia
   return [failure('instance_type cannot be combined with a backup', detail, at('instance_type'))];
 }
 
+export function secretProblems(secret: Value, version: Value, config: Value): readonly Diagnostic[] {
+  if (secret === null) {
+    const detail = 'config_wo_version needs config_wo, for example from an ephemeral variable.';
+    return version === null ? [] : [failure('config_wo is missing', detail, at('config_wo_version'))];
+  }
+  if (!isMap(secret) || !isMap(config)) return [];
+  const twice = Object.keys(secret).filter((key) => Object.hasOwn(config, key));
+  return twice.map((key) =>
+    failure(`${key} is set twice`, 'Leave it out of config or of config_wo.', at('config_wo', { key })),
+  );
+}
+
 const policyNames = ['snapshots.schedule', 'snapshots.pattern', 'snapshots.expiry', 'snapshots.schedule.stopped'];
 
 export function policyProblems(snapshots: Value, config: Value): readonly Diagnostic[] {

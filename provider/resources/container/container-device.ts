@@ -47,13 +47,6 @@ type Device = Readonly<Record<string, string>>;
 export const containerDevice = gantryResource({
   typeName: 'gantry_container_device',
   doc: 'A device of a container that is managed elsewhere. Changes apply to the running container where possible, otherwise at its next start, with a warning: this resource never restarts a container. gantry_container neither shows nor removes the device, and must not declare one of the same name. After a replacement of the container the next apply adds the device again; with `replace_triggered_by = [gantry_container.web.created_at]` in its `lifecycle` the same apply does.',
-  example: `resource "gantry_container_device" "data" {
-  container  = "web"
-  name       = "data"
-  type       = "disk"
-  properties = { pool = "default", source = "data", path = "/srv/data" }
-}
-`,
   attributes,
   identity: ['container', 'name'],
   importing: importByParts(['container', 'name'], 'web/data'),

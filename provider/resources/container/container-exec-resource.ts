@@ -57,12 +57,6 @@ const bornKey = 'container_created_at';
 export const containerExec = gantryResource({
   typeName: 'gantry_container_exec',
   doc: 'A command that runs in a container when this resource is created, and again when the command, its triggers or the container change. The state has its output with `record_output`. After a replacement of the container it runs in the next apply; with `created_at` of the container among its triggers, in the same apply.',
-  example: `resource "gantry_container_exec" "release" {
-  container = gantry_container.web.name
-  command   = ["cat", "/etc/os-release"]
-  triggers  = { container = gantry_container.web.created_at }
-}
-`,
   attributes,
   identity: ['container'],
   timeoutsMs: { create: 60 * 60_000 },

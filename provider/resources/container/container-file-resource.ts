@@ -53,12 +53,6 @@ type State = StateOf<typeof attributes>;
 export const containerFile = gantryResource({
   typeName: 'gantry_container_file',
   doc: 'A file, directory or symbolic link in a container. Each plan compares content, mode and owner. After a replacement of the container the next apply writes it again; with `replace_triggered_by = [gantry_container.web.created_at]` in its `lifecycle` the same apply does.',
-  example: `resource "gantry_container_file" "motd" {
-  container = "web"
-  path      = "/etc/motd"
-  content   = "managed by Terraform\\n"
-}
-`,
   attributes,
   identity: ['container', 'path'],
   importing: {

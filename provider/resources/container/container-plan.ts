@@ -1,4 +1,5 @@
 // Completes a plan of a container beyond its attributes: differing files, restarts, replacement, values that stay known.
+import { effectOfContainerKey } from '../../../server/api/container/container-config.ts';
 import type { Link } from '../../connection/link.ts';
 import { failure, warning } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
@@ -38,7 +39,7 @@ export async function planContainer(hook: Hook): Promise<void> {
   const stopped = [...(isRenamed ? ['name'] : []), ...(moves ? ['target'] : [])];
   // A rename or move stops the container, and an ephemeral container is deleted when it stops.
   if (prior.ephemeral === true && isUp(prior.status ?? '')) for (const cause of stopped) hook.replace(at(cause));
-  const causes = [...stopped, ...(cost?.effect === 'restart' ? cost.causes : [])];
+  const causes = [...stopped, ...(cost?.effect === 'restart' ? cost.causes : []), ...secretCauses(hook, prior)];
   const restarts = prior.running === true && planned.running !== false && causes.length > 0;
   if (restarts) planRestart(hook, prior, causes);
   if (differs) {
@@ -83,6 +84,15 @@ function plannedCost({ planned }: Hook, prior: ContainerState): Cost | undefined
     { config: wholeConfig(prior) ?? {}, devices: prior.devices ?? {} },
     { config: wholeConfig(wanted) ?? {}, devices: (devices ?? {}) as NonNullable<ContainerState['devices']> },
   );
+}
+
+/** Keys of `config_wo` that are written again and take effect at a start. */
+function secretCauses({ planned, config }: Hook, prior: ContainerState): readonly string[] {
+  const secret = config.config_wo as Value;
+  if (planned.config_wo_version === prior.config_wo_version || !isMap(secret)) return [];
+  return Object.keys(secret)
+    .filter((key) => effectOfContainerKey(key) === 'restart')
+    .map((key) => `config_wo[${JSON.stringify(key)}]`);
 }
 
 function planRestart({ planned, add }: Hook, prior: ContainerState, causes: readonly string[]): void {

@@ -12,7 +12,15 @@ import type { SeenContainer } from '../../connection/reader.ts';
 import type { TextMap, TextMaps } from '../../framework/attribute.ts';
 import type { ContainerState, Source } from './container-attributes.ts';
 import { readExecs } from './container-commands.ts';
-import { inheritedBy, inheritedDevices, stillInherited, withInherited, withoutInherited } from '../shared/inherited.ts';
+import {
+  inheritedBy,
+  inheritedDevices,
+  stillInherited,
+  withInherited,
+  withoutInherited,
+  type Inherited,
+} from '../shared/inherited.ts';
+import { withoutWriteOnly, withWriteOnly, writeOnlyNames } from '../shared/write-only-config.ts';
 import { devicesApart, devicesOfItsOwn } from '../shared/separate-devices.ts';
 import { present, readMap, readMaps, nonEmpty, writtenMap, writtenMaps, type MapRules } from '../shared/config-maps.ts';
 import { copiedFrom } from './copy-source.ts';
@@ -34,7 +42,8 @@ export const isFrozen = (status: string): boolean => status === 'Frozen';
 /** Takes everything from the server. Attributes that only the configuration knows stay as they were. */
 export function readContainer(live: SeenContainer, state: ContainerState) {
   const own = withoutInherited(live);
-  const config = ownConfig(own.config, state);
+  const secret = writeOnlyNames(live.config);
+  const config = ownConfig(withoutWriteOnly(own.config, secret), state);
   const addresses = interfacesOf(live.state ?? null);
   const first = Object.values(addresses)[0];
   const all = Object.values(addresses);
@@ -56,7 +65,7 @@ export function readContainer(live: SeenContainer, state: ContainerState) {
     ipv6_address: all.flatMap((each) => each.ipv6_addresses)[0] ?? null,
     mac_address: first?.mac_address ?? null,
     interfaces: addresses,
-    expanded_config: withoutComputed(live.expanded_config ?? {}),
+    expanded_config: withoutWriteOnly(withoutComputed(live.expanded_config ?? {}), secret),
     expanded_devices: shownMaps(devicesOfItsOwn(live.config, live.expanded_devices ?? {})),
     ...(state.status === null ? importedPart(live, state) : {}),
   };
@@ -146,18 +155,26 @@ export function wholeConfig(state: Pick<ContainerState, 'config' | 'snapshots'>)
   return { ...config, ...Object.fromEntries(policy) };
 }
 
-export function putContainer(
-  planned: ContainerState,
-  prior: ContainerState,
-  live: Container,
-  inherited = inheritedBy(live.config),
-) {
-  const declared = wholeConfig(planned);
+/** What of a container the configuration does not show. */
+export interface Hidden {
+  /** Default: what the container notes. */
+  readonly inherited?: Inherited;
+  /** The values of `config_wo` to write; absent: those there stay. */
+  readonly secret?: TextMap | undefined;
+}
+
+export function putContainer(planned: ContainerState, prior: ContainerState, live: Container, hidden: Hidden = {}) {
+  const { inherited = inheritedBy(live.config), secret } = hidden;
+  const declared = { ...wholeConfig(planned), ...secret };
   const kept = stillInherited(inherited, { config: declared, devices: planned.devices });
-  const rules: MapRules = { isComputed: (key) => isContainerComputed(key) || kept.config.includes(key) };
+  const noted = writeOnlyNames(live.config);
+  const names = secret === undefined ? noted.filter((key) => !Object.hasOwn(declared, key)) : Object.keys(secret);
+  const stays = new Set([...kept.config, ...(secret === undefined ? names : [])]);
+  const rules: MapRules = { isComputed: (key) => isContainerComputed(key) || stays.has(key) };
+  const config = writtenMap(live.config, declared, wholeConfig(prior), rules);
   return {
     architecture: planned.architecture ?? live.architecture,
-    config: withInherited(writtenMap(live.config, declared, wholeConfig(prior), rules), kept),
+    config: withWriteOnly(withInherited(config, kept), names),
     devices: { ...devicesApart(live), ...inheritedDevices(live, kept), ...writtenMaps(planned.devices) },
     ephemeral: planned.ephemeral ?? false,
     profiles: [...(planned.profiles ?? live.profiles)],
@@ -165,7 +182,7 @@ export function putContainer(
   };
 }
 
-export function createBody(planned: ContainerState) {
+export function createBody(planned: ContainerState, secret: TextMap) {
   const { name, description, architecture, profiles, ephemeral, instance_type: instanceType } = planned;
   return {
     name,
@@ -173,7 +190,7 @@ export function createBody(planned: ContainerState) {
     ...(architecture === null ? {} : { architecture }),
     ...(profiles === null ? {} : { profiles: [...profiles] }),
     ephemeral: ephemeral ?? false,
-    config: present(wholeConfig(planned) ?? {}),
+    config: withWriteOnly(present({ ...wholeConfig(planned), ...secret }), Object.keys(secret)),
     devices: writtenMaps(planned.devices),
     ...(instanceType === null ? {} : { instance_type: instanceType }),
     source: sourceBody(planned.source),

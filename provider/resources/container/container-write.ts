@@ -1,6 +1,7 @@
 // The steps in which a container is made and changed: the object, restarts, moves, waits and commands.
 import type { Container } from '../../../server/api/container/container.ts';
 import { type Link } from '../../connection/link.ts';
+import type { TextMap } from '../../framework/attribute.ts';
 import { warning } from '../../framework/diagnostic.ts';
 import type { Context, CreateContext } from '../../framework/object-type.ts';
 import { type ContainerState, type Source } from './container-attributes.ts';
@@ -10,37 +11,48 @@ import { costOf, expanded, putContainer, readContainer, createBody } from './con
 import { isContainerComputed } from '../shared/common-attributes.ts';
 import type { Inherited } from '../shared/inherited.ts';
 import { checkDeclaredOnce, separateDeviceNames, withoutApart } from '../shared/separate-devices.ts';
+import { writeOnlyNames } from '../shared/write-only-config.ts';
 import { moveTo, restartRefused } from './container-place.ts';
 import { inTurn } from './container-queue.ts';
 import { inherited, readOrigin } from './copy-source.ts';
 import { createFromBackup } from './backup-file.ts';
 import { conflicting, edit, editOf, performCreate } from '../shared/write.ts';
 
+export interface Wanted {
+  readonly planned: ContainerState;
+  /** The values of `config_wo` to write; undefined: those on the server stay. */
+  readonly secret: TextMap | undefined;
+}
+
 /** Resolves to the source for the new state. */
 export async function makeContainer(
   context: CreateContext<Link>,
-  planned: ContainerState,
+  { planned, secret }: Wanted,
   target: string | undefined,
 ): Promise<Source | null> {
   const { source } = planned;
   if (source?.type === 'backup') return createFromBackup(context, planned, source, target);
-  const body = { ...createBody(planned), ...(await inherited(context, planned)) };
+  const body = { ...createBody(planned, secret ?? {}), ...(await inherited(context, planned)) };
   const write = target === undefined ? {} : { target };
   await performCreate(context, () => context.client.client.create('container', body, write, context.signal));
   return source;
 }
 
 /** A copy keeps config and devices of its source that are not configured, and notes them. A restored backup loses those. */
-export async function settleSource(context: Context<Link>, planned: ContainerState): Promise<void> {
+export async function settleSource(context: Context<Link>, { planned, secret }: Wanted): Promise<void> {
   const source = planned.source?.type === 'copy' ? planned.source : undefined;
   // A gantryd leaves the note of separate devices out of a copy, but not the devices.
   const origin = source === undefined ? undefined : await readOrigin(context, source);
   const atSource = separateDeviceNames(origin?.config ?? {});
+  const hidden = writeOnlyNames(origin?.config ?? {}).filter((key) => !Object.hasOwn(planned.config ?? {}, key));
   const change = {
     changedSince: () => [],
     body: (live: Container) => {
       const own = withoutApart(live, atSource);
-      return putContainer(planned, planned, own, source === undefined ? nothing : everythingIn(own));
+      const inherited = source === undefined ? nothing : everythingIn(own);
+      // What no state may hold of the source, no state may hold of the copy.
+      const kept = Object.entries(own.config).filter(([key]) => hidden.includes(key));
+      return putContainer(planned, planned, own, { inherited, secret: { ...Object.fromEntries(kept), ...secret } });
     },
   };
   await edit(context, editOf(context, 'container', planned.name, change));
@@ -55,7 +67,7 @@ const everythingIn = ({ config, devices }: Container): Inherited => ({
 /** Writes config, devices and other members; returns their former values. */
 export function changeObject(
   context: Context<Link>,
-  planned: ContainerState,
+  { planned, secret }: Wanted,
   prior: ContainerState,
 ): Promise<Container> {
   const change = editOf(context, 'container', prior.name, {
@@ -70,7 +82,7 @@ export function changeObject(
       ]),
     body: (live) => {
       checkDeclaredOnce(live, planned.devices);
-      return putContainer(planned, prior, live);
+      return putContainer(planned, prior, live, { secret });
     },
   });
   return inTurn(context.client, prior.name, () => edit(context, change));

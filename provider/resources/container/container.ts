@@ -15,8 +15,16 @@ import { isFrozen, isUp, readContainer } from './container-state.ts';
 import { isWaiting, readTarget } from '../shared/placement.ts';
 import { moveDue } from './container-place.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
+import { secretToWrite } from '../shared/write-only-config.ts';
 import { keepEtag, perform, performDelete } from '../shared/write.ts';
-import { backupProblems, fileProblems, policyProblems, sourceProblems, waitProblems } from './container-checks.ts';
+import {
+  backupProblems,
+  fileProblems,
+  policyProblems,
+  secretProblems,
+  sourceProblems,
+  waitProblems,
+} from './container-checks.ts';
 import { readFiles, writeFiles } from './container-file-map.ts';
 import { importShape, parseContainerId } from './container-import.ts';
 import {
@@ -31,20 +39,6 @@ import {
 export const container = gantryResource({
   typeName: 'gantry_container',
   doc: 'A system container. Changes apply to the running container where possible. Changes that take effect at a start restart it, which the plan announces. Another source or architecture, or a root disk in another pool, replaces it.',
-  example: `resource "gantry_container" "web" {
-  name     = "web"
-  source   = { type = "image", alias = "debian/12" }
-  profiles = ["default"]
-  config   = { "limits.memory" = "256MiB" }
-  devices = {
-    http = { type = "proxy", listen = "tcp:0.0.0.0:8080", connect = "tcp:127.0.0.1:80" }
-  }
-  files = {
-    "/etc/motd" = { content = "managed by Terraform\\n" }
-  }
-  wait_for = [{ type = "ipv4" }]
-}
-`,
   version: 1,
   upgrades: {
     // Declared with their exact type they would need a class that CDKTF lacks.
@@ -62,7 +56,8 @@ export const container = gantryResource({
     example: 'web,image=debian/12',
     parse: parseContainerId,
   },
-  validate: ({ source, instance_type: instanceType, snapshots, config, files, wait_for: waits }) => [
+  validate: ({ source, instance_type: instanceType, snapshots, config, files, wait_for: waits, ...secret }) => [
+    ...secretProblems(secret.config_wo as Value, secret.config_wo_version as Value, config as Value),
     ...sourceProblems(source as Value),
     ...backupProblems(source as Value, instanceType as Value),
     ...policyProblems(snapshots as Value, config as Value),
@@ -91,23 +86,25 @@ export const container = gantryResource({
     return { ...readContainer(seen.object, state), target, files: await readFiles(context, state) };
   },
 
-  async create({ planned }, context) {
+  async create({ planned, config }, context) {
     const { client } = context;
+    const wanted = { planned, secret: secretToWrite(config.config_wo as Value, planned, null) };
     const { name } = planned;
     if (planned.target !== null) needCluster(client, 'place containers on members (target)');
     if (planned.instance_type !== null) needExtension(client, 'instance_types', 'take instance_type');
     const target = planned.target ?? client.target;
-    const source = await makeContainer(context, planned, target);
-    if (['copy', 'backup'].includes(planned.source?.type ?? '')) await settleSource(context, planned);
+    const source = await makeContainer(context, wanted, target);
+    if (['copy', 'backup'].includes(planned.source?.type ?? '')) await settleSource(context, wanted);
     await writeFiles(context, name, planned.files, null);
     return { source, ...(await afterStart(context, planned, null, planned.running !== false)) };
   },
 
-  async update({ planned }, prior, context) {
+  async update({ planned, config }, prior, context) {
     const { name } = planned;
+    const secret = secretToWrite(config.config_wo as Value, planned, prior);
     const isNoted = isImported(context.privateData) && planned.source?.type === 'backup';
     if (!isNoted) await checkSource(context.client, prior.source, planned.source, prior.name);
-    const before = await changeObject(context, planned, prior);
+    const before = await changeObject(context, { planned, secret }, prior);
     await writeFiles(context, prior.name, planned.files, prior.files);
     const isRunning = isUp(before.status);
     const target = await moveDue(context, planned, before);

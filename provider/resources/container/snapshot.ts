@@ -28,15 +28,9 @@ const pathOf = ({ container, name }: Pick<State, 'container' | 'name'>): string 
 export const snapshot = gantryResource({
   typeName: 'gantry_snapshot',
   doc: 'A snapshot of a container: its root file system and config at one moment. Deleting the container deletes it; after a replacement of the container the next apply takes it again.',
-  example: `resource "gantry_snapshot" "before" {
-  container = "web"
-  name      = "before-upgrade"
-}
-`,
   attributes,
   identity: ['container', 'name'],
   listing: listInside({
-    typeName: 'gantry_snapshot',
     label: 'snapshot',
     holder: 'container',
     attribute: 'container',

@@ -25,11 +25,6 @@ const post = ({ name, description, target }: StateOf<typeof attributes>, { clien
 export const imageAlias = gantryResource({
   typeName: 'gantry_image_alias',
   doc: 'A name for an image. Another target moves the name; containers of the old image do not change.',
-  example: `resource "gantry_image_alias" "base" {
-  name   = "base"
-  target = "3f53cfe7c9d4a5b21c4e7cdd1c9f3a2e7b45d1b5ff5a4f3fd3bfe7a3d8b0c5aa"
-}
-`,
   attributes,
   identity: ['name'],
   listing: listByKind('image_alias'),

@@ -66,10 +66,6 @@ const readImage = (live: Image, fingerprint: string) => ({
 export const image = gantryResource({
   typeName: 'gantry_image',
   doc: 'An image for containers. Its content is its identity: a changed file is a new image, which replaces this one. If the server already has the image, this resource uses it with a warning and leaves it on destroy; it then deletes only the aliases that it created.',
-  example: `resource "gantry_image" "base" {
-  source = { type = "remote", server = "https://images.example.org:8443", protocol = "lxd", alias = "debian/12" }
-}
-`,
   attributes,
   identity: ['fingerprint'],
   listing: listByKind('image', {

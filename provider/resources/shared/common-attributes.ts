@@ -6,7 +6,15 @@ import type { NameRule } from '../../../server/api/names.ts';
 import type { Problem } from '../../../server/api/problem.ts';
 import type { Link } from '../../connection/link.ts';
 import { scopedAction, scopedData, scopedResource } from '../../connection/scope.ts';
-import { text, textMap, textMaps, type TextMap, type TextMaps, type Attributes } from '../../framework/attribute.ts';
+import {
+  integer,
+  text,
+  textMap,
+  textMaps,
+  type TextMap,
+  type TextMaps,
+  type Attributes,
+} from '../../framework/attribute.ts';
 import type { Action, AnyAction } from '../../framework/actions/action.ts';
 import { failure, type Diagnostic } from '../../framework/diagnostic.ts';
 import { at, renderPath, type Path } from '../../framework/path.ts';
@@ -14,6 +22,7 @@ import type { AnyDataSource, AnyResource, DataSource, Resource } from '../../fra
 import { inheritedKey } from './inherited.ts';
 import { separateDevicesKey } from './separate-devices.ts';
 import { present, sameMap, type MapRules } from './config-maps.ts';
+import { writeOnlyKey } from './write-only-config.ts';
 
 /** A resource on any server of the provider, in any project. */
 export const gantryResource = <A extends Attributes>(definition: Resource<A, Link>): AnyResource<Link> =>
@@ -63,7 +72,7 @@ function pathOf(rest: string, prefix: string): Path {
 }
 
 /** Keys in which this provider notes what of a container a gantry_container leaves alone. */
-const reservedKeys: ReadonlySet<string> = new Set([separateDevicesKey, inheritedKey]);
+const reservedKeys: ReadonlySet<string> = new Set([separateDevicesKey, inheritedKey, writeOnlyKey]);
 
 export const isContainerComputed = (key: string): boolean =>
   containerConfigKey(key)?.fact.computed === true ||
@@ -72,18 +81,32 @@ export const isContainerComputed = (key: string): boolean =>
   reservedKeys.has(key);
 export const containerRules: MapRules = { isComputed: isContainerComputed };
 
+const containerConfigCheck =
+  (profile: boolean) =>
+  (config: TextMap): readonly { readonly path: Path; readonly message: string }[] => {
+    const [reserved] = Object.keys(config).filter((key) => reservedKeys.has(key));
+    return reserved !== undefined
+      ? [{ path: [{ key: reserved }], message: 'is reserved for notes of this provider: leave it out' }]
+      : stepsIn(withoutKeysOfLxd('container', validateContainerConfig(config, { profile })), 'config');
+  };
+
 export const containerConfigAttribute = (profile: boolean) =>
   textMap({
     doc: `Config keys, without those that the server manages (\`volatile.*\`${profile ? '' : ', `image.*`'}).`,
     default: {},
-    check: (config: TextMap) => {
-      const [reserved] = Object.keys(config).filter((key) => reservedKeys.has(key));
-      return reserved !== undefined
-        ? [{ path: [{ key: reserved }], message: 'is reserved for notes of this provider: leave it out' }]
-        : stepsIn(withoutKeysOfLxd('container', validateContainerConfig(config, { profile })), 'config');
-    },
+    check: containerConfigCheck(profile),
     same: (before: TextMap, after: TextMap) => sameMap(before, after, containerRules),
   });
+
+export const writeOnlyConfigAttributes = {
+  config_wo: textMap({
+    doc: 'More config keys, with values that are never stored: raise `config_wo_version` to write them again. `config` and `expanded_config` leave these keys out, and changes of them by others are not detected.',
+    sensitive: true,
+    writeOnly: true,
+    check: containerConfigCheck(false),
+  }),
+  config_wo_version: integer({ doc: 'Any number; a change writes `config_wo` again.' }),
+} as const;
 
 export const devicesAttribute = textMaps({
   doc: 'Devices by name, each with its `type` and the properties of that type.',

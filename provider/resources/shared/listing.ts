@@ -13,10 +13,6 @@ const prefix = text({ doc: 'Only objects whose name begins with this.' });
 const startsAsAsked = (config: ValueMap, name: string): boolean =>
   typeof config['name_prefix'] !== 'string' || name.startsWith(config['name_prefix']);
 
-/** An example of a query file; `inside`: what its config block says. */
-export const queryExample = (typeName: string, inside = ''): string =>
-  `list "${typeName}" "all" {\n  provider = gantry\n${inside === '' ? '' : `\n  config {\n    ${inside}\n  }\n`}}\n`;
-
 interface ByKind<K extends KindName> {
   /** The attribute that the name of the kind is. */
   readonly identity: string;
@@ -29,7 +25,6 @@ export function listByKind<K extends KindName>(kind: K, options: Partial<ByKind<
   const label = kind.replaceAll('_', ' ');
   return {
     doc: `Lists every ${label} that the client may see.`,
-    example: queryExample(`gantry_${kind}`),
     attributes: { name_prefix: prefix },
     async find(config, { client, signal }) {
       const objects = await client.client.list(kind, signal);
@@ -43,7 +38,6 @@ export function listByKind<K extends KindName>(kind: K, options: Partial<ByKind<
 }
 
 interface Inside {
-  readonly typeName: string;
   readonly label: string;
   /** The kind that holds them, and the attribute that names it. */
   readonly holder: KindName;
@@ -53,10 +47,9 @@ interface Inside {
 }
 
 /** Objects inside of others: of the one named, or of all. */
-export function listInside({ typeName, label, holder, attribute, path }: Inside): Listing<Link> {
+export function listInside({ label, holder, attribute, path }: Inside): Listing<Link> {
   return {
     doc: `Lists the ${label}s of one ${kinds[holder].label}, or of every one that the client may see.`,
-    example: queryExample(typeName, `${attribute} = "default"`),
     attributes: { [attribute]: text({ doc: `Only those of this ${kinds[holder].label}.` }), name_prefix: prefix },
     async find(config, context) {
       const given = config[attribute];

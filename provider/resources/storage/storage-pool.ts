@@ -69,11 +69,6 @@ function isFixed(driver: string, key: string): boolean {
 export const storagePool = serverResource({
   typeName: 'gantry_storage_pool',
   doc: 'Storage for root file systems and volumes.',
-  example: `resource "gantry_storage_pool" "fast" {
-  name   = "fast"
-  driver = "dir"
-}
-`,
   attributes,
   identity: ['name'],
   listing: listByKind('storage_pool'),

@@ -141,15 +141,9 @@ async function planConfig({ planned, client, differs, add }: PlanHook<typeof att
 export const storageVolume = gantryResource({
   typeName: 'gantry_storage_volume',
   doc: 'A custom volume: storage that containers mount and that survives them.',
-  example: `resource "gantry_storage_volume" "data" {
-  pool = "default"
-  name = "data"
-}
-`,
   attributes,
   identity: ['pool', 'name'],
   listing: listInside({
-    typeName: 'gantry_storage_volume',
     label: 'custom volume',
     holder: 'storage_pool',
     attribute: 'pool',

@@ -50,14 +50,6 @@ function whereOf({ target }: Pick<State, 'target'>): Where {
 export const volumeSnapshot = gantryResource({
   typeName: 'gantry_volume_snapshot',
   doc: 'A snapshot of a custom volume: its content at one moment.',
-  example: `resource "gantry_volume_snapshot" "before" {
-  pool   = "default"
-  volume = "data"
-  name   = "before-upgrade"
-
-  expires_at = "2030-01-31T12:00:00Z"
-}
-`,
   attributes,
   identity: ['pool', 'volume', 'name'],
   importing: {

@@ -11,6 +11,7 @@ import { repository } from '../../support/cli/programs.ts';
 import { replaceTaken } from '../../support/hosts/free-resources.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
+import { example, examplesOf } from '../../support/terraform/examples.ts';
 import { useTerraform } from '../../support/terraform/world.ts';
 
 const missing = terraformMissing('the examples of the provider') ?? busyboxMissing();
@@ -24,13 +25,25 @@ describe.skipIf(missing !== undefined)('the examples', { timeout: 120_000 }, () 
   test('Every example of a resource or function can be planned', async () => {
     const { certPem } = await makeClient('ci');
     writeFileSync(join(terraform.dir, 'ci.crt'), certPem);
-    const examples = [...provider.resources, ...provider.functions].map(({ example }) => example);
-    terraform.write(examples.join('\n'));
+    terraform.write([...examplesOf('resources'), ...examplesOf('functions')].join('\n'));
     expect((await terraform.plan()).output).toContain(`${provider.resources.length} to add, 0 to change`);
   });
 
+  test('The example of the provider is valid, and Terraform understands the id of every example of an import', async () => {
+    terraform.write(example('provider/provider.tf'));
+    expect((await terraform.run(['validate'])).code).toBe(0);
+    await seed(daemon);
+    const ids = provider.resources.filter(({ importing }) => importing.example !== '');
+    const block = ({ typeName, importing }: (typeof ids)[number]): string =>
+      `import {\n  to = ${typeName}.example\n  id = ${JSON.stringify(importing.example)}\n}\n`;
+    terraform.write(ids.map(block).join(''));
+    const { output } = await terraform.run(['plan', '-generate-config-out=generated.tf']);
+    expect(output).toContain('non-existent');
+    expect(output).not.toMatch(/is not understood|import id/);
+  });
+
   test('Every example of an ephemeral resource is valid', async () => {
-    terraform.write(provider.ephemeralResources.map(({ example }) => example).join('\n'));
+    terraform.write(examplesOf('ephemeral-resources').join('\n'));
     const { code, output } = await terraform.run(['validate']);
     expect(code, output).toBe(0);
   });
@@ -56,8 +69,10 @@ resource "gantry_image_alias" "i" {
 }
 `);
     await terraform.apply();
-    const served = provider.dataSources.filter(({ typeName }) => typeName !== 'gantry_project');
-    const examples = served.map(({ example }) => example).join('\n');
+    const project = example('data-sources/gantry_project/data-source.tf');
+    const examples = examplesOf('data-sources')
+      .filter((text) => text !== project)
+      .join('\n');
     terraform.write(examples.replace(/fingerprint = "[0-9a-f]{64}"/, `fingerprint = "${url.split('/').at(-1) ?? ''}"`));
     await terraform.apply();
     expect(await terraform.state('data.gantry_container.db')).toMatchObject({
@@ -69,7 +84,7 @@ resource "gantry_image_alias" "i" {
     expect(await terraform.state('data.gantry_network.lan')).toMatchObject({ managed: true });
     expect(await terraform.state('data.gantry_containers.running')).toMatchObject({ containers: {} });
     // The remaining example needs a server with projects.
-    terraform.write(provider.dataSources.find(({ typeName }) => typeName === 'gantry_project')?.example ?? '');
+    terraform.write(project);
     expect(await terraform.fails('plan')).toMatch(/cannot have projects|no project/);
   });
 

@@ -38,7 +38,6 @@ function standIn(name: 'lxd' | 'incus'): AnyProvider<object> {
     resource<object>()({
       typeName: `${name}_${short}`,
       doc: '',
-      example: '',
       version: 0,
       attributes,
       identity: ['name'],
@@ -51,7 +50,6 @@ function standIn(name: 'lxd' | 'incus'): AnyProvider<object> {
   return {
     name,
     doc: '',
-    example: '',
     attributes: {},
     configure: () => Promise.resolve({ client: {}, close: () => Promise.resolve() }),
     resources: types.map(of),

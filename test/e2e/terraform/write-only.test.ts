@@ -153,4 +153,80 @@ describe.skipIf(missing !== undefined)('a write-only argument', { timeout: 120_0
     terraform.write(exec('environment_wo_version = 1'));
     expect(await terraform.fails('validate')).toContain('environment_wo is missing');
   });
+
+  const config = (more: string, also = ''): string => `
+variable "secret" {
+  ephemeral = true
+  default   = null
+}
+resource "gantry_storage_pool" "p" {
+  name   = "fast"
+  driver = "dir"
+}
+resource "gantry_container" "c" {
+  name         = "web"
+  profiles     = []
+  devices      = { root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name } }
+  stop_timeout = 0
+  ${more}
+}
+${also}`;
+  const secrets = async (name = 'web'): Promise<Record<string, string>> => {
+    const { config: all } = await daemon.get(`/1.0/containers/${name}`);
+    const isOwn = ([key]: readonly [string, unknown]): boolean => /^(environment|user)\.[A-Z]/.test(key);
+    return Object.fromEntries(Object.entries(all as Record<string, string>).filter(isOwn));
+  };
+
+  test('config_wo of a container is written once for each version, and no state, plan, data source or copy shows it', async () => {
+    const wo = (version: number, keys = '"environment.TOKEN" = var.secret'): string =>
+      config(`config_wo = { ${keys} }\n  config_wo_version = ${version}`);
+    terraform.write(wo(1));
+    await applied('hush-1-hush');
+    expect(await secrets()).toEqual({ 'environment.TOKEN': 'hush-1-hush' });
+    expect((await terraform.plan('-var=secret=hush-2-hush')).changes).toBe(false);
+    // Another change leaves the value, another version writes it.
+    terraform.write(wo(1).replace('stop_timeout = 0', 'stop_timeout = 0\n  description = "x"'));
+    await applied('hush-2-hush');
+    expect(await secrets()).toEqual({ 'environment.TOKEN': 'hush-1-hush' });
+    terraform.write(wo(2));
+    await applied('hush-3-hush');
+    expect(await secrets()).toEqual({ 'environment.TOKEN': 'hush-3-hush' });
+    const more = `
+data "gantry_container" "d" {
+  name = gantry_container.c.name
+}
+resource "gantry_container" "copy" {
+  name     = "copy"
+  running  = false
+  profiles = []
+  source   = { type = "copy", source = gantry_container.c.name }
+}
+`;
+    terraform.write(wo(2) + more);
+    await applied('hush-3-hush');
+    expect(await secrets('copy')).toEqual({ 'environment.TOKEN': 'hush-3-hush' });
+    await terraform.expectNoChanges();
+    // An import neither reads nor removes it; a key that the argument no longer has goes.
+    await terraform.forget('gantry_container.c');
+    await terraform.import('gantry_container.c', 'web');
+    expect(JSON.stringify(await terraform.state('gantry_container.c'))).not.toContain('hush');
+    terraform.write(wo(3, '"user.OTHER" = var.secret'));
+    await applied('hush-4-hush');
+    expect(await secrets()).toEqual({ 'user.OTHER': 'hush-4-hush' });
+    terraform.write(config(''));
+    await terraform.apply();
+    expect(await secrets()).toEqual({});
+    await terraform.expectNoChanges();
+  });
+
+  test('config_wo is refused without values, for a key that config has too, and for a key that does not exist', async () => {
+    terraform.write(config('config_wo_version = 1'));
+    expect(await terraform.fails('plan')).toContain('config_wo is missing');
+    terraform.write(config('config = { "user.A" = "1" }\n  config_wo = { "user.A" = "2" }'));
+    expect(await terraform.fails('plan')).toContain('user.A is set twice');
+    terraform.write(config('config_wo = { "limits.memroy" = "hush-hush-hush" }'));
+    const said = await terraform.fails('plan');
+    expect(said).toContain('limits.memroy');
+    expect(said).toContain('did you mean limits.memory');
+  });
 });

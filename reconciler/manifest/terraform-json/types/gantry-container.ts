@@ -2,7 +2,7 @@
 import { snapshotPolicyKeys } from '../../../../server/api/container/snapshot.ts';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
-import { commandMembers, commandOf, plainMode, taking, timeouts } from './gantry-parts.ts';
+import { commandMembers, commandOf, plainMode, taking, timeouts, writeOnly } from './gantry-parts.ts';
 import { longestTimeout } from './longest-timeout.ts';
 import {
   ArgumentError,
@@ -10,6 +10,7 @@ import {
   configOf,
   isSet,
   objects,
+  refuse,
   same,
   withoutNull,
   wordOf,
@@ -31,6 +32,8 @@ export const container: ObjectType = {
     name: 'text',
     description: 'text',
     config: 'map',
+    config_wo: 'map',
+    config_wo_version: 'number',
     source: {
       object: {
         type: 'text',
@@ -96,6 +99,7 @@ export const container: ObjectType = {
     'expanded_devices',
   ),
   document: (args) => ({
+    ...withoutWriteOnly(args),
     ...same('name', 'description', 'architecture', 'instance_type', 'profiles', 'ephemeral', 'devices', 'target')(args),
     source: originOf(args['source']),
     ...configOf(args, policyOf(args['snapshots'])),
@@ -118,6 +122,11 @@ export const container: ObjectType = {
     'manage.timeout': 'timeouts',
   }),
 };
+
+function withoutWriteOnly(args: JsonObject): JsonObject {
+  refuse(args, { config_wo: writeOnly, config_wo_version: writeOnly });
+  return {};
+}
 
 function originOf(source: Json | undefined): JsonObject {
   if (!isMap(source)) return { type: 'none' };

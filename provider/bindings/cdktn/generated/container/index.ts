@@ -64,6 +64,18 @@ export interface ContainerConfig extends cdktn.TerraformMetaArguments {
   */
   readonly config?: { [key: string]: string };
   /**
+  * More config keys, with values that are never stored: raise `config_wo_version` to write them again. `config` and `expanded_config` leave these keys out, and changes of them by others are not detected.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#config_wo Container#config_wo}
+  */
+  readonly configWo?: { [key: string]: string };
+  /**
+  * Any number; a change writes `config_wo` again.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#config_wo_version Container#config_wo_version}
+  */
+  readonly configWoVersion?: number;
+  /**
   * Devices by name, each with its `type` and the properties of that type.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#devices Container#devices}
@@ -2222,6 +2234,8 @@ export class Container extends cdktn.TerraformResource {
     this._profiles = config.profiles;
     this._ephemeral = config.ephemeral;
     this._config = config.config;
+    this._configWo = config.configWo;
+    this._configWoVersion = config.configWoVersion;
     this._devices = config.devices;
     this._snapshots.internalValue = config.snapshots;
     this._running = config.running;
@@ -2378,6 +2392,41 @@ export class Container extends cdktn.TerraformResource {
   // Temporarily expose input value. Use with caution.
   public get configInput() {
     return this._config;
+  }
+
+  // config_wo - computed: false, optional: true, required: false
+  private _configWo?: { [key: string]: string }; 
+  /**
+  * @deprecated Write-only: the provider never returns this value; reading it always yields null by protocol contract. The getter remains for compatibility and will be removed in a future prebuilt-provider major.
+  */
+  public get configWo() {
+    return this.getStringMapAttribute('config_wo');
+  }
+  public set configWo(value: { [key: string]: string }) {
+    this._configWo = value;
+  }
+  public resetConfigWo() {
+    this._configWo = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get configWoInput() {
+    return this._configWo;
+  }
+
+  // config_wo_version - computed: false, optional: true, required: false
+  private _configWoVersion?: number; 
+  public get configWoVersion() {
+    return this.getNumberAttribute('config_wo_version');
+  }
+  public set configWoVersion(value: number) {
+    this._configWoVersion = value;
+  }
+  public resetConfigWoVersion() {
+    this._configWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get configWoVersionInput() {
+    return this._configWoVersion;
   }
 
   // devices - computed: true, optional: true, required: false
@@ -2619,6 +2668,8 @@ export class Container extends cdktn.TerraformResource {
       profiles: cdktn.listMapper(cdktn.stringToTerraform, false)(this._profiles),
       ephemeral: cdktn.booleanToTerraform(this._ephemeral),
       config: cdktn.hashMapper(cdktn.stringToTerraform)(this._config),
+      config_wo: this.markWriteOnlyAttribute(cdktn.hashMapper(cdktn.stringToTerraform)(this._configWo)),
+      config_wo_version: cdktn.numberToTerraform(this._configWoVersion),
       devices: cdktn.hashMapper(cdktn.hashMapper(cdktn.stringToTerraform))(this._devices),
       snapshots: containerSnapshotsToTerraform(this._snapshots.internalValue),
       running: cdktn.booleanToTerraform(this._running),
@@ -2688,6 +2739,18 @@ export class Container extends cdktn.TerraformResource {
         isBlock: false,
         type: "map",
         storageClassType: "stringMap",
+      },
+      config_wo: {
+        value: this.markWriteOnlyAttribute(cdktn.hashMapperHcl(cdktn.stringToHclTerraform)(this._configWo)),
+        isBlock: false,
+        type: "map",
+        storageClassType: "stringMap",
+      },
+      config_wo_version: {
+        value: cdktn.numberToHclTerraform(this._configWoVersion),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "number",
       },
       devices: {
         value: cdktn.hashMapperHcl(cdktn.hashMapperHcl(cdktn.stringToHclTerraform))(this._devices),

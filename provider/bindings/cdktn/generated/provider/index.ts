@@ -62,6 +62,12 @@ export interface GantryProviderConfig {
   */
   readonly trustPassword?: string;
   /**
+  * One-use token of `gantry trust add` or `lxc config trust add`: with it the provider adds the client certificate to the trusted certificates when it is missing there, and, without `server_certificate`, accepts only the certificate of the server that made the token. Never stored; a used one may stay. Environment: `GANTRY_TRUST_TOKEN`.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#trust_token GantryProvider#trust_token}
+  */
+  readonly trustToken?: string;
+  /**
   * How long a request may take without a byte from the server, such as `90s`; uploads and the streams of commands are exempt. Default: `60s`. Environment: `GANTRY_REQUEST_TIMEOUT`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#request_timeout GantryProvider#request_timeout}
@@ -148,6 +154,12 @@ export interface GantryProviderRemotes {
   */
   readonly trustPassword?: string;
   /**
+  * One-use token with which the provider adds the client certificate to the trusted certificates when it is missing there.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#trust_token GantryProvider#trust_token}
+  */
+  readonly trustToken?: string;
+  /**
   * How long a request may take without a byte from the server. Default: `60s`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#request_timeout GantryProvider#request_timeout}
@@ -176,6 +188,7 @@ export function gantryProviderRemotesToTerraform(struct?: GantryProviderRemotes 
     token: cdktn.stringToTerraform(struct!.token),
     token_file: cdktn.stringToTerraform(struct!.tokenFile),
     trust_password: cdktn.stringToTerraform(struct!.trustPassword),
+    trust_token: cdktn.stringToTerraform(struct!.trustToken),
     request_timeout: cdktn.stringToTerraform(struct!.requestTimeout),
     project: cdktn.stringToTerraform(struct!.project),
   }
@@ -238,6 +251,12 @@ export function gantryProviderRemotesToHclTerraform(struct?: GantryProviderRemot
     },
     trust_password: {
       value: cdktn.stringToHclTerraform(struct!.trustPassword),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    trust_token: {
+      value: cdktn.stringToHclTerraform(struct!.trustToken),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
@@ -315,6 +334,7 @@ export class GantryProvider extends cdktn.TerraformProvider {
     this._token = config.token;
     this._tokenFile = config.tokenFile;
     this._trustPassword = config.trustPassword;
+    this._trustToken = config.trustToken;
     this._requestTimeout = config.requestTimeout;
     this._project = config.project;
     this._target = config.target;
@@ -470,6 +490,22 @@ export class GantryProvider extends cdktn.TerraformProvider {
     return this._trustPassword;
   }
 
+  // trust_token - computed: false, optional: true, required: false
+  private _trustToken?: string; 
+  public get trustToken() {
+    return this._trustToken;
+  }
+  public set trustToken(value: string | undefined) {
+    this._trustToken = value;
+  }
+  public resetTrustToken() {
+    this._trustToken = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get trustTokenInput() {
+    return this._trustToken;
+  }
+
   // request_timeout - computed: false, optional: true, required: false
   private _requestTimeout?: string; 
   public get requestTimeout() {
@@ -580,6 +616,7 @@ export class GantryProvider extends cdktn.TerraformProvider {
       token: cdktn.stringToTerraform(this._token),
       token_file: cdktn.stringToTerraform(this._tokenFile),
       trust_password: cdktn.stringToTerraform(this._trustPassword),
+      trust_token: cdktn.stringToTerraform(this._trustToken),
       request_timeout: cdktn.stringToTerraform(this._requestTimeout),
       project: cdktn.stringToTerraform(this._project),
       target: cdktn.stringToTerraform(this._target),
@@ -640,6 +677,12 @@ export class GantryProvider extends cdktn.TerraformProvider {
       },
       trust_password: {
         value: cdktn.stringToHclTerraform(this._trustPassword),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      trust_token: {
+        value: cdktn.stringToHclTerraform(this._trustToken),
         isBlock: false,
         type: "simple",
         storageClassType: "string",

@@ -1,0 +1,5 @@
+action "gantry_container_restart" "web" {
+  config {
+    container = "web"
+  }
+}

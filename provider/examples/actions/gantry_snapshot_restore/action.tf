@@ -1,0 +1,6 @@
+action "gantry_snapshot_restore" "undo" {
+  config {
+    container = "web"
+    snapshot  = "before-upgrade"
+  }
+}

@@ -1,0 +1,1 @@
+data "gantry_cluster" "this" {}

@@ -1,0 +1,3 @@
+data "gantry_container" "db" {
+  name = "db"
+}

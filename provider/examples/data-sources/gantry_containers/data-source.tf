@@ -1,0 +1,3 @@
+data "gantry_containers" "running" {
+  status = "Running"
+}

@@ -1,0 +1,3 @@
+data "gantry_image" "base" {
+  alias = "debian/12"
+}

@@ -1,0 +1,3 @@
+data "gantry_network" "lan" {
+  name = "lan0"
+}

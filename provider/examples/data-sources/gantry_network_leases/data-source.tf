@@ -1,0 +1,3 @@
+data "gantry_network_leases" "lan" {
+  network = "lan0"
+}

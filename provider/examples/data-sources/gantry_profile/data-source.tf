@@ -1,0 +1,3 @@
+data "gantry_profile" "default" {
+  name = "default"
+}

@@ -1,0 +1,3 @@
+data "gantry_project" "team" {
+  name = "team"
+}

@@ -1,0 +1,3 @@
+data "gantry_storage_pool" "default" {
+  name = "default"
+}

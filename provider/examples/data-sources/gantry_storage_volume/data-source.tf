@@ -1,0 +1,4 @@
+data "gantry_storage_volume" "data" {
+  pool = "default"
+  name = "data"
+}

@@ -1,0 +1,3 @@
+output "bytes" {
+  value = provider::gantry::parse_size("2GiB")
+}

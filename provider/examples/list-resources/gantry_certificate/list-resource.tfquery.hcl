@@ -1,0 +1,3 @@
+list "gantry_certificate" "all" {
+  provider = gantry
+}

@@ -1,0 +1,3 @@
+list "gantry_container" "all" {
+  provider = gantry
+}

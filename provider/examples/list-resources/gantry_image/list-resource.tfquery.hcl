@@ -1,0 +1,3 @@
+list "gantry_image" "all" {
+  provider = gantry
+}

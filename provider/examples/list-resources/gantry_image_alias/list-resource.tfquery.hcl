@@ -1,0 +1,3 @@
+list "gantry_image_alias" "all" {
+  provider = gantry
+}

@@ -1,0 +1,3 @@
+list "gantry_network" "all" {
+  provider = gantry
+}

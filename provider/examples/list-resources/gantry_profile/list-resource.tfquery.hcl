@@ -1,0 +1,3 @@
+list "gantry_profile" "all" {
+  provider = gantry
+}

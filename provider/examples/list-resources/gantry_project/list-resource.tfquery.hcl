@@ -1,0 +1,3 @@
+list "gantry_project" "all" {
+  provider = gantry
+}

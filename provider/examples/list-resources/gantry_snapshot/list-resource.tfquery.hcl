@@ -1,0 +1,7 @@
+list "gantry_snapshot" "all" {
+  provider = gantry
+
+  config {
+    container = "default"
+  }
+}

@@ -1,0 +1,3 @@
+list "gantry_storage_pool" "all" {
+  provider = gantry
+}

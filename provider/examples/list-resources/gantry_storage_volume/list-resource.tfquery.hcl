@@ -1,0 +1,7 @@
+list "gantry_storage_volume" "all" {
+  provider = gantry
+
+  config {
+    pool = "default"
+  }
+}

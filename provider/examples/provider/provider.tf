@@ -1,0 +1,3 @@
+provider "gantry" {
+  address = "unix:///var/lib/gantry/unix.socket"
+}

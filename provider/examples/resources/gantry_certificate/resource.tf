@@ -1,0 +1,4 @@
+resource "gantry_certificate" "ci" {
+  name        = "ci"
+  certificate = file("${path.module}/ci.crt")
+}

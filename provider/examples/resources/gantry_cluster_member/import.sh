@@ -1,0 +1,1 @@
+terraform import gantry_cluster_member.example 'node2'

@@ -1,0 +1,3 @@
+resource "gantry_cluster_member" "node2" {
+  name = "node2"
+}

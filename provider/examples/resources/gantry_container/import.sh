@@ -1,0 +1,1 @@
+terraform import gantry_container.example 'web,image=debian/12'

@@ -1,0 +1,1 @@
+terraform import gantry_container_device.example 'web/data'

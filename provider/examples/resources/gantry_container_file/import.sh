@@ -1,0 +1,1 @@
+terraform import gantry_container_file.example 'web//etc/motd'

@@ -1,0 +1,1 @@
+terraform import gantry_image_alias.example 'debian/12'

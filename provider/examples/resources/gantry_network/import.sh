@@ -1,0 +1,1 @@
+terraform import gantry_network.example 'lan0'

@@ -1,0 +1,1 @@
+terraform import gantry_project.example 'team'

@@ -1,0 +1,6 @@
+resource "gantry_project" "team" {
+  name = "team"
+  config = {
+    "features.images" = "false"
+  }
+}

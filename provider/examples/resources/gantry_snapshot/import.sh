@@ -1,0 +1,1 @@
+terraform import gantry_snapshot.example 'web/before-upgrade'

@@ -1,0 +1,4 @@
+resource "gantry_snapshot" "before" {
+  container = "web"
+  name      = "before-upgrade"
+}

@@ -1,0 +1,4 @@
+resource "gantry_storage_pool" "fast" {
+  name   = "fast"
+  driver = "dir"
+}

@@ -1,0 +1,1 @@
+terraform import gantry_storage_volume.example 'default/data'

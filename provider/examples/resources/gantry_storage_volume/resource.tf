@@ -1,0 +1,4 @@
+resource "gantry_storage_volume" "data" {
+  pool = "default"
+  name = "data"
+}

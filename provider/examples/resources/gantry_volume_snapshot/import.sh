@@ -1,0 +1,1 @@
+terraform import gantry_volume_snapshot.example 'default/data/before-upgrade'
