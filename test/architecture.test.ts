@@ -512,6 +512,7 @@ describe('files', () => {
     );
     expect(visible.sort()).toEqual(
       [
+        'CHANGELOG.md',
         'CONTRIBUTING.md',
         'LICENSE',
         'README.md',

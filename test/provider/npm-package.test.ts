@@ -114,6 +114,7 @@ describe.skipIf(!isBuilt)('npm package', { timeout: 120_000 }, () => {
     );
     expect(folders).toEqual(
       new Set([
+        'CHANGELOG.md',
         'LICENSE',
         'README.md',
         'dist/bin',

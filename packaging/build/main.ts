@@ -1,0 +1,116 @@
+// The entry point of `npm run packages [-- DIR]`: writes all packages of this version, made of what was built, with their checksums.
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { addOns } from './add-ons.ts';
+import { components, notices } from './components.ts';
+import { debianPackages, debianVersion, type Inputs } from './debian.ts';
+import { nodeRuntime, nodeVersion } from './node-runtime.ts';
+import { run } from './run.ts';
+import { cyclonedx } from './sbom.ts';
+import { folderEntries, writeTree } from './tree.ts';
+
+const sums = 'SHA256SUMS';
+const metafiles = ['dist/bundle.json', 'dist/library.json'];
+const target = resolve(process.argv[2] ?? '.release');
+
+/** So that nothing of an older release stays, and nothing of others goes. */
+function clear(): void {
+  const names = existsSync(target) ? readdirSync(target) : [];
+  if (names.length > 0 && !names.includes(sums))
+    throw new Error(
+      `${target} holds other files than packages and would be replaced: choose an empty or new directory`,
+    );
+  rmSync(target, { recursive: true, force: true });
+  mkdirSync(target, { recursive: true });
+}
+
+/** The time of the release: of its commit, unless the builder says another one. */
+const epoch = Number(process.env['SOURCE_DATE_EPOCH'] ?? run('git', ['log', '-1', '--format=%ct']));
+
+function inputs(version: string): Inputs {
+  const read = (path: string): string => readFileSync(path, 'utf8');
+  const gzip = (content: string): Buffer => gzipSync(content, { level: 9 });
+  const { program: node, license: nodeLicense } = nodeRuntime('node_modules/.cache/gantry');
+  const names = ['gantry', 'gantryd', 'terraform-provider-gantry'];
+  const complete = (shell: string): string => run('node', ['dist/bin/gantry.js', 'completion', shell]) + '\n';
+  const parts = components('.', metafiles);
+  return {
+    version,
+    maintainer: process.env['GANTRY_MAINTAINER'] ?? 'Gantry <gantry@example.org>',
+    epoch,
+    product: [
+      ...['bin', 'provider-package', 'web'].flatMap((name) => folderEntries(`dist/${name}`, `dist/${name}`)),
+      ...addOns(),
+      ['package.json', { from: 'package.json', mode: 0o644 }],
+    ],
+    programs: Object.fromEntries(names.map((name) => [name, read(`dist/bin/${name}.js`)])),
+    pages: [
+      ...folderEntries('docs', 'docs', (path) => path.endsWith('.md') || path.startsWith('page/')),
+      ...folderEntries('examples', 'examples', (path) => !path.includes('.gitignore')),
+      ...['README.md', 'CHANGELOG.md', 'SECURITY.md'].map((name) => [name, { from: name, mode: 0o644 }] as const),
+    ],
+    manuals: { gantry: manuals(/^(?!gantryd)/, gzip), gantryd: manuals(/^gantryd/, gzip) },
+    completions: { bash: complete('bash'), zsh: complete('zsh'), fish: complete('fish') },
+    node,
+    notices: `${notices(parts)}\n\nNode.js ${nodeVersion}\n${'='.repeat(20)}\n\n${read(nodeLicense)}`,
+    gzip,
+    packaging: (path) => read(join('packaging', path)),
+  };
+}
+
+/** What the build has made for man, if anything. */
+function manuals(isWanted: RegExp, gzip: (text: string) => Buffer): ReadonlyMap<string, Buffer> {
+  const folder = 'dist/man';
+  const names = existsSync(folder)
+    ? readdirSync(folder)
+        .filter((name) => isWanted.test(name))
+        .toSorted()
+    : [];
+  return new Map(
+    names.map((name) => [`man${name.slice(-1)}/${name}.gz`, gzip(readFileSync(join(folder, name), 'utf8'))]),
+  );
+}
+
+function buildDebian(given: Inputs): void {
+  for (const { name, tree } of debianPackages(given)) {
+    const stage = mkdtempSync(join(tmpdir(), 'gantry-deb-'));
+    try {
+      writeTree(tree, stage, epoch);
+      const file = join(target, `${name}_${debianVersion(given.version)}_amd64.deb`);
+      run('dpkg-deb', ['--root-owner-group', '-Zxz', '--build', stage, file], { SOURCE_DATE_EPOCH: String(epoch) });
+    } finally {
+      rmSync(stage, { recursive: true, force: true });
+    }
+  }
+}
+
+function writeSums(): void {
+  const files = readdirSync(target, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .toSorted();
+  const line = (path: string): string =>
+    `${createHash('sha256').update(readFileSync(path)).digest('hex')}  ${path.slice(target.length + 1)}\n`;
+  writeFileSync(join(target, sums), files.map(line).join(''));
+  const key = process.env['GANTRY_SIGNING_KEY'];
+  if (key !== undefined && key !== '')
+    run('gpg', ['--batch', '--yes', '--armor', '--detach-sign', '--local-user', key, join(target, sums)]);
+}
+
+const built = ['dist/.built', ...metafiles].filter((file) => !existsSync(file));
+if (built.length > 0) throw new Error(`the product is not built (${built.join(', ')} is missing): npm run build`);
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+clear();
+run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', target]);
+run('node', ['dist/provider/packaging/main.js', join(target, 'terraform')]);
+rmSync(join(target, 'terraform/mirror'), { recursive: true, force: true });
+buildDebian(inputs(version));
+writeFileSync(
+  join(target, `gantry-${version}.cdx.json`),
+  cyclonedx({ version, epoch, node: nodeVersion }, components('.', metafiles)),
+);
+writeSums();
+process.stdout.write(`${readFileSync(join(target, sums), 'utf8')}The packages of Gantry ${version} are in ${target}\n`);
