@@ -1,5 +1,6 @@
 // The endpoint table against the spec, row by row, and against itself.
 import { describe, expect, test } from 'vitest';
+import type { Endpoint } from '../../server/api/endpoints/endpoint.ts';
 import { endpoints } from '../../server/api/endpoints/endpoint-table.ts';
 import { servedExtensions } from '../../server/api/server/extensions.ts';
 import { furtherRoutes, routeShape, specRows } from './spec-rows.ts';
@@ -79,5 +80,29 @@ describe('the endpoint table', () => {
     const without = lists.filter((row) => !row.query.includes('recursion')).map((row) => row.id);
     // Log files have no objects.
     expect(without).toEqual(['containers.logs.list']);
+  });
+});
+
+describe('a row says what is special about its endpoint', () => {
+  const having = (isSpecial: (row: Endpoint) => boolean) =>
+    (endpoints as readonly Endpoint[]).filter(isSpecial).map(({ id }) => id);
+
+  test('a member acts on what it runs while the store of the cluster does not answer', () => {
+    expect(having(({ needsStore }) => needsStore === false)).toEqual([
+      'containers.state.put',
+      'containers.exec',
+      'containers.console.post',
+      'containers.console.delete',
+      'containers.files.post',
+      'containers.files.delete',
+      'containers.logs.delete',
+      'operations.delete',
+    ]);
+  });
+
+  test('the creation of a container is placed by its body, files are bodies of their own, metrics need less trust', () => {
+    expect(having(({ placedBy }) => placedBy === 'body')).toEqual(['containers.create']);
+    expect(having(({ ownBody }) => ownBody !== undefined)).toEqual(['containers.create', 'images.create']);
+    expect(having(({ access, traced }) => access === 'metrics' && traced === false)).toEqual(['metrics.get']);
   });
 });

@@ -68,34 +68,44 @@ export const containerEndpoints = [
     'Start, stop, restart, freeze, unfreeze.',
     {
       body: ContainerStatePut,
+      needsStore: false,
     },
   ),
-  endpoint('containers.exec', 'POST /1.0/containers/:name/exec', 'async', 'Run a command.', { body: ExecPost }),
+  endpoint('containers.exec', 'POST /1.0/containers/:name/exec', 'async', 'Run a command.', {
+    body: ExecPost,
+    needsStore: false,
+  }),
   endpoint('containers.console.get', 'GET /1.0/containers/:name/console', 'raw', 'Console log.', {
     extension: 'console',
   }),
   endpoint('containers.console.post', 'POST /1.0/containers/:name/console', 'async', 'Attach to the console.', {
     body: ConsolePost,
     extension: 'console',
+    needsStore: false,
   }),
   endpoint('containers.console.delete', 'DELETE /1.0/containers/:name/console', 'sync', 'Clear the console log.', {
     extension: 'console',
+    needsStore: false,
   }),
   endpoint('containers.files.get', 'GET /1.0/containers/:name/files', 'raw', 'Read a file, directory or symlink.', {
     query: ['path'],
   }),
   endpoint('containers.files.post', 'POST /1.0/containers/:name/files', 'sync', 'Write a file, directory or symlink.', {
     query: ['path'],
+    needsStore: false,
   }),
   endpoint('containers.files.delete', 'DELETE /1.0/containers/:name/files', 'sync', 'Remove a file.', {
     query: ['path'],
     extension: 'file_delete',
+    needsStore: false,
   }),
   endpoint('containers.logs.list', 'GET /1.0/containers/:name/logs', 'sync', 'Log files.', {
     result: UrlList,
   }),
   endpoint('containers.logs.get', 'GET /1.0/containers/:name/logs/:file', 'raw', 'One log file.'),
-  endpoint('containers.logs.delete', 'DELETE /1.0/containers/:name/logs/:file', 'sync', 'Remove a log file.'),
+  endpoint('containers.logs.delete', 'DELETE /1.0/containers/:name/logs/:file', 'sync', 'Remove a log file.', {
+    needsStore: false,
+  }),
   endpoint(
     'containers.metadata.get',
     'GET /1.0/containers/:name/metadata',

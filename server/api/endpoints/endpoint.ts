@@ -44,6 +44,8 @@ export interface Endpoint {
   readonly ownBody?: 'every' | 'octets';
   /** `metrics`: callers with a certificate for metrics may use it too, and everybody where core.metrics_authentication says so. */
   readonly access?: 'metrics';
+  /** False: it acts on what this member runs without changing a record, also while the store of the cluster does not answer. */
+  readonly needsStore?: false;
   /** False: requests leave no spans, since somebody asks all the time. */
   readonly traced?: false;
   /** False: known to the contract, not served by this release. */

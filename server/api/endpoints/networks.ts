@@ -69,7 +69,7 @@ export const operationEndpoints = [
     recursionInProjects,
   ),
   shared('operations.get', 'GET /1.0/operations/:id', 'sync', 'One operation.', { result: Operation }),
-  shared('operations.delete', 'DELETE /1.0/operations/:id', 'sync', 'Cancel it.', { status: 202 }),
+  shared('operations.delete', 'DELETE /1.0/operations/:id', 'sync', 'Cancel it.', { status: 202, needsStore: false }),
   shared('operations.wait', 'GET /1.0/operations/:id/wait', 'sync', 'Wait for its end.', {
     query: ['timeout'],
     result: Operation,

@@ -3,7 +3,6 @@ import type { IncomingMessage } from 'node:http';
 import type { Endpoint } from '../../api/endpoints/endpoint.ts';
 import type { ContainerCreate } from '../../api/container/container.ts';
 import type { Member } from '../../membership/members.ts';
-import { needsStore } from '../../membership/store-needs.ts';
 import { isOctets, readBody } from '../request-body.ts';
 import { checkNamedProjects } from '../restricted.ts';
 import type { AppDeps } from './app-deps.ts';
@@ -33,7 +32,8 @@ export async function locate(deps: AppDeps, resolved: ResolvedRequest): Promise<
   if (routed && cluster.routing.dependsOnOthers(asked)) await cluster.readBarrier();
   const owner = routed ? cluster.routing.memberFor(asked) : undefined;
   if (owner !== undefined) return { member: owner };
-  const takesChange = !needsStore(endpoint) || (await cluster.takesChanges());
+  const needsStore = endpoint.method !== 'GET' && endpoint.needsStore !== false;
+  const takesChange = !needsStore || (await cluster.takesChanges());
   const refusal = takesChange ? deps.refusal(endpoint) : cluster.refusal();
   const isPlaced = routed && endpoint.placedBy === 'body';
   // What is wrong with this member alone does not keep another one from taking a container.
