@@ -1,0 +1,121 @@
+// Which clients this daemon trusts, and what ends when the trust in one ends: its connections, streams and operations.
+import type { Socket } from 'node:net';
+import { isTrue } from '../api/container/container-config.ts';
+import type { LifecycleMetadata } from '../api/event.ts';
+import { identifyCaller, type TrustStore } from '../auth/identify.ts';
+import { BearerTokens } from '../auth/oidc/bearer-tokens.ts';
+import { UserOperations } from '../auth/oidc/user-operations.ts';
+import { proxyFor } from '../drivers/remote/address.ts';
+import type { Identify } from '../http/caller-identity.ts';
+import { PeerConnections } from '../http/listen/peer-connections.ts';
+import type { AppDeps } from '../http/serve/app-deps.ts';
+import { proxySettings, settingOf } from '../services/shared/settings.ts';
+import { FormerMembers } from './cluster/former-members.ts';
+import type { Services } from './compose/services.ts';
+import type { Foundation } from './foundation.ts';
+
+export class ClientTrust {
+  readonly peers = new PeerConnections();
+  readonly bearers: BearerTokens;
+  readonly #base: Foundation;
+  readonly #trust: TrustStore & Required<Pick<TrustStore, 'projectsOf' | 'isOfMember'>>;
+  readonly #users: UserOperations;
+  /** Certificates that only the authority of the server vouches for. */
+  readonly #bySignature = new Set<string>();
+
+  constructor(base: Foundation, { certificates, server }: Services) {
+    const { clock, cluster, log, operations, records, certificates: serving } = base;
+    this.#base = base;
+    this.bearers = new BearerTokens({
+      settings: () => server.oidc(),
+      nowMs: () => clock.nowMs(),
+      log,
+      proxyFor: (url) => proxyFor(new URL(url), proxySettings(records, process.env)),
+    });
+    this.#users = new UserOperations({ operations, grantOf: (subject) => this.bearers.grantOf(subject) });
+    this.#trust = {
+      isTrusted: (fingerprint) => certificates.isTrusted(fingerprint),
+      isForMetrics: (fingerprint) => certificates.isForMetrics(fingerprint),
+      projectsOf: (fingerprint) => certificates.projectsOf(fingerprint),
+      trustsAuthority: () => this.#trustsAuthority(),
+      isOfMember: (fingerprint) =>
+        cluster.certificates.fingerprints.has(fingerprint) ||
+        // On a single host, and while a member has an older release, this is the one that all show to each other.
+        ((!cluster.isOn || cluster.certificates.isSharedGood) && serving.isOfMember(fingerprint)),
+      userOf: (bearer) => this.bearers.user(bearer),
+    };
+  }
+
+  readonly identify: Identify = (connection) => {
+    const caller = identifyCaller(connection, this.#trust, new Date(this.#base.clock.nowMs()));
+    const { fingerprint } = caller;
+    const isForeign = fingerprint !== undefined && !this.isOfMember(fingerprint);
+    if (caller.class === 'trusted' && isForeign && !this.#trust.isTrusted(fingerprint))
+      this.#bySignature.add(fingerprint);
+    return caller;
+  };
+
+  isOfMember(fingerprint: string): boolean {
+    return this.#trust.isOfMember(fingerprint);
+  }
+
+  readonly claimOperation: AppDeps['claimOperation'] = (id, owner, project) => {
+    if ('subject' in owner) return this.#users.claim(id, owner.subject, project);
+    const { operations } = this.#base;
+    const { fingerprint } = owner;
+    operations.claim(id, fingerprint);
+    // The trust may have ended while the request was under way.
+    const isOwn = this.#trust.projectsOf(fingerprint)?.includes(project) ?? true;
+    if (!this.isOfMember(fingerprint) && !(this.#isTrusted(fingerprint) && isOwn)) operations.revoke(fingerprint);
+  };
+
+  /** `asking`: the connection on which the end was asked for, which gets its answer. */
+  readonly end = (fingerprint: string, asking?: Socket): void => {
+    this.#base.operations.revoke(fingerprint);
+    this.peers.end(fingerprint, asking);
+  };
+
+  /** From now on ends what a client has open when the config, another member, or the removal of its member ends the trust in it. */
+  follow(): void {
+    const { cluster, events, records } = this.#base;
+    const former = new FormerMembers(() => cluster.certificates.fingerprints, this.end);
+    events.subscribe(new Set(['lifecycle']), ({ metadata }) => {
+      const { action } = metadata as LifecycleMetadata;
+      if (action === 'config-updated') this.#readConfig();
+      if (action === 'cluster-member-removed') former.look();
+    });
+    // What a client has open here ends when another member ended the trust in it. A new one has nothing open but the request that
+    // adds it, of which this may hear before the answer is sent.
+    records.onShared((kind, name, isNew) => {
+      if (kind === 'certificates' && !isNew) this.end(name);
+      if (kind === 'members') former.look();
+    });
+  }
+
+  /** The authority is another one, or revokes others. `before`: its certificates as they were. */
+  readAuthority(before: string | undefined): void {
+    const { log, operations, pki } = this.#base;
+    const isOther = before !== pki.current?.authorities.join();
+    const ended = this.peers.endWhere((der) => isOther || pki.current?.isRevoked(der) === true);
+    for (const fingerprint of ended) operations.revoke(fingerprint);
+    if (ended.length > 0)
+      log.warn(`The changed authority ended the connections of ${ended.length} client certificates`);
+  }
+
+  #isTrusted(fingerprint: string): boolean {
+    return this.#trust.isTrusted(fingerprint) || (this.#trustsAuthority() && this.#bySignature.has(fingerprint));
+  }
+
+  /** Without authorities TLS verifies against those of the host, which vouch for nobody here. */
+  #trustsAuthority(): boolean {
+    const { pki, records } = this.#base;
+    return pki.current !== undefined && isTrue(settingOf(records, 'core.trust_ca_certificates'));
+  }
+
+  #readConfig(): void {
+    this.#users.recheck();
+    if (this.#trustsAuthority()) return;
+    for (const fingerprint of this.#bySignature) if (!this.#trust.isTrusted(fingerprint)) this.end(fingerprint);
+    this.#bySignature.clear();
+  }
+}
