@@ -48,12 +48,6 @@ export function currentTraceparent(): string | undefined {
   return span === undefined ? undefined : renderTraceparent(span.place);
 }
 
-/** Begins a span inside the one under way; undefined without one. The caller ends it. */
-export function beginSpan(name: string, options: Omit<SpanOptions, 'parent'> = {}): Span | undefined {
-  const found = current();
-  return found?.tracer.begin(name, { ...options, parent: found.span.place });
-}
-
 /** Runs the work with this span under way; its end is the caller's. */
 export const underSpan = <T>(tracer: Tracer, span: Span, work: () => T): T => storage.run({ tracer, span }, work);
 
