@@ -12,7 +12,7 @@ export interface Seen<T> {
   readonly etag?: string;
 }
 
-/** With its state while it runs. */
+/** A container, and its state while it runs. */
 export type SeenContainer = Container & { readonly state?: ContainerState | null };
 
 export interface ReadTypes extends Omit<{ readonly [K in KindName]: KindTypes[K]['object'] }, 'container'> {

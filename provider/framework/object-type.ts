@@ -28,7 +28,7 @@ export interface CreateContext<C> extends Context<C> {
 }
 
 export interface ObjectType<A extends Attributes> {
-  /** With the provider's prefix: `svc_thing`. */
+  /** The name, prefixed by the provider: `svc_thing`. */
   readonly typeName: string;
   /** One paragraph for the documentation. */
   readonly doc: string;

@@ -13,7 +13,7 @@ import { openSource } from './sources/open-source.ts';
 
 export interface StartResult {
   readonly engine?: Engine;
-  /** With errors nothing was started. */
+  /** Nothing was started if there are errors. */
   readonly diagnostics: readonly Diagnostic[];
 }
 

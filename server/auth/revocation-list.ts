@@ -20,7 +20,7 @@ export interface CertificateNames {
 interface Element {
   readonly tag: number;
   readonly content: Buffer;
-  /** With tag and length. */
+  /** The bytes, tag and length included. */
   readonly whole: Buffer;
 }
 

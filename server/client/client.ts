@@ -157,7 +157,7 @@ export function createClient(host: string, options: ClientOptions = {}): Client 
   return clientOver(transport, renderEndpoints(endpoints), options);
 }
 
-/** With other members to go on with. */
+/** The timeout where there are other members to try next. */
 const quickConnectMs = 4000;
 
 function clientOver(transport: Link, host: string, options: ClientOptions): Client {

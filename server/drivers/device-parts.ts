@@ -61,7 +61,7 @@ export interface MountRun {
   readonly hostPath?: boolean;
   /** Directories of the host: what is mounted lies below one of them, whatever links were put in the way. Absent: anywhere. */
   readonly within?: readonly string[];
-  /** With `idmapped`: maps that its files may be in on disk, the recorded one first. Absent: not known. */
+  /** Maps that its files may be in on disk (only if `idmapped`), the recorded one first. Absent: not known. */
   readonly fileMaps?: readonly (readonly IdMapEntry[])[];
   /** `source` is a block device: the file system on it is mounted, with these options of its own. */
   readonly block?: { readonly fileSystem: string; readonly options: readonly string[] };

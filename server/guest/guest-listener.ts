@@ -38,7 +38,7 @@ export class GuestListener {
   readonly #sockets = new Set<Socket>();
   /** Why a connection is not served. Asked of the kernel once a connection: it wrote it down when that was made. */
   readonly #refused = new WeakMap<Socket, GuestAnswer>();
-  /** With a request that is not answered yet. */
+  /** Sockets of a request that is not answered yet. */
   readonly #busy = new WeakSet<Socket>();
   readonly #pace = new Pace(pace);
 

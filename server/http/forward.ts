@@ -90,7 +90,7 @@ export async function forwardUpgrade(
   socket.pipe(peer);
 }
 
-/** With a body that was read, its length and coding are other ones. */
+/** A body that was read has another length and coding. */
 function passedHeaders(request: IncomingMessage, isBodyRead: boolean): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const [name, value] of Object.entries(request.headers)) {

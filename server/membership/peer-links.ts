@@ -29,7 +29,7 @@ type Peer = Pick<Member, 'name' | 'address'> & Partial<Pick<Member, 'isPresent'>
 
 export interface PeerRequest {
   readonly method: string;
-  /** With its query. */
+  /** The path and its query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Readable | string | null;

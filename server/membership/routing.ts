@@ -10,7 +10,7 @@ import { noMember, type Member, type Members } from './members.ts';
 
 export interface RoutedRequest {
   readonly endpoint: Pick<Endpoint, 'id' | 'method' | 'path' | 'placedBy'>;
-  /** With qualified names. */
+  /** Parameters; names are qualified. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string | undefined>>;
 }

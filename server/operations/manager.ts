@@ -127,7 +127,7 @@ export class Operations {
     return renderOperation(operation.state);
   }
 
-  /** With a project: only one of it, or of none. */
+  /** Finds only an operation of the project, or of none, where one is given. */
   get(id: string, project?: string): Operation {
     return renderOperation(this.#find(id, project).state);
   }

@@ -157,7 +157,7 @@ class Bench {
     return ms ?? Number.NaN;
   }
 
-  /** With a daemon that has everything declared; and a dry run of one change on a copy of it. */
+  /** A daemon that has everything declared, and a dry run of one change on a copy of it. */
   async plans(count: number): Promise<readonly Row[]> {
     const { say, signal } = this.#context;
     say(`reconcile: making ${count} objects`);

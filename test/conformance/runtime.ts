@@ -237,7 +237,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
     });
 
     describe('a start that fails', () => {
-      test('for a missing rootfs says so and leaves nothing', async () => {
+      test('a start that fails for a missing rootfs says so and leaves nothing', async () => {
         const run = { ...(await prepare('c1')), rootfs: '/nonexistent/rootfs' };
         await expect(driver.start(run, never)).rejects.toMatchObject({ code: 'Failed' });
         expect(driver.probe('c1').status).toBe('stopped');
@@ -544,7 +544,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         await expect(running).rejects.toThrow('enough');
       });
 
-      test('in a frozen container is refused, not stuck', async () => {
+      test('exec in a frozen container is refused, not stuck', async () => {
         await driver.freeze('c1');
         await expect(driver.exec('c1', ['true'], {}, never)).rejects.toMatchObject({ code: 'Failed' });
       });

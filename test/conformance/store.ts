@@ -435,7 +435,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
         await seen.stop();
       });
 
-      test('from a future revision wait for it', async () => {
+      test('watches from a future revision wait for it', async () => {
         const { rev } = await store.status();
         const seen = gather(store, '', rev + 3);
         for (const n of [1, 2, 3, 4]) await write(put('/a', String(n)));

@@ -49,13 +49,14 @@ const commentsOf = ({ path, lines }: (typeof texts)[number]): readonly { place: 
 const sources = texts.filter(({ path }) => !path.endsWith('.md'));
 
 describe('sentences have a subject', () => {
-  test('no comment begins with Of, That or Whoever, or says anew', () => {
-    const found = sources.flatMap(commentsOf).filter(({ text }) => /^(?:Of|That|Whoever)\b|\banew\b/.test(text));
+  test('no comment begins with Of, That, Whoever or With, or says anew', () => {
+    const found = sources.flatMap(commentsOf).filter(({ text }) => /^(?:Of|That|Whoever|With)\b|\banew\b/.test(text));
     expect(found.map(({ place }) => place)).toEqual([]);
   });
 
-  test('no name of a test begins with of, that, with, without, by or whoever', () => {
-    const name = /^\s*test(?:\.\w+)*(?:\([^\n]*?\))?\(\s*['"`](?:of|that|with|without|by|whoever)\b/i;
+  test('no name of a test begins with a preposition, that or whoever', () => {
+    const name =
+      /^\s*test(?:\.\w+)*(?:\([^\n]*?\))?\(\s*['"`](?:after|at|by|during|for|from|in|of|on|that|under|whoever|with|without)\b/i;
     const found = sources.flatMap(({ path, lines }) =>
       lines.flatMap((line, at) => (name.test(line) ? [`${path}:${at + 1}`] : [])),
     );

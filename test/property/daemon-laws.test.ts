@@ -49,7 +49,7 @@ async function everything({ client }: MemoryDaemon): Promise<Readonly<Record<str
 
 describe('a second plan is empty', () => {
   for (const [name, { write, modes, without }] of Object.entries(forms)) {
-    test(`after an apply of ${name}`, { timeout: 120_000 }, async () => {
+    test(`a second plan is empty after an apply of ${name}`, { timeout: 120_000 }, async () => {
       const seen = new Set<string>();
       const mode = modes ? fc.constantFrom('merge', 'exact') : fc.constant(undefined);
       await fc.assert(

@@ -115,7 +115,7 @@ describe('laws of export', () => {
     expect(count).toBeGreaterThan(0);
   });
 
-  test('after export and adoption every key is owned and the plan is empty; after a release the world is unchanged', async () => {
+  test('every key is owned after export and adoption and the plan is empty; after a release the world is unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(scenes, async (scene) => {
         const observed = sound(scene.observed);

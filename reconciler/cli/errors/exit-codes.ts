@@ -4,7 +4,7 @@ import type { RunResult } from '../../engine/run-result.ts';
 export const exitCodes = {
   ok: 0,
   error: 1,
-  /** With --detailed-exitcode: there are changes. */
+  /** There are changes (--detailed-exitcode only). */
   changes: 2,
   /** Something changed since the plan that was approved. */
   stale: 3,

@@ -24,7 +24,7 @@ export function readSelector(flag: string, text: string): LabelSelector {
 
 type SelectingOptions = SelectorOptions & Pick<HostOptions, 'hosts'>;
 
-/** With --hosts, -l selects hosts and --object-selector objects. */
+/** Selects objects: -l selects hosts where there is --hosts. */
 export function objectSelector(options: SelectingOptions): LabelSelector | undefined {
   if (options.objectSelector !== undefined) return readSelector('--object-selector', options.objectSelector);
   return options.selector === undefined || options.hosts !== undefined

@@ -1,4 +1,4 @@
-// With --hosts, runs a command that works on one host only on the host that is selected.
+// Runs a command that works on one host only on the host that --hosts selects.
 import type { ExitCode } from '../errors/exit-codes.ts';
 import { usageError } from '../errors/usage-error.ts';
 import type { HostOptions } from '../flags/host-flags.ts';

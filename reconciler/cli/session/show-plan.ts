@@ -27,7 +27,7 @@ export async function printPlan(
   await refuseChanges(context, plan);
 }
 
-/** With --expect-no-changes a plan with changes is an error, and nothing is done. */
+/** A plan with changes is an error under --expect-no-changes, and nothing is done. */
 export async function refuseChanges({ options }: Context<PlanFlagOptions>, plan: Plan): Promise<void> {
   if (options.expectNoChanges !== true) return;
   const { hasDifferences } = await import('../../core/plan/summary.ts');

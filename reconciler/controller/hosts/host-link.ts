@@ -112,7 +112,7 @@ export class HostLink {
     this.#lists?.forget();
   }
 
-  /** With the names of the certificates that are known on the host. */
+  /** Adds the names of the certificates that are known on the host. */
   async named(seen: readonly LifecycleChange[], signal: AbortSignal): Promise<readonly LifecycleChange[]> {
     return (await this.#book?.name(seen, signal)) ?? seen;
   }

@@ -197,7 +197,7 @@ function refuse(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, err
     .send(JSON.stringify(refusal.body));
 }
 
-/** With its causes. */
+/** The message and those of its causes. */
 function wholeText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message : `${error.message}: ${wholeText(error.cause)}`;

@@ -7,7 +7,7 @@ export interface Endpoint {
   /** Stable name; handlers are keyed by it. */
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** With `:name` for one segment. */
+  /** The path; `:name` stands for one segment. */
   readonly path: string;
   /** `none`: everyone. `signed`: the signature of the request decides. */
   readonly access: contract.Role | 'none' | 'signed';

@@ -101,7 +101,7 @@ const textOf = ({ documents }: Loaded, pins: Pins): string => hashOf([documents,
 const onHosts = (text: string, on: ReadonlySet<string>, count: number): string =>
   on.size === count ? text : `${text} (on ${[...on].slice(0, 5).join(', ')}${on.size > 5 ? ' and others' : ''})`;
 
-/** With the path inside the source: the place of its checkout says nothing to users. */
+/** Shows the path inside the source: the place of its checkout says nothing to users. */
 export function problemText({ file, line, column, message, remedy }: Diagnostic, folder: string): string {
   const place = file === undefined ? '' : file.startsWith(folder + sep) ? file.slice(folder.length + 1) : file;
   const at = place === '' ? '' : `${place}${line === undefined ? '' : `:${line}:${column ?? 1}`}: `;

@@ -76,7 +76,7 @@ function liveObjects({ host, observed, declared }: HostView): readonly (readonly
   });
 }
 
-/** With secrets masked. */
+/** The object, secrets masked. */
 export function seenDetail({ declared }: HostView, { summary, live }: SeenObject): ObjectDetail {
   const change = declared?.plan.changes.find(({ address }) => address === summary.address);
   const document = declared?.documents.find(({ address }) => address === summary.address);

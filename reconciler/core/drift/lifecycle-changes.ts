@@ -56,7 +56,7 @@ export function userText(user: string, names?: CertificateNames): string {
 
 const anonymous = (user: string): string => `certificate ${user.slice(0, 12)}`;
 
-/** With the name of the certificate where `names` knows it and the text does not. */
+/** Adds the name of the certificate where `names` knows it and the text does not. */
 export function nameSeen(one: LifecycleChange, names: CertificateNames): LifecycleChange {
   const { by, certificate } = one;
   if (by === undefined || certificate === undefined) return one;

@@ -262,7 +262,7 @@ export interface PlanOptions {
 /** The set and the user of a plan. */
 export interface SetOwner {
   readonly set: string;
-  /** With the set's key (`SetState.key`). */
+  /** Hashes by the set's key (`SetState.key`). */
   readonly hash: KeyHash;
   /** Absent: places are neither recorded nor respected. */
   readonly place?: SetPlace;

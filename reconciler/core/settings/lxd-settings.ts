@@ -209,7 +209,7 @@ function newerParts({ kind, values }: Pick<Document, 'kind' | 'values'>): readon
   ];
 }
 
-/** With a server: a setting that it lacks is an error; an unknown setting is a warning, and the server checks it. */
+/** A setting that the server lacks is an error; an unknown setting is a warning, and the server checks it. */
 export function foreignProblems(documents: readonly Document[], observed: Observed): readonly Diagnostic[] {
   const problems: Diagnostic[] = [];
   for (const document of documents) {

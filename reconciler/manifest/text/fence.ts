@@ -18,7 +18,7 @@ export function inFence(path: string): string {
   throw new Error(`${shown(path, root)} leads out of the files of the source: put the file into it`);
 }
 
-/** With all links resolved, also of a path whose end does not exist. */
+/** The path without links, also where its end does not exist. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);

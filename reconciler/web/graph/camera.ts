@@ -60,7 +60,7 @@ export function moved(camera: Camera, byX: number, byY: number): Camera {
   return { ...camera, x: camera.x - byX / camera.scale, y: camera.y - byY / camera.scale };
 }
 
-/** With the point of the picture in the middle. */
+/** Puts the point of the picture in the middle. */
 export function centred(camera: Camera, view: Size, x: number, y: number): Camera {
   return { ...camera, x: x - view.width / 2 / camera.scale, y: y - view.height / 2 / camera.scale };
 }

@@ -22,7 +22,7 @@ export interface ExecOptions {
   readonly user?: number;
   readonly group?: number;
   readonly cwd?: string;
-  /** With a size: one terminal, all output goes to `stdout`. Without: three pipes. */
+  /** A size makes one terminal, whose output all goes to `stdout`. Absent: three pipes. */
   readonly terminal?: TerminalSize;
   /** Read until its end, or until the command's. Absent: the command gets empty input. */
   readonly stdin?: Readable;
@@ -88,7 +88,7 @@ export async function startExec(
   const finish = async (): Promise<number> => {
     try {
       await Promise.all(outputs);
-      // With a terminal the server waits for this: everything has arrived.
+      // The server of a terminal waits for this: everything has arrived.
       if (terminal !== undefined) input.close();
       const code = exitCodeOf(await session.operation);
       signal?.throwIfAborted();

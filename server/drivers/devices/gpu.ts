@@ -92,7 +92,7 @@ function nvidiaMinor(host: HostPaths, pci: string): number | undefined {
   return index < 0 ? undefined : index;
 }
 
-/** With the nodes that all of NVIDIA's cards share. */
+/** The card's nodes and those that all of NVIDIA's cards share. */
 function nvidiaNodes(device: string, properties: ConfigMap, host: HostPaths, card: GpuCard): readonly NodeRun[] {
   if (card.nvidia === undefined) return [];
   const shared = list(host.dev).filter((name) => /^nvidia(ctl|-uvm|-uvm-tools|-modeset)$/.test(name));

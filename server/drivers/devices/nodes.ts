@@ -15,7 +15,7 @@ export function nodeRun(device: string, properties: ConfigMap, target: string, n
   };
 }
 
-/** With '' as unset. */
+/** An empty text means unset. */
 export const set = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
 
 /** Ids are compared without 0x and letter case. */

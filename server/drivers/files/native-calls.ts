@@ -100,7 +100,7 @@ function makingAs<T>(calls: Calls, uid: number, gid: number, work: () => T): T {
     setfsuid(before.uid);
     setfsgid(before.gid);
     prctl(setSecureBits, bits, 0, 0, 0);
-    // With other ids the process would give the host's files to a container.
+    // A process with other ids would give the host's files to a container.
     if (setfsuid(before.uid) !== before.uid || setfsgid(before.gid) !== before.gid) process.abort();
   }
 }

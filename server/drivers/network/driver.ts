@@ -28,7 +28,7 @@ export type NetworkState = Omit<InterfaceState, 'host_name'>;
 export interface HostInterface {
   readonly name: string;
   readonly type: 'bridge' | 'physical' | 'loopback' | 'vlan' | 'bond' | 'unknown';
-  /** With the length of their subnet: 10.0.3.1/24. Addresses of the link itself are left out. */
+  /** Addresses and the length of their subnet: 10.0.3.1/24. Addresses of the link itself are left out. */
   readonly addresses?: readonly string[];
 }
 

@@ -49,7 +49,7 @@ function inputRules(name: string, family: FamilyPlan): string[] {
 
 function forwardRules(name: string, families: readonly FamilyPlan[]): string[] {
   if (families.length === 0) return [];
-  // With br_netfilter even frames between two ports of the bridge pass here; they are not routed.
+  // Even frames between two ports of the bridge pass here under br_netfilter; they are not routed.
   const rules = [`iifname "${name}" oifname "${name}" accept`];
   for (const family of families) {
     const verdict = family.routing ? 'accept' : 'reject';

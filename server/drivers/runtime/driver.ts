@@ -213,9 +213,9 @@ export interface RuntimeCommand {
 
 /** A command at work. Whoever has it reads its outputs to their end, or destroys them: an unread one stops the command. */
 export interface RuntimeProcess {
-  /** With a terminal all input. Absent with stdio null, as the outputs are. */
+  /** All input, of a terminal. Absent with stdio null, as the outputs are. */
   readonly stdin?: Writable;
-  /** With a terminal all output. Ends soon after the command's end, also when something it left behind keeps it open. */
+  /** All output, of a terminal. Ends soon after the command's end, also when something it left behind keeps it open. */
   readonly stdout?: Readable;
   readonly stderr?: Readable;
   /** Without a terminal, or after the end: does nothing. */

@@ -143,9 +143,9 @@ export interface StorageDriver {
     progress: (text: string) => void,
     signal: AbortSignal,
   ): Promise<void>;
-  /** With its snapshots. Idempotent. */
+  /** Deletes it and its snapshots. Idempotent. */
   deleteVolume(pool: PoolSpec, volume: VolumeRef): Promise<void>;
-  /** With its snapshots. Idempotent: done already (old absent, new there) is success. */
+  /** Renames it and its snapshots. Idempotent: done already (old absent, new there) is success. */
   renameVolume(pool: PoolSpec, volume: VolumeRef, newName: string): Promise<void>;
   listVolumes(pool: PoolSpec): Promise<readonly VolumeRef[]>;
   /** Limits a volume, now and while it is in use; undefined: no limit. Throws NotSupported without the capability. `mustHold`: a

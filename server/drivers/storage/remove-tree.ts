@@ -99,7 +99,7 @@ async function hasMounts(path: string): Promise<boolean> {
 }
 
 async function removeLarge(path: string): Promise<void> {
-  // With the flag it leaves subvolumes of btrfs where they are.
+  // The flag makes it leave subvolumes of btrfs where they are.
   const bounds = (await hasMounts(path)) ? ['--one-file-system'] : [];
   const remove = ['rm', '-rf', ...bounds, '--', path];
   try {

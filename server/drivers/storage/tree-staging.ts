@@ -30,7 +30,7 @@ export interface TreeStaging {
   settled(root?: string): Promise<boolean>;
 }
 
-/** With more removals than this under way the next one is waited for, as the disk is what they wait for, too. */
+/** Max removals under way; the next one is waited for, as the disk is what they wait for, too. */
 const mostUnderWay = 4;
 /** Records that are written meanwhile would wait for every unlink: the file system writes both to its journal together. */
 const laterMs = 100;

@@ -34,7 +34,7 @@ export interface ListenerDeps {
   readonly dialect: Dialect;
 }
 
-/** With TLS, each connection has a client that may lose its trust. */
+/** A client of a TLS connection may lose its trust. */
 export interface TlsListenerDeps extends ListenerDeps {
   readonly peers: Pick<PeerConnections, 'add'>;
   readonly log: Pick<Log, 'warn'>;

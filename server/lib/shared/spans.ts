@@ -19,7 +19,7 @@ export interface Span {
   readonly place: SpanPlace;
   readonly isEnded: boolean;
   set(name: string, value: string | number | boolean): void;
-  /** With the reason when the work failed, and when it ended, as of Date.now(); default: now. Only the first end counts. */
+  /** `failure` is why the work failed; `atMs` when it ended, as of Date.now(), default now. Only the first end counts. */
   end(failure?: string, atMs?: number): void;
 }
 

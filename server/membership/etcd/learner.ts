@@ -30,7 +30,7 @@ const restoreMs = 600_000;
 export async function replay(start: EtcdStart, { etcdPath }: Program): Promise<{ readonly isLearner: boolean }> {
   const metricsAddress = await freeAddress();
   const alone = { clientAddress: await freeAddress(), peerAddress: await freeAddress(), metricsAddress };
-  // With an authority of its own no other etcd talks to it, should one still run.
+  // An authority of its own keeps other etcds from talking to it, should one still run.
   const tlsDir = join(start.dir, 'replay-tls');
   const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
   const keyPem = stranger.export({ type: 'pkcs8', format: 'pem' }).toString();

@@ -57,7 +57,7 @@ export class ClusterObjects {
     });
   }
 
-  /** With a target only the config of that member is noted, as clients of LXD begin. */
+  /** A target notes only the config of that member, as clients of LXD begin. */
   async create(asked: MemberRequest, target = '', body: ObjectCreate, here: () => Promise<void>): Promise<void> {
     const { name, type, description = '', member_overrides: overrides = {} } = body;
     if (!this.#isSpread(asked)) {
@@ -100,7 +100,7 @@ export class ClusterObjects {
     return { ...object, config, locations: this.definitions.locations(object.name) };
   }
 
-  /** With a target only what each member has for itself is changed: the rest would be other than on the others. Throws AppError badRequest.
+  /** A target changes only what each member has for itself: the rest would be other than on the others. Throws AppError badRequest.
    *  `isWhole`: what the body leaves out goes. */
   refuseShared(asked: MemberRequest, name: string, body: ObjectChange, isWhole: boolean): void {
     const target = targetOf(asked);

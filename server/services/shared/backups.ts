@@ -24,7 +24,7 @@ export async function removeBackupFile(dir: string, file: string): Promise<void>
     if (entry === file || entry.startsWith(`${file}.`)) await rm(join(dir, entry), { force: true });
 }
 
-/** With their files. Idempotent. */
+/** Drops their records and files. Idempotent. */
 export async function dropBackups(records: Records, dir: string, uuid: string): Promise<void> {
   for (const { document } of ownedBy(records, 'backups', uuid)) await removeBackupFile(dir, document.file);
   await dropOwned(records, 'backups', uuid);

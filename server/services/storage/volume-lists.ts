@@ -64,7 +64,7 @@ export class VolumeLists {
     this.#elsewhere = elsewhere;
   }
 
-  /** With their snapshots. Without a project: of all projects. */
+  /** Volumes and their snapshots. All projects if none is given. */
   async urls(pool: string, project: string | undefined, type?: string): Promise<readonly string[]> {
     const volumes = await this.#of(pool, project, type);
     return volumes.flatMap((volume) => {
@@ -74,7 +74,7 @@ export class VolumeLists {
     });
   }
 
-  /** With their snapshots, which are called VOLUME/SNAPSHOT. */
+  /** Volumes and their snapshots, which are called VOLUME/SNAPSHOT. */
   async list(pool: string, project: string | undefined, type?: string): Promise<readonly StorageVolume[]> {
     const volumes = await this.#of(pool, project, type);
     return volumes.flatMap((volume) => {

@@ -204,7 +204,7 @@ describe.skipIf(etcdMissing() !== undefined)('moving containers between members'
     await one.ok('DELETE', '/1.0/containers/f1');
   });
 
-  test('on storage that all members share the files stay, and the member that had them does not delete them', async () => {
+  test('files on storage that all members share stay, and the member that had them does not delete them', async () => {
     const source = `${one.dir}-shared`;
     mkdirSync(source);
     try {

@@ -60,7 +60,7 @@ describe('one set on two hosts', () => {
     expect(world.engine.overview().sets[0]?.problems).toEqual([]);
   });
 
-  test('after a restart it keeps what it had, and calls changes of the time between drift', async () => {
+  test('a set keeps after a restart what it had, and calls changes of the time between drift', async () => {
     await world.stop();
     await world.meddle(1, 'web', { 'user.note': 'e' });
     await world.start();

@@ -161,7 +161,7 @@ describe('controllers as processes', { timeout: 120_000 }, () => {
     expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0);
   });
 
-  test('after a kill the second controller takes over, and not before', async () => {
+  test('the second controller takes over after a kill, and not before', async () => {
     world = await openControllerWorld(3);
     await world.write('a.yaml', profileText('web', { 'user.note': 'a' }));
     const first = await start('one');

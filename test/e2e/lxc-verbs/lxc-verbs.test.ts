@@ -127,7 +127,7 @@ describe.skipIf(missing !== undefined).each(['socket', 'TLS'] as const)('over %s
     },
   );
 
-  /** With as many words as the verb takes; with too few or too many lxc prints how it is used. */
+  /** Gives as many words as the verb takes; for too few or too many lxc prints how it is used. */
   async function refusalOf(verb: string) {
     const exact = await wordsOf(verb);
     if (exact !== undefined) return world.lxc.run([...verb.split(' '), ...exact]);

@@ -172,7 +172,7 @@ describe('a wrong clock', () => {
 });
 
 describe('a daemon that stops', () => {
-  test('in the middle ends the run with 7 and a hint; the next apply continues', async () => {
+  test('a daemon that stops in the middle ends the run with 7 and a hint; the next apply continues', async () => {
     await bench.apply();
     bench.parts = { ...original, more: containerWith('').replace('c1', 'gone') };
     // Lock and creation: the connection breaks before the answer.

@@ -195,7 +195,7 @@ describe('a dry run on a copy of the daemon', () => {
     expect((await cli(['rollback', '--dry-run=never', ...host], { env })).code).toBe(64);
   });
 
-  test('on the client is only the plan, whatever was approved', async () => {
+  test('a dry run on a copy of the daemon on the client is only the plan, whatever was approved', async () => {
     bench.parts['profile'] = memory('72MiB');
     const run = await untouched(() => gantry('apply', '--dry-run=client', '--auto-approve', '--detailed-exitcode'));
     expect(run.code).toBe(2);

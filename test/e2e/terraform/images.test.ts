@@ -117,7 +117,7 @@ resource "gantry_image" "${name}" {
     await terraform.destroy();
     const left = await daemon.get(`/1.0/images/${fingerprint}`);
     expect(left.aliases.map(({ name }: { name: string }) => name)).toEqual(['theirs']);
-    // With other values the image of another owner is not changed.
+    // Other values do not change the image of another owner.
     terraform.write(image('public = true'));
     const said = await terraform.fails('apply', '-auto-approve');
     expect(said).toContain(`The image ${fingerprint} already exists`);

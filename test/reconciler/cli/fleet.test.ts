@@ -325,7 +325,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     expect((await gantry('plan', ['--detailed-exitcode'])).code).toBe(0);
   });
 
-  test('After Ctrl-C running hosts finish, and no other host begins', async () => {
+  test('Running hosts finish after Ctrl-C, and no other host begins', async () => {
     const [web1, db1] = await start(2);
     if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     writeHosts(daemons.map(addressOf));

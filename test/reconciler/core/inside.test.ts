@@ -63,7 +63,7 @@ describe('the order of steps', () => {
     ]);
   });
 
-  test('in a stopped container files are written and nothing runs', () => {
+  test('files are written and nothing runs in a stopped container', () => {
     const stopped = container(values, { state: 'stopped' });
     expect(stepsOf(plan(stopped, empty()))).toEqual(['create', '+/srv +/srv/a', 'snapshot']);
     const after = applied(stopped);
@@ -133,7 +133,7 @@ describe('a command is due', () => {
     expect(stepsOf(plan(of('1'), cut))).toEqual(['exec it']);
   });
 
-  test('after every start, by gantry or by a user', () => {
+  test('a command is due after every start, by gantry or by a user', () => {
     const boot = exec({ on_start: true });
     const after = applied(boot);
     expect(stepsOf(plan(boot, after))).toEqual([]);
@@ -146,7 +146,7 @@ describe('a command is due', () => {
     expect(stepsOf(plan(boot, { ...after, containers: stopped }))).toEqual(['start', 'exec it']);
   });
 
-  test('in a frozen container only when it is thawed or started again', () => {
+  test('a command is due in a frozen container only when it is thawed or started again', () => {
     const live = liveContainer('c1', { status: 'Frozen', status_code: 110 });
     const observed = world({ profiles: [liveProfile('default')], containers: [live] });
     expect(stepsOf(plan(exec({}), observed))).toEqual(['update', 'start', 'exec it']);

@@ -114,7 +114,7 @@ describe('evacuated members', () => {
   });
 });
 
-test('on a member that is offline, nothing is started, moved or changed', () => {
+test('nothing is started, moved or changed on a member that is offline', () => {
   const offline = { ...three, m2: { ...fast, status: 'Offline' } };
   const unknown = { status: 'Error', status_code: 112, location: 'm2' } as const;
   for (const target of ['m2', 'm1']) expect(ids(plan(cluster(offline, ['web', unknown]), web(target)))).toEqual([]);

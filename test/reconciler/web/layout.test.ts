@@ -23,7 +23,7 @@ describe('the first look', () => {
     expect(opened(layout, wide)).toEqual(fitted(layout, wide));
   });
 
-  test('on a phone is at the root, where texts can be read; a small graph is seen whole', () => {
+  test('the first look on a phone is at the root, where texts can be read; a small graph is seen whole', () => {
     const { x, y, scale } = opened(layout, phone);
     expect(scale).toBe(1);
     const root = { x: (layout.x[0] ?? 0) - x, y: (layout.y[0] ?? 0) - y };

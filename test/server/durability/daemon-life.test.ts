@@ -184,7 +184,7 @@ describe('a restart', () => {
     });
   });
 
-  test('after a host shutdown starts the autostart containers in order of priority and name', async () => {
+  test('a restart after a host shutdown starts the autostart containers in order of priority and name', async () => {
     await withDaemon({}, async (daemon) => {
       await seed(daemon);
       const wanted: Record<string, object> = {

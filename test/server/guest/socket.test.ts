@@ -292,7 +292,7 @@ describe('the guest socket exists', () => {
   /** Sockets of a running container. Those of others come and go meanwhile, so they are not counted. */
   const directoryOf = (name: string): string => readlinkSync(join(rootfs(name), 'dev/lxd'));
 
-  test('from start to stop, and its host resources are removed with it', async () => {
+  test('it exists from start to stop, and its host resources are removed with it', async () => {
     const name = await running();
     const directory = directoryOf(name);
     expect(existsSync(directory)).toBe(true);
@@ -301,7 +301,7 @@ describe('the guest socket exists', () => {
     expect(existsSync(socketOf(name))).toBe(false);
   });
 
-  test('after a reboot from inside, and after a restart of the daemon, on the same container', async () => {
+  test('it exists after a reboot from inside, and after a restart of the daemon, on the same container', async () => {
     const name = await running({ config: { 'user.k': 'v' } });
     await daemon.sim.reboot(name);
     expect((await said(name, '/1.0/config/user.k'))[1]).toBe('v');

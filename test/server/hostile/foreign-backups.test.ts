@@ -90,7 +90,7 @@ describe('a backup is accepted', () => {
     expect((await daemon.get('/1.0/containers/again')).config['security.privileged']).toBe('true');
   });
 
-  test('from a stock client of LXD, which has no such flag, while the config of the server permits it', async () => {
+  test('a backup from a stock client of LXD, which has no such flag, while the config of the server permits it', async () => {
     const send = (name: string) =>
       call({ socketPath: lxdSocket }, 'POST', '/1.0/containers', backupOf(name, privileged), {
         'content-type': 'application/octet-stream',

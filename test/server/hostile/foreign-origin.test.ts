@@ -88,7 +88,7 @@ describe.each([
   });
 });
 
-test('on the local socket the origin is ignored: browsers cannot reach it', async () => {
+test('the origin is ignored on the local socket: browsers cannot reach it', async () => {
   const answer = await daemon.call('POST', '/1.0/profiles', { name: 'local' }, { origin: page });
   expect(answer.status).toBe(200);
 });

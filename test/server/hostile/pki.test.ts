@@ -1,4 +1,4 @@
-// With a certificate authority in the state directory only its clients connect over TLS, on the listeners of both dialects.
+// A certificate authority in the state directory lets only its clients connect over TLS, on the listeners of both dialects.
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

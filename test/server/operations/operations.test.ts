@@ -347,7 +347,7 @@ describe('the keeper of operations', () => {
     expect(() => operations.cancel(second.id)).toThrow(/already ended/);
   });
 
-  test('after close starts nothing new, aborts cancellable work and waits for the rest', async () => {
+  test('the keeper of operations after close starts nothing new, aborts cancellable work and waits for the rest', async () => {
     const operations = make();
     let finish = (): void => {};
     const slow = operations.start({ ...task, run: () => new Promise<void>((resolve) => (finish = resolve)) });

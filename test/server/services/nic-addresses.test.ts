@@ -174,7 +174,7 @@ describe('addresses of nics', () => {
     expect([answer.status, answer.metadata.message]).toEqual([400, expect.stringContaining('10.214.201.25')]);
   });
 
-  test('in a profile of two containers belong to the running one; the other fails with the reason', async () => {
+  test('addresses of nics in a profile of two containers belong to the running one; the other fails with the reason', async () => {
     const profile = `fixed${(count += 1)}`;
     await daemon.call('POST', '/1.0/profiles', { name: profile, devices: nic({ 'ipv4.address': '10.214.201.30' }) });
     const profiles = ['default', profile];

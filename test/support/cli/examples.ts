@@ -12,7 +12,7 @@ export const exampleFolder = (name: string): string => join(repository, 'example
 export const walksOnSimulation = (noRealContainers: string | undefined): boolean =>
   isLongRun || noRealContainers !== undefined;
 
-/** With `gantry` and `gantryd` in ROOT/path, where a shell finds them. */
+/** An environment with `gantry` and `gantryd` in ROOT/path, where a shell finds them. */
 export function buildShellPrograms(): Programs {
   const programs = buildPrograms();
   mkdirSync(join(programs.root, 'path'), { recursive: true });

@@ -17,7 +17,7 @@ export interface SignOptions {
 export interface Authority {
   readonly dir: string;
   readonly certPem: string;
-  /** With its chain below the root. */
+  /** The certificate and its chain below the root. */
   sign(commonName: string, options?: SignOptions): ClientCertificate;
   revoke(certificate: ClientCertificate): void;
   /** PEM of its revocation list. */

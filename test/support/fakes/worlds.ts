@@ -157,7 +157,7 @@ interface Parts {
   readonly aliases?: readonly ImageAlias[];
   readonly volumes?: readonly PooledVolume[];
   readonly certificates?: readonly Certificate[];
-  /** With any, the server supports projects. */
+  /** The server supports projects if there are any. */
   readonly projects?: readonly Project[];
 }
 

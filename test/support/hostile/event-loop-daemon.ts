@@ -46,7 +46,7 @@ function slowness(): number {
 
 const heldMs = (line: string): number => Number(/was held for (\d+) ms/.exec(line)?.[1] ?? Infinity);
 
-/** With a pool, and a container `default`, on the simulated runtime. */
+/** A daemon with a pool, and a container `default`, on the simulated runtime. */
 export async function openHeldDaemon(): Promise<HeldDaemon> {
   const dir = await mkdtemp(join(tmpdir(), 'gtya-held-'));
   const bundle = bundleDaemon();

@@ -167,7 +167,7 @@ async function withContainer(at: World, name: string): Promise<void> {
   await at.records.commit((changes) => changes.put('containers', name, container));
 }
 
-/** With a profile that has a root disk. */
+/** A daemon with a profile that has a root disk. */
 async function withProject(at: World, name: string): Promise<void> {
   const root = { type: 'disk', path: '/', pool: 'p' };
   const config = { 'features.profiles': 'true', 'features.images': 'true', 'features.storage.volumes': 'true' };

@@ -82,7 +82,7 @@ function diffOf(change: ResourceChange, plan: Plan, prefix: string): string {
 
 const isOfInside = ({ segments }: Change): boolean => isInside(segments);
 
-/** With the observed files. */
+/** The object and its observed files. */
 function bodyOf(kind: ResourceChange['kind'], live: object): JsonObject {
   const files = mapOf((live as JsonObject)['files']);
   return { ...putBody(kind, live, []), ...(Object.keys(files).length === 0 ? {} : { files }) };

@@ -88,7 +88,7 @@ export function codeOfPlans(outcomes: readonly PlanOutcome[], isDetailed: boolea
   );
 }
 
-/** With --expect-no-changes a host with changes is an error, and nothing is done on any host. */
+/** A host with changes is an error under --expect-no-changes, and nothing is done on any host. */
 export function refuseFleetChanges({ options }: Context<ApplyOptions>, outcomes: readonly PlanOutcome[]): void {
   if (options.expectNoChanges !== true) return;
   const changed = outcomes.flatMap((one) =>

@@ -15,7 +15,7 @@ export interface Cursor {
 
 /** The end of a template and the form of its text. */
 export type Ending =
-  /** With escapes, up to the closing quote. */
+  /** A text with escapes, up to the closing quote. */
   | { readonly type: 'quote'; readonly start: number }
   /** Literal text, up to this offset. */
   | { readonly type: 'offset'; readonly end: number; readonly isIndented: boolean };

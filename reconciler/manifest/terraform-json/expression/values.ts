@@ -190,7 +190,7 @@ function unifyLists(values: readonly Value[]): readonly Value[] {
   });
 }
 
-/** With the same attributes: one by one; else as maps of one type. */
+/** Unifies maps with the same attributes one by one, others as maps of one type. */
 function unifyMaps(values: readonly Value[]): readonly Value[] {
   const maps = values.filter(isMap);
   const names = new Set(maps.map((map) => JSON.stringify(keysOf(map))));

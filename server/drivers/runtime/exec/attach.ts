@@ -191,7 +191,7 @@ export function endOrphans(lxcPath: string): void {
     .map(Number)) {
     if (!readCommandLine(pid).includes(` -P ${lxcPath} `) || !isMarked(pid)) continue;
     if (readProcess(pid)?.parentPid === process.pid) continue;
-    // With nothing below it, it stands at its gate.
+    // A process with nothing below it stands at its gate.
     if (!killBelow(pid)) sendSignal(pid, constants.signals.SIGKILL);
   }
 }

@@ -4,7 +4,7 @@ import { constants } from 'node:fs';
 import type { LibraryHandle } from 'koffi';
 
 export interface SpawnPlan {
-  /** With a full path. */
+  /** A full path. */
   readonly file: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;

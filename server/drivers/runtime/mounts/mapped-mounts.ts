@@ -52,7 +52,7 @@ export interface SecondMount {
   readonly target: string;
   /** Undefined = owners as they are. */
   readonly map: readonly IdMapEntry[] | undefined;
-  /** With all mounts below the source. */
+  /** Includes all mounts below the source. */
   readonly recursive: boolean;
   /** Device nodes in it are to work, also when the source's own mount forbids that. */
   readonly nodes?: boolean;

@@ -20,7 +20,7 @@ export interface SimDeps {
   readonly now?: () => number;
 }
 
-/** With the actions that a test performs "inside" containers. */
+/** A runtime, and the actions that a test performs "inside" containers. */
 export interface SimRuntime extends RuntimeDriver {
   readonly name: 'sim';
   readonly faults: SimFaults;

@@ -12,7 +12,7 @@ export interface LostContainer {
   readonly pool: string;
   /** Keys of the custom volumes that it uses. */
   readonly volumes: readonly string[];
-  /** With its profiles. */
+  /** The config, profiles applied. */
   readonly config: ConfigMap;
   readonly devices: DeviceMap;
 }

@@ -61,7 +61,7 @@ export function readMemberConfig(
   return problems.length > 0 ? { problems } : { values };
 }
 
-/** With the transaction that lets the host in. Throws AppError badRequest for what the cluster does not have. */
+/** Joins the transaction that lets the host in. Throws AppError badRequest for what the cluster does not have. */
 export function takeMemberConfig(
   records: Records,
   changes: Changes,

@@ -41,7 +41,7 @@ export async function makeCheckpointDir(dir: string, previous?: string): Promise
 
 const removeTree = (dir: string): Promise<void> => rm(dir, { recursive: true, force: true });
 
-/** With the rounds of memory beside it. Idempotent. */
+/** Removes it and the rounds of memory beside it. Idempotent. */
 export async function removeCheckpoint(dir: string): Promise<void> {
   await removeTree(dir);
   await removeRounds(dirname(dir));

@@ -36,7 +36,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster of two members', { timeo
     const { path } = await findEtcd();
     const dir = mkdtempSync(join(tmpdir(), 'gtrl-'));
     symlinkSync(path, join(dir, 'etcd'));
-    // With which etcd is started, so that it ends with its daemon.
+    // The program that starts etcd, so that it ends with its daemon.
     const setpriv = findProgram('setpriv');
     if (setpriv !== undefined) symlinkSync(setpriv, join(dir, 'setpriv'));
     const before = process.env['PATH'];

@@ -192,7 +192,7 @@ describe('output of the programs', () => {
     expect(readGpgStatus(status(...lines))).toEqual({ why: expect.stringContaining(why) as string });
   });
 
-  test('in the text of ssh-keygen counts as a whole line only', () => {
+  test('a mark in the text of ssh-keygen counts as a whole line only', () => {
     expect(readSshOutput('x Good "git" signature for ada with ED25519 key SHA256:abc')).toEqual({
       why: 'its signature is not valid',
     });

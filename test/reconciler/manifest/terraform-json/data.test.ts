@@ -184,7 +184,7 @@ describe('data of a daemon', () => {
     expect(checked.stderr).toContain('data sources (gantry_profile) are read when a plan is made');
   });
 
-  test('in a check is a warning when it is not there', async () => {
+  test('data of a daemon in a check is a warning when it is not there', async () => {
     const here = new TerraformFolder();
     const client = createClient(`unix://${daemon.socketPath}`);
     try {

@@ -133,7 +133,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     expect((await real.get('/1.0')).api_version).toBe('1.0');
   });
 
-  test('from the container to the host, to a low port and through a socket file with an owner', async () => {
+  test('connections pass from the container to the host, to a low port and through a socket file with an owner', async () => {
     const { server: echoing, port } = await echo();
     try {
       await patch({

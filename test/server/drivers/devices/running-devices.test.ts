@@ -294,7 +294,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     await patch({ data: { type: 'none' } });
   });
 
-  test('at a start a file may be where a directory was at the last one', async () => {
+  test('a file may at a start be where a directory was at the last one', async () => {
     const start = async (source: string): Promise<void> => {
       await patch({ data: { type: 'disk', source, path: `/mnt/${basename(source)}` } });
       expect((await setState(real, 'c1', 'restart', { force: true })).err).toBe('');

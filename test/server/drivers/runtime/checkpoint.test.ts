@@ -171,7 +171,7 @@ describe('CRIU', () => {
   const dir = mkdtempSync(join(tmpdir(), 'gantry-criu-'));
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-  test('on this host works, or there is a reason', () => {
+  test('CRIU on this host works, or there is a reason', () => {
     if (real.ok) return;
     expect(real.reason.length).toBeGreaterThan(10);
     expect(real.reason).not.toContain('exited, status');

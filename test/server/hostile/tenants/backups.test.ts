@@ -101,7 +101,7 @@ describe('a backup is refused, and nothing is made of it', () => {
   );
   test('a backup of a virtual machine', () =>
     isRefused({ index: { type: 'virtual-machine' } }, /only those of containers/));
-  test('for a pool that it may not use', async () => {
+  test('a backup for a pool that it may not use', async () => {
     expect((await suite.host.admin.call('POST', '/1.0/storage-pools', { name: 'other', driver: 'dir' })).status).toBe(
       200,
     );
@@ -112,7 +112,7 @@ describe('a backup is refused, and nothing is made of it', () => {
     for (const headers of [{}, { 'x-svc-pool': 'other' }]) await isRefused({ pool: 'other' }, /limits\.disk/, headers);
     for (const pool of ['../default', 'theirs']) await isRefused({ pool }, /was not found/, { 'x-svc-pool': pool });
   });
-  test('in a project of others', async () => {
+  test('a backup in a project of others', async () => {
     for (const project of ['theirs', 'default', 'nowhere']) {
       const bytes = backupByHand('x', {});
       const type = { 'content-type': 'application/octet-stream' };

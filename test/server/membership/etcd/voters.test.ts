@@ -75,7 +75,7 @@ describe('the next change', () => {
     return change.do === 'add' ? `add ${change.candidate.number}` : `${change.do} ${change.member.id}`;
   };
 
-  test('from one to three: a learner, its vote, the next learner, its vote', () => {
+  test('the members change from one to three: a learner, its vote, the next learner, its vote', () => {
     const two = [running(1), candidate(2)];
     expect(next(two, [etcd(1)])).toBe('add 2');
     expect(next(two, [etcd(1), etcd(2, true)])).toBe('nothing');

@@ -73,7 +73,7 @@ describe('a change of a running container', () => {
   });
 });
 
-test('at daemon start boot.autostart.priority sets the order and boot.autostart.delay the pause before the next one', () =>
+test('boot.autostart.priority sets the order at daemon start and boot.autostart.delay the pause before the next one', () =>
   withDaemon({}, async (daemon) => {
     await seed(daemon);
     const configs = {

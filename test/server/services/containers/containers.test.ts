@@ -47,7 +47,7 @@ const details = (body: Json): string[] => (body.metadata.details as { path: stri
 const volume = (name: string): string => join(daemon.dir, 'storage-pools/default/containers', name);
 
 describe('creating a container', () => {
-  test('from nothing makes a record, an empty root file system and the object of the spec', async () => {
+  test('creating a container from nothing makes a record, an empty root file system and the object of the spec', async () => {
     const operation = await createContainer(daemon, 'none1', { description: 'first', config: { 'user.a': 'b' } });
     expect(operation).toMatchObject({
       class: 'task',

@@ -59,7 +59,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
     const url = (name: string): string => `/1.0/containers/${name}`;
     const rootPool = async (path: string): Promise<string> =>
       (await daemon.get(path)).expanded_devices.root.pool as string;
-    /** With the file `a` in its snapshot `s`, and `b` only in the current state. */
+    /** A container with the file `a` in its snapshot `s`, and `b` only in the current state. */
     async function make(name: string, more: object = {}): Promise<void> {
       await createContainer(daemon, name, more);
       mkdirSync(join(dirOf('default', name), 'rootfs'), { recursive: true });

@@ -95,7 +95,7 @@ describe('taking', () => {
     expect(await names(c)).toEqual(['s']);
   });
 
-  test.each(['a/b', 'a b', '..', '.', 'é', 'x'.repeat(65)])('under the name %j is 400', async (name) => {
+  test.each(['a/b', 'a b', '..', '.', 'é', 'x'.repeat(65)])('taking under the name %j is 400', async (name) => {
     const c = await fresh();
     expect((await daemon.call('POST', path(c), { name })).status).toBe(400);
     expect(await names(c)).toEqual([]);
@@ -392,7 +392,7 @@ describe('automatic tasks', () => {
   });
 });
 
-test('after a restart the snapshots are unchanged', async () => {
+test('the snapshots are unchanged after a restart', async () => {
   const c = await fresh();
   await take(c, { name: 's', description: 'kept' });
   await daemon.restart();

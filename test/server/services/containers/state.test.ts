@@ -143,7 +143,7 @@ describe('state actions', () => {
     await must(name, 'start');
   });
 
-  test('during an action readers see Starting, Stopping and Freezing', async () => {
+  test('readers see Starting, Stopping and Freezing during an action', async () => {
     const name = await containerIn('Stopped');
     for (const [action, operation, shown] of [
       ['start', 'start', 'Starting'],

@@ -182,7 +182,7 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
     expect(await booted()).toBe('running');
   });
 
-  test('in a clean stop systemd ends its units in order, within its time', { timeout: 120_000 }, async () => {
+  test('systemd ends in a clean stop its units in order, within its time', { timeout: 120_000 }, async () => {
     const stopped = await setState(daemon, 'deb', 'stop', { timeout: 60 });
     expect(stopped.err).toBe('');
     expect(await statusOf(daemon, 'deb')).toBe('Stopped');

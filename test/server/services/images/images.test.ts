@@ -111,7 +111,7 @@ describe('uploading an image', () => {
     listening.close();
   });
 
-  test('in chunks without a length has the same result', async () => {
+  test('uploading an image in chunks without a length has the same result', async () => {
     const bytes = tarball();
     const operation = await daemon.run(
       'POST',

@@ -596,7 +596,7 @@ describe('a container of an image on another server', () => {
     expect(got).toMatchObject({ cached: true, public: false, auto_update: true, update_source: { alias } });
     expect(Date.parse(got.last_used_at)).toBeGreaterThan(0);
     await remote.ok('DELETE', `/1.0/images/${fingerprint}`);
-    // With automatic updates: the cached image is recent enough, and no server gets a request.
+    // The cached image of automatic updates is recent enough, and no server gets a request.
     const again = await create(`c5-${unique()}`, { alias });
     expect(again.err).toBe('');
     expect(fingerprintOf(await pull({ fingerprint: await onRemote() }))).not.toBe(fingerprint);

@@ -55,7 +55,7 @@ test('the output of a recorded command is at the URLs that it names, and in no o
 describe('a name with %', () => {
   const escaped = 'a%25secret';
 
-  test('in a path reaches no other project', async () => {
+  test('the name in a path reaches no other project', async () => {
     await makeContainerIn(daemon, 'a', 'secret');
     const paths = [
       '',
@@ -81,7 +81,7 @@ describe('a name with %', () => {
     expect((await daemon.call('GET', `/1.0/containers/${escaped}/logs`)).status).toBe(400);
   });
 
-  test('in a body reaches no other project', async () => {
+  test('the name in a body reaches no other project', async () => {
     await makeContainerIn(daemon, 'a', fresh());
     const target = `c${count}`;
     const bodies: readonly object[] = [

@@ -43,7 +43,7 @@ describe('creating a pool', () => {
     expect(existsSync(pool.config.source as string)).toBe(true);
   });
 
-  test('in a directory with files is refused, and the files stay', async () => {
+  test('creating a pool in a directory with files is refused, and the files stay', async () => {
     const source = join(elsewhere, 'full');
     await mkdir(source);
     await writeFile(join(source, 'precious'), 'data');
@@ -74,7 +74,7 @@ describe('creating a pool', () => {
     await createContainer(daemon, 'onone', { devices: { root: { type: 'disk', path: '/', pool: one } } });
   });
 
-  test('in a missing directory, or in the state of the daemon, is refused', async () => {
+  test('creating a pool in a missing directory, or in the state of the daemon, is refused', async () => {
     for (const source of [join(elsewhere, 'missing'), join(daemon.dir, 'images'), '/', 'relative']) {
       expect([source, (await create({ name: 'bad', config: { source } })).status]).toEqual([source, 400]);
     }

@@ -27,7 +27,7 @@ function parseInteger(source: string, base: number): number {
   return tidy(Number.parseInt(source, base));
 }
 
-/** With all its digits, as Terraform has it. */
+/** The logarithm to all its digits, as Terraform has it. */
 function logarithm(value: number, base: number): number {
   const result = Math.log(value) / Math.log(base);
   if (!Number.isFinite(result)) throw new ConversionError(`there is no logarithm of ${value} to the base ${base}`);

@@ -88,7 +88,7 @@ function timestamp(text: string): string | undefined {
   if (match === null) return undefined;
   const [, year = '', month = '', day = '', hour = '0', minute = '0', second = '0', zone = 'Z'] = match;
   const isBlank = text.includes(' ');
-  // With a blank there is no zone, with a T there is one.
+  // A blank means that there is no zone, a T that there is one.
   if (match[4] !== undefined && isBlank !== (match[7] === undefined)) return undefined;
   const days = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
   const isThere = Number(month) >= 1 && Number(month) <= 12 && Number(day) >= 1 && Number(day) <= days;

@@ -102,7 +102,7 @@ describe.each([false, true])('with a storage driver whose volumes stay still: %s
     return answer.body.operation as string;
   };
 
-  test('during a backup the container can start, run commands, be changed, take snapshots, freeze and stop', async () => {
+  test('the container can during a backup start, run commands, be changed, take snapshots, freeze and stop', async () => {
     const name = await fresh();
     const backup = await begin(`/1.0/containers/${name}/backups`, { name: 'b' });
     const c = `/1.0/containers/${name}`;
@@ -137,7 +137,7 @@ describe.each([false, true])('with a storage driver whose volumes stay still: %s
     expect((await daemon.wait(other)).err).toBe('');
   });
 
-  test('during publishing the container can start only when its files are frozen in a snapshot', async () => {
+  test('the container can start during publishing only when its files are frozen in a snapshot', async () => {
     const name = await fresh();
     const publishing = await begin('/1.0/images', { source: { type: 'container', name }, properties: { name } });
     const start = await waits('PUT', `/1.0/containers/${name}/state`, { action: 'start' });

@@ -186,7 +186,7 @@ describe('a malicious stream', () => {
       archive('mkdir d; echo x > d/victim; tar -cf out.tar --format=posix --no-recursion . d/victim'),
     );
     await expect(apply(to, base, bytes, [])).rejects.toThrow('in no directory');
-    // With a directory of that name the link is removed first.
+    // A directory of that name replaces the link.
     const honest = await withoutEnd(archive('mkdir d; echo x > d/victim; tar -cf out.tar --format=posix ./d'));
     const rooted = await withoutEnd(archive('tar -cf out.tar --format=posix --exclude=out.tar .'));
     await apply(to, base, Buffer.concat([rooted, honest]), []);
