@@ -186,7 +186,7 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^reconciler\/(manifest|engine|controller|cli)\/|^reconciler\/index/,
-    own: /^(reconciler|server\/api|server\/client|server\/lib\/shared|server\/traces)\/|^server\/lib\/self-signed/,
+    own: /^(reconciler|server\/api|server\/client|server\/lib\/shared|server\/traces)\/|^server\/lib\/(self-signed|confined)/,
     packages: anyPackage,
     why: 'the reconciler reaches the daemon through its API only',
   },

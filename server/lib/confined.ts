@@ -37,9 +37,10 @@ const maxDataBytes = 4 * 1024 ** 3;
 /** More than any honest image takes, at the speed of an emulated processor. */
 const maxCpuSeconds = 12 * 3600;
 
-type Strength = 'fenced' | 'withoutFence' | 'mortal';
+/** `ofUser`: what a user who is not root may take from its own programs. */
+type Strength = 'fenced' | 'withoutFence' | 'ofUser' | 'mortal';
 
-/** The same program, confined, and killed by the kernel when this process ends. Only the latter where the daemon may not confine (it is not root). */
+/** The same program, confined as far as this host and user may, and killed by the kernel when this process ends. */
 export function confined({ argv, confinement }: ConfinedCommand): readonly string[] {
   const strength = strengthHere();
   if (strength === 'mortal') return confinement.outlives === true ? argv : mortal(argv);
@@ -49,7 +50,10 @@ export function confined({ argv, confinement }: ConfinedCommand): readonly strin
 /** Programs that each replace themselves by the next. */
 function commandLine(confinement: Confinement, strength: Exclude<Strength, 'mortal'>): readonly string[] {
   const { keeps = [], outlives = false, isServer = false } = confinement;
-  const fence = strength === 'fenced' ? fenced(confinement) : undefined;
+  const isOfUser = strength === 'ofUser';
+  const fence =
+    strength === 'withoutFence' ? undefined : fenced(isOfUser ? { ...confinement, isAtHome: true } : confinement);
+  const rights = ['--bounding-set', ['-all', ...keeps.map((name) => `+${name}`)].join(','), '--inh-caps', '-all'];
   return [
     ...(fence ?? (isServer ? [] : ['unshare', '--net', '--ipc', '--'])),
     'prlimit',
@@ -61,10 +65,7 @@ function commandLine(confinement: Confinement, strength: Exclude<Strength, 'mort
     'setpriv',
     ...(outlives ? [] : ['--pdeathsig', 'KILL']),
     '--no-new-privs',
-    '--bounding-set',
-    ['-all', ...keeps.map((name) => `+${name}`)].join(','),
-    '--inh-caps',
-    '-all',
+    ...(isOfUser ? [] : rights),
     '--',
   ];
 }
@@ -77,7 +78,9 @@ export function strengthHere(): Strength {
   const user = process.geteuid?.();
   const known = strengths.get(user);
   if (known !== undefined) return known;
-  const found = (['fenced', 'withoutFence'] as const).find((strength) => works(commandLine({ writes: [] }, strength)));
+  const found = (['fenced', 'withoutFence', 'ofUser'] as const).find((strength) =>
+    works(commandLine({ writes: [] }, strength)),
+  );
   // A refusal to root may pass, such as a lack of processes for a moment: it is asked again.
   if (found === 'fenced' || user !== 0) strengths.set(user, found ?? 'mortal');
   return found ?? 'mortal';

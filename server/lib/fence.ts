@@ -61,6 +61,7 @@ sub must { my ($ok, $what) = @_; return if $ok; print STDERR "confining: $what: 
 my $parts = join(',', @{$may{parts}});
 my ($here, $empty, $root) = (-100, '', '/');
 if ($parts =~ /mounts/) {
+  my $folder = readlink('/proc/self/cwd');
   must(syscall($unshare, 0x08020000) == 0, 'a name space of mounts');
   my $readOnly = pack('QQQQ', 1, 0, 1 << 19, 0);
   must(syscall(442, $here, $root, 0x8000, $readOnly, 32) == 0, 'a view that is read-only');
@@ -71,6 +72,8 @@ if ($parts =~ /mounts/) {
     must(syscall(442, $tree, $empty, 0x1000, $writable, 32) == 0, "$path writable");
     must(syscall(429, $tree, $empty, $here, $path, 0x14) == 0, "a mount at $path");
   }
+  # The folder as it is mounted now.
+  must(defined $folder && chdir($folder), 'the working folder');
 }
 my $version = syscall(444, 0, 0, 1);
 must($version >= 2, 'Landlock');

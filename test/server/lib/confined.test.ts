@@ -40,6 +40,12 @@ describe.skipIf(strength !== 'fenced')('a confined program', () => {
     expect(statSync(join(work, 'out/a/f')).uid).toBe(7);
   });
 
+  test('writes in its working folder by relative names', () => {
+    const [file = '', ...args] = confined({ argv: ['touch', 'relative'], confinement: within() });
+    expect(spawnSync(file, args, { encoding: 'utf8', cwd: join(work, 'out') }).stderr).toBe('');
+    expect(existsSync(join(work, 'out/relative'))).toBe(true);
+  });
+
   test.each([
     ['make a file elsewhere', 'echo x >made', 'Read-only file system'],
     ['change a file', 'echo x >secret', 'Read-only file system'],
@@ -136,6 +142,30 @@ describe.skipIf(strength !== 'fenced')('a confined program', () => {
     const [bare, whole] = [time(['true']), time(confined({ argv: ['true'], confinement: within() }))];
     console.log(`a start: ${bare.toFixed(1)} ms, confined ${whole.toFixed(1)} ms`);
     expect(whole - bare).toBeLessThan(500);
+  });
+});
+
+const asNobody = { uid: 65534, gid: 65534 };
+const ofUser = spawnSync('node', ['-e', ''], asNobody).status === 0 && process.getuid?.() === 0;
+if (!ofUser) console.log('skipped: confined programs of a user: only root can become another user');
+
+describe.skipIf(!ofUser)('a program of a user who is not root', () => {
+  test('has no sockets, and writes in its folders only', () => {
+    const work = mkdtempSync(join(tmpdir(), 'gtyuser-'));
+    execFileSync('chmod', ['777', work]);
+    for (const name of ['out', 'other']) execFileSync('mkdir', ['-m', '777', join(work, name)]);
+    try {
+      const words = fenced({ writes: [join(work, 'out')], isAtHome: true }) ?? [];
+      const script = `touch ${work}/out/a; touch ${work}/other/a; echo >/dev/tcp/127.0.0.1/1`;
+      const { stderr } = spawnSync(words[0] ?? '', [...words.slice(1), 'bash', '-c', script], {
+        ...asNobody,
+        encoding: 'utf8',
+      });
+      expect(stderr).toMatch(/^touch: .*other\/a.*Permission denied\nbash: socket: Operation not permitted\n/);
+      expect([existsSync(join(work, 'out/a')), existsSync(join(work, 'other/a'))]).toEqual([true, false]);
+    } finally {
+      rmSync(work, { recursive: true });
+    }
   });
 });
 

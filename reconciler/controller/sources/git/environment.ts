@@ -13,16 +13,7 @@ export interface GitEnvironment {
   readonly secrets: readonly string[];
 }
 
-const inherited = [
-  'https_proxy',
-  'http_proxy',
-  'no_proxy',
-  'all_proxy',
-  'HTTPS_PROXY',
-  'NO_PROXY',
-  'ALL_PROXY',
-  'TMPDIR',
-];
+const inherited = ['https_proxy', 'http_proxy', 'no_proxy', 'all_proxy', 'HTTPS_PROXY', 'NO_PROXY', 'ALL_PROXY'];
 
 /** `home`: an own folder of the source; `absolute` makes paths of the configuration absolute. */
 export async function gitEnvironment(
@@ -39,6 +30,8 @@ export async function gitEnvironment(
     ...Object.fromEntries(passed),
     PATH: `${process.env['PATH'] ?? '/usr/bin:/bin'}:${dirname(process.execPath)}`,
     HOME: home,
+    // Where git may write.
+    TMPDIR: home,
     LC_ALL: 'C',
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_CONFIG_GLOBAL: '/dev/null',

@@ -1,5 +1,6 @@
 // Runs the program git with an argument vector, an environment of its own, a time limit and bounded output; never through a shell.
 import { spawn } from 'node:child_process';
+import { confined } from '../../../../server/lib/confined.ts';
 import { SourceError } from '../source.ts';
 import { explainGit } from './explain-git.ts';
 
@@ -38,6 +39,8 @@ export interface GitProgramOptions {
   /** What must not appear in messages. */
   readonly secrets?: readonly string[];
   readonly program?: string;
+  /** Folders in which it may write: it is confined to them, and has sockets only when it asks another server. Undefined: not confined. */
+  readonly folders?: readonly string[];
   /** The repository of the user who runs this: hooks, credential helpers, questions on the terminal and signing hold. */
   readonly isOwn?: boolean;
 }
@@ -66,7 +69,8 @@ export function createGitProgram(options: GitProgramOptions): GitProgram {
 async function run(options: GitProgramOptions, call: GitCall, signal: AbortSignal | undefined): Promise<GitAnswer> {
   signal?.throwIfAborted();
   const isOwn = options.isOwn === true;
-  const child = spawn(options.program ?? 'git', [...(isOwn ? [] : always), ...call.args], {
+  const [file = '', ...args] = commandLine(options, call);
+  const child = spawn(file, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
     // A group of its own: the helpers of git (ssh, index-pack) end together with it. The terminal is out of its reach then.
     detached: !isOwn,
@@ -112,6 +116,8 @@ async function run(options: GitProgramOptions, call: GitCall, signal: AbortSigna
       child.on('close', (status) => resolve(status ?? -1));
     });
     if (failure !== undefined) throw failure;
+    // What starts a confined program reports so that it is missing.
+    if (options.folders !== undefined && code === notFound) throw missingGit(options, new Error(errors.trim()));
     if (!(call.okCodes ?? [0]).includes(code)) throw explainGit(verbOf(call), options, errors, code);
     return { code, stdout: Buffer.concat(chunks), stderr: errors };
   } catch (error) {
@@ -122,6 +128,17 @@ async function run(options: GitProgramOptions, call: GitCall, signal: AbortSigna
     stopWatching();
     if (!isOwn) endGroup(child.pid);
   }
+}
+
+const notFound = 127;
+const verbsOfNetwork = ['fetch', 'ls-remote', 'clone', 'push'];
+
+/** Packs and objects come from strangers. A repository of this host that others own can be read. */
+function commandLine({ program = 'git', isOwn, folders }: GitProgramOptions, call: GitCall): readonly string[] {
+  const argv = [program, ...(isOwn === true ? [] : always), ...call.args];
+  if (folders === undefined) return argv;
+  const isServer = verbsOfNetwork.includes(verbOf(call));
+  return confined({ argv, confinement: { writes: folders, keeps: ['dac_read_search'], isServer } });
 }
 
 const verbOf = (call: GitCall): string =>

@@ -1,6 +1,6 @@
 // A git repository as a source: follows a branch, a tag or a range of versions, checks signatures, writes checkouts, pushes changes.
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { SourceError, type Checkout, type Source, type SourceChange, type SourceRevision } from '../source.ts';
 import type { GitSettings } from '../source-schema.ts';
 import { Checkouts } from '../files/checkouts.ts';
@@ -54,6 +54,7 @@ export function openGitSource(name: string, settings: GitSettings, context: Sour
     const git = createGitProgram({
       ...environment,
       shown: `source ${name} (${url.shown})`,
+      folders: [resolve(folder)],
       ...(context.gitProgram === undefined ? {} : { program: context.gitProgram }),
     });
     return { mirror: new Mirror(join(folder, 'mirror.git'), git, url, limits, isLinear), environment };

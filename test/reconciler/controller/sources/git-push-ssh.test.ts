@@ -120,7 +120,7 @@ describe('over ssh', () => {
     mkdirSync(join(folder, 'bin'), { recursive: true });
     const serve = `for last; do :; done; exec git-upload-pack ${repository.bare}`;
     const end = failure === undefined ? serve : `echo '${failure}' >&2; exit 255`;
-    writeFileSync(join(folder, 'bin/ssh'), `#!/bin/sh\nprintf '%s\\n' "$@" > ${folder}/args\n${end}\n`);
+    writeFileSync(join(folder, 'bin/ssh'), `#!/bin/sh\nprintf '%s\\n' "$@" > "$HOME/args"\n${end}\n`);
     chmodSync(join(folder, 'bin/ssh'), 0o755);
     process.env['PATH'] = `${join(folder, 'bin')}:${path}`;
   }
@@ -133,7 +133,7 @@ describe('over ssh', () => {
     const site = source({ url: 'git@git.example.org:team/site.git', credentials });
     expect((await site.check()).revision).toBe(commit);
     expect(site.url).toBe('git.example.org:team/site.git');
-    const args = readFileSync(join(folder, 'args'), 'utf8').split('\n');
+    const args = readFileSync(join(folder, 'state/sources/site/home/args'), 'utf8').split('\n');
     expect(args).toEqual(
       expect.arrayContaining([
         'BatchMode=yes',

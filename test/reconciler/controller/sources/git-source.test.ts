@@ -17,6 +17,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openSource } from '../../../../reconciler/controller/sources/open-source.ts';
 import type { GitSettings } from '../../../../reconciler/controller/sources/source-schema.ts';
 import type { Source, SourceProblem } from '../../../../reconciler/controller/sources/source.ts';
+import { strengthHere } from '../../../../server/lib/confined.ts';
 import { startGitServer, type GitServer } from '../../../support/git/git-server.ts';
 import { Repository } from '../../../support/git/repository.ts';
 
@@ -359,6 +360,31 @@ describe('hostile repositories', () => {
     const next = repository.commit({ 'a.yaml': '2' });
     expect((await source().check()).revision).toBe(next);
   });
+
+  test.skipIf(strengthHere() !== 'fenced')(
+    'a git that was taken over by what it reads neither writes outside of the folder of its source nor connects when it only reads',
+    async () => {
+      const commit = repository.commit({ 'a.yaml': '1' });
+      const hostile = join(folder, 'hostile-git');
+      const outside = join(folder, 'escaped');
+      const script = `#!/bin/bash
+touch ${outside} 2>/dev/null
+case " $* " in *" cat-file "*) echo >/dev/tcp/127.0.0.1/${new URL(server.url).port} && touch ${folder}/state/sources/site/connected ;; esac 2>/dev/null
+exec git "$@"
+`;
+      writeFileSync(hostile, script, { mode: 0o755 });
+      const context = {
+        stateDir: join(folder, 'state'),
+        absolute: (path: string) => join(folder, path),
+        now: () => '2026-01-01T00:00:00Z',
+        gitProgram: hostile,
+      };
+      const taken = openSource({ name: 'site', git: { url: `${server.url}/site.git` } }, context);
+      expect((await taken.check()).revision).toBe(commit);
+      expect(await read(taken, commit, 'a.yaml')).toBe('1');
+      expect([existsSync(outside), existsSync(join(folder, 'state/sources/site/connected'))]).toEqual([false, false]);
+    },
+  );
 
   test('the error says what to install where git is missing', async () => {
     const context = {
