@@ -1,6 +1,6 @@
 // A refusal that rests on what a member knew is looked at again: sent on, tried here once more, kept, or said to be uncertain.
 import { describe, expect, test } from 'vitest';
-import { errors } from '../../../server/api/errors.ts';
+import { AppError, errors } from '../../../server/api/errors.ts';
 import type { Cluster } from '../../../server/membership/cluster.ts';
 import type { Member } from '../../../server/membership/members.ts';
 import { lookAgain, type RefusedRequest } from '../../../server/http/second-look.ts';
@@ -31,6 +31,13 @@ describe('a container that was not found', () => {
   test('is asked for at the member that has it now, also after it moved while the request waited', async () => {
     for (const error of [absent, errors.moved('web')])
       expect(await lookAgain(clusterOf(other), refused(), error)).toEqual({ at: other });
+  });
+
+  test('is recognised by what the error says is missing, not by its sentence', async () => {
+    const reworded = new AppError('notFound', 'no such machine', { missing: { kind: 'container', name: 'web' } });
+    expect(await lookAgain(clusterOf(other), refused(), reworded)).toEqual({ at: other });
+    const same = new AppError('notFound', absent.message);
+    await expect(lookAgain(clusterOf(other), refused(), same)).rejects.toBe(same);
   });
 
   test('is looked for here again when no other member has it: this member may not have known of it yet', async () => {

@@ -1,5 +1,6 @@
-// What git says of a missing login becomes what the configuration lacks.
+// Texts of git become typed problems, in words of the configuration.
 import { expect, test } from 'vitest';
+import { DamagedCopyError } from '../../../../reconciler/controller/sources/source.ts';
 import { explainGit } from '../../../../reconciler/controller/sources/git/explain-git.ts';
 
 test('a server that asks for a login is answered with the settings that are missing, not with words of git', () => {
@@ -10,4 +11,18 @@ test('a server that asks for a login is answered with the settings that are miss
     /the server asks for a user name and a password; set credentials.username and credentials.passwordFile/,
   );
   expect(message).not.toContain('could not read');
+});
+
+test('a damaged copy is told apart from a server that is away, whatever the address says', () => {
+  const shown = 'https://git.example.org/shallow.git';
+  const damaged = explainGit('fetch', { shown }, "fatal: Unable to create '/x/shallow.lock': File exists.\n", 128);
+  expect(damaged).toBeInstanceOf(DamagedCopyError);
+  const away = explainGit('fetch', { shown }, 'fatal: Could not resolve host: git.example.org\n', 128);
+  expect(away.problem).toBe('unreachable');
+  expect(away).not.toBeInstanceOf(DamagedCopyError);
+});
+
+test('a folder that a commit lacks is not found, also where git names the object', () => {
+  for (const said of ['fatal: Not a valid object name 1a2b:deploy', 'fatal: not a tree object'])
+    expect(explainGit('ls-tree', { shown: 'x' }, `${said}\n`, 128).problem).toBe('not-found');
 });
