@@ -547,7 +547,7 @@ const foldersBelow = (folder: string): string[] => [
     .flatMap(({ name }) => foldersBelow(`${folder}/${name}`)),
 ];
 
-/** Without comments and without the text of literals. */
+/** The code: no comments, no text of literals. */
 function codeOnly(text: string): string {
   const uncommented = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1');
   return uncommented.replace(/'(?:[^'\\\n]|\\.)*'/g, "''");

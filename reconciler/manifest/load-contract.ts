@@ -47,7 +47,7 @@ export interface LoadInput {
 }
 
 export interface Loaded {
-  /** Without documents that have errors: plan only when `diagnostics` has no error. */
+  /** Documents that have no errors: plan only when `diagnostics` has no error. */
   readonly documents: readonly Document[];
   /** The documents as written, with variables replaced and references to secrets unresolved: a revision stores them. */
   readonly written: readonly WrittenDocument[];

@@ -24,7 +24,7 @@ export interface AnswerDeps {
 /** What is read of a refused request's body rather than closing the connection. */
 const discardedBytes = 64 * 1024;
 
-/** Without the query, which may hold secrets. */
+/** Method and path; the query may hold secrets. */
 export const labelOf = ({ method = '', url = '' }: IncomingMessage): string =>
   `${method} ${url.split('?', 1)[0] ?? ''}`.slice(0, 200);
 

@@ -14,7 +14,7 @@ export interface Identity {
   readonly subject?: string;
   /** Another member of the cluster asks, for itself or for a caller of its own. */
   readonly isForwarded?: boolean;
-  /** Without trust, but for metrics. */
+  /** A certificate that is trusted for metrics only. */
   readonly isForMetrics?: boolean;
 }
 

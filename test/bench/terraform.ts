@@ -163,7 +163,7 @@ class Bench {
     return cwd;
   }
 
-  /** Without Terraform: the same directory, with existing objects. */
+  /** The same directory with existing objects, without Terraform. */
   async #gantryPlan(cwd: string): Promise<void> {
     const argv = ['dist/bin/gantry.js', 'plan', '-f', cwd, '--host', this.#address];
     await run(process.execPath, argv, { signal: this.#context.signal, maxBuffer: 256 * 1024 * 1024 });

@@ -44,7 +44,7 @@ function expectNothing(documents: readonly Document[], observed: Observed, text:
   ).toEqual([]);
 }
 
-/** Without references that no server would have accepted: missing profiles, pools and networks. */
+/** Leaves out references that no server would have accepted: missing profiles, pools and networks. */
 function sound(observed: Observed): Observed {
   const isThere = (device: Readonly<Record<string, string>>): boolean =>
     device['type'] === 'disk'

@@ -20,7 +20,7 @@ const permissive = { allowRestart: true, allowRecreate: true } as const;
 const rendered = (plan: Plan): string =>
   [renderPlan(plan, { color: false }), JSON.stringify(planJson(plan)), JSON.stringify(plan.steps)].join('\n');
 
-/** Without the objects that a guard protects, and without those that need them. */
+/** Leaves out the objects that a guard protects, and those that need them. */
 function allowed(documents: readonly Document[], observed: Observed): { plan: Plan; documents: readonly Document[] } {
   let left = documents;
   for (;;) {

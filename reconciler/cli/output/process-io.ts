@@ -16,7 +16,7 @@ export interface CliIo {
   readonly onInterrupt: (listener: () => void) => () => void;
   /** From now on SIGHUP calls this, and interrupts nothing. Absent: there are no signals. */
   readonly onHangup?: (listener: () => void) => void;
-  /** On a terminal: every key is input, every byte of output is shown as it is. */
+  /** Makes a terminal give every key as input, and show every byte of output as it is. */
   readonly setRaw?: (isRaw: boolean) => void;
   /** Calls back once when the reader of standard output has gone; returns how to stop listening. */
   readonly onReaderGone?: (listener: () => void) => () => void;

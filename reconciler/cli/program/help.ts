@@ -8,7 +8,7 @@ export function shapeHelp(command: Command): void {
   for (const one of command.commands) shapeHelp(one);
 }
 
-/** Without its arguments: `gantry help NAME` has them. */
+/** The name and its aliases: `gantry help NAME` has the arguments. */
 const nameOf = (command: Command): string => [command.name(), ...command.aliases()].join('|');
 
 /** Sections of flags in their order, titles of commands in the order of the table; items as they are declared. */

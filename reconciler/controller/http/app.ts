@@ -78,7 +78,7 @@ function observe({ metrics, log, authenticator }: AppDeps, request: IncomingMess
   });
 }
 
-/** Without the query, which may hold secrets. */
+/** The path; the query may hold secrets. */
 const pathOf = (request: IncomingMessage): string => (request.url ?? '').split('?', 1)[0]?.slice(0, 200) ?? '';
 
 async function serve(

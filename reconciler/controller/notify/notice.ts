@@ -34,6 +34,6 @@ export interface Delivery {
   readonly set: string;
   readonly outcome: 'sent' | 'failed' | 'dropped';
   readonly attempts: number;
-  /** Without secrets. */
+  /** Secrets are left out. */
   readonly message?: string;
 }

@@ -61,5 +61,5 @@ export function referencesIn(document: Document, { keyOf }: Scopes): readonly Re
   return project === 'default' ? own : [...own, { kind: 'project', name: project, path: 'project', severity: 'error' }];
 }
 
-/** Without its project. */
+/** The name without its project. */
 export const nameWithin = ({ name, project }: Pick<Document, 'name' | 'project'>): string => plainName(name, project);

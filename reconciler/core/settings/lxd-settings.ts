@@ -113,7 +113,7 @@ function foreignProperty(device: DeviceConfig, property: string): Omit<LxdKey, '
   return row === undefined && nearestName(property, known) === undefined ? found : undefined;
 }
 
-/** Without the keys that only LXD has. */
+/** Leaves out the keys that only LXD has. */
 export function withoutForeign(kind: KindName, config: Config, driver = ''): Config {
   const isForeign = (key: string): boolean => foreignKey(kind, key, driver) !== undefined;
   if (!Object.keys(config).some(isForeign)) return config;
@@ -232,7 +232,7 @@ const unjudged = (document: Document, path: string): Diagnostic => ({
   ...document.location,
 });
 
-/** Without a server: warnings for settings that only some servers have. */
+/** Warns, where there is no server, of settings that only some servers have. */
 export function foreignWarnings(documents: readonly Document[]): readonly Diagnostic[] {
   return documents.flatMap((document) =>
     foreignParts(document).map(({ path, since, isNamed }): Diagnostic => {

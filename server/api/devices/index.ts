@@ -196,7 +196,7 @@ export function hostAccess(device: DeviceConfig): string | undefined {
 
 const hotplugs = (device: DeviceConfig): boolean => deviceSchema(device['type'])?.hotplug ?? true;
 
-/** Without unset properties and default values. */
+/** Leaves out unset properties and default values. */
 function normal(device: DeviceConfig | undefined): DeviceConfig {
   const properties = deviceSchema(device?.['type'])?.properties ?? {};
   return Object.fromEntries(

@@ -239,7 +239,7 @@ export function outermostPaths(allowed: readonly string[]): readonly string[] {
 export const isBelow = (path: string, parent: string): boolean =>
   parent === '/' || path === parent || path.startsWith(`${parent}/`);
 
-/** Without `.`, `..`, and doubled slashes. */
+/** Removes `.`, `..`, and doubled slashes. */
 function cleanPath(path: string): string {
   const parts: string[] = [];
   for (const part of path.split('/')) {

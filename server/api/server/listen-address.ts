@@ -2,7 +2,7 @@
 import { parseIp } from '../text/ip.ts';
 
 export interface ListenAddress {
-  /** Without brackets; empty means every address. */
+  /** The host; no brackets; empty means every address. */
   readonly host: string;
   readonly port: number;
 }

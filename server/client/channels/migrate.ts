@@ -17,7 +17,7 @@ export type MigrationMode = (typeof migrationModes)[number];
 export interface CopyOptions {
   /** Default: pull from a source with an https address, else push to such a target, else relay. */
   readonly mode?: MigrationMode;
-  /** Without snapshots. */
+  /** Snapshots are left out. */
   readonly containerOnly?: boolean;
   /** Brings an older copy up to date: only the differences are transferred. */
   readonly refresh?: boolean;

@@ -74,7 +74,7 @@ export type ExportForm =
       readonly prefix?: string;
       /** Names right in the volume's directory that stay out. */
       readonly without?: readonly string[];
-      /** Without the end mark, so that other members may follow. */
+      /** Leaves out the end mark, so that other members may follow. */
       readonly isPart?: boolean;
       /** What an id on disk is called in the stream; default: as on disk, which is as the container sees it where its root file
        *  system is mounted through its id map. */

@@ -4,7 +4,7 @@ import type { Log } from '../../lib/log.ts';
 export interface EtcdLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly message: string;
-  /** Without its details: lines of one kind may come by the hundred. */
+  /** The message, details left out: lines of one kind may come by the hundred. */
   readonly kind: string;
 }
 

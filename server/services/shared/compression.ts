@@ -15,7 +15,7 @@ import { programDirs, programEnv } from '../../lib/program-env.ts';
 export const knownPackings = ['none', 'gzip', 'bzip2', 'xz', 'lzma', 'zstd'] as const;
 
 const commands: Readonly<Record<string, readonly string[]>> = {
-  // Without name and time: the same content gives the same file.
+  // Name and time are left out: the same content gives the same file.
   gzip: ['gzip', '-c', '-n'],
   bzip2: ['bzip2', '-c'],
   xz: ['xz', '-c'],

@@ -54,7 +54,7 @@ export class WarningBook implements WarningSink {
   readonly #deps: WarningBookDeps;
   /** By identity, as are the other maps. */
   readonly #pending = new Map<string, Sighting>();
-  /** On their way to the store. */
+  /** Sightings on their way to the store. */
   readonly #flying = new Map<string, Sighting>();
   readonly #writtenAtMs = new Map<string, number>();
   #known: { readonly generation: number; readonly byKey: ReadonlyMap<string, KnownWarning> } | undefined;

@@ -3,7 +3,7 @@ import type { Random } from '../../support/random.ts';
 
 export interface Server {
   readonly socketPath: string;
-  /** On the disk that loses its power. */
+  /** A file on the disk that loses its power. */
   readonly stateDir: string;
 }
 

@@ -175,7 +175,7 @@ export function runOnTerminal(
   });
 }
 
-/** Without escape sequences for colour and cursor. */
+/** Removes escape sequences for colour and cursor. */
 export const withoutEscapes = (text: string): string =>
   // oxlint-disable-next-line no-control-regex
   text.replaceAll(/\u001b\[[0-9;?]*[A-Za-z]/g, '').replaceAll('\r', '');

@@ -362,7 +362,7 @@ async function removeState(dir: string): Promise<void> {
   await rm(dir, { recursive: true, force: true });
 }
 
-/** Without the lines of requests. */
+/** Leaves out the lines of requests. */
 function loggingTo(lines: string[]): Log {
   const write = (level: string) => (message: string) => void lines.push(`${level}: ${message}`);
   const request = 'Handling a request';

@@ -168,7 +168,7 @@ async function commitHere({ git, ask, name }: PinRepository, message: string): P
   return (await ask('rev-parse', 'HEAD')) ?? '';
 }
 
-/** On top of the newest commit, without the working tree. */
+/** Commits on top of the newest commit; the working tree stays. */
 async function commitAside({ git, ask, full, head = '', branch, path }: PinRepository, message: string, text: string) {
   const scratch = (await ask('rev-parse', '--absolute-git-dir')) ?? '';
   const tree = await writeChangedTree(git, { base: head, files: { [full]: text }, scratch, what: path }).catch(

@@ -5,7 +5,7 @@ export interface GitUrl {
   /** As git gets it. */
   readonly url: string;
   readonly protocol: 'https' | 'http' | 'ssh' | 'file';
-  /** Without user name, password and query. */
+  /** The address; user name, password and query are left out. */
   readonly shown: string;
 }
 

@@ -63,7 +63,7 @@ export function tidy(value: number): number {
   return Number(value.toPrecision(15));
 }
 
-/** Without an exponent. */
+/** The number, never written with an exponent. */
 export function numberText(value: number): string {
   const text = String(value);
   const [mantissa = '', exponent] = text.split('e');

@@ -150,7 +150,7 @@ export const snapshot: PartType = {
   entry: (args) => same('name', 'stateful', 'expires_at')(args),
 };
 
-/** On the member of its volume, whose document says which. */
+/** It is on the member of its volume, whose document says which. */
 export const volumeSnapshot: PartType = {
   partOf: 'snapshots',
   isOfVolume: true,

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 
 export interface Feed {
-  /** On the clock of performance.now(). */
+  /** A time on the clock of performance.now(). */
   readonly untilMs: number;
   readonly paths: readonly string[];
 }

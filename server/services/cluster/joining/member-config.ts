@@ -27,7 +27,7 @@ const isEntity = (text: string): text is Entity => Object.hasOwn(entities, text)
 const isAsked = (entity: Entity, key: string): boolean =>
   isMemberKey(entities[entity].kind, key) && !key.startsWith('volatile.');
 
-/** Without values: those that this member has are of no use to another one. */
+/** Names only: the values of this member are of no use to another one. */
 export function askedOfHosts(records: Records): Cluster['member_config'] {
   return (Object.keys(entities) as Entity[]).flatMap((entity) => {
     const { definitions, own, what } = entities[entity];

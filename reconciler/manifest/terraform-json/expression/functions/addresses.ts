@@ -6,7 +6,7 @@ import type { FunctionRow } from './function-row.ts';
 
 interface Network {
   readonly bits: 32 | 128;
-  /** Without the bits of hosts. */
+  /** The network; its bits of hosts are zero. */
   readonly base: bigint;
   readonly length: number;
 }

@@ -42,7 +42,7 @@ function expanded(path: string, context: FunctionContext): string {
   return `${filesOf(context).home}${path.slice(1)}`;
 }
 
-/** Without `.`, `..` and doubled slashes. */
+/** Removes `.`, `..` and doubled slashes. */
 function cleaned(path: string): string {
   const normal = posix.normalize(path === '' ? '.' : path);
   return normal.length > 1 && normal.endsWith('/') ? normal.slice(0, -1) : normal;
