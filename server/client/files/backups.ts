@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import type { Backup, BackupCreate } from '../../api/container/backup.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Http } from '../transport/http.ts';
+import { counted, type OnSent } from './counted.ts';
 import { header, type Reply } from '../transport/reply.ts';
 
 export interface BackupExport {
@@ -53,13 +54,17 @@ export interface BackupImport {
   readonly target?: string;
   /** Allows a backup that grants access to the host: privileged, paths of the host, raw.* and the like. */
   readonly allowHostAccess?: boolean;
+  /** Hears of files only: the length of a stream is not known. */
+  readonly onProgress?: OnSent;
 }
 
 /** Starts the upload; the reply carries the operation that makes the container. */
 export async function importBackup(http: Http, wanted: BackupImport, signal?: AbortSignal): Promise<Reply<Operation>> {
   const { source, pool, name, target, allowHostAccess = false } = wanted;
-  const stream = typeof source === 'string' ? createReadStream(source) : source;
-  const length = typeof source === 'string' ? { 'content-length': String((await stat(source)).size) } : {};
+  const content = typeof source === 'string' ? createReadStream(source) : source;
+  const size = typeof source === 'string' ? (await stat(source)).size : undefined;
+  const stream = counted(content, size, wanted.onProgress);
+  const length = size === undefined ? {} : { 'content-length': String(size) };
   const values = {
     ...(pool === undefined ? {} : { pool }),
     ...(name === undefined ? {} : { name }),
@@ -80,5 +85,6 @@ export async function importBackup(http: Http, wanted: BackupImport, signal?: Ab
     return await http.send<Operation>(call, signal);
   } finally {
     stream.destroy();
+    content.destroy();
   }
 }

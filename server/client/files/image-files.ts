@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { Operation } from '../../api/operation.ts';
 import { header, type Headers, type Reply } from '../transport/reply.ts';
 import type { Http } from '../transport/http.ts';
+import { counted, type OnSent } from './counted.ts';
 
 export interface ImageUpload {
   /** Paths: one unified tarball, or metadata and root file system separately; or a stream that another server exports. */
@@ -19,8 +20,7 @@ export interface ImageUpload {
   readonly filename?: string;
   readonly public?: boolean;
   readonly properties?: Readonly<Record<string, string>>;
-  /** Called as bytes are sent, with the running total. */
-  readonly onProgress?: (sentBytes: number, totalBytes: number) => void;
+  readonly onProgress?: OnSent;
 }
 
 export interface ImageExport {
@@ -145,19 +145,4 @@ async function multipartBody(files: { readonly metadata: string; readonly rootfs
     { objectMode: false },
   );
   return { contentType: `multipart/form-data; boundary=${boundary}`, sizeBytes, stream };
-}
-
-function counted(source: Readable, totalBytes: number | undefined, onProgress: ImageUpload['onProgress']): Readable {
-  if (onProgress === undefined || totalBytes === undefined) return source;
-  return Readable.from(
-    (async function* () {
-      let sentBytes = 0;
-      for await (const chunk of source as AsyncIterable<Buffer>) {
-        sentBytes += chunk.length;
-        onProgress(sentBytes, totalBytes);
-        yield chunk;
-      }
-    })(),
-    { objectMode: false },
-  );
 }

@@ -16,6 +16,7 @@ import { withClient } from '../../session/connect.ts';
 import { renderTable } from '../../output/table.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { localError } from '../../errors/local-error.ts';
+import { uploadProgress } from '../../session/upload-progress.ts';
 import { followOperation } from '../../session/follow-operation.ts';
 
 export const createBackup: Run<BackupCreateOptions> = async (context, [container = '', name]) => {
@@ -138,6 +139,7 @@ export const importBackupFile: Run<BackupImportOptions> = async (context, [file 
     });
   const wanted = {
     source: file === '-' ? context.io.stdin : file,
+    onProgress: uploadProgress(context, file),
     ...(storage === undefined ? {} : { pool: storage }),
     ...(name === undefined ? {} : { name }),
     ...(allowHostAccess === true ? { allowHostAccess } : {}),

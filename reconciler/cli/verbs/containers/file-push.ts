@@ -5,8 +5,10 @@ import { lstat, readdir, readlink, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { discard, readIfThere } from '../../../../server/client/files/file-helpers.ts';
 import { filesOf, type FileAttributes, type Files } from '../../../../server/client/files/container-files.ts';
+import { counted, type OnSent } from '../../../../server/client/files/counted.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import type { FilePushOptions } from './container-verbs.ts';
+import { uploadProgress } from '../../session/upload-progress.ts';
 import { withClient } from '../../session/connect.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { below, explain, idOption, modeOption, parseFileAddress } from './file-address.ts';
@@ -19,6 +21,7 @@ interface Push {
   /** Mode of files; directories get the x bits too. */
   readonly mode: number | undefined;
   readonly note: (text: string) => void;
+  readonly progress: (source: string) => OnSent;
 }
 
 export const pushFile: Run<FilePushOptions> = async (context, [source = '', target = '']) => {
@@ -34,7 +37,8 @@ export const pushFile: Run<FilePushOptions> = async (context, [source = '', targ
   await withClient(context, async (client) => {
     const ids = { ...(uid === undefined ? {} : { uid }), ...(gid === undefined ? {} : { gid }) };
     const files = filesOf(client.http, container);
-    const push: Push = { files, signal: context.stop, ids, mode, note: context.note };
+    const progress = (file: string): OnSent => uploadProgress(context, file);
+    const push: Push = { files, signal: context.stop, ids, mode, note: context.note, progress };
     try {
       if (options.createDirs === true) await makeParents(push, at);
       if (found === undefined) {
@@ -86,7 +90,8 @@ async function pushDirectory(push: Push, source: string, found: Stats, path: str
 }
 
 async function pushOne(push: Push, source: string, found: Stats, path: string): Promise<void> {
-  const content = createReadStream(source, { highWaterMark: 256 * 1024 });
+  const file = createReadStream(source, { highWaterMark: 256 * 1024 });
+  const content = counted(file, found.size, push.progress(source));
   const mode = push.mode ?? found.mode & 0o777;
   try {
     await push.files.write(path, content, { ...push.ids, mode, sizeBytes: found.size }, push.signal);
@@ -94,5 +99,6 @@ async function pushOne(push: Push, source: string, found: Stats, path: string): 
     throw localError(`Cannot read ${source}`, error);
   } finally {
     content.destroy();
+    file.destroy();
   }
 }

@@ -11,6 +11,7 @@ import { usageError } from '../../errors/usage-error.ts';
 import { localError } from '../../errors/local-error.ts';
 import { putAlias } from './image-change.ts';
 import { parseImageWord, readRemotes } from '../../session/remotes.ts';
+import { uploadProgress } from '../../session/upload-progress.ts';
 import { followOperation } from '../../session/follow-operation.ts';
 
 export const importImage: Run<ImageImportOptions> = async (context, [file = '', rootfs]) => {
@@ -26,7 +27,8 @@ export const importImage: Run<ImageImportOptions> = async (context, [file = '', 
     });
   }
   const files = rootfs === undefined ? { file } : { metadata: file, rootfs };
-  const upload = { files, properties, ...(given.public === true ? { public: true } : {}) };
+  const onProgress = uploadProgress(context, file);
+  const upload = { files, properties, onProgress, ...(given.public === true ? { public: true } : {}) };
   await withClient(context, async (client) => {
     const { fingerprint } = await followOperation(context, client, () => client.uploadImage(upload, context.stop));
     for (const alias of given.alias ?? []) await putAlias(client, alias, fingerprint, context.stop);

@@ -56,6 +56,15 @@ describe('push and pull', () => {
     expect(readFileSync(join(here, 'into/script'), 'utf8')).toBe('#!/bin/sh\n');
   });
 
+  test('A large file is pushed whole, with a line for each tenth on standard error', async () => {
+    writeFileSync(join(here, 'large'), Buffer.alloc(9_000_000, 'x'));
+    const { code, stderr } = await file(['push', join(here, 'large'), 'web/large']);
+    expect(code, stderr).toBe(0);
+    expect(stderr).toMatch(/large: 100% \(9\.00MB of 9\.00MB\) sent\n$/);
+    expect(stderr.split('\n').length).toBeGreaterThan(5);
+    expect(lstatSync(join(rootfs(), 'large')).size).toBe(9_000_000);
+  });
+
   test('- is stdin and stdout', async () => {
     await ok(['push', '-', 'web/from-stdin'], { piped: 'typed' });
     expect(await ok(['pull', 'web/from-stdin', '-'])).toBe('typed');

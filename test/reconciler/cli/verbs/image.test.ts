@@ -67,6 +67,30 @@ describe('gantry image', () => {
     expect([gone.code, gone.stderr]).toEqual([1, expect.stringMatching(/Image two\/x not found/)]);
   });
 
+  test('A large import shows lines, on a terminal a bar that is erased, and with --json nothing', async () => {
+    const large = (): string =>
+      fileOf(
+        tarOf({ ...metadataFile, content: goodMetadata }, rootfsDirectory, {
+          name: `rootfs/${count}`,
+          content: 'x'.repeat(12_000_000),
+        }),
+      );
+    const env = { GANTRY_HOST: `unix://${daemon.socketPath}`, TERM: 'xterm', CI: '' };
+    const path = large();
+    const plain = await cli(['image', 'import', path], { env });
+    const lines = plain.stderr.trimEnd().split('\n');
+    expect(plain.code, plain.stderr).toBe(0);
+    expect(lines.length).toBeGreaterThan(3);
+    expect(lines.at(-1)).toMatch(/\.tar: 100% \(12\.0\dMB of 12\.0\dMB\) sent$/);
+    let clock = 0;
+    const painted = await cli(['image', 'import', large()], { env, stderrTty: true, nowMs: () => (clock += 200) });
+    expect(painted.stderr).toMatch(/\[=+ +\] \d+% \(/);
+    expect(painted.stderr.endsWith('\r\u001b[K')).toBe(true);
+    expect(painted.stderr).not.toContain('\n');
+    const quiet = await cli(['image', 'import', large(), '--json'], { env, stderrTty: true });
+    expect([quiet.code, quiet.stderr]).toEqual([0, '']);
+  });
+
   test('An image of two files is imported and exported', async () => {
     const [metadata, rootfs] = [bytesOf(), tarOf({ name: './', flag: '5' }, { name: './a', content: 'x' })];
     const meta = tarOf({ ...metadataFile, content: `${goodMetadata}properties: {n: "${sha256(metadata)}"}\n` });
