@@ -216,9 +216,9 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^packaging\//,
-    own: /^packaging\//,
+    own: /^(packaging\/|docs\/generate\/man-pages)/,
     packages: /^(node:|esbuild$)/,
-    why: 'packages are made of what was built, and the product does not know of them',
+    why: 'packages are made of what was built and of generated pages, and the product does not know of them',
   },
   {
     from: /^provider\/wire\//,

@@ -13,8 +13,11 @@ interface Keywords {
 }
 
 export function controllerKeysBlock(): string {
-  return table(['key', 'type', 'meaning'], rowsOf(ControllerFile, ''));
+  return table(['key', 'type', 'meaning'], controllerKeyRows());
 }
+
+/** Key, type and meaning, in Markdown. */
+export const controllerKeyRows = (): readonly (readonly string[])[] => rowsOf(ControllerFile, '');
 
 function rowsOf(schema: Keywords, path: string): readonly (readonly string[])[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, member]) => {

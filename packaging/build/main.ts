@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { addOns } from './add-ons.ts';
 import { components, notices } from './components.ts';
@@ -64,14 +64,9 @@ function inputs(version: string): Inputs {
 /** What the build has made for man, if anything. */
 function manuals(isWanted: RegExp, gzip: (text: string) => Buffer): ReadonlyMap<string, Buffer> {
   const folder = 'dist/man';
-  const names = existsSync(folder)
-    ? readdirSync(folder)
-        .filter((name) => isWanted.test(name))
-        .toSorted()
-    : [];
-  return new Map(
-    names.map((name) => [`man${name.slice(-1)}/${name}.gz`, gzip(readFileSync(join(folder, name), 'utf8'))]),
-  );
+  const paths = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
+  const pages = paths.filter((path) => /\.\d$/.test(path) && isWanted.test(basename(path))).toSorted();
+  return new Map(pages.map((path) => [`${path}.gz`, gzip(readFileSync(join(folder, path), 'utf8'))]));
 }
 
 function buildDebian(given: Inputs): void {

@@ -119,6 +119,7 @@ describe.skipIf(!isBuilt)('npm package', { timeout: 120_000 }, () => {
         'README.md',
         'dist/bin',
         'dist/lib',
+        'dist/man',
         // SQLite for the processors and systems that Gantry runs on.
         'dist/prebuilds',
         'dist/provider-package',
@@ -134,6 +135,7 @@ describe.skipIf(!isBuilt)('npm package', { timeout: 120_000 }, () => {
         'package.json',
       ]),
     );
+    expect(paths).toEqual(expect.arrayContaining(['dist/man/man1/gantry-apply.1', 'dist/man/man8/gantryd.8']));
     expect(paths.filter((path) => /\.test\.|^dist\/(?:test|provider\/bindings\/[^/]+\.js)/.test(path))).toEqual([]);
     expect(paths.filter((path) => /^dist\/types\/.*(?<!\.d\.ts)$/.test(path))).toEqual([]);
   });
