@@ -255,6 +255,15 @@ describe('layers', () => {
     expect(homeless).toEqual([]);
   });
 
+  test('every file of server is imported by another one, or is an entry of package.json', () => {
+    const entries = readFileSync(join(root, 'package.json'), 'utf8');
+    const used = new Set(all.flatMap(({ imports }) => imports.map(({ target }) => target)));
+    const unused = all
+      .map(({ path }) => path)
+      .filter((path) => path.startsWith('server/') && !used.has(path) && !entries.includes(path));
+    expect(unused).toEqual([]);
+  });
+
   test('the rule check itself notices a broken rule', () => {
     const [imported] = importsOf('server/api/x.ts', "import { readFile } from 'node:fs';");
     expect(imported).toEqual({ target: 'node:fs', isOwn: false, typeOnly: false });
