@@ -133,8 +133,8 @@ const rules: readonly Rule[] = [
   {
     from: /^server\/records\//,
     own: /^server\/(records|api|store|lib\/shared)\//,
-    packages: /^node:/,
-    why: 'records are documents over the store',
+    packages: /^(node:|typebox$)/,
+    why: 'records are documents over the store, and check what older releases left with the schemas of the API',
   },
   {
     from: /^server\/membership\//,

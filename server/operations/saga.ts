@@ -7,6 +7,7 @@ import { inSpan } from '../lib/shared/spans.ts';
 import type { Kind } from '../records/documents.ts';
 import type { Changes, Records } from '../records/records.ts';
 import type { SagaKind } from '../records/saga-kinds.ts';
+import { readSagaParams, sagaParams } from '../records/saga-params.ts';
 import { PendingUndos, type RecordName, type UndoLocks } from './pending-undos.ts';
 
 /** `execute` and `undo` must tolerate being run twice, and `undo` a step that never or only half happened. Without `undo` there is
@@ -138,11 +139,16 @@ export class Sagas {
   /** At daemon start, before anything else may change: finishes or unwinds what a crash left. */
   async recover(): Promise<void> {
     for (const { name: id, document } of this.#records.sagas.list()) {
-      const saga = this.#known(document.kind);
-      if (saga === undefined) {
-        this.#log.error(`A half-done change of an unknown kind was found and left alone: ${document.kind}`, {
-          saga: id,
-        });
+      const holds = document.holds ?? [];
+      const read = readSagaParams(document);
+      const saga = 'kind' in read ? this.#known(read.kind) : undefined;
+      if (!('kind' in read) || saga === undefined) {
+        const reason = new Error('problem' in read ? read.problem : 'this daemon does not run such changes');
+        const undo = (): Promise<void> => Promise.reject(reason);
+        this.#undos.add(
+          { id, what: `ending the change ${document.kind} that a crash interrupted`, holds, undo },
+          reason,
+        );
         continue;
       }
       this.#log.info(
@@ -151,14 +157,14 @@ export class Sagas {
           saga: id,
         },
       );
-      const begun = { id, saga, params: document.params, holds: document.holds ?? [] };
+      const begun = { id, saga, params: read.params, holds };
       if (saga.onRestart === 'unwind') await this.#unwind(begun, saga.steps.length);
       else await this.#finishOrUnwind(begun);
     }
   }
 
-  #known(kind: string): Saga<unknown> | undefined {
-    return Object.hasOwn(this.#table, kind) ? this.#table[kind as SagaKind] : undefined;
+  #known(kind: SagaKind): Saga<unknown> | undefined {
+    return this.#table[kind];
   }
 
   /** The caller holds the locks of the records, so an undo that was not possible so far is tried once more now. */
@@ -178,7 +184,9 @@ export class Sagas {
       saga.begin(changes, params);
       const held = heldBy(changes);
       if (held.some(({ kind, name }) => this.#undos.holds(kind, name))) throw new RecordsHeldError(held);
-      changes.put('sagas', id, { v: 1, kind: saga.kind, params, startedAt: this.#clock.timestamp(), holds: held });
+      const { version } = sagaParams[saga.kind];
+      const startedAt = this.#clock.timestamp();
+      changes.put('sagas', id, { v: 1, kind: saga.kind, version, params, startedAt, holds: held });
       return held;
     });
     return { id, saga, params, holds };

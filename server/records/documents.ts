@@ -293,7 +293,10 @@ export interface WarningDocument {
 export interface SagaDocument {
   readonly v: 1;
   readonly kind: string;
+  /** To be read with saga-params.ts only. */
   readonly params: unknown;
+  /** Version of the parameters. Absent: a release that did not number them. */
+  readonly version?: number;
   readonly startedAt: string;
   /** Records that only this change may modify until it ends. Absent: an older release began it. */
   readonly holds?: readonly { readonly kind: Kind; readonly name: string }[];

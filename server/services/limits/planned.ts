@@ -1,5 +1,6 @@
 // Containers and volumes as changes under way will leave them: they count from the beginning of the change. Pure.
 import type { ContainerDocument, SagaDocument, VolumeDocument } from '../../records/documents.ts';
+import { readSagaParams } from '../../records/saga-params.ts';
 import type { SagaKind } from '../../records/saga-kinds.ts';
 import { volumeKey, type VolumeId } from '../../records/record-names.ts';
 import type { RecordPart } from './view.ts';
@@ -52,7 +53,8 @@ export function plannedBy(part: RecordPart): PendingObjects {
   return planned;
 }
 
-function planOf({ kind, params }: SagaDocument, part: RecordPart, planned: PendingObjects): void {
-  const plan = Object.hasOwn(plans, kind) ? plans[kind as SagaKind] : undefined;
-  plan?.(params as never, part, planned);
+function planOf(document: SagaDocument, part: RecordPart, planned: PendingObjects): void {
+  if (!Object.hasOwn(plans, document.kind)) return;
+  const read = readSagaParams(document);
+  if ('kind' in read) plans[read.kind]?.(read.params as never, part, planned);
 }

@@ -76,7 +76,7 @@ async function world() {
       return {
         intents,
         records: kept.map(({ key, value }) => [key, new TextDecoder().decode(value)]),
-        files: (await readdir(dir, { recursive: true })).filter((file) => !file.includes('/tmp/')).toSorted(),
+        files: (await filesIn(dir)).filter((file) => !file.includes('/tmp/')).toSorted(),
       };
     },
     cleanUp: async () => {
@@ -145,3 +145,12 @@ export const moveProofs: Pick<SagaProofs, 'container-arrive' | 'container-leave'
 };
 
 export { arrival, takeAway, world as moveWorld, container as movedContainer };
+
+/** A pool deletes in its directory for temporary files on the side: one that goes while it is listed is listed again. */
+async function filesIn(dir: string): Promise<readonly string[]> {
+  for (;;) {
+    const found = await readdir(dir, { recursive: true }).catch((error: NodeJS.ErrnoException) => error);
+    if (!(found instanceof Error)) return found;
+    if (found.code !== 'ENOENT') throw found;
+  }
+}

@@ -1,12 +1,14 @@
 // Three proofs for any saga: its steps may run twice, a failure at each step unwinds cleanly, unwinding may happen twice;
 // and a fourth: a crash after each step is recovered from. Knows no saga.
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../server/lib/clock.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { Sagas, type Saga, type SagaContext, type SagaStep } from '../../../server/operations/saga.ts';
 import type { Records } from '../../../server/records/records.ts';
 import type { SagaKind } from '../../../server/records/saga-kinds.ts';
+import { readSagaParams, sagaParams } from '../../../server/records/saga-params.ts';
 import type { sagaTable } from '../../../server/daemon/compose/saga-table.ts';
 
 export interface SagaUnderTest<P> {
@@ -46,6 +48,14 @@ export type SagaProofs<K extends SagaKind = SagaKind> = {
 };
 
 class Planned extends Error {}
+
+/** As that release stored them for the same change; the directory of the test is written as DIR there. */
+function olderParams(kind: SagaKind, title: string | undefined, now: unknown): unknown {
+  const known = JSON.parse(readFileSync('test/fixtures/sagas/version-0.json', 'utf8')) as Record<string, unknown>;
+  const found = known[[kind, title].join(' ').trim()];
+  const [dir = 'DIR'] = /\/[^"]*?\/gtya-[a-z-]*saga-\w{6}/.exec(JSON.stringify(now)) ?? [];
+  return JSON.parse(JSON.stringify(found).replaceAll('DIR', dir)) as unknown;
+}
 
 const context = (): SagaContext => ({ signal: new AbortController().signal, progress: () => {} });
 const runner = <P>({ records, saga }: SagaUnderTest<P>): Sagas =>
@@ -161,12 +171,21 @@ export function proveSaga<P>(kind: SagaKind, { title, facts, make }: SagaProof<P
         await expectUndone(subject, before, last + 1);
       }));
 
-    test('is recovered after a crash at each point', () =>
+    test('stores parameters that this release reads, and reads those of the release before them', () =>
+      withCase((subject) => {
+        const stored = JSON.parse(JSON.stringify(subject.params)) as unknown;
+        const { version } = sagaParams[kind];
+        expect(readSagaParams({ kind, version, params: stored })).toEqual({ kind, params: stored });
+        expect(readSagaParams({ kind, params: olderParams(kind, title, stored) })).toEqual({ kind, params: stored });
+        return Promise.resolve();
+      }));
+
+    test('is recovered after a crash at each point, as a release without versions left it', () =>
       withCase(async ({ saga: { steps } }) => {
         for (let done = 0; done <= steps.length; done += 1) {
           await withCase(async (subject) => {
             const before = await subject.snapshot();
-            await crashAfter(subject, done);
+            await crashAfter(subject, done, title);
             // Stored and read back, as a crash would have it.
             await runner(subject).recover();
             if (subject.saga.onRestart === 'finish') expect(await subject.snapshot()).toEqual(await expectedEnd());
@@ -184,10 +203,15 @@ async function expectFailure<P>(subject: SagaUnderTest<P>, failing: Saga<P>): Pr
   await sagas.close();
 }
 
-async function crashAfter<P>({ records, saga, params }: SagaUnderTest<P>, steps: number): Promise<void> {
+/** The intent is the one that a release without versions left behind. */
+async function crashAfter<P>(
+  { records, saga, params }: SagaUnderTest<P>,
+  steps: number,
+  title: string | undefined,
+): Promise<void> {
+  const stored = olderParams(saga.kind, title, params);
   await records.retry((changes) => {
     saga.begin(changes, params);
-    const stored = JSON.parse(JSON.stringify(params)) as unknown;
     changes.put('sagas', randomUUID(), { v: 1, kind: saga.kind, params: stored, startedAt: new Date(0).toISOString() });
   });
   for (const step of saga.steps.slice(0, steps)) await step.execute(params, context());
