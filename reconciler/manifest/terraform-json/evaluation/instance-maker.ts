@@ -3,7 +3,7 @@ import type { Json } from '../../../core/documents/document.ts';
 import { below, metaArguments, type Resource } from '../config/blocks.ts';
 import { toPlain } from '../expression/json-text.ts';
 import { isWhole, mapFrom, unknown, type Value, type ValueMap } from '../expression/values.ts';
-import { shaped, ShapeError, withComputed, type Members } from '../types/argument-shapes.ts';
+import { shaped, ShapeError, withComputed, type Members } from './argument-shapes.ts';
 import type { Context, Instance, Module, ReferableType } from './instance.ts';
 import { projectFor } from './provider-of.ts';
 

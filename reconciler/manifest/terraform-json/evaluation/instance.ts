@@ -2,7 +2,7 @@
 import type { Json } from '../../../core/documents/document.ts';
 import type { Piece, Resource } from '../config/blocks.ts';
 import type { Value } from '../expression/values.ts';
-import type { Members } from '../types/argument-shapes.ts';
+import type { Members } from './argument-shapes.ts';
 import type { ModuleTree } from '../config/module-tree.ts';
 import type { FileReader } from '../expression/functions/file-reader.ts';
 import type { Report } from '../problem.ts';

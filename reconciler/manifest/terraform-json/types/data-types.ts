@@ -2,7 +2,7 @@
 // live-data.ts reads them.
 import type { ReferableType } from '../evaluation/instance.ts';
 import { unknown, type Value } from '../expression/values.ts';
-import type { Members } from './argument-shapes.ts';
+import type { Members } from '../evaluation/argument-shapes.ts';
 
 const later = (): Value => unknown;
 

@@ -2,7 +2,7 @@
 // snapshots of containers, snapshots of volumes.
 import type { JsonObject } from '../../../core/documents/document.ts';
 import type { ReferableType } from '../evaluation/instance.ts';
-import type { Members } from './argument-shapes.ts';
+import type { Members } from '../evaluation/argument-shapes.ts';
 import {
   ArgumentError,
   commandName,

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
 import { coreKind } from '../../../core/kinds/index.ts';
 import type { FieldShape } from '../../../core/kinds/kind.ts';
-import type { Members, Shape } from './argument-shapes.ts';
+import type { Members, Shape } from '../evaluation/argument-shapes.ts';
 import { container } from './gantry-container.ts';
 import { image } from './gantry-image.ts';
 import { containerExec, containerFile, snapshot, taking, timeouts, volumeSnapshot, writeOnly } from './gantry-parts.ts';

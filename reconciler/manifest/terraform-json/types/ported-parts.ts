@@ -2,7 +2,7 @@
 // defaults of those providers.
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
-import type { Members } from './argument-shapes.ts';
+import type { Members } from '../evaluation/argument-shapes.ts';
 import type { Remote } from '../provider-blocks.ts';
 import {
   ArgumentError,

@@ -5,7 +5,7 @@ import { isInProject } from '../../../../server/api/kinds.ts';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
 import { isPlaced } from '../../../core/settings/cluster-members.ts';
-import type { Members } from './argument-shapes.ts';
+import type { Members } from '../evaluation/argument-shapes.ts';
 import {
   ArgumentError,
   computedOf,

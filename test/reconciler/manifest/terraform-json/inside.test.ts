@@ -5,7 +5,7 @@ import { gantryProvider, providerSource } from '../../../../provider/gantry.ts';
 import { providersSchema } from '../../../../provider/schema-json/providers-schema.ts';
 import type { Json } from '../../../../reconciler/core/documents/document.ts';
 import { readDocument } from '../../../../reconciler/manifest/documents/read-document.ts';
-import type { Members, Shape } from '../../../../reconciler/manifest/terraform-json/types/argument-shapes.ts';
+import type { Members, Shape } from '../../../../reconciler/manifest/terraform-json/evaluation/argument-shapes.ts';
 import { gantryRefused, gantryTypes } from '../../../../reconciler/manifest/terraform-json/types/gantry-types.ts';
 import { loadTerraform, type TerraformLoad } from '../../../../reconciler/manifest/terraform-json/load-terraform.ts';
 import { pointerOf } from '../../../../reconciler/manifest/terraform-json/problem.ts';
