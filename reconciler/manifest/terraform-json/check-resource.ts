@@ -2,7 +2,7 @@
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Json } from '../../core/documents/document.ts';
 import { listOf, metaArguments, type Resource } from './config/blocks.ts';
-import { dataTypeNames, dataTypeOf } from './types/data-types.ts';
+import { dataTypeNames, dataTypeOf } from './types/schema-facts.ts';
 import { gantryRefused } from './types/gantry-types.ts';
 import type { Problem, Report } from './problem.ts';
 import { ownPrefixes, resourceTypeNames, resourceTypeOf } from './types/resource-types.ts';

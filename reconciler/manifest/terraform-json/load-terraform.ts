@@ -10,7 +10,7 @@ import type { Given } from './evaluation/variables.ts';
 import { makeDocuments, type TerraformDocument } from './make-documents.ts';
 import type { Problem, Report } from './problem.ts';
 import { readProviders } from './provider-blocks.ts';
-import { dataTypeOf } from './types/data-types.ts';
+import { dataTypeOf } from './types/schema-facts.ts';
 import { resourceTypeOf } from './types/resource-types.ts';
 
 export interface TerraformLoad {

@@ -2,11 +2,10 @@
 import { snapshotPolicyKeys } from '../../../../server/api/container/snapshot.ts';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
-import { commandMembers, commandOf, plainMode, taking, timeouts, writeOnly } from './gantry-parts.ts';
+import { commandOf, plainMode, writeOnly } from './gantry-parts.ts';
 import { longestTimeout } from './longest-timeout.ts';
 import {
   ArgumentError,
-  computedOf,
   configOf,
   isSet,
   objects,
@@ -16,88 +15,11 @@ import {
   wordOf,
   type ObjectType,
 } from './resource-type.ts';
-
-const fileMembers = {
-  content: 'text',
-  source: 'text',
-  mode: 'text',
-  uid: 'number',
-  gid: 'number',
-  sha256: 'computed',
-} as const;
+import { resourceFacts } from './schema-facts.ts';
 
 export const container: ObjectType = {
   kind: 'container',
-  ...taking({
-    name: 'text',
-    description: 'text',
-    config: 'map',
-    config_wo: 'map',
-    config_wo_version: 'number',
-    source: {
-      object: {
-        type: 'text',
-        alias: 'text',
-        fingerprint: 'text',
-        server: 'text',
-        protocol: 'text',
-        mode: 'text',
-        source: 'text',
-        snapshot: 'text',
-        container_only: 'bool',
-        certificate: 'text',
-        file: 'text',
-        allow_host_access: 'bool',
-        sha256: 'computed',
-      },
-    },
-    architecture: 'text',
-    instance_type: 'text',
-    target: 'text',
-    profiles: 'texts',
-    ephemeral: 'bool',
-    devices: 'maps',
-    snapshots: { object: { schedule: 'text', pattern: 'text', expiry: 'text', stopped: 'bool' } },
-    running: 'bool',
-    allow_restart: 'bool',
-    stop_timeout: 'number',
-    wait_for: {
-      list: {
-        type: 'text',
-        nic: 'text',
-        command: 'texts',
-        port: 'number',
-        host: 'text',
-        path: 'text',
-        timeout: 'text',
-        delay: 'text',
-      },
-    },
-    files: { each: fileMembers },
-    exec: {
-      each: {
-        ...commandMembers,
-        on: 'text',
-        enabled: 'bool',
-        record_output: 'bool',
-        exit_code: 'computed',
-        stdout: 'computed',
-        stderr: 'computed',
-      },
-    },
-    timeouts,
-  }),
-  computed: computedOf(
-    'status',
-    'location',
-    'created_at',
-    'ipv4_address',
-    'ipv6_address',
-    'mac_address',
-    'interfaces',
-    'expanded_config',
-    'expanded_devices',
-  ),
+  ...resourceFacts('gantry_container'),
   document: (args) => ({
     ...withoutWriteOnly(args),
     ...same('name', 'description', 'architecture', 'instance_type', 'profiles', 'ephemeral', 'devices', 'target')(args),

@@ -2,42 +2,19 @@
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
 import type { Value } from '../expression/values.ts';
-import { taking, timeouts } from './gantry-parts.ts';
 import { longestTimeout } from './longest-timeout.ts';
-import { ArgumentError, computedOf, same, withoutNull, type Arguments, type ObjectType } from './resource-type.ts';
+import { ArgumentError, same, withoutNull, type Arguments, type ObjectType } from './resource-type.ts';
+import { resourceFacts } from './schema-facts.ts';
+
+const facts = resourceFacts('gantry_image');
 
 /** Image documents get the name of their resource: the server identifies images by fingerprint only. */
 const resourceName = (_values: Readonly<Record<string, Value>>, name: string): Value => name;
 
 export const image: ObjectType = {
   kind: 'image',
-  ...taking(
-    {
-      source: {
-        object: {
-          type: 'text',
-          file: 'text',
-          metadata: 'text',
-          url: 'text',
-          server: 'text',
-          protocol: 'text',
-          alias: 'text',
-          fingerprint: 'text',
-          certificate: 'text',
-          architecture: 'text',
-          container: 'text',
-          snapshot: 'text',
-        },
-      },
-      properties: 'map',
-      public: 'bool',
-      auto_update: 'bool',
-      copy_aliases: 'bool',
-      timeouts,
-    },
-    ['source'],
-  ),
-  computed: { ...computedOf('architecture', 'created_at', 'size_bytes'), id: resourceName, fingerprint: resourceName },
+  ...facts,
+  computed: { ...facts.computed, id: resourceName, fingerprint: resourceName },
   document: (args, name) => ({
     name,
     ...withoutAliases(args),

@@ -1,18 +1,14 @@
-// The resource types of the gantry provider and their documents. A type takes the arguments of the provider's schema, which a test
-// compares; an argument that documents cannot express is refused.
-import { isInProject, kindNames, type KindName } from '../../../../server/api/kinds.ts';
+// The resource types of the gantry provider and their documents. A type takes the arguments of the provider's schema
+// (provider-schema.ts); an argument that documents cannot express is refused.
+import { kindNames, type KindName } from '../../../../server/api/kinds.ts';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
-import { coreKind } from '../../../core/kinds/index.ts';
-import type { FieldShape } from '../../../core/kinds/kind.ts';
-import type { Members, Shape } from '../evaluation/argument-shapes.ts';
 import { container } from './gantry-container.ts';
 import { image } from './gantry-image.ts';
-import { containerExec, containerFile, snapshot, taking, timeouts, volumeSnapshot, writeOnly } from './gantry-parts.ts';
+import { containerExec, containerFile, snapshot, volumeSnapshot, writeOnly } from './gantry-parts.ts';
 import { longestTimeout } from './longest-timeout.ts';
 import {
   ArgumentError,
-  computedOf,
   isPart,
   isSet,
   refuse,
@@ -21,41 +17,26 @@ import {
   type ObjectType,
   type PartType,
 } from './resource-type.ts';
+import { resourceFacts } from './schema-facts.ts';
 
 interface Extra {
-  /** Arguments in addition to the name and the fields of the kind. */
-  readonly shapes?: Members;
-  readonly computed?: readonly string[];
   /** Arguments that documents cannot express, with the reason. */
   readonly refused?: Readonly<Record<string, string>>;
   /** Values with which a refused argument has no effect. */
   readonly defaults?: JsonObject;
 }
 
-const shapeOf: Readonly<Partial<Record<FieldShape, Shape>>> = {
-  scalar: 'text',
-  map: 'map',
-  devices: 'maps',
-  members: { each: { config: 'map' } },
-};
-
-const fieldsOf = (kind: KindName): Members =>
-  Object.fromEntries(
-    Object.entries(coreKind(kind).fields).flatMap(([field, shape]) => {
-      const own = shapeOf[shape];
-      return own === undefined ? [] : [[field, own]];
-    }),
-  );
+/** Arguments of every type that are no keys of its document. */
+const around = ['timeouts', 'remote', 'project'];
 
 /** Arguments that are keys of the document under the same name. */
-function simple(kind: KindName, { shapes = {}, computed = [], refused = {}, defaults = {} }: Extra = {}): ObjectType {
-  const all: Members = { ...(kind === 'server_config' ? {} : { name: 'text' }), ...fieldsOf(kind), ...shapes };
-  const names = Object.keys(all).filter((name) => !(name in refused));
+function simple(kind: KindName, { refused = {}, defaults = {} }: Extra = {}): ObjectType {
+  const facts = resourceFacts(`gantry_${kind}`);
+  const names = Object.keys(facts.shapes).filter((name) => !(name in refused) && !around.includes(name));
   const isVolume = kind === 'storage_volume';
   return {
     kind,
-    ...taking({ ...all, timeouts }, isVolume ? ['source'] : []),
-    computed: computedOf(...computed),
+    ...facts,
     document: (args) => {
       const said = Object.entries(args).filter(([name, value]) => value !== (defaults[name] ?? null));
       refuse(Object.fromEntries(said), refused);
@@ -82,28 +63,16 @@ const copyOf = (source: Json | undefined, pool: Json | undefined): JsonObject =>
 /** Kinds whose resource has more or other arguments than the fields of the kind. */
 const special: Readonly<Partial<Record<KindName, ObjectType>>> = {
   server_config: simple('server_config', {
-    shapes: { trust_password: 'text', trust_password_version: 'number' },
-    computed: ['name'],
     refused: { trust_password: writeOnly, trust_password_version: writeOnly },
   }),
   certificate: simple('certificate', {
-    shapes: { certificate: 'text', restricted: 'bool', projects: 'texts' },
-    computed: ['fingerprint'],
     refused: { type: 'documents are of client certificates' },
     defaults: { type: 'client' },
   }),
   project: simple('project', {
-    shapes: { force_destroy: 'bool' },
-    computed: ['effective_config'],
     refused: { force_destroy: 'gantry never deletes a project with contents: declare its contents' },
     defaults: { force_destroy: false },
   }),
-  storage_pool: simple('storage_pool', { computed: ['effective_config', 'locations'] }),
-  storage_volume: simple('storage_volume', {
-    shapes: { pool: 'text', source: { object: { pool: 'text', name: 'text', project: 'text' } }, target: 'text' },
-    computed: ['effective_config', 'location'],
-  }),
-  network: simple('network', { computed: ['effective_config', 'locations', 'ipv4_address', 'ipv6_address'] }),
   image,
   container,
 };
@@ -118,21 +87,15 @@ const types: Readonly<Record<string, ObjectType | PartType>> = {
 
 const oneServer = { remote: 'one configuration is for one server here, which --host names' };
 
-/** Every type has these arguments. A part has the project of its container. */
+/** A part has the project of its container. */
 function withScope(type: ObjectType | PartType): ObjectType | PartType {
-  const scope: Members = { remote: 'text', ...(isPart(type) || isInProject(type.kind) ? { project: 'text' } : {}) };
-  const taken = {
-    shapes: { ...type.shapes, ...scope },
-    arguments: new Set([...type.arguments, ...Object.keys(scope)]),
-  };
   const without = ({ remote, project: _project, ...args }: Arguments): Arguments => {
     if (isSet(remote) && remote !== '') refuse({ remote }, oneServer);
     return args;
   };
-  if (isPart(type)) return { ...type, ...taken, entry: (args, own) => type.entry(without(args), own) };
+  if (isPart(type)) return { ...type, entry: (args, own) => type.entry(without(args), own) };
   return {
     ...type,
-    ...taken,
     document: (args, own, settings) => ({
       ...type.document(without(args), own, settings),
       ...(args['project'] === '' ? {} : same('project')(args)),

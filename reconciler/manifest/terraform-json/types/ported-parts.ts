@@ -7,7 +7,6 @@ import type { Remote } from '../provider-blocks.ts';
 import {
   ArgumentError,
   commandName,
-  computedOf,
   isSet,
   objects,
   same,
@@ -16,6 +15,7 @@ import {
   type Arguments,
   type PartType,
 } from './resource-type.ts';
+import { computedOf } from './schema-facts.ts';
 
 export type Provider = 'lxd' | 'incus';
 

@@ -8,7 +8,6 @@ import { isPlaced } from '../../../core/settings/cluster-members.ts';
 import type { Members } from '../evaluation/argument-shapes.ts';
 import {
   ArgumentError,
-  computedOf,
   configOf,
   isSet,
   objects,
@@ -18,6 +17,7 @@ import {
   type ObjectType,
   type ResourceType,
 } from './resource-type.ts';
+import { computedOf } from './schema-facts.ts';
 import { commandsOf, file, filesOf, snapshot, sourceOf, type Provider } from './ported-parts.ts';
 
 /** Arguments that must not become texts. Blocks stay as written. */

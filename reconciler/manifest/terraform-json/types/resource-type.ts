@@ -4,7 +4,6 @@ import type { KindName } from '../../../../server/api/kinds.ts';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
 import type { ReferableType } from '../evaluation/instance.ts';
-import { unknown, type Value } from '../expression/values.ts';
 import type { ProviderSettings } from '../provider-blocks.ts';
 
 /** Plain arguments of one resource instance; null where nothing is written. */
@@ -43,14 +42,6 @@ export interface PartType extends ReferableType {
 export type ResourceType = ObjectType | PartType;
 
 export const isPart = (type: ResourceType): type is PartType => 'partOf' in type;
-
-const later = (): Value => unknown;
-const ownName = (values: Readonly<Record<string, Value>>): Value => values['name'] ?? unknown;
-
-export const computedOf = (...names: readonly string[]): ReferableType['computed'] => ({
-  id: ownName,
-  ...Object.fromEntries(names.map((name) => [name, later] as const)),
-});
 
 /** The arguments that are keys of the document too. */
 export const same =

@@ -6,11 +6,9 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Link } from '../../../../provider/connection/link.ts';
 import type { Context } from '../../../../provider/framework/object-type.ts';
-import { gantryProvider, providerSource } from '../../../../provider/gantry.ts';
-import { providersSchema } from '../../../../provider/schema-json/providers-schema.ts';
+import { gantryProvider } from '../../../../provider/gantry.ts';
 import type { Json } from '../../../../reconciler/core/documents/document.ts';
 import { readData } from '../../../../reconciler/manifest/terraform/live-data.ts';
-import { dataTypes } from '../../../../reconciler/manifest/terraform-json/types/data-types.ts';
 import { createClient } from '../../../../server/client/client.ts';
 import { cli, type CliRun } from '../../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../../support/daemons/daemon.ts';
@@ -57,30 +55,6 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const run = (...argv: readonly string[]): Promise<CliRun> => cli([...argv, '--host', `unix://${daemon.socketPath}`]);
 const write = (value: object): void => writeFileSync(join(folder, 'main.tf.json'), JSON.stringify(value, null, 1));
-
-interface AttributeJson {
-  readonly optional?: boolean;
-  readonly required?: boolean;
-  readonly computed?: boolean;
-}
-
-test('data sources take and tell what the schema of the provider says', () => {
-  const { provider_schemas: schemas } = providersSchema(provider, providerSource) as {
-    provider_schemas: Record<
-      string,
-      { data_source_schemas: Record<string, { block: { attributes?: Record<string, AttributeJson> } }> }
-    >;
-  };
-  const ofProvider = schemas[providerSource]?.data_source_schemas ?? {};
-  expect(Object.keys(dataTypes).sort()).toEqual(Object.keys(ofProvider).sort());
-  for (const [name, { block }] of Object.entries(ofProvider)) {
-    const all = Object.entries(block.attributes ?? {});
-    const taken = all.filter(([, { required, optional }]) => required === true || optional === true);
-    const told = all.filter(([, { required, optional }]) => required !== true && optional !== true);
-    expect([...(dataTypes[name]?.arguments ?? [])].sort(), name).toEqual(taken.map(([each]) => each).sort());
-    expect(Object.keys(dataTypes[name]?.computed ?? {}).sort(), name).toEqual(told.map(([each]) => each).sort());
-  }
-});
 
 interface Source {
   read(config: object, context: Context<Link>): Promise<object>;

@@ -1,12 +1,15 @@
 // The inside of containers, as resources of their own or as arguments: files, commands, snapshots, and what the provider's block
 // says of all resources. What our types take is compared with the provider's schema.
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { gantryProvider, providerSource } from '../../../../provider/gantry.ts';
-import { providersSchema } from '../../../../provider/schema-json/providers-schema.ts';
+import { gantryProvider } from '../../../../provider/gantry.ts';
+import { argumentTable, type ArgumentTable } from '../../../../provider/schema-json/argument-table.ts';
 import type { Json } from '../../../../reconciler/core/documents/document.ts';
 import { readDocument } from '../../../../reconciler/manifest/documents/read-document.ts';
-import type { Members, Shape } from '../../../../reconciler/manifest/terraform-json/evaluation/argument-shapes.ts';
 import { gantryRefused, gantryTypes } from '../../../../reconciler/manifest/terraform-json/types/gantry-types.ts';
+import { dataSources, resources } from '../../../../reconciler/manifest/terraform-json/types/provider-schema.ts';
+import { dataTypeNames } from '../../../../reconciler/manifest/terraform-json/types/schema-facts.ts';
 import { loadTerraform, type TerraformLoad } from '../../../../reconciler/manifest/terraform-json/load-terraform.ts';
 import { pointerOf } from '../../../../reconciler/manifest/terraform-json/problem.ts';
 
@@ -270,77 +273,39 @@ describe('settings of the provider block for all resources', () => {
   });
 });
 
-interface AttributeJson {
-  readonly type?: unknown;
-  readonly nested_type?: {
-    readonly attributes: Readonly<Record<string, AttributeJson>>;
-    readonly nesting_mode: string;
-  };
-  readonly computed?: boolean;
-  readonly optional?: boolean;
-  readonly required?: boolean;
-}
-type AttributesJson = Readonly<Record<string, AttributeJson>>;
-const isWritten = ({ optional, required }: AttributeJson): boolean => optional === true || required === true;
-
-function shapeOf({ type, nested_type: nested }: AttributeJson): Shape {
-  if (nested !== undefined) {
-    const members = membersOf(nested.attributes, true);
-    return nested.nesting_mode === 'single'
-      ? { object: members }
-      : nested.nesting_mode === 'list'
-        ? { list: members }
-        : { each: members };
-  }
-  const names: Readonly<Record<string, Shape>> = {
-    '"string"': 'text',
-    '"number"': 'number',
-    '"bool"': 'bool',
-    '["list","string"]': 'texts',
-    '["map","string"]': 'map',
-    '["map",["map","string"]]': 'maps',
-  };
-  return names[JSON.stringify(type)] ?? 'computed';
-}
-
-const membersOf = (attributes: AttributesJson, isNested: boolean): Members =>
-  Object.fromEntries(
-    Object.entries(attributes)
-      .filter(([, attribute]) => isNested || isWritten(attribute))
-      .map(([name, attribute]) => [name, isWritten(attribute) ? shapeOf(attribute) : 'computed'] as const),
-  );
-
 describe('our own types', () => {
-  const { provider_schemas: schemas } = providersSchema(
-    gantryProvider({ env: {}, log: () => undefined }),
-    providerSource,
-  ) as {
-    provider_schemas: Record<string, { resource_schemas: Record<string, { block: { attributes: AttributesJson } }> }>;
-  };
-  const ofProvider = schemas[providerSource]?.resource_schemas ?? {};
+  const table = argumentTable(gantryProvider({ env: {}, log: () => undefined }));
 
-  test('are all of the provider, evaluated or refused by name', () => {
-    expect([...Object.keys(gantryTypes), ...Object.keys(gantryRefused)].sort()).toEqual(Object.keys(ofProvider).sort());
+  test('take what the schema of the provider says, and show what it computes (UPDATE=1 and npm run format rewrite the table)', () => {
+    if (process.env['UPDATE'] === '1') writeFileSync(tablePath, tableText(table));
+    else expect({ resources, dataSources }).toEqual(table);
   });
 
-  test.each(Object.keys(gantryTypes))(
-    '%s takes what the schema of the provider says, and shows what it computes',
-    (name) => {
-      const { attributes = {} } = ofProvider[name]?.block ?? {};
-      expect(gantryTypes[name]?.shapes).toEqual(membersOf(attributes, false));
-      const filled = Object.keys(attributes).filter(
-        (each) => attributes[each]?.optional === true && attributes[each]?.computed === true,
-      );
-      const required = Object.keys(attributes).filter((each) => attributes[each]?.required === true);
-      expect([...(gantryTypes[name]?.filled ?? [])].filter((each) => !required.includes(each)).sort()).toEqual(
-        filled.sort(),
-      );
-      const computed = Object.keys(attributes).filter((each) => !isWritten(attributes[each] ?? {}));
-      expect(
-        Object.keys(gantryTypes[name]?.computed ?? {})
-          .filter((each) => each !== 'id')
-          .sort(),
-      ).toEqual(computed.filter((each) => each !== 'id').sort());
-    },
-  );
+  test('are all of the provider, evaluated or refused by name', () => {
+    expect([...Object.keys(gantryTypes), ...Object.keys(gantryRefused)].sort()).toEqual(
+      Object.keys(table.resources).sort(),
+    );
+    expect(dataTypeNames).toEqual(Object.keys(table.dataSources));
+  });
 });
+
+const tablePath = fileURLToPath(
+  new URL('../../../../reconciler/manifest/terraform-json/types/provider-schema.ts', import.meta.url),
+);
+
+const tableText = (table: ArgumentTable): string =>
+  `// Generated from the provider's schemas; test/reconciler/manifest/terraform-json/inside.test.ts writes and compares it. The types of the
+// provider: shapes of arguments, names of those that it fills in, and of attributes that an apply makes known.
+import type { Members } from '../evaluation/argument-shapes.ts';
+
+export interface TypeRow {
+  readonly shapes: Members;
+  /** Names, separated by spaces. */
+  readonly filled: string;
+  readonly computed: string;
+}
+
+export const resources: Readonly<Record<string, TypeRow>> = ${JSON.stringify(table.resources)};
+
+export const dataSources: Readonly<Record<string, TypeRow>> = ${JSON.stringify(table.dataSources)};
+`;
