@@ -6,6 +6,7 @@ import { errorText } from '../../server/lib/shared/reason.ts';
 import { baseDisk, cacheFolder } from './base-disk.ts';
 import type { Check } from './check.ts';
 import { confinementChecks } from './checks/confinement.ts';
+import { fenceChecks } from './checks/fences.ts';
 import { lifeChecks, startChecks } from './checks/containers.ts';
 import { installChecks } from './checks/install.ts';
 import { Machine } from './machine.ts';
@@ -20,7 +21,13 @@ Releases: ${releases.map(({ name, long }) => `${name}${long ? ' (--long)' : ''}`
 `;
 
 const needed = ['qemu-system-x86_64', 'debootstrap', 'mke2fs', 'modprobe', 'cpio', 'npm'];
-const checks: readonly Check[] = [...installChecks, ...startChecks, ...confinementChecks, ...lifeChecks];
+const checks: readonly Check[] = [
+  ...installChecks,
+  ...startChecks,
+  ...confinementChecks,
+  ...fenceChecks,
+  ...lifeChecks,
+];
 const consoles = resolve('dist/hosts');
 
 interface Count {
