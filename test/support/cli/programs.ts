@@ -59,7 +59,7 @@ function bundlePrograms(dist: string): void {
   const bin = join(dist, 'bin');
   mkdirSync(bin, { recursive: true });
   const env = { ...process.env, PATH: `${join(repository, 'node_modules', '.bin')}:${process.env['PATH'] ?? ''}` };
-  const bundle = manifest.scripts.bundle.replaceAll('dist/bin', bin);
+  const bundle = manifest.scripts.bundle.replaceAll(/\bdist(?=\/(?:bin|prebuilds)\b)/g, dist);
   execFileSync('sh', ['-c', bundle], { cwd: repository, env, stdio: ['ignore', 'ignore', 'inherit'] });
   const demo = ['examples/quickstart/demo.ts', `--outfile=${join(dist, 'examples/quickstart/demo.js')}`];
   execFileSync('esbuild', [...demo, '--log-level=warning'], { cwd: repository, env, stdio: 'inherit' });
