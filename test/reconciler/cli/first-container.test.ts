@@ -1,4 +1,5 @@
 // `gantry init` on a terminal and with --yes: three questions at most, then a container that runs, also where no image server is reached.
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -69,4 +70,36 @@ test('init without a terminal writes the first manifest only', async () => {
   const made = await gantry(['init', folder('four')]);
   expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('Next: gantry plan')]);
   expect(await daemon.get('/1.0/containers')).toEqual([]);
+});
+
+test('init makes a Debian with debootstrap, offers it where no image server is reached, and says why that failed', async () => {
+  const programs = folder('programs');
+  mkdirSync(programs);
+  const PATH = `${programs}:${process.env['PATH'] ?? ''}`;
+  const stub = (text: string): void =>
+    writeFileSync(join(programs, 'debootstrap'), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  const init = (...words: readonly string[]): Promise<CliRun> =>
+    cli(['init', ...words], {
+      typed: 'debootstrap\ndebian\nno\n',
+      env: {
+        PATH,
+        MIRROR: 'http://mirror.test/debian',
+        GANTRY_SOCKET: daemon.socketPath,
+        XDG_CONFIG_HOME: folder('home'),
+      },
+    });
+  stub('echo "E: no mirror $5"; exit 1');
+  const failed = await init(folder('five'));
+  expect(failed.stderr).toContain('a Debian with debootstrap, from the mirror of apt (--image debootstrap)');
+  expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('no mirror http://mirror.test/debian')]);
+  expect(existsSync(join(folder('five'), 'stack.yaml'))).toBe(false);
+  stub('mkdir -p "$4/etc" "$4/var/lib/apt/lists" "$4/bin"; echo "$3" > "$4/etc/suite"');
+  const made = await init(folder('five'));
+  expect(made.code, made.stderr).toBe(0);
+  const listed = execFileSync('tar', ['-tzf', join(folder('five'), 'debian.tar.gz')], { encoding: 'utf8' });
+  expect(listed.split('\n')).toEqual(
+    expect.arrayContaining(['./metadata.yaml', './rootfs/etc/suite', './rootfs/etc/systemd/network/eth0.network']),
+  );
+  expect(readFileSync(join(folder('five'), 'stack.yaml'), 'utf8')).toContain('file: debian.tar.gz');
+  expect((await gantry(['validate', folder('five')])).code).toBe(0);
 });

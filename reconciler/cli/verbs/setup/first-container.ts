@@ -8,7 +8,7 @@ import type { Context } from '../../session/context.ts';
 import { hostOf } from '../../session/host.ts';
 import { withQuestions, type AskFor } from '../../session/questions.ts';
 import { readRemotes, type Remotes } from '../../session/remotes.ts';
-import { busyboxImage, hasBusybox, imageDocuments, makeBusyboxImage, unreachable, usualImage } from './first-image.ts';
+import { imageDocuments, makeOwnImage, ownImage, ownImages, unreachable, usualImage } from './first-image.ts';
 import { firstContainer } from './init-templates.ts';
 import { writeNew } from './write-new.ts';
 import type { InitOptions } from './setup-verbs.ts';
@@ -23,9 +23,11 @@ export async function makeFirstContainer(context: Context<InitOptions>, director
     : await withQuestions(context, (ask) => choose(context, remotes, ask));
   const { image, name, isNow } = answers;
   const { document, alias } = imageDocuments(image, remotes);
-  if (image === busyboxImage) {
+  const own = ownImage(image);
+  if (own !== undefined) {
     await mkdir(directory, { recursive: true });
-    await makeBusyboxImage(directory);
+    if (own === 'debootstrap') context.note('Making an image of Debian with debootstrap, which takes some minutes.');
+    await makeOwnImage(own, directory, context.io);
   }
   await writeNew(context, directory, firstContainer(document, alias, name));
   if (!isNow) {
@@ -66,11 +68,17 @@ async function usualHere({ options, io, note, stop }: Context<InitOptions>, remo
   if (why === undefined) return usualImage;
   const recipe =
     'another image: gantry image import FILE, then gantry init --image ALIAS (docs/images.md: without a network)';
-  if (!(await hasBusybox()))
+  const [first, second] = await ownImages(io);
+  if (first === undefined)
     throw new CliError(
-      `${why}, and this machine has no busybox to make an image of: apt-get install busybox-static, or ${recipe}`,
+      `${why}, and this machine has neither busybox nor debootstrap to make an image with: apt-get install busybox-static, or ${recipe}`,
       exitCodes.error,
     );
-  note(`${why}: the image can be made of this machine's busybox (1 MB). For ${recipe}`);
-  return busyboxImage;
+  const bootstrap = 'a Debian with debootstrap, from the mirror of apt';
+  const offered =
+    first === 'debootstrap'
+      ? `${bootstrap} (--image debootstrap)`
+      : `this machine's busybox (1 MB)${second === undefined ? '' : `, or ${bootstrap} (--image debootstrap)`}`;
+  note(`${why}: the image can be made of ${offered}. For ${recipe}`);
+  return first;
 }

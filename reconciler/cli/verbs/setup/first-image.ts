@@ -7,11 +7,20 @@ import { promisify } from 'node:util';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
+import type { ShownIo } from '../../output/safe-io.ts';
 import { parseImageWord, type Remotes } from '../../session/remotes.ts';
 
 export const usualImage = 'images:debian/12';
-export const busyboxImage = 'busybox';
-const busyboxFile = 'busybox.tar.gz';
+
+/** Images that this machine makes itself, by the word that stands for them. */
+const recipes = {
+  busybox: { script: 'build-image.sh', file: 'busybox.tar.gz', alias: 'busybox', of: "this machine's busybox" },
+  debootstrap: { script: 'build-debian.sh', file: 'debian.tar.gz', alias: 'debian', of: 'Debian with debootstrap' },
+} as const;
+export type OwnImage = keyof typeof recipes;
+
+export const ownImage = (word: string): OwnImage | undefined =>
+  Object.hasOwn(recipes, word) ? (word as OwnImage) : undefined;
 
 const patienceMs = 5000;
 
@@ -32,30 +41,38 @@ export async function unreachable(word: string, remotes: Remotes, stop: AbortSig
 
 const hostBusyboxes = ['/bin/busybox', '/usr/bin/busybox'];
 
-/** Whether this machine has what the image of busybox is made of. */
-export const hasBusybox = async (): Promise<boolean> =>
-  (await Promise.all(hostBusyboxes.map((path) => isThere(path)))).includes(true);
+type Io = Pick<ShownIo, 'env' | 'userId'>;
+
+/** The images that this machine can make, the smallest first. */
+export async function ownImages({ env, userId }: Io): Promise<readonly OwnImage[]> {
+  const folders = [...(env['PATH'] ?? '').split(':').filter(Boolean), '/usr/sbin'];
+  const isOneThere = async (paths: readonly string[]): Promise<boolean> =>
+    (await Promise.all(paths.map((path) => isThere(path)))).includes(true);
+  const canBootstrap = userId === 0 && (await isOneThere(folders.map((folder) => join(folder, 'debootstrap'))));
+  return [
+    ...((await isOneThere(hostBusyboxes)) ? (['busybox'] as const) : []),
+    ...(canBootstrap ? (['debootstrap'] as const) : []),
+  ];
+}
 
 /** Writes the image into the directory; an earlier one stays as it is. */
-export async function makeBusyboxImage(directory: string): Promise<void> {
-  const file = join(directory, busyboxFile);
-  if (await isThere(file)) return;
-  const script = await findScript();
-  await promisify(execFile)('sh', [script, file]).catch((error: unknown) => {
-    throw new CliError(`cannot make an image of this machine's busybox: ${reasonOf(error)}`, exitCodes.error, error);
+export async function makeOwnImage(image: OwnImage, directory: string, { env }: Io): Promise<void> {
+  const { script, file, of } = recipes[image];
+  const path = join(directory, file);
+  if (await isThere(path)) return;
+  const options = { env: { PATH: process.env['PATH'], ...env } };
+  await promisify(execFile)('sh', [await findScript(script), path], options).catch((error: unknown) => {
+    throw new CliError(`cannot make an image of ${of}: ${reasonOf(error)}`, exitCodes.error, error);
   });
 }
 
-/** The example's script, which the package has too. */
-async function findScript(): Promise<string> {
+/** A script of the example, which the package has too. */
+async function findScript(name: string): Promise<string> {
   for (let at = dirname(fileURLToPath(import.meta.url)); at !== dirname(at); at = dirname(at)) {
-    const script = join(at, 'examples', 'quickstart', 'build-image.sh');
+    const script = join(at, 'examples', 'quickstart', name);
     if (await isThere(script)) return script;
   }
-  throw new CliError(
-    'examples/quickstart/build-image.sh is missing beside this program: install it again',
-    exitCodes.error,
-  );
+  throw new CliError(`examples/quickstart/${name} is missing beside this program: install it again`, exitCodes.error);
 }
 
 const isThere = (path: string): Promise<boolean> =>
@@ -66,16 +83,17 @@ const isThere = (path: string): Promise<boolean> =>
 
 /** The document that declares the image, if one has to, and how the container names it. */
 export function imageDocuments(word: string, remotes: Remotes): { readonly document: string; readonly alias: string } {
-  if (word === busyboxImage)
-    return {
-      document: `kind: image
-name: ${busyboxImage}
-file: ${busyboxFile} # made of the busybox of this machine
-aliases: [${busyboxImage}]
+  const own = ownImage(word);
+  if (own !== undefined) {
+    const { file, alias, of } = recipes[own];
+    const document = `kind: image
+name: ${alias}
+file: ${file} # made of ${of}
+aliases: [${alias}]
 ---
-`,
-      alias: busyboxImage,
-    };
+`;
+    return { document, alias };
+  }
   const { remote, alias } = parseImageWord(word, remotes);
   if (remote === undefined) return { document: '', alias };
   return {

@@ -12,7 +12,10 @@ export const init = {
   flags: {
     ...hostFlags,
     template: text('--template <name>', 'only write manifests: container, database, environments or fleet'),
-    image: text('--image <image>', 'image of the first container: REMOTE:ALIAS, an alias of the server, or busybox'),
+    image: text(
+      '--image <image>',
+      'image of the first container: REMOTE:ALIAS, an alias of the server, busybox or debootstrap',
+    ),
     name: text('--name <name>', 'name of the first container'),
     ...approveFlag,
     yes: toggle('--yes', 'do not ask', { isHidden: true }),
