@@ -20,7 +20,7 @@ Releases: ${releases.map(({ name, long }) => `${name}${long ? ' (--long)' : ''}`
 --keep leaves the consoles of machines whose checks passed, too.
 `;
 
-const needed = ['qemu-system-x86_64', 'debootstrap', 'mke2fs', 'modprobe', 'cpio', 'npm'];
+const needed = ['qemu-system-x86_64', 'debootstrap', 'mke2fs', 'modprobe', 'cpio', 'npm', 'dpkg-deb'];
 const checks: readonly Check[] = [
   ...installChecks,
   ...startChecks,

@@ -3,7 +3,8 @@ import { expectMatch, expectSame, type Check } from '../check.ts';
 import type { Machine } from '../machine.ts';
 import { remains } from './host-state.ts';
 
-const stack = '/usr/local/lib/node_modules/gantry/examples/quickstart';
+/** A copy: it is built and applied where a user has write permission. */
+export const stack = '/root/quickstart';
 
 const state = (name: string): string =>
   `curl -sS --unix-socket /var/lib/gantry/unix.socket http://gantryd/1.0/containers/${name}/state`;
@@ -17,7 +18,7 @@ export const startChecks: readonly Check[] = [
     name: 'the quickstart applies: containers start and get addresses',
     vital: true,
     async run(host) {
-      await host.run(`sh ${stack}/build-image.sh`);
+      await host.run(`cp -r /usr/share/doc/gantry/examples/quickstart ${stack} && sh ${stack}/build-image.sh`);
       expectMatch(await host.run(`gantry apply -f ${stack} --auto-approve`), /Apply complete! 7 added/, 'apply');
       const status = await host.run(`gantry status -f ${stack}`);
       for (const name of ['web', 'db'])
@@ -85,22 +86,34 @@ export const lifeChecks: readonly Check[] = [
     },
   },
   {
-    name: 'destroy and an uninstall leave nothing',
+    name: 'an upgrade of the package restarts the daemon, and containers run on',
     async run(host) {
-      await host.run(`gantry destroy -f ${stack} --auto-approve`);
-      await host.run(uninstall);
+      const before = await processes(host);
+      await host.run(
+        `
+        old=$(systemctl show -p MainPID --value gantryd)
+        mkdir -p /run/product && mount -o ro /dev/vdb /run/product
+        dpkg -i /run/product/gantryd_*.deb
+        until new=$(systemctl show -p MainPID --value gantryd); [ "$new" != 0 ] && [ "$new" != $old ]; do sleep 0.2; done
+        until gantry get container >/dev/null 2>&1; do sleep 0.5; done`,
+        300,
+      );
+      expectSame(await processes(host), before, 'the processes of the containers');
+    },
+  },
+  {
+    name: 'a purge of the packages under running containers leaves nothing',
+    async run(host) {
+      await host.run(
+        `
+        umount /run/product && rmdir /run/product
+        DEBIAN_FRONTEND=noninteractive dpkg --purge gantryd gantry
+        rm -rf ~/.local/state/gantry ${stack}`,
+        300,
+      );
+      expectSame(await host.run('cat /etc/subuid /etc/subgid | grep ^root: || true'), '', 'the reserved ids');
+      expectSame(await host.run('getent group gantry || true'), '', 'the group');
       expectSame(await remains(host), '', 'what is left');
     },
   },
 ];
-
-/** As docs/install.md says it. */
-const uninstall = `
-  systemctl disable --now gantry-containers gantryd
-  rm /etc/systemd/system/gantryd.service /etc/systemd/system/gantry-containers.service /usr/local/lib/sysusers.d/gantry.conf
-  systemctl daemon-reload
-  rm -rf /var/lib/gantry
-  groupdel gantry
-  rm -rf ~/.local/state/gantry
-  rm -rf /usr/local/lib/node_modules/gantry /usr/local/bin/gantry /usr/local/bin/gantryd /usr/local/bin/terraform-provider-gantry
-`;

@@ -1,7 +1,7 @@
 // What holds only by the kernel and file systems of a real host: filters of nics, confined helpers, disks of block devices, a full ext4.
 import { expectMatch, expectSame, type Check } from '../check.ts';
+import { stack } from './containers.ts';
 
-const stack = '/usr/local/lib/node_modules/gantry/examples/quickstart';
 const api = 'curl -sS --unix-socket /var/lib/gantry/unix.socket';
 /** Sends a file as an image; the words of the operation's end. */
 const importImage = `import_image() {
