@@ -46,6 +46,12 @@ describe.skipIf(strength !== 'fenced')('a confined program', () => {
     expect(existsSync(join(work, 'out/relative'))).toBe(true);
   });
 
+  test('starts also in a working folder that was removed', () => {
+    const [file = '', ...args] = confined({ argv: ['pwd'], confinement: filter });
+    const argv = [`mkdir ${work}/gone && cd ${work}/gone && rmdir ${work}/gone && exec "$@"`, 'sh', file, ...args];
+    expect(spawnSync('sh', ['-c', ...argv], { encoding: 'utf8' }).stdout).toBe('/\n');
+  });
+
   test.each([
     ['make a file elsewhere', 'echo x >made', 'Read-only file system'],
     ['change a file', 'echo x >secret', 'Read-only file system'],
