@@ -1,13 +1,11 @@
 // The etcds that the members of a cluster run themselves: which of them this host runs, and its part in changing that.
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { EtcdCare } from '../../membership/etcd/care.ts';
 import { type EtcdIssuers, writeEtcdCertificates } from '../../membership/etcd/certificates.ts';
-import { etcdQuotaBytes, type EtcdStart } from '../../membership/etcd/etcd-flags.ts';
+import type { EtcdStart } from '../../membership/etcd/etcd-flags.ts';
 import { EtcdProcess } from '../../membership/etcd/etcd-process.ts';
-import { findEtcd } from '../../membership/etcd/etcd-program.ts';
 import type { EtcdMembership } from '../../membership/etcd/membership.ts';
-import { type EtcdCandidate, type EtcdMember, etcdVoters, nextEtcdChange } from '../../membership/etcd/voters.ts';
+import type { EtcdMember } from '../../membership/etcd/voters.ts';
 import { clusterDir, readMembership, writeMembership, type ClusterStore } from '../../membership/membership.ts';
 import type { Members } from '../../membership/members.ts';
 import { writeDurably } from '../../lib/durable-files.ts';
@@ -17,6 +15,7 @@ import { type Rest, RestlessLoop } from '../../lib/restless-loop.ts';
 import { addressesOf, clientOf, hostOf, nameOf, peerOf } from './etcd-place.ts';
 import { type EtcdNote, etcdNotePath, etcdStartOf, readEtcdNote, storeName } from './etcd-note.ts';
 import { handOver, leadHere, membershipOf, untilServing, withdrawFrom } from './etcd-link.ts';
+import { etcdChange, noteOfJoining, ProgramLook, StoreCare, votersOf } from './etcd-watch.ts';
 
 export interface OwnEtcdDeps {
   readonly stateDir: string;
@@ -44,14 +43,10 @@ const lookEveryMs = { restless: 2_000, settled: 15_000 };
 const restlessMs = 30_000;
 /** A learner gets its vote with a later look when it has not caught up. */
 const promoteMs = 1_500;
-/** A program that was missing is looked for again after this time. */
-const programEveryMs = 60_000;
-
 export class OwnEtcd {
   readonly #deps: OwnEtcdDeps;
   #process: EtcdProcess | undefined;
-  #care: EtcdCare | undefined;
-  #careLink: EtcdMembership | undefined;
+  readonly #care: StoreCare;
   #loop: RestlessLoop | undefined;
   #unfollow: () => void = () => {};
   #members: Members | undefined;
@@ -64,13 +59,14 @@ export class OwnEtcd {
   #turn: Promise<unknown> = Promise.resolve();
   /** Those of the cluster when they were last looked at. */
   #found: readonly EtcdMember[] | undefined;
-  /** Why this host can run no etcd, and when that was found out. */
-  #program: { readonly missing: string | undefined; readonly atMs: number } | undefined;
+  readonly #program: ProgramLook;
   /** From its withdrawal on this host takes no place among the etcds again. */
   #isLeaving = false;
 
   constructor(deps: OwnEtcdDeps) {
     this.#deps = deps;
+    this.#care = new StoreCare(deps.log);
+    this.#program = new ProgramLook(deps);
   }
 
   /** For a new cluster, at the two ports after that of the first member. Throws an Error that says why etcd cannot run. */
@@ -104,17 +100,16 @@ export class OwnEtcd {
     await this.#inTurn(async () => {
       const { store } = (await readMembership(this.#deps.stateDir)) ?? {};
       if (store?.own !== true) return;
-      const isAway = (peerAddress: string): boolean => this.#isAway(peerAddress);
-      await leadHere(store, { isAway });
+      await leadHere(store, { isAway: this.#isAway });
       await this.storeFor(address, store.address);
       this.#closeLink();
-      await this.#endCare();
+      await this.#care.end();
       await relink();
       const noted = await readEtcdNote(this.#deps.stateDir);
       if (this.#process === undefined || noted === undefined) return;
       if (this.#trusted !== (await this.#trustedNow())) await this.#startAgain(noted, store);
       await untilServing(store, noted.clientAddress, {
-        isAway,
+        isAway: this.#isAway,
         // One that the others have taken off their list ends by itself.
         hasEnded: () => this.#process?.status.state === 'failed' || this.#isStopped,
       });
@@ -122,11 +117,8 @@ export class OwnEtcd {
   }
 
   /** False before this host knows the members. */
-  #isAway(peerAddress: string): boolean {
-    if (this.#members === undefined) return false;
-    const its = this.#members.list().find(({ address }) => peerOf(address) === peerAddress);
-    return its?.isPresent !== true;
-  }
+  readonly #isAway = (peerAddress: string): boolean =>
+    this.#members?.list().every(({ address, isPresent }) => peerOf(address) !== peerAddress || !isPresent) ?? false;
 
   /** At daemon start, before the store is opened. The etcd of this host serves once most of them run. */
   async resume(): Promise<void> {
@@ -167,7 +159,7 @@ export class OwnEtcd {
 
   /** Those about the etcd of this host. */
   get ownWarnings(): readonly string[] {
-    const missing = this.#program?.missing;
+    const { missing } = this.#program;
     const own = missing === undefined ? [] : [`This member keeps no copy of the records of the cluster: ${missing}`];
     const { state, reason } = this.#process?.status ?? {};
     const isDown = (state === 'failed' || state === 'waiting') && reason !== undefined;
@@ -177,7 +169,7 @@ export class OwnEtcd {
 
   /** Those about the etcds of all members, which each of them finds. */
   get storeWarnings(): readonly string[] {
-    return this.#care?.warnings ?? [];
+    return this.#care.warnings;
   }
 
   /** The part of the member at this address in keeping the records; undefined while that is not known, and where no member has any. */
@@ -189,13 +181,13 @@ export class OwnEtcd {
 
   /** Whether this host could run an etcd of the cluster. */
   get hasProgram(): boolean {
-    return this.#program?.missing === undefined;
+    return this.#program.missing === undefined;
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#endWatch();
-    await this.#endCare();
+    await this.#care.end();
     await this.#process?.stop();
   }
 
@@ -221,21 +213,12 @@ export class OwnEtcd {
   /** The host is in no cluster any more. */
   async forget(): Promise<void> {
     await this.#endWatch();
-    await this.#endCare();
+    await this.#care.end();
     this.#found = undefined;
     this.#isLeaving = false;
     await this.#process?.stop();
     this.#process = undefined;
     for (const name of ['etcd', 'etcd.json', 'tls']) await rm(this.#dir(name), { recursive: true, force: true });
-  }
-
-  async #lookForProgram(): Promise<void> {
-    const nowMs = performance.now();
-    if (this.#program !== undefined && nowMs - this.#program.atMs < programEveryMs) return;
-    const missing = await findEtcd(this.#deps.etcdPath).then(() => undefined, errorText);
-    if (missing !== undefined && missing !== this.#program?.missing)
-      this.#deps.log.warn(`This member keeps no copy of the records of the cluster: ${missing}`);
-    this.#program = { missing, atMs: nowMs };
   }
 
   async #look({ members, useEndpoints, maxVoters }: EtcdWatchDeps): Promise<Rest> {
@@ -247,19 +230,12 @@ export class OwnEtcd {
     const found = await link.list();
     this.#found = found;
     await this.#follow(membership, found, useEndpoints);
-    await this.#lookAfter(membership.store);
-    if (this.#process === undefined) await this.#lookForProgram();
+    await this.#care.begin(membership.store);
+    if (this.#process === undefined) await this.#program.look();
     const mine = found.find(({ peerAddress }) => peerAddress === peerOf(here.address));
     if (mine === undefined && this.#process !== undefined) return await this.#retire();
     if (mine !== undefined && this.#process === undefined) return await this.#join(here.address, found);
-    const candidates = members.list().map((member): EtcdCandidate => {
-      const runsEtcd = found.some(({ peerAddress }) => peerAddress === peerOf(member.address));
-      const isAvailable = member.isPresent && (runsEtcd || member.present?.hasEtcd !== false);
-      return { number: member.number, peerAddress: peerOf(member.address), isAvailable, runsEtcd };
-    });
-    const isAvailable = ({ peerAddress }: EtcdMember): boolean =>
-      candidates.some((candidate) => candidate.peerAddress === peerAddress && candidate.isAvailable);
-    const change = nextEtcdChange(etcdVoters(candidates, maxVoters()), found, isAvailable);
+    const change = etcdChange(members.list(), found, maxVoters());
     if (change === undefined) return 'settled';
     if (change.do === 'add') {
       if (change.candidate.number !== here.number || !this.hasProgram) return 'restless';
@@ -299,19 +275,12 @@ export class OwnEtcd {
 
   /** There is a place for an etcd of this host: it begins with nothing and gets everything from the others. */
   async #join(address: string, found: readonly EtcdMember[]): Promise<Rest> {
-    const addresses = addressesOf(address);
-    const peers = found.map(({ name, peerAddress }) => ({
-      name: peerAddress === addresses.peerAddress ? nameOf(address) : name,
-      peerAddress,
-    }));
-    // Another one that was not started yet has no name: it comes later.
-    const started = peers.filter(({ name }) => name !== '');
-    const noted = { name: nameOf(address), ...addresses, first: { kind: 'join' as const, peers: started } };
+    const noted = noteOfJoining(address, found);
     await rm(this.#dir('etcd'), { recursive: true, force: true });
     await this.#note(noted);
     this.#process = await this.#newProcess();
     await this.#process.keepRunning(this.#startOf(noted));
-    this.#deps.log.info(`This member runs an etcd of the cluster now, at ${addresses.clientAddress}`);
+    this.#deps.log.info(`This member runs an etcd of the cluster now, at ${noted.clientAddress}`);
     return 'restless';
   }
 
@@ -331,27 +300,11 @@ export class OwnEtcd {
     found: readonly EtcdMember[],
     useEndpoints: (endpoints: readonly string[]) => void,
   ): Promise<void> {
-    const endpoints = found
-      .filter(({ isLearner }) => !isLearner)
-      .flatMap(({ clientAddresses }) => clientAddresses.slice(0, 1));
+    const endpoints = votersOf(found);
     const address = `etcd://${endpoints.toSorted().join(',')}/${storeName}`;
     if (endpoints.length === 0 || address === membership.store.address) return;
     await writeMembership(this.#deps.stateDir, { ...membership, store: { ...membership.store, address } });
     useEndpoints(endpoints);
-  }
-
-  async #lookAfter(store: ClusterStore): Promise<void> {
-    if (this.#care !== undefined) return;
-    const membership = await membershipOf(store);
-    this.#careLink = membership;
-    this.#care = new EtcdCare({ membership, quotaBytes: etcdQuotaBytes, log: this.#deps.log });
-  }
-
-  async #endCare(): Promise<void> {
-    await this.#care?.stop();
-    this.#care = undefined;
-    this.#careLink?.close();
-    this.#careLink = undefined;
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -362,7 +315,7 @@ export class OwnEtcd {
 
   /** It reads whom it trusts only at its start. */
   async #startAgain(noted: EtcdNote, store: ClusterStore): Promise<void> {
-    await handOver(store, noted.clientAddress, { isAway: (peerAddress) => this.#isAway(peerAddress) });
+    await handOver(store, noted.clientAddress, { isAway: this.#isAway });
     await this.#process?.stop();
     if (this.#isStopped) return;
     this.#process = await this.#newProcess();
