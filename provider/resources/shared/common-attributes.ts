@@ -99,9 +99,9 @@ export const containerConfigAttribute = (profile: boolean) =>
   });
 
 export const writeOnlyConfigAttributes = {
+  // Not marked as sensitive: Terraform 1.11 then sees a change at every refresh, and it never shows a write-only value anyway.
   config_wo: textMap({
     doc: 'More config keys, with values that are never stored: raise `config_wo_version` to write them again. `config` and `expanded_config` leave these keys out, and changes of them by others are not detected.',
-    sensitive: true,
     writeOnly: true,
     check: containerConfigCheck(false),
   }),

@@ -41,6 +41,7 @@ const least: Readonly<Record<string, (name: string) => object>> = {
 /** Empty arguments that the plan must refuse. */
 const refused = [
   'gantry_container.architecture_0',
+  'gantry_container.config_wo_version_0',
   'gantry_container_exec.cwd_0',
   'gantry_container_exec.destroy_command_0',
   'gantry_container_exec.destroy_command_1',
