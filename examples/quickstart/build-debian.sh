@@ -14,7 +14,9 @@ mirror=${MIRROR:-$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/nu
   sed -nE 's%^(deb +(\[[^]]*\] +)?|URIs: *)(https?://[^ ]+/debian/?)( .*)?$%\3%p' | head -n 1)}
 
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# What debootstrap has mounted in it when it is killed is not ours to delete.
+trap 'rm -rf --one-file-system "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 root=$work/rootfs
 debootstrap --variant=minbase --include=systemd-sysv,systemd-resolved,iproute2 "$suite" "$root" \
   "${mirror:-http://deb.debian.org/debian}" >"$work/log" 2>&1 || { tail -n 3 "$work/log" >&2; exit 1; }
