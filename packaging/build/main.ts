@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { addOns } from './add-ons.ts';
 import { components, notices } from './components.ts';
 import { debianPackages, debianVersion, type Inputs } from './debian.ts';
+import { manuals } from './manuals.ts';
 import { nodeRuntime, nodeVersion } from './node-runtime.ts';
 import { run } from './run.ts';
 import { cyclonedx } from './sbom.ts';
@@ -52,21 +53,13 @@ function inputs(version: string): Inputs {
       ...folderEntries('examples', 'examples', (path) => !path.includes('.gitignore')),
       ...['README.md', 'CHANGELOG.md', 'SECURITY.md'].map((name) => [name, { from: name, mode: 0o644 }] as const),
     ],
-    manuals: { gantry: manuals(/^(?!gantryd)/, gzip), gantryd: manuals(/^gantryd/, gzip) },
+    manuals: manuals('dist/man', gzip),
     completions: { bash: complete('bash'), zsh: complete('zsh'), fish: complete('fish') },
     node,
     notices: `${notices(parts)}\n\nNode.js ${nodeVersion}\n${'='.repeat(20)}\n\n${read(nodeLicense)}`,
     gzip,
     packaging: (path) => read(join('packaging', path)),
   };
-}
-
-/** What the build has made for man, if anything. */
-function manuals(isWanted: RegExp, gzip: (text: string) => Buffer): ReadonlyMap<string, Buffer> {
-  const folder = 'dist/man';
-  const paths = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
-  const pages = paths.filter((path) => /\.\d$/.test(path) && isWanted.test(basename(path))).toSorted();
-  return new Map(pages.map((path) => [`${path}.gz`, gzip(readFileSync(join(folder, path), 'utf8'))]));
 }
 
 function buildDebian(given: Inputs): void {

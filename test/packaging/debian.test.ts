@@ -1,13 +1,14 @@
 // The Debian packages as data, their scripts, and the bill of materials; building them is shown by test/hosts.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
 import { addOns } from '../../packaging/build/add-ons.ts';
 import { notices, packageFolder, type Component } from '../../packaging/build/components.ts';
 import { debianPackages, debianVersion, type Inputs } from '../../packaging/build/debian.ts';
+import { manuals } from '../../packaging/build/manuals.ts';
 import { cyclonedx } from '../../packaging/build/sbom.ts';
 import { folderEntries, writeTree, type Entry } from '../../packaging/build/tree.ts';
 
@@ -59,6 +60,18 @@ describe('the Debian packages', () => {
     writeFileSync(join(target, 'use.mjs'), "import koffi from 'koffi'; console.log(typeof koffi.load(null).func);");
     const { stdout, stderr } = spawnSync(process.execPath, [join(target, 'use.mjs')], { encoding: 'utf8' });
     expect({ stdout, stderr }).toEqual({ stdout: 'function\n', stderr: '' });
+  });
+
+  test('each package has the manual pages of its programs, in the folders of man', () => {
+    const folder = join(dir, 'man');
+    for (const page of ['man1/gantry.1', 'man5/gantry.yaml.5', 'man8/gantryd.8']) {
+      mkdirSync(dirname(join(folder, page)), { recursive: true });
+      writeFileSync(join(folder, page), page);
+    }
+    const { gantry, gantryd } = manuals(folder, (text) => Buffer.from(text));
+    expect([...gantry.keys()]).toEqual(['man1/gantry.1.gz', 'man5/gantry.yaml.5.gz']);
+    expect([...gantryd]).toEqual([['man8/gantryd.8.gz', Buffer.from('man8/gantryd.8')]]);
+    expect(manuals(join(dir, 'none'), (text) => Buffer.from(text)).gantry.size).toBe(0);
   });
 
   test('every file of packaging for hosts is in the package of the daemon', () => {
