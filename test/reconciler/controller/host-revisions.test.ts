@@ -42,8 +42,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** What a host has stays there, whatever becomes of the controller. */
 interface RealHost {
   at: string | undefined;
-  /** A rollback has ended, or a revision was withdrawn, since it came to `at`. */
-  mayGoBack: boolean;
+  /** The turn in which it was given `at`; it comes there later. */
+  givenAt: number;
+  /** The turn in which a rollback last ended, or a revision was withdrawn. */
+  allowedAt: number;
 }
 
 /** A write of a process that was killed. */
@@ -52,7 +54,10 @@ const ignored = (): void => {};
 class World {
   readonly #folder: string;
   readonly #takesBack: boolean;
-  readonly real = new Map<HostName, RealHost>(hostNames.map((name) => [name, { at: undefined, mayGoBack: false }]));
+  readonly real = new Map<HostName, RealHost>(
+    hostNames.map((name) => [name, { at: undefined, givenAt: 0, allowedAt: 0 }]),
+  );
+  #turn = 0;
   readonly commits: string[] = [];
   readonly wrong: string[] = [];
   #stored!: StoredSet;
@@ -127,19 +132,22 @@ class World {
   async #given(fake: FakeHost, { revision }: HostTarget, stored: StoredSet, end: { value: boolean }): Promise<void> {
     const { name } = fake;
     const host = this.real.get(name);
+    const givenAt = ++this.#turn;
     const { pin, withdrawn } = stored.state;
     const isWithdrawn = host?.at !== undefined && withdrawn === host.at;
-    const isAsked = host?.mayGoBack === true || pin?.revision === revision || isWithdrawn;
+    const isAllowed = host !== undefined && host.allowedAt > host.givenAt;
+    const isAsked = isAllowed || pin?.revision === revision || isWithdrawn;
     await stored.flush();
     if (end.value || fake.target?.revision !== revision || host === undefined || host.at === revision) return;
     const isBack = host.at !== undefined && this.commits.indexOf(revision) < this.commits.indexOf(host.at);
     if (isBack && !isAsked) this.wrong.push(`${name} goes back from ${host.at} to ${revision}`);
     host.at = revision;
-    host.mayGoBack = false;
+    host.givenAt = givenAt;
   }
 
   #allowBack(): void {
-    for (const host of this.real.values()) host.mayGoBack = true;
+    const allowedAt = ++this.#turn;
+    for (const host of this.real.values()) host.allowedAt = allowedAt;
   }
 
   /** `isKilled`: what is being written is lost. */
