@@ -44,7 +44,8 @@ export function debianPackages(inputs: Inputs): readonly DebianPackage[] {
 }
 
 function programFiles(inputs: Inputs): readonly (readonly [string, Entry])[] {
-  const { bash, zsh, fish } = inputs.completions;
+  const { completions, packaging } = inputs;
+  const { bash, zsh, fish } = completions;
   return [
     ...inputs.product.map(([path, entry]) => [`${home}/${path}`, entry] as const),
     ...Object.entries(inputs.programs).map(
@@ -52,6 +53,7 @@ function programFiles(inputs: Inputs): readonly (readonly [string, Entry])[] {
         [`${home}/dist/bin/${name}.js`, text(content.replace(/^#!.*\n/, `#!/${home}/${runtime}\n`), 0o755)] as const,
     ),
     [`${home}/${runtime}`, { from: inputs.node, mode: 0o755 }],
+    ['usr/share/lintian/overrides/gantry', text(packaging('debian/gantry.lintian-overrides'))],
     ['usr/bin/gantry', { link: '../lib/gantry/dist/bin/gantry.js' }],
     ['usr/bin/terraform-provider-gantry', { link: '../lib/gantry/dist/bin/terraform-provider-gantry.js' }],
     ['usr/share/bash-completion/completions/gantry', text(bash)],
@@ -63,7 +65,7 @@ function programFiles(inputs: Inputs): readonly (readonly [string, Entry])[] {
 }
 
 function hostFiles({ packaging }: Inputs): readonly (readonly [string, Entry])[] {
-  const unit = (name: string) => [`lib/systemd/system/${name}`, text(packaging(`systemd/${name}`))] as const;
+  const unit = (name: string) => [`usr/lib/systemd/system/${name}`, text(packaging(`systemd/${name}`))] as const;
   const script = (name: string) => [`DEBIAN/${name}`, text(packaging(`debian/gantryd.${name}`), 0o755)] as const;
   return [
     ['usr/sbin/gantryd', { link: '../lib/gantry/dist/bin/gantryd.js' }],
@@ -108,7 +110,6 @@ function commonFiles(name: 'gantry' | 'gantryd', inputs: Inputs): readonly (read
     ['DEBIAN/control', text(control(name, inputs))],
     [`${doc}/copyright`, text(copyright(name, inputs.epoch))],
     [`${doc}/changelog.gz`, text(inputs.gzip(changelog(name, inputs)))],
-    [`usr/share/lintian/overrides/${name}`, text(inputs.packaging(`debian/${name}.lintian-overrides`))],
     ...[...inputs.manuals[name]].map(([path, content]) => [`usr/share/man/${path}`, text(content)] as const),
   ];
 }

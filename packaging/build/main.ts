@@ -1,7 +1,6 @@
 // The entry point of `npm run packages [-- DIR]`: writes all packages of this version, made of what was built, with their checksums.
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { addOns } from './add-ons.ts';
@@ -9,9 +8,10 @@ import { components, notices } from './components.ts';
 import { debianPackages, debianVersion, type Inputs } from './debian.ts';
 import { manuals } from './manuals.ts';
 import { nodeRuntime, nodeVersion } from './node-runtime.ts';
+import { packNpm } from './npm.ts';
 import { run } from './run.ts';
 import { cyclonedx } from './sbom.ts';
-import { folderEntries, writeTree } from './tree.ts';
+import { folderEntries, withTree } from './tree.ts';
 
 const sums = 'SHA256SUMS';
 const metafiles = ['dist/bundle.json', 'dist/library.json'];
@@ -64,14 +64,10 @@ function inputs(version: string): Inputs {
 
 function buildDebian(given: Inputs): void {
   for (const { name, tree } of debianPackages(given)) {
-    const stage = mkdtempSync(join(tmpdir(), 'gantry-deb-'));
-    try {
-      writeTree(tree, stage, epoch);
-      const file = join(target, `${name}_${debianVersion(given.version)}_amd64.deb`);
+    const file = join(target, `${name}_${debianVersion(given.version)}_amd64.deb`);
+    withTree(tree, epoch, (stage) => {
       run('dpkg-deb', ['--root-owner-group', '-Zxz', '--build', stage, file], { SOURCE_DATE_EPOCH: String(epoch) });
-    } finally {
-      rmSync(stage, { recursive: true, force: true });
-    }
+    });
   }
 }
 
@@ -92,7 +88,7 @@ const built = ['dist/.built', ...metafiles].filter((file) => !existsSync(file));
 if (built.length > 0) throw new Error(`the product is not built (${built.join(', ')} is missing): npm run build`);
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
 clear();
-run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', target]);
+packNpm('.', target, epoch);
 run('node', ['dist/provider/packaging/main.js', join(target, 'terraform')]);
 rmSync(join(target, 'terraform/mirror'), { recursive: true, force: true });
 buildDebian(inputs(version));

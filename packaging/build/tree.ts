@@ -5,13 +5,16 @@ import {
   copyFileSync,
   lutimesSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
   readdirSync,
   readSync,
+  rmSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 /** One path of a package: text, a file of this machine, a link, or an empty folder. */
@@ -35,8 +38,10 @@ export function folderEntries(
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) => isWanted(path.slice(from.length + 1)))
     .toSorted()
-    .map((path) => [`${to}${path.slice(from.length)}`, { from: path, mode: isScript(path) ? 0o755 : 0o644 }] as const);
+    .map((path) => [`${to}${path.slice(from.length)}`, fileEntry(path)] as const);
 }
+
+export const fileEntry = (path: string): Entry => ({ from: path, mode: isScript(path) ? 0o755 : 0o644 });
 
 /** Scripts of a shell; those of Node.js run with the one of their package or of their user. */
 function isScript(path: string): boolean {
@@ -62,6 +67,17 @@ export function writeTree(tree: Tree, directory: string, epoch: number): void {
     }
   }
   settle(directory, epoch);
+}
+
+/** Hands the tree over in a directory that is gone afterwards. */
+export function withTree(tree: Tree, epoch: number, use: (directory: string) => void): void {
+  const stage = mkdtempSync(join(tmpdir(), 'gantry-package-'));
+  try {
+    writeTree(tree, stage, epoch);
+    use(stage);
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
 }
 
 /** Folders last: writing into them changes their time. */

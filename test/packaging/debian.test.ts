@@ -9,6 +9,7 @@ import { addOns } from '../../packaging/build/add-ons.ts';
 import { notices, packageFolder, type Component } from '../../packaging/build/components.ts';
 import { debianPackages, debianVersion, type Inputs } from '../../packaging/build/debian.ts';
 import { manuals } from '../../packaging/build/manuals.ts';
+import { packNpm } from '../../packaging/build/npm.ts';
 import { cyclonedx } from '../../packaging/build/sbom.ts';
 import { folderEntries, writeTree, type Entry } from '../../packaging/build/tree.ts';
 
@@ -108,13 +109,27 @@ describe('the Debian packages', () => {
   });
 
   test('files of a folder come in order, and scripts of a shell are executable', () => {
-    const entries = folderEntries('packaging/debian', 'x', (path) => path.startsWith('gantryd'));
+    const entries = folderEntries('packaging/debian', 'x');
     expect(entries.map(([path, entry]) => [path, 'mode' in entry ? entry.mode.toString(8) : ''])).toEqual([
-      ['x/gantryd.lintian-overrides', '644'],
+      ['x/gantry.lintian-overrides', '644'],
       ['x/gantryd.postinst', '755'],
       ['x/gantryd.postrm', '755'],
       ['x/gantryd.prerm', '755'],
     ]);
+  });
+});
+
+describe('the package for npm', () => {
+  test('is the same whatever the mask of the checkout was', () => {
+    const packed = [0o600, 0o644].map((mode, index) => {
+      const [source, target] = [join(dir, `npm-${index}`), join(dir, `packed-${index}`)];
+      for (const path of [source, target]) mkdirSync(path);
+      writeFileSync(join(source, 'package.json'), '{"name":"a","version":"1.0.0","bin":"a.js"}', { mode });
+      writeFileSync(join(source, 'a.js'), '#!/usr/bin/env node', { mode: mode | 0o100 });
+      packNpm(source, target, inputs.epoch);
+      return readFileSync(join(target, 'a-1.0.0.tgz'), 'base64');
+    });
+    expect(packed[1]).toBe(packed[0]);
   });
 });
 
