@@ -74,6 +74,7 @@ describe.skipIf(missing !== undefined)('a write-only argument', { timeout: 120_0
     expect(await content()).toBe('hush-1-hush');
     expect(await terraform.state('gantry_container_file.f')).toMatchObject({ sha256: null, content: null });
     expect((await terraform.plan('-var=secret=hush-1-hush')).changes).toBe(false);
+    expect((await terraform.plan('-refresh-only', '-var=secret=hush-1-hush')).changes).toBe(false);
     // Without a new version another value is no difference, neither alone nor with another mode.
     expect((await terraform.plan('-var=secret=hush-2-hush')).changes).toBe(false);
     terraform.write(file('content_wo = var.secret\n  content_wo_version = 1\n  mode = "0600"'));
@@ -122,6 +123,7 @@ describe.skipIf(missing !== undefined)('a write-only argument', { timeout: 120_0
     await applied('hush-6-hush');
     expect(await terraform.state('gantry_container_exec.e')).toMatchObject({ exit_code: 0, stdout: null });
     expect((await terraform.plan('-var=secret=hush-7-hush')).changes).toBe(false);
+    expect((await terraform.plan('-refresh-only', '-var=secret=hush-7-hush')).changes).toBe(false);
     terraform.write(config(2, 'record_output = true'));
     await terraform.apply('-var=secret=shown');
     expect((await terraform.state('gantry_container_exec.e')).stdout).toBe('the token is shown of here\n');
