@@ -19,7 +19,9 @@ const calls: Readonly<Record<string, readonly [unshare: number, prctl: number, s
 };
 
 /** What programs need to start. */
-const programs = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/opt', '/nix', '/dev', '/proc'];
+const programs = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/opt', '/nix', '/proc'];
+/** All other devices, such as disks, and shared memory stay closed. */
+const devices = ['/dev/null', '/dev/zero', '/dev/full', '/dev/random', '/dev/urandom'];
 const startFiles = ['/etc/ld.so.cache', '/etc/ld.so.preload', '/etc/alternatives', '/etc/localtime'];
 
 /** Words to put before a command line; undefined on processors whose calls are not known here. */
@@ -29,7 +31,7 @@ export function fenced(
 ): readonly string[] | undefined {
   const numbers = calls[arch];
   if (numbers === undefined) return undefined;
-  const mayRead = reads === undefined ? [] : [...programs, ...startFiles, ...reads].map((path) => `r=${path}`);
+  const mayRead = reads === undefined ? [] : [...programs, ...devices, ...startFiles, ...reads].map((path) => `r=${path}`);
   const parts = [isServer === true || isAtHome === true ? [] : ['mounts'], isServer === true ? [] : ['sockets']].flat();
   return [
     'perl',
@@ -68,7 +70,8 @@ if ($parts =~ /mounts/) {
   for my $path (@{$may{w}}) {
     my $tree = syscall(428, $here, $path, 0x8001);
     must($tree >= 0, $path);
-    my $writable = pack('QQQQ', 0, 1, 0, 0);
+    # Device nodes can be made there, and none can be opened.
+    my $writable = pack('QQQQ', 4, 1, 0, 0);
     must(syscall(442, $tree, $empty, 0x1000, $writable, 32) == 0, "$path writable");
     must(syscall(429, $tree, $empty, $here, $path, 0x14) == 0, "a mount at $path");
   }

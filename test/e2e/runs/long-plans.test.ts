@@ -42,7 +42,9 @@ describe('a plan of 100 equal containers and one other', { timeout: 120_000 }, (
     expect(stdout).toContain('Plan: 102 to add, 1 to change');
     expect(stdout.split('\n').length).toBeLessThan(45);
     const compact = (await gantry('plan', stack, '--compact')).stdout;
-    expect(compact.split('\n').filter((line) => line.trim() !== '')).toHaveLength(5);
+    const lines = compact.split('\n').filter((line) => line.trim() !== '');
+    expect(lines).toHaveLength(6);
+    expect(lines.at(-1)).toMatch(/^For the set default, declared at /);
     expect(compact).not.toContain('limits.memory');
   });
 

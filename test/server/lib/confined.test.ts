@@ -61,6 +61,8 @@ describe.skipIf(strength !== 'fenced')('a confined program', () => {
     ['move a file to the folder where it may write', 'mv secret out/', 'Permission denied'],
     ['link a file to the folder where it may write', 'ln secret out/', 'Invalid cross-device link'],
     ['read a file that is not its business', 'cat secret', 'Permission denied'],
+    ['read a device', 'mknod out/zero c 1 5; head -c 1 out/zero', 'Permission denied'],
+    ['read shared memory', 'ls /dev/shm', 'Permission denied'],
     ['make its view writable again', 'mount -o remount,bind,rw /', 'permission denied'],
     ['mount something', 'mount -t tmpfs x out', 'permission denied'],
     ['reach the network', 'echo >/dev/tcp/127.0.0.1/1', 'Operation not permitted'],
