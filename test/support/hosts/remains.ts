@@ -125,13 +125,17 @@ async function empty(gantryd: Gantryd): Promise<void> {
     const answer = await gantryd.call(method, path, body);
     if (answer.status === 202) await gantryd.call('GET', `${answer.body.operation as string}/wait`);
   };
-  for (const { name } of (await gantryd.get('/1.0/containers?recursion=1')) as { name: string }[]) {
-    await run('PUT', `/1.0/containers/${name}/state`, { action: 'stop', force: true });
-    await run('PATCH', `/1.0/containers/${name}`, { config: { 'security.protection.delete': '' } });
-    await run('DELETE', `/1.0/containers/${name}`);
-  }
-  for (const { name } of (await gantryd.get('/1.0/profiles?recursion=1')) as { name: string }[]) {
-    await run(name === 'default' ? 'PUT' : 'DELETE', `/1.0/profiles/${name}`, name === 'default' ? {} : undefined);
+  for (const project of (await gantryd.get('/1.0/projects?recursion=1')) as { name: string }[]) {
+    const here = `project=${project.name}`;
+    for (const { name } of (await gantryd.get(`/1.0/containers?recursion=1&${here}`)) as { name: string }[]) {
+      await run('PUT', `/1.0/containers/${name}/state?${here}`, { action: 'stop', force: true });
+      await run('PATCH', `/1.0/containers/${name}?${here}`, { config: { 'security.protection.delete': '' } });
+      await run('DELETE', `/1.0/containers/${name}?${here}`);
+    }
+    for (const { name } of (await gantryd.get(`/1.0/profiles?recursion=1&${here}`)) as { name: string }[]) {
+      const isKept = name === 'default';
+      await run(isKept ? 'PUT' : 'DELETE', `/1.0/profiles/${name}?${here}`, isKept ? {} : undefined);
+    }
   }
   for (const { name, managed } of (await gantryd.get('/1.0/networks?recursion=1')) as {
     name: string;
