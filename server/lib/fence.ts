@@ -31,7 +31,8 @@ export function fenced(
 ): readonly string[] | undefined {
   const numbers = calls[arch];
   if (numbers === undefined) return undefined;
-  const mayRead = reads === undefined ? [] : [...programs, ...devices, ...startFiles, ...reads].map((path) => `r=${path}`);
+  const mayRead =
+    reads === undefined ? [] : [...programs, ...devices, ...startFiles, ...reads].map((path) => `r=${path}`);
   const parts = [isServer === true || isAtHome === true ? [] : ['mounts'], isServer === true ? [] : ['sockets']].flat();
   return [
     'perl',
