@@ -28,7 +28,10 @@ export const installChecks: readonly Check[] = [
         installSeconds,
       );
       expectMatch(await host.run('cat /etc/subuid'), /^root:1000000:1000000000$/m, 'the reserved ids');
-      const complaints = await host.run('systemd-analyze verify gantryd.service gantry-containers.service 2>&1');
+      // The machine has no man.
+      const complaints = await host.run(
+        'systemd-analyze verify --man=no gantryd.service gantry-containers.service 2>&1',
+      );
       if (complaints !== '') throw new Error(complaints);
     },
   },
