@@ -1,7 +1,7 @@
 // Confines the programs that work on what strangers made, and makes programs end together with this process: a copy that continues after its
 // caller was killed would write into files that the next one removes.
 import { spawnSync } from 'node:child_process';
-import { fenced, type Fence } from './fence.ts';
+import { fenced, noFenceHere, type Fence } from './fence.ts';
 import { programEnv } from './program-env.ts';
 
 export interface Confinement extends Fence {
@@ -38,7 +38,7 @@ const maxDataBytes = 4 * 1024 ** 3;
 const maxCpuSeconds = 12 * 3600;
 
 /** `ofUser`: what a user who is not root may take from its own programs. */
-type Strength = 'fenced' | 'withoutFence' | 'ofUser' | 'mortal';
+export type Strength = 'fenced' | 'withoutFence' | 'ofUser' | 'mortal';
 
 /** The same program, confined as far as this host and user may, and killed by the kernel when this process ends. */
 export function confined({ argv, confinement }: ConfinedCommand): readonly string[] {
@@ -78,22 +78,33 @@ export function strengthHere(): Strength {
   const user = process.geteuid?.();
   const known = strengths.get(user);
   if (known !== undefined) return known;
-  const found = (['fenced', 'withoutFence', 'ofUser'] as const).find((strength) =>
-    works(commandLine({ writes: [] }, strength)),
-  );
-  // A refusal to root may pass, such as a lack of processes for a moment: it is asked again.
-  if (found === 'fenced' || user !== 0) strengths.set(user, found ?? 'mortal');
-  return found ?? 'mortal';
+  const { strength, isFinal } = judgeStrength((one) => statusOf(commandLine({ writes: [] }, one)), user === 0);
+  if (isFinal) strengths.set(user, strength);
+  return strength;
 }
 
-const works = ([file = '', ...args]: readonly string[]): boolean =>
-  spawnSync(file, [...args, 'true'], { stdio: 'ignore', env: programEnv }).status === 0;
+/**
+ * The first strength whose trial ends with 0. A refusal to root may pass, such as a lack of processes for a moment: then it is asked again,
+ * unless the kernel has no fence.
+ */
+export function judgeStrength(
+  trial: (strength: Exclude<Strength, 'mortal'>) => number | null,
+  isRoot: boolean,
+): { readonly strength: Strength; readonly isFinal: boolean } {
+  const fence = trial('fenced');
+  if (fence === 0) return { strength: 'fenced', isFinal: true };
+  if (trial('withoutFence') === 0) return { strength: 'withoutFence', isFinal: !isRoot || fence === noFenceHere };
+  return { strength: trial('ofUser') === 0 ? 'ofUser' : 'mortal', isFinal: !isRoot };
+}
+
+const statusOf = ([file = '', ...args]: readonly string[]): number | null =>
+  spawnSync(file, [...args, 'true'], { stdio: 'ignore', env: programEnv }).status;
 
 let mortalPrefix: readonly string[] | undefined;
 
 /** The same program, killed by the kernel whenever the process that starts it ends. Unchanged where the setpriv of the host (busybox) cannot. */
 export function mortal(argv: readonly string[]): readonly string[] {
   const prefix = ['setpriv', '--pdeathsig', 'KILL', '--'];
-  mortalPrefix ??= works(prefix) ? prefix : [];
+  mortalPrefix ??= statusOf(prefix) === 0 ? prefix : [];
   return [...mortalPrefix, ...argv];
 }

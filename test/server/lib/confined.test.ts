@@ -8,12 +8,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   confined,
   filter,
+  judgeStrength,
   keptToRead,
   keptToWrite,
   strengthHere,
   type Confinement,
 } from '../../../server/lib/confined.ts';
-import { fenced } from '../../../server/lib/fence.ts';
+import { fenced, noFenceHere } from '../../../server/lib/fence.ts';
 
 const strength = strengthHere();
 if (strength !== 'fenced')
@@ -179,4 +180,14 @@ describe.skipIf(!ofUser)('a program of a user who is not root', () => {
 
 test('a processor whose calls are not known here has no fence', () => {
   expect(fenced({ writes: [] }, 'mips')).toBeUndefined();
+});
+
+test.each([
+  ['a kernel without a fence is asked once', true, [noFenceHere, 0, 0], 'withoutFence', true],
+  ['a refusal to root that may pass is asked again', true, [125, 0, 0], 'withoutFence', false],
+  ['root that may nothing for a moment is asked again', true, [noFenceHere, 1, 1], 'mortal', false],
+  ['a user is asked once', false, [125, 1, 0], 'ofUser', true],
+] as const)('%s', (_what, isRoot, [fence, withoutFence, ofUser], strength, isFinal) => {
+  const statuses = { fenced: fence, withoutFence, ofUser };
+  expect(judgeStrength((one) => statuses[one], isRoot)).toEqual({ strength, isFinal });
 });
