@@ -11,7 +11,7 @@ export function ofHost(suspensions: readonly Suspension[], host: string): Suspen
   return whole.find((one) => one.host === undefined) ?? whole.find((one) => one.host === host);
 }
 
-/** Those of the object on the host; `*` in an address stands for any text. */
+/** The suspensions that hold this object on this host; `*` in an address stands for any text. */
 export const ofObject = (suspensions: readonly Suspension[], host: string, address: string): readonly Suspension[] =>
   suspensions.filter(
     (one) =>
