@@ -1,7 +1,7 @@
 // Action gantry_container_restart: restarts a container, or starts it when it is stopped.
 import { integer, text } from '../framework/attribute.ts';
 import { awaitAddress, startContainer, stopContainer } from '../resources/container/container-power.ts';
-import { isUp } from '../resources/container/container-state.ts';
+import { isUp } from '../../server/client/facts/containers.ts';
 import { gantryAction } from '../resources/shared/common-attributes.ts';
 
 export const containerRestart = gantryAction({

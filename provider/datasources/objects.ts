@@ -1,16 +1,9 @@
 // Data sources of images, profiles, networks with their leases, storage pools and projects.
-import type { Static } from 'typebox';
-import type { Project } from '../../server/api/project/project.ts';
-import type { Image, ImageAlias } from '../../server/api/image/image.ts';
-import type { Network } from '../../server/api/network/network.ts';
-import type { PoolResources, StoragePool } from '../../server/api/storage/pool.ts';
-import type { Profile } from '../../server/api/container/profile.ts';
 import { isNotServed } from '../../server/client/client-error.ts';
+import { image, network, networkLeases, profile, project, storagePool } from '../../server/client/facts/objects.ts';
 import { lacking } from '../connection/link.ts';
 import { flag, integer, objects, text, shownTextMaps, textMap, texts } from '../framework/attribute.ts';
-import { DiagnosticError, failure } from '../framework/diagnostic.ts';
-import { addressIn } from '../resources/network.ts';
-import { gantryData, serverWideData, shownMap, shownMaps } from '../resources/shared/common-attributes.ts';
+import { gantryData, serverWideData } from '../resources/shared/common-attributes.ts';
 import { find, nameToFind, shownText } from './read-existing.ts';
 
 const description = shownText('Description.');
@@ -31,29 +24,10 @@ export const imageData = gantryData({
     created_at: shownText('Time of creation.'),
     uploaded_at: shownText('Time of the upload to this server.'),
   },
-  async read({ alias, fingerprint }, context) {
-    if ((alias === null) === (fingerprint === null)) {
-      throw new DiagnosticError([
-        failure('The image is ambiguous or missing', 'Give exactly one of alias and fingerprint.'),
-      ]);
-    }
-    const named =
-      alias === null
-        ? (fingerprint ?? '')
-        : (await find<ImageAlias>(context, 'image alias', alias, `/1.0/images/aliases/${encodeURIComponent(alias)}`))
-            .target;
-    const live = await find<Image>(context, 'image', named, `/1.0/images/${encodeURIComponent(named)}`);
-    return {
-      fingerprint: live.fingerprint,
-      aliases: live.aliases.map(({ name }) => name),
-      architecture: live.architecture,
-      public: live.public,
-      properties: shownMap(live.properties),
-      size_bytes: live.size,
-      created_at: live.created_at,
-      uploaded_at: live.uploaded_at,
-    };
-  },
+  read: (config, context) =>
+    find(context, config.alias === null ? 'image' : 'image alias', config.alias ?? config.fingerprint ?? '', (ask) =>
+      image(ask, config),
+    ),
 });
 
 export const profileData = gantryData({
@@ -66,18 +40,8 @@ export const profileData = gantryData({
     devices: shownTextMaps({ doc: 'Devices.', computed: true }),
     used_by: usedBy,
   },
-  async read({ name }, context) {
-    const live = await find<Profile>(context, 'profile', name, `/1.0/profiles/${encodeURIComponent(name)}`);
-    return {
-      description: live.description,
-      config: shownMap(live.config),
-      devices: shownMaps(live.devices),
-      used_by: live.used_by ?? [],
-    };
-  },
+  read: (config, context) => find(context, 'profile', config.name, (ask) => profile(ask, config)),
 });
-
-const networkPath = (name: string): string => `/1.0/networks/${encodeURIComponent(name)}`;
 
 export const networkData = gantryData({
   typeName: 'gantry_network',
@@ -93,19 +57,7 @@ export const networkData = gantryData({
     used_by: usedBy,
     locations: texts({ doc: 'Cluster members that have it.', computed: true }),
   },
-  async read({ name }, context) {
-    const live = await find<Network>(context, 'network', name, networkPath(name));
-    return {
-      description: live.description,
-      type: live.type,
-      managed: live.managed,
-      config: shownMap(live.config),
-      ipv4_address: addressIn(live, 'ipv4'),
-      ipv6_address: addressIn(live, 'ipv6'),
-      used_by: live.used_by ?? [],
-      locations: live.locations ?? [],
-    };
-  },
+  read: (config, context) => find(context, 'network', config.name, (ask) => network(ask, config)),
 });
 
 const lease = {
@@ -123,11 +75,7 @@ export const networkLeasesData = gantryData({
     network: nameToFind('network'),
     leases: objects(lease, { doc: 'The leases.', computed: true }),
   },
-  async read({ network }, context) {
-    await find<Network>(context, 'network', network, networkPath(network));
-    const found = await context.client.client.networkLeases(network, context.signal);
-    return { leases: found.map(({ hwaddr, ...rest }) => ({ mac_address: hwaddr, ...rest })) };
-  },
+  read: (config, context) => find(context, 'network', config.network, (ask) => networkLeases(ask, config)),
 });
 
 export const storagePoolData = serverWideData({
@@ -143,20 +91,7 @@ export const storagePoolData = serverWideData({
     space_used_bytes: integer({ doc: 'Used space.', computed: true }),
     space_total_bytes: integer({ doc: 'Total space.', computed: true }),
   },
-  async read({ name }, context) {
-    const path = `/1.0/storage-pools/${encodeURIComponent(name)}`;
-    const live = await find<StoragePool>(context, 'storage pool', name, path);
-    const { space } = await find<Static<typeof PoolResources>>(context, 'storage pool', name, `${path}/resources`);
-    return {
-      description: live.description,
-      driver: live.driver,
-      config: shownMap(live.config),
-      status: live.status,
-      used_by: live.used_by ?? [],
-      space_used_bytes: space.used,
-      space_total_bytes: space.total,
-    };
-  },
+  read: (config, context) => find(context, 'storage pool', config.name, (ask) => storagePool(ask, config)),
 });
 
 export const projectData = serverWideData({
@@ -165,9 +100,7 @@ export const projectData = serverWideData({
   attributes: { name: nameToFind('project'), description, config, used_by: usedBy },
   async read({ name }, context) {
     try {
-      const path = `/1.0/projects/${encodeURIComponent(name)}`;
-      const live = await find<Static<typeof Project>>(context, 'project', name, path);
-      return { description: live.description, config: shownMap(live.config), used_by: live.used_by ?? [] };
+      return await find(context, 'project', name, (ask) => project(ask, { name }));
     } catch (error) {
       if (!isNotServed(error)) throw error;
       throw lacking(context.client, 'have projects', error.message, error);

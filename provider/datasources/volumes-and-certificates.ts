@@ -1,9 +1,7 @@
 // Data sources of storage volumes and of trusted certificates.
-import type { Certificate } from '../../server/api/server/certificate.ts';
-import type { StorageVolume } from '../../server/api/storage/volume.ts';
+import { certificate, storageVolume } from '../../server/client/facts/objects.ts';
 import { flag, text, textMap, texts } from '../framework/attribute.ts';
-import { gantryData, serverWideData, shownMap } from '../resources/shared/common-attributes.ts';
-import { volumePath } from '../resources/storage/storage-volume.ts';
+import { gantryData, serverWideData } from '../resources/shared/common-attributes.ts';
 import { find, nameToFind, shownText } from './read-existing.ts';
 
 export const storageVolumeData = gantryData({
@@ -17,15 +15,8 @@ export const storageVolumeData = gantryData({
     location: shownText('Cluster member that has it.'),
     used_by: texts({ doc: 'URLs of the objects that use it.', computed: true }),
   },
-  async read({ pool, name }, context) {
-    const live = await find<StorageVolume>(context, 'storage volume', `${pool}/${name}`, volumePath({ pool, name }));
-    return {
-      description: live.description,
-      config: shownMap(live.config),
-      location: live.location ?? '',
-      used_by: live.used_by ?? [],
-    };
-  },
+  read: (config, context) =>
+    find(context, 'storage volume', `${config.pool}/${config.name}`, (ask) => storageVolume(ask, config)),
 });
 
 export const certificateData = serverWideData({
@@ -38,14 +29,5 @@ export const certificateData = serverWideData({
     restricted: flag({ doc: 'Whether its client may use only its projects.', computed: true }),
     projects: texts({ doc: 'Projects that its client may use while restricted.', computed: true }),
   },
-  async read({ fingerprint }, context) {
-    const path = `/1.0/certificates/${encodeURIComponent(fingerprint)}`;
-    const live = await find<Certificate>(context, 'certificate', fingerprint, path);
-    return {
-      name: live.name,
-      certificate: live.certificate,
-      restricted: live.restricted ?? false,
-      projects: live.projects ?? [],
-    };
-  },
+  read: (config, context) => find(context, 'certificate', config.fingerprint, (ask) => certificate(ask, config)),
 });

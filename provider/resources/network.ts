@@ -1,5 +1,6 @@
 // gantry_network: a managed bridge. Values that the server picks are shown, and never count as a difference.
 import { listByKind } from './shared/listing.ts';
+import { addressIn } from '../../server/client/facts/objects.ts';
 import type { Network } from '../../server/api/network/network.ts';
 import { networkName } from '../../server/api/names.ts';
 import { withoutKeysOfLxd } from '../../server/api/server/lxd-keys.ts';
@@ -56,12 +57,6 @@ type State = StateOf<typeof attributes>;
 
 const ownConfig = ({ config }: Network): TextMap =>
   Object.fromEntries(Object.entries(config).filter(([key, value]) => value !== '' && !key.startsWith('volatile.')));
-
-/** The address without its prefix length; null when the network has none. */
-export function addressIn({ config }: Network, family: 'ipv4' | 'ipv6'): string | null {
-  const [address = ''] = (config[`${family}.address`] ?? '').split('/');
-  return ['', 'none', 'auto'].includes(address) ? null : address;
-}
 
 const readNetwork = (live: Network, state: State) => ({
   description: live.description,

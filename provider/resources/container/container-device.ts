@@ -10,7 +10,7 @@ import { at } from '../../framework/path.ts';
 import type { Context } from '../../framework/object-type.ts';
 import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { isMap, isWhollyKnown, type Value, type ValueMap } from '../../framework/value.ts';
-import { isUp } from './container-state.ts';
+import { isUp } from '../../../server/client/facts/containers.ts';
 import { importByParts } from '../shared/import-ids.ts';
 import { readMap, sameMap, writtenMap } from '../shared/config-maps.ts';
 import { isOtherOwner, otherOwner } from '../shared/rename.ts';

@@ -12,7 +12,8 @@ import { declaredTwice, twiceProblem } from '../shared/separate-devices.ts';
 import { inDevices, strayAddresses } from '../shared/static-addresses.ts';
 import { rawLxcFailures } from '../shared/raw-lxc.ts';
 import { planTarget } from './container-place.ts';
-import { costOf, isUp, wholeConfig, type Cost } from './container-state.ts';
+import { isUp } from '../../../server/client/facts/containers.ts';
+import { costOf, wholeConfig, type Cost } from './container-state.ts';
 import { withBackupHash } from './backup-file.ts';
 
 type Hook = PlanHook<ContainerAttributes, Link>;

@@ -1,9 +1,7 @@
 // Converts containers between server and state: the state after a read, the body of a write, the effect of a change. Pure.
-import type {
-  Container,
-  ContainerSource,
-  ContainerState as LiveState,
-} from '../../../server/api/container/container.ts';
+import type { Container, ContainerSource } from '../../../server/api/container/container.ts';
+import { interfacesOf, isUp, liveFactsOf } from '../../../server/client/facts/containers.ts';
+import { withoutWriteOnly, writeOnlyNames } from '../../../server/client/facts/write-only-names.ts';
 import { effectOfContainerKey } from '../../../server/api/container/container-config.ts';
 import { effectOfDeviceChange, isRoot } from '../../../server/api/devices/index.ts';
 import { sameText } from '../../../server/api/text/equality.ts';
@@ -20,7 +18,7 @@ import {
   withoutInherited,
   type Inherited,
 } from '../shared/inherited.ts';
-import { withoutWriteOnly, withWriteOnly, writeOnlyNames } from '../shared/write-only-config.ts';
+import { withWriteOnly } from '../shared/write-only-config.ts';
 import { devicesApart, devicesOfItsOwn } from '../shared/separate-devices.ts';
 import { present, readMap, readMaps, nonEmpty, writtenMap, writtenMaps, type MapRules } from '../shared/config-maps.ts';
 import { copiedFrom } from './copy-source.ts';
@@ -35,8 +33,6 @@ const policyKeys = {
 } as const;
 const policyNames: ReadonlySet<string> = new Set(Object.values(policyKeys));
 
-export const isUp = (status: string): boolean => status !== 'Stopped' && status !== 'Error';
-
 export const isFrozen = (status: string): boolean => status === 'Frozen';
 
 /** Takes everything from the server. Attributes that only the configuration knows stay as they were. */
@@ -44,9 +40,6 @@ export function readContainer(live: SeenContainer, state: ContainerState) {
   const own = withoutInherited(live);
   const secret = writeOnlyNames(live.config);
   const config = ownConfig(withoutWriteOnly(own.config, secret), state);
-  const addresses = interfacesOf(live.state ?? null);
-  const first = Object.values(addresses)[0];
-  const all = Object.values(addresses);
   return {
     description: live.description,
     architecture: live.architecture,
@@ -58,13 +51,8 @@ export function readContainer(live: SeenContainer, state: ContainerState) {
     // One that waits for the end of an evacuation starts then, by itself.
     running: (isUp(live.status) && !isFrozen(live.status)) || (isWaiting(live.config) && state.running === true),
     exec: readExecs(state.exec),
-    status: live.status,
-    location: live.location,
-    created_at: live.created_at,
-    ipv4_address: all.flatMap((each) => each.ipv4_addresses)[0] ?? null,
-    ipv6_address: all.flatMap((each) => each.ipv6_addresses)[0] ?? null,
-    mac_address: first?.mac_address ?? null,
-    interfaces: addresses,
+    ...liveFactsOf(live),
+    interfaces: interfacesOf(live.state),
     expanded_config: withoutWriteOnly(withoutComputed(live.expanded_config ?? {}), secret),
     expanded_devices: shownMaps(devicesOfItsOwn(live.config, live.expanded_devices ?? {})),
     ...(state.status === null ? importedPart(live, state) : {}),
@@ -203,27 +191,6 @@ function sourceBody(source: Source | null): ContainerSource {
   const given = Object.entries(wanted).filter(([, value]) => value !== null && value !== '');
   const mode = nonEmpty(source.mode) === null && nonEmpty(source.server) !== null ? { mode: 'pull' } : {};
   return { ...(Object.fromEntries(given) as unknown as ContainerSource), ...mode };
-}
-
-interface Interface {
-  readonly mac_address: string | null;
-  readonly ipv4_addresses: readonly string[];
-  readonly ipv6_addresses: readonly string[];
-}
-
-export function interfacesOf(state: LiveState | null): Readonly<Record<string, Interface>> {
-  const names = Object.keys(state?.network ?? {}).filter((name) => name !== 'lo');
-  return Object.fromEntries(
-    names.toSorted().map((name) => {
-      const { addresses, hwaddr } = state?.network?.[name] ?? { addresses: [], hwaddr: '' };
-      const global = (family: string): readonly string[] =>
-        addresses.filter((each) => each.scope === 'global' && each.family === family).map(({ address }) => address);
-      return [
-        name,
-        { mac_address: hwaddr === '' ? null : hwaddr, ipv4_addresses: global('inet'), ipv6_addresses: global('inet6') },
-      ];
-    }),
-  );
 }
 
 export interface Cost {

@@ -11,7 +11,7 @@ import { costOf, expanded, putContainer, readContainer, createBody } from './con
 import { isContainerComputed } from '../shared/common-attributes.ts';
 import type { Inherited } from '../shared/inherited.ts';
 import { checkDeclaredOnce, separateDeviceNames, withoutApart } from '../shared/separate-devices.ts';
-import { writeOnlyNames } from '../shared/write-only-config.ts';
+import { writeOnlyNames } from '../../../server/client/facts/write-only-names.ts';
 import { moveTo, restartRefused } from './container-place.ts';
 import { inTurn } from './container-queue.ts';
 import { inherited, readOrigin } from './copy-source.ts';

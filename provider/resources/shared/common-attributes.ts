@@ -22,7 +22,7 @@ import type { AnyDataSource, AnyResource, DataSource, Resource } from '../../fra
 import { inheritedKey } from './inherited.ts';
 import { separateDevicesKey } from './separate-devices.ts';
 import { present, sameMap, type MapRules } from './config-maps.ts';
-import { writeOnlyKey } from './write-only-config.ts';
+import { writeOnlyKey } from '../../../server/client/facts/write-only-names.ts';
 
 /** A resource on any server of the provider, in any project. */
 export const gantryResource = <A extends Attributes>(definition: Resource<A, Link>): AnyResource<Link> =>

@@ -102,6 +102,24 @@ describe('data of a daemon', () => {
     }
   });
 
+  test('leaves out the values that Terraform wrote and may not show', async () => {
+    const client = createClient(`unix://${daemon.socketPath}`);
+    try {
+      const config = { 'user.key': 'hidden', 'user.gantry.terraform.write_only': '["user.key"]' };
+      await daemon.call('POST', '/1.0/containers', {
+        name: 'silent',
+        profiles: ['p'],
+        config,
+        source: { type: 'none' },
+      });
+      const answers = await readData(client, [{ type: 'gantry_container', args: { name: 'silent' } }]);
+      expect(answers).toMatchObject([{ value: { status: 'Stopped' } }]);
+      expect(JSON.stringify(answers)).not.toContain('hidden');
+    } finally {
+      await client.close();
+    }
+  });
+
   /** Memory and space in use change between two reads; that both readers have a number for them is compared. */
   const withoutMoments = (theirs: object, mine: unknown): object => {
     const value = (mine as { readonly value?: Readonly<Record<string, unknown>> } | undefined)?.value ?? {};
