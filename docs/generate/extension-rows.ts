@@ -112,7 +112,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'tunnel.m.interface',
   ],
   storage_btrfs_mount_options: [
-    'drivers/storage/btrfs-pool.ts',
+    'drivers/storage/btrfs/pool.ts',
     'server/drivers/storage/btrfs.test.ts',
     'btrfs.mount_options',
   ],
@@ -147,7 +147,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   ],
   instance_types: ['api/container/instance-type.ts', 'contract/instance-type.test.ts', 'c2-m4'],
   storage_volatile_initial_source: [
-    'drivers/storage/btrfs-pool.ts',
+    'drivers/storage/btrfs/pool.ts',
     'server/drivers/storage/btrfs.test.ts',
     'volatile.initial_source',
   ],

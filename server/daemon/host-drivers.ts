@@ -9,7 +9,7 @@ import type { ProxyKeeper } from '../drivers/devices/proxy/proxies.ts';
 import type { NetworkDriver } from '../drivers/network/driver.ts';
 import type { RuntimeDriver } from '../drivers/runtime/driver.ts';
 import type { HostIds } from '../drivers/runtime/idmap/id-map.ts';
-import { btrfsMissing, openBtrfsStorage } from '../drivers/storage/btrfs.ts';
+import { btrfsMissing, openBtrfsStorage } from '../drivers/storage/btrfs/btrfs.ts';
 import { openDirStorage } from '../drivers/storage/dir.ts';
 import type { StorageDriver, UnpackImage } from '../drivers/storage/driver.ts';
 import type { ClusterPart } from '../drivers/storage/shared-place.ts';

@@ -1,5 +1,5 @@
 // Snapshots of a container on btrfs, which both servers keep in a loop file. Not for simulated servers.
-import { btrfsMissing } from '../../server/drivers/storage/btrfs.ts';
+import { btrfsMissing } from '../../server/drivers/storage/btrfs/btrfs.ts';
 import { takingTurns, type Group } from './group.ts';
 import { pathOf, withImage } from './image-containers.ts';
 import { names, type Server } from './servers.ts';

@@ -3,7 +3,7 @@ import { chmod, lstat, readdir, readFile, realpath, rmdir, unlink } from 'node:f
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exec, ExecError } from '../../lib/exec.ts';
-import { isMountedBelow } from './btrfs-commands.ts';
+import { isMountedBelow } from './mountinfo.ts';
 
 /** Up to here unlinking by the few threads of this process is quicker than starting a program. */
 const smallTree = 1000;

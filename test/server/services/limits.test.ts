@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { emptySource, makeDaemon, seed, type Answer, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
 import { fakeServer, serveDirect } from '../../support/images/remotes.ts';
-import { btrfsMissing } from '../../../server/drivers/storage/btrfs.ts';
+import { btrfsMissing } from '../../../server/drivers/storage/btrfs/btrfs.ts';
 import { makeContainerIn, makeProject } from '../../support/daemons/projects.ts';
 
 const noBtrfs = (await btrfsMissing()) ?? (existsSync('/dev/loop-control') ? undefined : 'there are no loop devices');

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unpackImage } from '../../../server/drivers/image/unpack.ts';
-import { openBtrfsStorage } from '../../../server/drivers/storage/btrfs.ts';
+import { openBtrfsStorage } from '../../../server/drivers/storage/btrfs/btrfs.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import type { StorageFixture } from '../../conformance/storage.ts';
 import { buildBusyboxImage } from '../images/busybox.ts';

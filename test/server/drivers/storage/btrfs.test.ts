@@ -6,13 +6,9 @@ import { mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, writeFile } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  countSubvolumes,
-  defaultSize,
-  isMountedBelow,
-  mountedAt,
-} from '../../../../server/drivers/storage/btrfs-commands.ts';
-import { btrfsMissing, openBtrfsStorage } from '../../../../server/drivers/storage/btrfs.ts';
+import { countSubvolumes, defaultSize } from '../../../../server/drivers/storage/btrfs/commands.ts';
+import { isMountedBelow, mountedAt } from '../../../../server/drivers/storage/mountinfo.ts';
+import { btrfsMissing, openBtrfsStorage } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { openDirStorage } from '../../../../server/drivers/storage/dir.ts';
 import type { PoolSpec, StorageDriver, UnpackImage, VolumeRef } from '../../../../server/drivers/storage/driver.ts';
 import { silentLog } from '../../../../server/lib/log.ts';

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Operation } from '../../../../server/api/operation.ts';
-import { btrfsMissing } from '../../../../server/drivers/storage/btrfs.ts';
+import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { useSharedHost } from '../../../support/hostile/shared-host-suite.ts';
 
 const noBtrfs = (await btrfsMissing()) ?? (existsSync('/dev/loop-control') ? undefined : 'there are no loop devices');

@@ -2,7 +2,7 @@
 import { createReadStream, readFileSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { btrfsMissing } from '../../../../server/drivers/storage/btrfs.ts';
+import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { readCgroupTree, readGroupFile } from '../../../../server/drivers/runtime/cgroup/cgroup.ts';
 import { createClient, type Client } from '../../../../server/client/client.ts';
 import {

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { btrfsMissing } from '../../../../server/drivers/storage/btrfs.ts';
+import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { createContainer, makeDaemon, type TestDaemon } from '../../../support/daemons/daemon.ts';
 import { loopsBelow, mountsBelow } from '../../../support/drivers/storage-btrfs.ts';
 import { until } from '../../../support/until.ts';

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { btrfsMissing } from '../../../../server/drivers/storage/btrfs.ts';
+import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { copyContainer } from '../../../../server/client/index.ts';
 import { createClient } from '../../../../server/client/client.ts';
 import { makeDaemon, seed, type Answer, type Json, type TestDaemon } from '../../../support/daemons/daemon.ts';

@@ -6,7 +6,7 @@ import { mkdtemp, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { btrfsMissing } from '../../../../server/drivers/storage/btrfs.ts';
+import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { call, type Json } from '../../../support/daemons/daemon.ts';
 import {
   bundleDaemon,

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { btrfsMissing } from '../../../../server/drivers/storage/btrfs.ts';
+import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import {
   createContainer,
   lifecycleOf,

@@ -5,7 +5,7 @@ import { chownSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Operation } from '../../../../server/api/operation.ts';
-import { btrfsMissing } from '../../../../server/drivers/storage/btrfs.ts';
+import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { makeBusyboxRootfs } from '../../../support/images/busybox-rootfs.ts';
 import {
   createContainer,

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { link, mkdir, readFile, readlink, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs.ts';
+import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs/btrfs.ts';
 import type { PoolSpec, TreeRef } from '../../../../../server/drivers/storage/driver.ts';
 import { createStreamChain, type StreamChain } from '../../../../../server/services/transfer/backups/send-stream.ts';
 import { rangeOf } from '../../../../../server/http/byte-range.ts';

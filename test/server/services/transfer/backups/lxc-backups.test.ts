@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs.ts';
+import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { makeDaemon, realRuntimeMissing, seed, statusOf, type TestDaemon } from '../../../../support/daemons/daemon.ts';
 import { buildBusyboxImage } from '../../../../support/images/busybox.ts';
 import { until } from '../../../../support/until.ts';

@@ -5,7 +5,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs.ts';
+import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { busyboxMissing } from '../../../../support/images/busybox-rootfs.ts';
 import { makeDaemon, seed, type Answer, type TestDaemon } from '../../../../support/daemons/daemon.ts';
 import { buildBusyboxImage } from '../../../../support/images/busybox.ts';

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { copyContainer, moveContainer, type MigrationMode } from '../../../../../server/client/index.ts';
-import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs.ts';
+import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { createContainer } from '../../../../support/daemons/daemon.ts';
 import { makeContainerIn, makeProject } from '../../../../support/daemons/projects.ts';
 import {

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { copyContainer } from '../../../../../server/client/index.ts';
-import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs.ts';
+import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { planRefresh } from '../../../../../server/services/transfer/migration/refresh-plan.ts';
 import { createContainer, type TestDaemon } from '../../../../support/daemons/daemon.ts';
 import {

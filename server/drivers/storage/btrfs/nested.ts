@@ -2,10 +2,10 @@
 // come along. Nothing is reached by a path that a guest could turn elsewhere meanwhile.
 import { constants } from 'node:fs';
 import { access, open, rmdir, type FileHandle } from 'node:fs/promises';
-import { DriverError } from '../driver-error.ts';
-import { commands, countSubvolumes } from './btrfs-commands.ts';
-import { run } from './btrfs-pool.ts';
-import { hasCode } from './remove-tree.ts';
+import { DriverError } from '../../driver-error.ts';
+import { commands, countSubvolumes } from './commands.ts';
+import { run } from './pool.ts';
+import { hasCode } from '../remove-tree.ts';
 
 /** More than any engine of containers makes; a guest can make them without end. */
 const maxNested = 10_000;

@@ -3,24 +3,24 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rm, rmdir, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseBytes } from '../../api/text/byte-size.ts';
-import { exec, ExecError } from '../../lib/exec.ts';
-import { DriverError } from '../driver-error.ts';
+import { parseBytes } from '../../../api/text/byte-size.ts';
+import { exec, ExecError } from '../../../lib/exec.ts';
+import { DriverError } from '../../driver-error.ts';
 import {
   commands,
   defaultMountOptions,
   defaultSize,
-  mountedAt,
   saysBusy,
   saysHasFileSystem,
   smallestPool,
   type BlockSource,
-} from './btrfs-commands.ts';
-import { asDriverError } from './copy-tree.ts';
-import type { PoolSpec } from './driver.ts';
-import { poolSource } from './layout.ts';
-import { moveDurably } from '../../lib/durable-files.ts';
-import { hasCode } from './remove-tree.ts';
+} from './commands.ts';
+import { asDriverError } from '../copy-tree.ts';
+import type { PoolSpec } from '../driver.ts';
+import { poolSource } from '../layout.ts';
+import { moveDurably } from '../../../lib/durable-files.ts';
+import { mountedAt } from '../mountinfo.ts';
+import { hasCode } from '../remove-tree.ts';
 
 const btrfsMagic = 0x9123_683e;
 const mkfsMs = 600_000;

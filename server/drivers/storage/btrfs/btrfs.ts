@@ -1,7 +1,7 @@
 // The `btrfs` storage driver: a volume is a subvolume, copies and snapshots share its blocks, limits are quota groups.
 import { access, chmod, constants, lstat, readdir, readFile, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { exec, ExecError } from '../../lib/exec.ts';
+import { exec, ExecError } from '../../../lib/exec.ts';
 import {
   commands,
   endCommand,
@@ -11,7 +11,7 @@ import {
   saysNotEmpty,
   saysOverQuota,
   streamIdIn,
-} from './btrfs-commands.ts';
+} from './commands.ts';
 import {
   ensureMounted,
   fillBtrfsConfig,
@@ -22,17 +22,17 @@ import {
   removeFileSystem,
   rootOf,
   run,
-} from './btrfs-pool.ts';
-import { copyWithNested, hasNested, refuseNested, removeNested } from './btrfs-nested.ts';
-import { copyGuestTreeInto } from './copy-tree.ts';
-import { createDirPool, emptyDirPool, mountDirPool } from './dir-pool.ts';
-import type { DirStorageDeps } from './dir.ts';
-import { DriverError } from '../driver-error.ts';
-import type { StorageDriver } from './driver.ts';
-import { hasCode, removeTree } from './remove-tree.ts';
-import { openTreeDriver } from './tree-driver.ts';
-import { untilEnd } from './tree-stream.ts';
-import { programDirs } from '../../lib/program-env.ts';
+} from './pool.ts';
+import { copyWithNested, hasNested, refuseNested, removeNested } from './nested.ts';
+import { copyGuestTreeInto } from '../copy-tree.ts';
+import { createDirPool, emptyDirPool, mountDirPool } from '../dir-pool.ts';
+import type { DirStorageDeps } from '../dir.ts';
+import { DriverError } from '../../driver-error.ts';
+import type { StorageDriver } from '../driver.ts';
+import { hasCode, removeTree } from '../remove-tree.ts';
+import { openTreeDriver } from '../tree-driver.ts';
+import { untilEnd } from '../tree-stream.ts';
+import { programDirs } from '../../../lib/program-env.ts';
 
 export type BtrfsStorageDeps = Omit<DirStorageDeps, 'ownership'>;
 
