@@ -4,30 +4,24 @@ import { join, resolve } from 'node:path';
 import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { errorText } from '../../server/lib/shared/reason.ts';
 import { baseDisk, cacheFolder } from './base-disk.ts';
-import type { Check } from './check.ts';
-import { confinementChecks } from './checks/confinement.ts';
-import { fenceChecks } from './checks/fences.ts';
-import { lifeChecks, startChecks } from './checks/containers.ts';
-import { installChecks } from './checks/install.ts';
 import { Machine } from './machine.ts';
+import { packagesDisk } from './packages-disk.ts';
 import { productDisk } from './product-disk.ts';
 import { program } from './program.ts';
 import { releases, type Release } from './releases.ts';
+import { scenarios, type Scenario } from './scenarios.ts';
 
-const usage = `Usage: npm run hosts -- [--release NAME]... [--long] [--keep]
+const listed = (all: readonly { readonly name: string; readonly long: boolean }[]): string =>
+  all.map(({ name, long }) => `${name}${long ? ' (--long)' : ''}`).join(', ');
 
-Releases: ${releases.map(({ name, long }) => `${name}${long ? ' (--long)' : ''}`).join(', ')}
+const usage = `Usage: npm run hosts -- [--release NAME]... [--only MACHINE]... [--long] [--keep]
+
+Releases: ${listed(releases)}
+Machines: ${listed(scenarios)}
 --keep leaves the consoles of machines whose checks passed, too.
 `;
 
 const needed = ['qemu-system-x86_64', 'debootstrap', 'mke2fs', 'modprobe', 'cpio', 'npm', 'dpkg-deb'];
-const checks: readonly Check[] = [
-  ...installChecks,
-  ...startChecks,
-  ...confinementChecks,
-  ...fenceChecks,
-  ...lifeChecks,
-];
 const consoles = resolve('dist/hosts');
 
 interface Count {
@@ -39,13 +33,19 @@ async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
       release: { type: 'string', multiple: true },
+      only: { type: 'string', multiple: true },
       long: { type: 'boolean' },
       keep: { type: 'boolean' },
       help: { type: 'boolean' },
     },
   });
-  const wanted = releases.filter(({ name, long }) => values.release?.includes(name) ?? (!long || values.long === true));
-  if (values.help === true || wanted.length === 0) {
+  const choose = <T extends { readonly name: string; readonly long: boolean }>(
+    all: readonly T[],
+    names: readonly string[] | undefined,
+  ): readonly T[] => all.filter(({ name, long }) => names?.includes(name) ?? (!long || values.long === true));
+  const wanted = choose(releases, values.release);
+  const machines = choose(scenarios, values.only);
+  if (values.help === true || wanted.length === 0 || machines.length === 0) {
     console.log(usage);
     return values.help === true ? 0 : 64;
   }
@@ -61,7 +61,8 @@ async function main(): Promise<number> {
   try {
     const product = join(work, 'disk');
     await productDisk(product);
-    for (const release of wanted) await runRelease(release, product, values.keep === true, count);
+    for (const release of wanted)
+      for (const scenario of machines) await runScenario(release, scenario, product, values.keep === true, count);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
@@ -79,19 +80,27 @@ async function missingHere(): Promise<string | undefined> {
   return undefined;
 }
 
-async function runRelease(release: Release, product: string, keep: boolean, count: Count): Promise<void> {
-  const console_ = join(consoles, `${release.name}.console`);
+async function runScenario(
+  release: Release,
+  scenario: Scenario,
+  product: string,
+  keep: boolean,
+  count: Count,
+): Promise<void> {
+  const title = `${release.name} ${scenario.name}`;
+  const console_ = join(consoles, `${release.name}-${scenario.name}.console`);
   let host: Machine | undefined;
   const failedBefore = count.failed;
   try {
     const base = await baseDisk(release, console.log);
+    const more = scenario.packages.length === 0 ? [] : [await packagesDisk(release, base, scenario.packages)];
     const began = Date.now();
-    host = await Machine.boot(base, [product], console_);
-    console.log(`${release.name}: up after ${seconds(began)}`);
-    await runChecks(release, host, count);
+    host = await Machine.boot(base, [product, ...more], console_);
+    console.log(`${title}: up after ${seconds(began)}`);
+    await runChecks(title, scenario, host, count);
   } catch (error) {
     count.failed += 1;
-    console.log(`✗ ${release.name}: ${errorText(error)}`);
+    console.log(`✗ ${title}: ${errorText(error)}`);
   } finally {
     await host?.remove();
   }
@@ -99,16 +108,16 @@ async function runRelease(release: Release, product: string, keep: boolean, coun
   else if (!keep) await rm(console_, { force: true });
 }
 
-async function runChecks(release: Release, host: Machine, count: Count): Promise<void> {
+async function runChecks(title: string, { checks }: Scenario, host: Machine, count: Count): Promise<void> {
   for (const check of checks) {
     const began = Date.now();
     try {
       await check.run(host);
       count.passed += 1;
-      console.log(`✓ ${release.name}: ${check.name} (${seconds(began)})`);
+      console.log(`✓ ${title}: ${check.name} (${seconds(began)})`);
     } catch (error) {
       count.failed += 1;
-      console.log(`✗ ${release.name}: ${check.name} (${seconds(began)})\n${errorText(error)}`);
+      console.log(`✗ ${title}: ${check.name} (${seconds(began)})\n${errorText(error)}`);
       const journal = await host.run(lastWords).catch(errorText);
       console.log(`The end of its journal:\n${journal}`);
       if (check.vital === true) return;

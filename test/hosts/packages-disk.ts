@@ -1,0 +1,61 @@
+// A disk with packages of the release, and all they depend on, that checks install beside the product: fetched once, kept beside the base disk.
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { BaseDisk } from './base-disk.ts';
+import { program } from './program.ts';
+import { mirror, type Release } from './releases.ts';
+
+const label = 'packages';
+const mounted = '/run/packages';
+
+/** Installs packages of that disk in the machine; they need no network. */
+export const installing = (...names: readonly string[]): string => `
+  mountpoint -q ${mounted} || { mkdir -p ${mounted}; mount -o ro /dev/disk/by-label/${label} ${mounted}; }
+  DEBIAN_FRONTEND=noninteractive apt-get -o Dir::Cache::archives=${mounted} install -y --no-install-recommends ${names.map((name) => `${mounted}/${name}_*.deb`).join(' ')}`;
+
+export async function packagesDisk(release: Release, base: BaseDisk, names: readonly string[]): Promise<string> {
+  const key = createHash('sha256').update(JSON.stringify(names)).digest('hex').slice(0, 12);
+  const disk = join(dirname(base.disk), `packages-${key}`);
+  if (existsSync(disk)) return disk;
+  const work = await mkdtemp(`${disk}-`);
+  try {
+    await fetchPackages(release, base, names, work);
+    const content = join(work, 'archives');
+    for (const name of await readdir(content))
+      if (!name.endsWith('.deb')) await rm(join(content, name), { recursive: true });
+    await program('truncate', ['-s', '1G', join(work, 'disk')]);
+    await program('mke2fs', ['-q', '-t', 'ext4', '-m', '0', '-L', label, '-d', content, join(work, 'disk')]);
+    await rename(join(work, 'disk'), disk);
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+  return disk;
+}
+
+/** As the apt of that release would, knowing what its base tree has. */
+async function fetchPackages(
+  { suite }: Release,
+  base: BaseDisk,
+  names: readonly string[],
+  work: string,
+): Promise<void> {
+  for (const folder of ['lists/partial', 'archives/partial']) await mkdir(join(work, folder), { recursive: true });
+  const [status, sources] = [join(work, 'status'), join(work, 'sources.list')];
+  await writeFile(status, await program('debugfs', ['-R', 'cat /var/lib/dpkg/status', base.disk]));
+  await writeFile(sources, `deb ${mirror} ${suite} main\n`);
+  const settings = {
+    'Dir::Etc::sourcelist': sources,
+    'Dir::Etc::sourceparts': '/dev/null',
+    'Dir::State': work,
+    'Dir::State::status': status,
+    'Dir::Cache': work,
+    'APT::Architecture': 'amd64',
+    'APT::Sandbox::User': 'root',
+  };
+  const apt = (...args: string[]): Promise<string> =>
+    program('apt-get', [...Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]), ...args]);
+  await apt('-q', 'update');
+  await apt('-q', '-y', '--no-install-recommends', '--download-only', 'install', ...names);
+}

@@ -1,0 +1,24 @@
+// The machines that the lane boots on each release: what each gets besides the product, and the checks that run on it.
+import type { Check } from './check.ts';
+import { confinementChecks } from './checks/confinement.ts';
+import { lifeChecks, startChecks } from './checks/containers.ts';
+import { fenceChecks } from './checks/fences.ts';
+import { installChecks } from './checks/install.ts';
+
+export interface Scenario {
+  readonly name: string;
+  /** Only with --long, or named by --only. */
+  readonly long: boolean;
+  /** Packages of the release that checks install, on a disk of their own. */
+  readonly packages: readonly string[];
+  readonly checks: readonly Check[];
+}
+
+export const scenarios: readonly Scenario[] = [
+  {
+    name: 'life',
+    long: false,
+    packages: [],
+    checks: [...installChecks, ...startChecks, ...confinementChecks, ...fenceChecks, ...lifeChecks],
+  },
+];
