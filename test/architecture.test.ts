@@ -173,6 +173,12 @@ const rules: readonly Rule[] = [
     why: 'spans are recorded without knowing of what',
   },
   {
+    from: /^server\/debug\//,
+    own: /^server\/(debug|api|lib)\//,
+    packages: /^(node:|pprof-format$)/,
+    why: 'profiles are of code: they know no object and no caller',
+  },
+  {
     from: /^server\/client\//,
     own: /^server\/(client|api|lib\/shared)\//,
     packages: /^(node:|undici$|ws$|typebox$)/,

@@ -251,6 +251,10 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'security.protection.delete',
   ],
   proxy_priv_drop: ['drivers/devices/proxy/proxy-plan.ts', 'server/drivers/devices/plan.test.ts', 'security.gid'],
+  candid_authentication: ['auth/oidc/settings.ts', 'server/hostile/bearer-tokens.test.ts', 'candid.api.url'],
+  candid_config: ['auth/oidc/settings.ts', 'server/hostile/bearer-tokens.test.ts', 'candid.domains'],
+  candid_config_key: ['auth/oidc/bearer-tokens.ts', 'server/hostile/bearer-tokens.test.ts', 'candid.api.key'],
+  pprof_http: ['debug/debug-listener.ts', 'server/debug/debug-listener.test.ts', 'core.debug_address'],
   proxy_haproxy_protocol: [
     'drivers/devices/proxy/proxy-plan.ts',
     'server/drivers/devices/proxy.test.ts',

@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { IncomingMessage } from 'node:http';
 import { defaultMetricsPort } from '../api/server/listen-address.ts';
+import { DebugListener } from '../debug/debug-listener.ts';
 import { Connections, networkLimits } from '../http/listen/connections.ts';
 import { createApp, type HttpHandler } from '../http/app.ts';
 import type { AppDeps } from '../http/serve/app-deps.ts';
@@ -65,7 +66,8 @@ export class Listeners {
   readonly socketPath: string;
   /** One for each dialect. They listen where the flags or the config of the server say (`ServerSettings.attachListeners`). */
   readonly tls: TlsListeners;
-  readonly #listeners: readonly (Listener | TlsListener)[];
+  readonly debug: DebugListener;
+  readonly #listeners: readonly (Listener | TlsListener | DebugListener)[];
   readonly #websockets: readonly Websockets[];
 
   private constructor(parts: {
@@ -73,10 +75,12 @@ export class Listeners {
     readonly tls: TlsListeners;
     readonly local: readonly Listener[];
     readonly spoken: readonly DialectDeps[];
+    readonly debug: DebugListener;
   }) {
     this.socketPath = parts.socketPath;
     this.tls = parts.tls;
-    this.#listeners = [...parts.local, ...allOf(parts.tls)];
+    this.debug = parts.debug;
+    this.#listeners = [...parts.local, ...allOf(parts.tls), parts.debug];
     this.#websockets = parts.spoken.map(({ websockets }) => websockets);
   }
 
@@ -94,7 +98,8 @@ export class Listeners {
     };
     const socketPath = join(deps.stateDir, 'unix.socket');
     const local: Listener[] = [];
-    const opened = () => new Listeners({ socketPath, tls, local, spoken: [svc, lxd] });
+    const debug = new DebugListener(deps.log);
+    const opened = () => new Listeners({ socketPath, tls, local, spoken: [svc, lxd], debug });
     try {
       local.push(await listenUnix(svc, socketPath, deps.group));
       if (deps.lxd?.socket !== undefined) {

@@ -34,15 +34,15 @@ export async function openListeners(
   });
   serving.onChange(() => listeners.renewTls());
   try {
-    const { svc, lxd, metrics } = base.isDryRun
-      ? { svc: noListener, lxd: noListener, metrics: noListener }
-      : listeners.tls;
+    const { svc, lxd, metrics, debug } = base.isDryRun
+      ? { svc: noListener, lxd: noListener, metrics: noListener, debug: noListener }
+      : { ...listeners.tls, debug: listeners.debug };
     await services.server.attachListeners(
       [
         { dialect: 'svc', listener: svc, ...httpsFlag(options.https) },
         { dialect: 'lxd', listener: lxd, ...httpsFlag(options.lxd?.https) },
       ],
-      metrics,
+      { 'core.metrics_address': metrics, 'core.debug_address': debug },
     );
     return listeners;
   } catch (error) {

@@ -77,7 +77,6 @@ export const extensions: readonly string[] = [
 ];
 
 const noDriver = (driver: string): string => `there is no storage driver ${driver}`;
-const noProvider = 'there is no such identity provider';
 
 /** Extensions of the contract that this release does not have, with the reason. Clients test for names before they use a feature. */
 export const unservedExtensions: Readonly<Record<string, string>> = {
@@ -93,10 +92,6 @@ export const unservedExtensions: Readonly<Record<string, string>> = {
   storage_ceph_user_name: noDriver('ceph'),
   storage_ceph_force_osd_reuse: noDriver('ceph'),
   maas_network: 'addresses are not registered with MAAS',
-  pprof_http: 'there is no profiling listener',
-  candid_authentication: noProvider,
-  candid_config: noProvider,
-  candid_config_key: noProvider,
 };
 
 /** What GET /1.0 advertises. */
@@ -124,7 +119,7 @@ const onlyForLxd = [
   'instance_nic_bridged_port_isolation',
 ];
 
-/** There they mean the protocol of Candid, which is not spoken. External tokens are `oidc` there. */
+/** There they mean macaroons, which are not spoken. External tokens are `oidc` there. */
 const notForLxd: ReadonlySet<string> = new Set(['external_authentication', 'candid_authentication']);
 
 /** The same for clients of LXD. */

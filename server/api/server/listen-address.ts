@@ -9,6 +9,7 @@ export interface ListenAddress {
 
 export const defaultHttpsPort = 8443;
 export const defaultMetricsPort = 9100;
+export const defaultDebugPort = 8444;
 
 /** `10.0.0.1`, `10.0.0.1:8443`, `[::1]:8443`, `[::]`, `::1`, `:8443`, `box.example:8443`. Undefined when it is none of these. */
 export function parseListenAddress(text: string, defaultPort = defaultHttpsPort): ListenAddress | undefined {

@@ -1,6 +1,6 @@
 // The config keys of the server: one table, the validation of a request, and its merge with the stored config. Pure.
 import { parseExpiry } from '../container/snapshot-expiry.ts';
-import { defaultMetricsPort, parseListenAddress } from './listen-address.ts';
+import { defaultDebugPort, defaultMetricsPort, parseListenAddress } from './listen-address.ts';
 import { countProblems, maxProblems, unknownName, type Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
 import type { Check } from '../text/value-checks.ts';
@@ -39,6 +39,10 @@ const listenForMetrics: Check = (value) =>
   parseListenAddress(value, defaultMetricsPort) === undefined
     ? 'must be an address with an optional port, such as 10.0.0.1:9100, [::]:9100 or :9100'
     : undefined;
+const listenForDebug: Check = (value) =>
+  parseListenAddress(value, defaultDebugPort) === undefined
+    ? 'must be an address with an optional port, such as 127.0.0.1:8444 or :8444'
+    : undefined;
 const program = is.matches(
   /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
   'must be none or the name of a program such as gzip or zstd',
@@ -50,6 +54,8 @@ const issuer = is.matches(
   /^https:\/\/[^\s/?#]+[^\s?#]*$|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:\/[^\s?#]*)?$/,
   'must be an https URL without query; http only on this host',
 );
+const ed25519Key: Check = (value) =>
+  /^[A-Za-z0-9+/]{43}=$/.test(value) ? undefined : 'must be 32 bytes in base64: the public key of the issuer';
 const replicas: Check = (value) =>
   value === '-1' || is.paddedInteger(1)(value) === undefined
     ? undefined
@@ -74,13 +80,22 @@ export const serverConfigKeys = {
     { default: 'false' },
   ),
   'backups.compression_algorithm': row('text', program)('Program that packs backups.', { default: 'gzip' }),
-  'candid.api.key': text('Public key of the identity provider Candid; kept and shown only.'),
+  'candid.api.key': row(
+    'text',
+    ed25519Key,
+  )(
+    'Where candid.api.url is the issuer: its public key (Ed25519, base64), which alone signs good tokens; it is asked for no keys then.',
+  ),
   'candid.api.url': row(
     'text',
     url,
-  )('Address of the identity provider Candid: listed in auth_methods; its protocol is not spoken.'),
-  'candid.domains': text('Domains accepted from Candid, comma separated; kept and shown only.'),
-  'candid.expiry': integer(1)('Seconds for which the word of Candid is good; kept and shown only.', {
+  )(
+    'Address of the identity provider: the OpenID Connect issuer while oidc.issuer is unset (https, on this host, or with candid.api.key). Listed in auth_methods.',
+  ),
+  'candid.domains': text(
+    'Where candid.api.url is the issuer: only users NAME@DOMAIN of these domains are accepted, comma separated. Unset: all.',
+  ),
+  'candid.expiry': integer(1)('Where candid.api.url is the issuer: seconds after its issue in which a token is good.', {
     default: '3600',
   }),
   'cluster.healing_threshold': integer(0)(
@@ -102,7 +117,10 @@ export const serverConfigKeys = {
   'cluster.offline_threshold': integer(5)('Seconds of silence after which a member counts as offline.', {
     default: '20',
   }),
-  'core.debug_address': row('text', listen)('Address of the profiling listener.', local),
+  'core.debug_address': row('text', listenForDebug)(
+    'Address of a plain HTTP listener that gives everybody who reaches it profiles of the daemon, in the format of pprof; port 8444 unless given, and the loopback without a host.',
+    local,
+  ),
   'core.https_address': row('text', listen)('Address for remote clients; port 8443 unless given.', local),
   'core.https_allowed_credentials': flag('Send Access-Control-Allow-Credentials.', { default: 'false' }),
   'core.https_allowed_headers': header('Access-Control-Allow-Headers for browsers.'),

@@ -88,7 +88,7 @@ export const warningTypes = {
   listener: {
     text: 'Address unavailable',
     severity: 'moderate',
-    seen: 'The server cannot listen on core.https_address or core.metrics_address.',
+    seen: 'The server cannot listen on core.https_address, core.metrics_address or core.debug_address.',
     over: 'The server listens there, or the key has another value.',
   },
   undo: {

@@ -55,6 +55,10 @@ export interface ServerSettingsDeps {
   readonly settled: () => Promise<void>;
 }
 
+/** Config keys of listeners that serve one thing each. */
+const addressKeys = ['core.metrics_address', 'core.debug_address'] as const;
+export type AddressKey = (typeof addressKeys)[number];
+
 const untrustedView = {
   api_extensions: [...servedExtensions],
   api_status: 'stable',
@@ -77,7 +81,7 @@ export class ServerSettings {
   /** By dialect and project. */
   readonly #views = new Map<string, TrustedView>();
   readonly #listeners = new HttpsListeners();
-  #metrics: AddressListener | undefined;
+  #addresses: Readonly<Partial<Record<AddressKey, AddressListener>>> = {};
   #host = { name: '', askAgainMs: 0 };
   /** By config key. */
   readonly #listenProblems = new Map<string, string>();
@@ -89,8 +93,11 @@ export class ServerSettings {
 
   /** Opens the TLS listeners where the flags and the config want them. Only the address of a flag must succeed: a daemon that
    *  cannot be started because of a config key could not be told another one. */
-  async attachListeners(listeners: readonly DialectListener[], metrics: AddressListener): Promise<void> {
-    this.#metrics = metrics;
+  async attachListeners(
+    listeners: readonly DialectListener[],
+    addresses: Readonly<Record<AddressKey, AddressListener>>,
+  ): Promise<void> {
+    this.#addresses = addresses;
     await this.#listeners.attach(listeners);
     const configured = this.#configuredHttps();
     try {
@@ -98,10 +105,10 @@ export class ServerSettings {
     } catch (error) {
       this.#unserved('core.https_address', configured.address, error);
     }
-    const address = this.#metricsAddress();
-    await metrics.listen(address).catch((error: unknown) => {
-      this.#unserved('core.metrics_address', address, error);
-    });
+    for (const key of addressKeys) {
+      const address = this.#addressOf(key);
+      await addresses[key].listen(address).catch((error: unknown) => this.#unserved(key, address, error));
+    }
   }
 
   /** Addresses of the config where the server could not listen, a sentence each. */
@@ -211,8 +218,7 @@ export class ServerSettings {
     await this.#deps.settled();
     const isSentAgain = (sent['core.https_address'] ?? '') !== '' && !this.#listeners.isOpen(this.#httpsDialect());
     if (changed.includes('core.https_address') || isSentAgain) await this.#moveListener();
-    if (changed.includes('core.metrics_address') || (sent['core.metrics_address'] ?? '') !== '')
-      await this.#moveMetrics();
+    for (const key of addressKeys) if (changed.includes(key) || (sent[key] ?? '') !== '') await this.#moveAddress(key);
   }
 
   /** The others know this member by its address, and etcd has it in its data. */
@@ -274,19 +280,19 @@ export class ServerSettings {
     }
   }
 
-  async #moveMetrics(): Promise<void> {
-    const address = this.#metricsAddress();
+  async #moveAddress(key: AddressKey): Promise<void> {
+    const address = this.#addressOf(key);
     try {
-      await this.#metrics?.listen(address);
-      this.#listenProblems.delete('core.metrics_address');
+      await this.#addresses[key]?.listen(address);
+      this.#listenProblems.delete(key);
     } catch (error) {
-      this.#unserved('core.metrics_address', address, error);
-      throw errors.internal(`core.metrics_address was saved, but listening on ${address} failed`, error);
+      this.#unserved(key, address, error);
+      throw errors.internal(`${key} was saved, but listening on ${address} failed`, error);
     }
   }
 
-  #metricsAddress(): string {
-    return serverConfigValue(this.#config(), 'core.metrics_address');
+  #addressOf(key: AddressKey): string {
+    return serverConfigValue(this.#config(), key);
   }
 
   #configuredHttps(): ListenerConfig {
