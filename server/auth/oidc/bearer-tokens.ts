@@ -87,8 +87,8 @@ export class BearerTokens {
     return this.#deps.nowMs() - found.atMs < recheckMs;
   }
 
-  #isOver({ claims }: CheckedToken): boolean {
-    return this.#deps.nowMs() >= ((claims.exp ?? 0) + toleranceS) * 1000;
+  #isOver({ claims, settings }: CheckedToken): boolean {
+    return this.#deps.nowMs() >= (endOf(claims, settings) + toleranceS) * 1000;
   }
 
   async #verify(token: string, settings: OidcSettings): Promise<Jose.JWTPayload> {
@@ -99,13 +99,15 @@ export class BearerTokens {
       const { nowMs, proxyFor = () => undefined } = this.#deps;
       this.#issuer = { url: settings.issuer, issuer: new Keys(settings.issuer, nowMs, proxyFor) };
     }
-    const { payload } = await jose.jwtVerify(token, this.#issuer.issuer.keyFor, {
-      algorithms,
+    const { signingKey } = settings;
+    const key = signingKey === undefined ? this.#issuer.issuer.keyFor : () => knownKey(jose, signingKey);
+    const { payload } = await jose.jwtVerify(token, key, {
+      algorithms: signingKey === undefined ? algorithms : ['EdDSA'],
       issuer: settings.issuer,
       audience: settings.audience,
       clockTolerance: toleranceS,
       currentDate: new Date(this.#deps.nowMs()),
-      requiredClaims: ['exp', 'sub'],
+      requiredClaims: ['exp', 'sub', ...(settings.longestLifeS === undefined ? [] : ['iat'])],
     });
     return payload;
   }
@@ -122,12 +124,13 @@ export class BearerTokens {
       throw new Error(`its algorithm ${JSON.stringify(alg)} is not accepted`);
     if (typ !== undefined && !/^(?:application\/)?(?:at\+)?jwt$/i.test(typ))
       throw new Error(`its type ${JSON.stringify(typ)} is not that of an access token`);
-    const { iss, exp, sub }: { iss?: unknown; exp?: unknown; sub?: unknown } = decodeJwt(token);
+    const claims = decodeJwt(token);
+    const { iss, exp, sub }: { iss?: unknown; exp?: unknown; sub?: unknown } = claims;
     if (iss !== settings.issuer) throw new Error(`its issuer is ${JSON.stringify(iss)}`);
     if (sub !== undefined && (typeof sub !== 'string' || sub.trim() === ''))
       throw new Error(`its subject ${JSON.stringify(sub)?.slice(0, 40)} names no user`);
     if (typeof exp !== 'number') throw new Error('it never expires');
-    if (this.#deps.nowMs() >= (exp + toleranceS) * 1000) throw new Error('it has expired');
+    if (this.#deps.nowMs() >= (endOf(claims, settings) + toleranceS) * 1000) throw new Error('it has expired');
   }
 
   #remember(token: string, checked: CheckedToken): void {
@@ -153,4 +156,17 @@ const subjectOf = ({ claims, settings }: CheckedToken): string => `${settings.is
 
 const keyOf = (token: string): string => hash('sha256', token);
 
-const isSameIssue = (a: OidcSettings, b: OidcSettings): boolean => a.issuer === b.issuer && a.audience === b.audience;
+const isSameIssue = (a: OidcSettings, b: OidcSettings): boolean =>
+  a.issuer === b.issuer && a.audience === b.audience && a.signingKey === b.signingKey;
+
+/** Seconds since the epoch. */
+const endOf = ({ exp = 0, iat = 0 }: Jose.JWTPayload, { longestLifeS }: OidcSettings): number =>
+  longestLifeS === undefined ? exp : Math.min(exp, iat + longestLifeS);
+
+async function knownKey({ importJWK }: Pick<typeof Jose, 'importJWK'>, text: string): Promise<Jose.CryptoKey> {
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.length !== 32) throw new Error('candid.api.key is no Ed25519 key: 32 bytes in base64');
+  const key = await importJWK({ kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') }, 'EdDSA');
+  if (key instanceof Uint8Array) throw new Error('candid.api.key is no public key');
+  return key;
+}

@@ -100,6 +100,50 @@ describe('over TLS', () => {
     expect(lxd.metadata.auth_methods).toEqual(['tls', 'candid', 'oidc']);
   });
 
+  test('candid.api.url is the issuer where oidc.issuer is unset, and candid.domains and candid.expiry bound its users', async () => {
+    const candid = {
+      'candid.api.url': issuer.url,
+      'candid.domains': 'example.com, lab.example',
+      'candid.expiry': '60',
+    };
+    await configure({ 'oidc.issuer': '', ...candid });
+    const { metadata } = await callTls(daemon.daemon.lxdHttpsAddress() ?? '', 'GET', '/1.0');
+    expect(metadata.auth_methods).toEqual(['tls', 'candid', 'oidc']);
+    const of = async (claims: object): Promise<number> =>
+      (await ask(await issuer.token({ groups: ['admins'], ...claims }))).status;
+    expect(await of({ preferred_username: 'ann@example.com' })).toBe(200);
+    expect(await of({ email: 'ann@lab.example', email_verified: true })).toBe(200);
+    expect(await of({ email: 'ann@lab.example' })).toBe(403);
+    for (const name of ['ann@evil.example', 'ann', 'ann@example.com@evil.example', '@example.com'])
+      expect(await of({ preferred_username: name }), name).toBe(403);
+    const now = Math.floor(Date.now() / 1000);
+    const preferred_username = 'ann@example.com';
+    expect(await of({ preferred_username, iat: now - 120 })).toBe(401);
+    expect(await of({ preferred_username, iat: undefined })).toBe(401);
+    expect(await of({ preferred_username, iat: now - 40 })).toBe(200);
+  });
+
+  test('only tokens signed by candid.api.key are good where it is set, and the issuer is asked for nothing', async () => {
+    const { publicKey, privateKey } = await generateKeyPair('EdDSA', { extractable: true });
+    const key = Buffer.from((await exportJWK(publicKey)).x ?? '', 'base64url').toString('base64');
+    const url = 'http://candid.lan.example/v1';
+    const sign = (name: string): Promise<string> => {
+      const now = Math.floor(Date.now() / 1000);
+      const payload = { iss: url, aud: audience, sub: name, iat: now, exp: now + 300, groups: ['admins'] };
+      return new SignJWT(payload).setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt' }).sign(privateKey);
+    };
+    await configure({ 'oidc.issuer': '', 'candid.api.url': url });
+    expect((await ask(await sign('ann'))).status).toBe(403);
+    await configure({ 'oidc.issuer': '', 'candid.api.url': url, 'candid.api.key': key });
+    const asked = issuer.asked.length;
+    expect((await ask(await sign('ann'))).status).toBe(200);
+    const foreign = await issuer.token({ iss: url, groups: ['admins'] });
+    expect((await ask(foreign)).status).toBe(401);
+    expect(issuer.asked.length).toBe(asked);
+    const wrong = await daemon.call('PATCH', '/1.0', { config: { 'candid.api.key': 'c2hvcnQ=' } });
+    expect([wrong.status, wrong.bytes.toString()]).toEqual([400, expect.stringContaining('32 bytes in base64')]);
+  });
+
   test('the event stream opens with a token, and ends when the config trusts its user no more', async () => {
     const headers = { authorization: `Bearer ${await admin()}` };
     const listening = await listenOn(`wss://${address()}/1.0/events`, { headers, rejectUnauthorized: false });
