@@ -1,7 +1,7 @@
 // Runs a host program with an argv (never a shell line), a time limit and bounded output.
-import { spawn } from 'node:child_process';
 import { confined, mortal, type Confinement } from './confined.ts';
 import { programEnv } from './program-env.ts';
+import { startProgram } from './start-program.ts';
 
 export interface ExecOptions {
   readonly input?: string | Uint8Array;
@@ -52,15 +52,14 @@ export async function exec(
 ): Promise<ExecResult> {
   const [file] = argv;
   if (file === undefined) throw new ExecError('empty command', argv, -1, '');
-  const [started = file, ...given] = startedAs(argv, options);
   const maxBytes = options.maxBytes ?? 1024 * 1024;
   const okCodes = options.okCodes ?? [0];
   return new Promise((resolve, reject) => {
-    const child = spawn(started, given, {
+    const child = startProgram({
+      argv: startedAs(argv, options),
       stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       cwd: options.cwd,
       env: options.env ?? programEnv,
-      ...(signal === undefined ? {} : { signal, killSignal: 'SIGKILL' as const }),
     });
     const out = collect(maxBytes);
     const err = collect(maxBytes);
@@ -71,15 +70,24 @@ export async function exec(
       timedOut = true;
       child.kill('SIGKILL');
     }, options.timeoutMs ?? 30_000);
-    child.on('error', (cause) => {
+    const giveUp = (why: string): void => {
       clearTimeout(timer);
-      reject(new ExecError(`cannot run ${file}: ${cause.message}`, argv, -1, err.text()));
-    });
+      signal?.removeEventListener('abort', abort);
+      reject(new ExecError(`cannot run ${file}: ${why}`, argv, -1, err.text()));
+    };
+    const abort = (): void => {
+      child.kill('SIGKILL');
+      giveUp('it was told to stop');
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    if (signal?.aborted === true) abort();
+    child.on('error', ({ message }) => giveUp(message));
     let ended = false;
     const end = (code: number | null, killedBy: NodeJS.Signals | null): void => {
       if (ended) return;
       ended = true;
       clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
       child.stdout?.destroy();
       child.stderr?.destroy();
       const stderr = err.text();

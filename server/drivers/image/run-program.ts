@@ -1,10 +1,9 @@
 // Runs the programs that unpack images on an open file; resolves only when they have ended, so that clean-up is safe.
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { DriverError } from '../driver-error.ts';
 import { confined, type ConfinedCommand } from '../../lib/confined.ts';
 import { programEnv } from '../../lib/program-env.ts';
+import { type StartedProgram, startProgram } from '../../lib/start-program.ts';
 
 export interface Program {
   readonly stdout: Readable | null;
@@ -28,8 +27,8 @@ const keptStderrBytes = 65_536;
 
 export function start(command: ConfinedCommand, options: RunOptions, signal: AbortSignal): Program {
   const [file = ''] = command.argv;
-  const [started = '', ...args] = confined(command);
-  const child = spawn(started, args, { stdio: [options.inputFd ?? 'ignore', options.output, 'pipe'], env: programEnv });
+  const stdio = [options.inputFd ?? 'ignore', options.output, 'pipe'] as const;
+  const child = startProgram({ argv: confined(command), stdio, env: programEnv });
   const kill = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
   if (signal.aborted) kill();
@@ -46,7 +45,7 @@ export async function run(command: ConfinedCommand, options: Omit<RunOptions, 'o
 }
 
 async function ended(
-  child: ChildProcess,
+  child: StartedProgram,
   file: string,
   tolerated: RegExp | undefined,
   signal: AbortSignal,

@@ -12,7 +12,7 @@ import { waitForIdleDnsmasq } from './dnsmasq/idle.ts';
 import type { DynamicLease, NetworkHost } from './driver.ts';
 import { editLeases, readLeaseFile } from './dnsmasq/lease-file.ts';
 import { sendReleases } from './dnsmasq/lease-release.ts';
-import type { NetworkRecord } from './network-files.ts';
+import type { NetworkFiles, NetworkRecord } from './network-files.ts';
 
 /** How long a released lease may take to go before dnsmasq is restarted without it. */
 const releaseWaitMs = 2000;
@@ -35,10 +35,17 @@ export async function setReservations(deps: ConvergeDeps, name: string, hosts: r
   const { record, plan } = await mustRead(deps, name, 'set reservations');
   const { kept, dropped } = distinctHosts(hosts);
   for (const reason of dropped) log.warn('reservation left out', { network: name, reason });
-  if (JSON.stringify(kept) !== JSON.stringify(record.hosts)) await files.write(name, { ...record, hosts: kept });
-  if (!(await files.writeHosts(name, renderHosts(kept, plan.dnsMode)))) return;
+  const isNew = JSON.stringify(kept) !== JSON.stringify(record.hosts);
+  await Promise.all([
+    isNew ? files.write(name, { ...record, hosts: kept }) : undefined,
+    tell(files, plan, renderHosts(kept, plan.dnsMode)),
+  ]);
+}
+
+async function tell(files: NetworkFiles, plan: NetworkPlan, hosts: string): Promise<void> {
+  if (!(await files.writeHosts(plan.name, hosts))) return;
   // A reload makes dnsmasq forget what the file said before and read it again, without losing a query.
-  if (await reloadDnsmasq(files.pidFile(name))) await waitUntilIdle(plan);
+  if (reloadDnsmasq(files.pidFile(plan.name))) await waitUntilIdle(plan);
 }
 
 export async function releaseLeases(deps: ConvergeDeps, name: string, hwaddr: string): Promise<void> {
@@ -47,7 +54,7 @@ export async function releaseLeases(deps: ConvergeDeps, name: string, hwaddr: st
   const file = await read(deps, plan);
   const theirs = file.leases.filter(isTheirs);
   if (theirs.length === 0) return;
-  if ((await findDnsmasq(deps.files.pidFile(name))) !== undefined) {
+  if (findDnsmasq(deps.files.pidFile(name)) !== undefined) {
     const isSent = await trySending(deps, plan, file, theirs);
     const end = Date.now() + (isSent ? releaseWaitMs : 0);
     while (Date.now() < end) {
@@ -74,7 +81,7 @@ async function waitUntilIdle(plan: NetworkPlan): Promise<boolean> {
 
 function read(deps: ConvergeDeps, plan: NetworkPlan): Promise<LeaseFile> {
   return readLeaseFile(deps.files.leaseFile(plan.name), async () => {
-    if ((await findDnsmasq(deps.files.pidFile(plan.name))) === undefined) return 'ended';
+    if (findDnsmasq(deps.files.pidFile(plan.name)) === undefined) return 'ended';
     return (await waitUntilIdle(plan)) ? 'idle' : 'silent';
   });
 }
@@ -101,7 +108,7 @@ async function restartWithout(
   drop: (lease: LeaseLine) => boolean,
 ): Promise<void> {
   const { files } = deps;
-  const wasRunning = (await findDnsmasq(files.pidFile(plan.name))) !== undefined;
+  const wasRunning = findDnsmasq(files.pidFile(plan.name)) !== undefined;
   await stopDnsmasq(files.pidFile(plan.name));
   await editLeases(files.leaseFile(plan.name), (text) => withoutLeases(text, drop));
   if (!wasRunning) return;

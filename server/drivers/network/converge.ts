@@ -177,7 +177,7 @@ async function ensureDnsmasq(
   const { files, log } = deps;
   const places = await files.places(plan.name, plan.rawDnsmasq);
   await files.writeHosts(plan.name, renderHosts(record.hosts, plan.dnsMode));
-  const running = await findDnsmasq(places.pidFile);
+  const running = findDnsmasq(places.pidFile);
   const wanted = dnsmasqArguments(plan, places);
   const isNeeded = plan.families.length > 0;
   if (isNeeded && !isNewBridge && running !== undefined && sameArguments(running.args, wanted)) return;

@@ -1,6 +1,7 @@
 // Where a bridge network keeps its files and what this daemon remembers of it; touches no interface and no process.
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { networkName } from '../../api/names.ts';
 import { DriverError } from '../driver-error.ts';
@@ -50,7 +51,7 @@ export function openNetworkFiles(dir: string, runDir: string): NetworkFiles {
     pidFile,
     leaseFile,
     async read(name) {
-      const text = await readFile(join(ownDir(name), 'network.json'), 'utf8').catch(orMissing);
+      const text = textOf(join(ownDir(name), 'network.json'));
       return text === undefined ? undefined : (JSON.parse(text) as NetworkRecord);
     },
     async write(name, record) {
@@ -64,8 +65,8 @@ export function openNetworkFiles(dir: string, runDir: string): NetworkFiles {
       return { pidFile: pidFile(name), leaseFile: leaseFile(name), hostsFile: hostsFile(name), logFile, confFile };
     },
     async writeHosts(name, text) {
+      if (textOf(hostsFile(name)) === text) return false;
       await ensure(name);
-      if ((await readFile(hostsFile(name), 'utf8').catch(orMissing)) === text) return false;
       await replaceFile(hostsFile(name), text);
       return true;
     },
@@ -99,7 +100,12 @@ async function replaceFile(path: string, text: string): Promise<void> {
   await rename(`${path}.new`, path);
 }
 
-function orMissing(error: unknown): undefined {
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-  throw error;
+/** Undefined where there is no such file. They are small, and each start of a container asks for several: a thread takes longer. */
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }

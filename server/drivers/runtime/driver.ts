@@ -269,6 +269,8 @@ export interface RuntimeDriver {
   /** Called once after construction with the names that may be running: re-attaches, notices what ended meanwhile. A container
    *  whose start was cut off by a crash runs afterwards with everything that the start asked for, or not at all. */
   recover(names: readonly string[]): Promise<void>;
+  /** Power of runtimes that have something to get ready that takes its time: a start will be asked for in some ms, or not at all. */
+  expectStart?(): void;
   /** Resolves when init runs. Throws DriverError Failed with the first real reason, and leaves nothing behind.
    *  Already running -> DriverError InUse. */
   start(run: RunConfig, signal: AbortSignal): Promise<{ readonly initPid: number }>;

@@ -1,13 +1,27 @@
 // Host programs: complete output, limits, and a grandchild with open pipes delays no caller for long.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { readdirSync, readFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { quickStart } from '../../../server/drivers/runtime/host/quick-start.ts';
+import { loadLibc } from '../../../server/drivers/runtime/host/syscalls.ts';
 import { exec, ExecError } from '../../../server/lib/exec.ts';
 import { mortal } from '../../../server/lib/confined.ts';
+import { startProgramsBy } from '../../../server/lib/start-program.ts';
 import { until } from '../../support/until.ts';
 
-describe('exec', () => {
+const libc = await loadLibc();
+const quick = libc === undefined ? undefined : quickStart(libc);
+if (quick === undefined)
+  console.log('skipped: programs started by posix_spawn: koffi or posix_spawn of libc is missing');
+afterEach(() => startProgramsBy(undefined));
+
+describe.each([
+  { how: 'by a fork', way: undefined },
+  ...(quick === undefined ? [] : [{ how: 'by posix_spawn', way: quick }]),
+])('exec $how', ({ way }) => {
+  beforeEach(() => startProgramsBy(way));
+
   test('returns the complete output, also with many programs at once', async () => {
     const runs = Array.from({ length: 64 }, (_, index) =>
       exec(['sh', '-c', `echo out ${index}; echo err ${index} >&2`]),
@@ -47,6 +61,32 @@ describe('exec', () => {
 
   test('reports a missing program', async () => {
     await expect(exec(['/nonexistent/program'])).rejects.toThrow('cannot run /nonexistent/program');
+    await expect(exec(['no-such-program'])).rejects.toThrow('cannot run no-such-program');
+  });
+
+  test('tells which signal ended a program', async () => {
+    await expect(exec(['sh', '-c', 'kill -TERM $$'])).rejects.toThrow('sh was killed by SIGTERM');
+  });
+
+  test('gives a program its input, environment and directory', async () => {
+    const input = 'x'.repeat(300_000);
+    expect((await exec(['cat'], { input })).stdout).toBe(input);
+    const env = { PATH: '/usr/bin:/bin', MARK: 'set' };
+    expect((await exec(['sh', '-c', 'echo "$MARK ${HOME-none} $(pwd)"'], { env, cwd: '/usr' })).stdout).toBe(
+      'set none /usr\n',
+    );
+  });
+
+  test('does not fail for input that a program did not read', async () => {
+    expect((await exec(['true'], { input: 'x'.repeat(300_000) })).code).toBe(0);
+  });
+
+  test('leaves no descriptor open', async () => {
+    await exec(['true']);
+    const before = readdirSync('/proc/self/fd').length;
+    for (let count = 0; count < 20; count += 1) await exec(['true'], { input: 'x' });
+    await exec(['/nonexistent/program']).catch(() => {});
+    await until(() => readdirSync('/proc/self/fd').length <= before);
   });
 
   test('keeps no more output than the limit', async () => {

@@ -44,7 +44,7 @@ export async function makeBridgeHarness(half: 0 | 1 = 0): Promise<BridgeHarness>
       const third = octet + 128 * half;
       const name = `${prefix}n${count}`;
       used.push(name);
-      return { name, ipv4: `10.213.${third}`, otherIpv4: `10.213.${third + 1}`, ipv6: `fd42:213:${third}` };
+      return { name, ipv4: `10.213.${third}`, otherIpv4: `10.213.${third + 1}`, ipv6: `fd42:213:1${third}` };
     },
     join: (network, client) => joinNetns(prefix, network, client),
     resolve: (network, hostname) => resolveAt(network, `${hostname}.gantry`),

@@ -1,16 +1,17 @@
 // Starts, recognises, signals and ends the one dnsmasq of a network; a process is touched only after its command line
 // proved that it is ours. What its arguments mean is decided elsewhere.
-import { readFile, rm } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exec, ExecError } from '../../../lib/exec.ts';
-import { readProcess } from '../../../lib/shared/processes.ts';
+import { readProc, readProcess } from '../../../lib/shared/processes.ts';
 import { DriverError } from '../../driver-error.ts';
 import { findTool } from '../host-tools.ts';
 
 /** Program and arguments of a process; empty when it is gone (or a zombie). */
-async function commandLine(pid: number): Promise<string[]> {
-  const text = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+function commandLine(pid: number): string[] {
+  const text = readProc(`${pid}/cmdline`) ?? '';
   return text === '' ? [] : text.replace(/\0$/, '').split('\0');
 }
 
@@ -19,11 +20,19 @@ function isOurs(argv: readonly string[], pidFile: string): boolean {
 }
 
 /** The running dnsmasq that writes this pid file. The file itself proves nothing: dnsmasq's unprivileged user owns it. */
-export async function findDnsmasq(pidFile: string): Promise<{ pid: number; args: string[] } | undefined> {
-  const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).trim());
+export function findDnsmasq(pidFile: string): { pid: number; args: string[] } | undefined {
+  const pid = Number(pidText(pidFile));
   if (!Number.isInteger(pid) || pid <= 1) return undefined;
-  const argv = await commandLine(pid);
+  const argv = commandLine(pid);
   return isOurs(argv, pidFile) ? { pid, args: argv.slice(1) } : undefined;
+}
+
+function pidText(pidFile: string): string {
+  try {
+    return readFileSync(pidFile, 'utf8').trim();
+  } catch {
+    return '';
+  }
 }
 
 export function sameArguments(a: readonly string[], b: readonly string[]): boolean {
@@ -56,10 +65,10 @@ function foldersOf(args: readonly string[]): readonly string[] {
 
 /** Idempotent; resolves when the process is gone. */
 export async function stopDnsmasq(pidFile: string): Promise<void> {
-  const found = await findDnsmasq(pidFile);
+  const found = findDnsmasq(pidFile);
   if (found !== undefined) {
     signalProcess(found.pid, 'SIGTERM');
-    if (!(await isGone(found.pid, 3000)) && (await findDnsmasq(pidFile))?.pid === found.pid) {
+    if (!(await isGone(found.pid, 3000)) && findDnsmasq(pidFile)?.pid === found.pid) {
       signalProcess(found.pid, 'SIGKILL');
       await isGone(found.pid, 3000);
     }
@@ -68,8 +77,8 @@ export async function stopDnsmasq(pidFile: string): Promise<void> {
 }
 
 /** Makes it read its hosts file again. False when none runs. */
-export async function reloadDnsmasq(pidFile: string): Promise<boolean> {
-  const found = await findDnsmasq(pidFile);
+export function reloadDnsmasq(pidFile: string): boolean {
+  const found = findDnsmasq(pidFile);
   return found !== undefined && signalProcess(found.pid, 'SIGHUP');
 }
 

@@ -11,7 +11,8 @@ import { ForkedChild, type HostChild, startChild } from '../host/child-process.t
 import { hostIdOf, readCommandLine } from '../host/proc.ts';
 import { readProcess } from '../../../lib/shared/processes.ts';
 import { killBelow, killTree, ProcessInside, sendSignal } from './process-inside.ts';
-import { openPipe, openTerminal, pipeReader, pipeWriter, type Terminal } from './pty.ts';
+import { openTerminal, type Terminal } from './pty.ts';
+import { openPipe, pipeReader, pipeWriter } from '../host/pipes.ts';
 import type { Libc } from '../host/syscalls.ts';
 import { programEnv } from '../../../lib/program-env.ts';
 

@@ -1,6 +1,6 @@
-// Makes terminals and pipes of the kernel, which Node cannot, through libc. Runs nothing in them.
+// Makes terminals of the kernel, which Node cannot, through libc. Runs nothing in them.
 import { closeSync, constants, openSync, readSync } from 'node:fs';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { ReadStream } from 'node:tty';
 import { DriverError } from '../../driver-error.ts';
 import type { TerminalSize } from '../driver.ts';
@@ -80,20 +80,3 @@ function isCooking(libc: Libc, fd: number): boolean {
 
 const outputFlags = 1;
 const processOutput = 1;
-
-export interface Pipe {
-  readonly reader: number;
-  readonly writer: number;
-}
-
-/** Both ends are closed in children that do not get them by name. */
-export function openPipe(libc: Libc): Pipe {
-  const ends = new Int32Array(2);
-  if (libc.pipe2(ends, closeOnExec) !== 0) throw new DriverError('Failed', 'Cannot make a pipe: too many open files?');
-  return { reader: ends[0] ?? -1, writer: ends[1] ?? -1 };
-}
-
-const closeOnExec = 0o2000000;
-
-export const pipeReader = (fd: number): Socket => new Socket({ fd, readable: true, writable: false });
-export const pipeWriter = (fd: number): Socket => new Socket({ fd, readable: false, writable: true });

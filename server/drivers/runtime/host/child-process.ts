@@ -17,7 +17,7 @@ export interface HostChild {
 }
 
 const neverRan = 127;
-/** Somebody else in this process has collected it. */
+/** Nobody knows how it ended. */
 const unknown = 255;
 
 export const signalNumber = (name: NodeJS.Signals | null): number => (name === null ? 0 : constants.signals[name]);
@@ -76,7 +76,7 @@ class SpawnedChild extends Ending implements HostChild {
     super();
     try {
       this.pid = posixSpawn(plan);
-      watch(libc, this.pid, this);
+      watchProgram(libc, this.pid, (status) => this.end(status === undefined ? unknown : codeOf(status)));
     } catch {
       this.pid = undefined;
       setImmediate(() => this.end(neverRan));
@@ -89,15 +89,18 @@ class SpawnedChild extends Ending implements HostChild {
   };
 }
 
-const running = new Map<number, SpawnedChild>();
+/** The kernel's status word; undefined when somebody else in this process has collected it. */
+type Ended = (status: number | undefined) => void;
+
+const running = new Map<number, Ended>();
 const noWait = 1;
 const lookMs = 1_000;
 let timer: NodeJS.Timeout | undefined;
 let isListening = false;
 
 /** Node collects its own children only, each by its pid, and so does this. While one runs the process has something to wait for. */
-function watch(libc: Libc, pid: number, child: SpawnedChild): void {
-  running.set(pid, child);
+export function watchProgram(libc: Libc, pid: number, ended: Ended): void {
+  running.set(pid, ended);
   timer ??= setInterval(collect, lookMs, libc);
   if (!isListening) process.on('SIGCHLD', () => collect(libc));
   isListening = true;
@@ -105,11 +108,11 @@ function watch(libc: Libc, pid: number, child: SpawnedChild): void {
 
 function collect(libc: Libc): void {
   const status = new Int32Array(1);
-  for (const [pid, child] of running) {
+  for (const [pid, ended] of running) {
     const found = libc.waitpid(pid, status, noWait);
     if (found === 0) continue;
     running.delete(pid);
-    child.end(found === pid ? codeOf(status[0] ?? 0) : unknown);
+    ended(found === pid ? (status[0] ?? 0) : undefined);
   }
   if (running.size > 0) return;
   clearInterval(timer);

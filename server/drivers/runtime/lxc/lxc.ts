@@ -2,6 +2,7 @@
 import { LxcRuntime } from './runtime.ts';
 import { mkdirSync, realpathSync } from 'node:fs';
 import { type Log } from '../../../lib/log.ts';
+import { startProgramsBy } from '../../../lib/start-program.ts';
 import { DriverError } from '../../driver-error.ts';
 import { readCgroupTree } from '../cgroup/cgroup.ts';
 import { missingInCgroups, readCgroupFacts } from '../cgroup/missing.ts';
@@ -14,6 +15,7 @@ import { hideMapPrograms } from './start-env.ts';
 import { lxcAvailable, lxcVersion } from './host.ts';
 import { findApparmor } from '../apparmor/load.ts';
 import { canMountMapped } from '../mounts/mapped-mounts.ts';
+import { quickStart } from '../host/quick-start.ts';
 import { loadLibc } from '../host/syscalls.ts';
 import { NicFilters } from '../nic/filters.ts';
 import { UserNamespaces } from '../idmap/user-namespaces.ts';
@@ -45,6 +47,7 @@ export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
   const libc = await loadLibc();
   if (libc === undefined)
     deps.log.warn('koffi cannot be loaded: no id-mapped mounts, and guest sockets refuse everybody');
+  else startProgramsBy(quickStart(libc));
   const namespaces = new UserNamespaces();
   const tree = readCgroupTree();
   return new LxcRuntime({

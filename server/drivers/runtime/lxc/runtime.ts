@@ -153,6 +153,8 @@ export class LxcRuntime implements RuntimeDriver {
     if (rebooted) this.#exits.announce({ name, target: 'reboot' });
   }
 
+  expectStart = (): void => this.#moves.expect();
+
   async start(run: RunConfig, signal: AbortSignal, launch?: Launch): Promise<{ readonly initPid: number }> {
     this.#moves.expect();
     return this.#mutex.run(run.name, async () => {

@@ -201,8 +201,9 @@ function writeFiles(
   if (seccomp !== undefined) writeFileSync(paths.seccompFile(run.name), seccomp, { mode: 0o600 });
   writeFileSync(paths.configFile(run.name), config, { mode: 0o600 });
   mkdirSync(run.logDir, { recursive: true });
-  // For people who look for the cause of a failure: LXC itself reads the other one.
-  writeFileSync(`${run.logDir}/lxc.conf`, config, { mode: 0o600 });
+  // For people who look for the cause of a failure: LXC itself reads the other one. Cutting a file to nothing waits for the disk.
+  const shown = `${run.logDir}/lxc.conf`;
+  if (textOf(shown) !== config) writeFileSync(shown, config, { mode: 0o600 });
   emptyLog(run);
   return { limits };
 }
@@ -226,13 +227,17 @@ async function runLxcStart(paths: LxcPaths, run: RunConfig): Promise<void> {
     await exec(argv, { env: startEnv(paths.hidingDir), cwd: '/', timeoutMs: startTimeoutMs });
   } catch (error) {
     if (run.startUntilFile !== undefined && !mayBegin(run.startUntilFile)) throw startFailure(run, tooLate);
-    throw startFailure(run, firstReason(readLog(run), error instanceof ExecError ? error.stderr || error.message : ''));
+    throw startFailure(
+      run,
+      firstReason(textOf(`${run.logDir}/lxc.log`), error instanceof ExecError ? error.stderr || error.message : ''),
+    );
   }
 }
 
-function readLog(run: RunConfig): string {
+/** Empty where there is no such file. */
+function textOf(path: string): string {
   try {
-    return readFileSync(`${run.logDir}/lxc.log`, 'utf8');
+    return readFileSync(path, 'utf8');
   } catch {
     return '';
   }

@@ -35,6 +35,7 @@ export async function startNow(
 ): Promise<void> {
   if (deps.runtime.probe(name).status !== 'stopped')
     throw errors.badRequest(`The container ${name} is already running`);
+  deps.runtime.expectStart?.();
   await deps.sagas.finishUndoHeld('containers', name);
   const found = readyContainer(deps.records, name);
   checkMayRun(deps, found);

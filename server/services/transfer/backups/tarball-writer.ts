@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { DriverError } from '../../../drivers/driver-error.ts';
 import type { ExportForm, PoolSpec, StorageDriver, TreeRef, VolumeRef } from '../../../drivers/storage/driver.ts';
-import { gather } from '../../../lib/join-chunks.ts';
+import { gather } from './join-chunks.ts';
 import { packInto, type Write } from '../../shared/compression.ts';
 import type { Room } from '../../shared/room.ts';
 import type { RenderedIndex } from './index-yaml.ts';

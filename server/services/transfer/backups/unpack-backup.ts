@@ -4,7 +4,7 @@ import type { PoolSpec, StorageDriver, VolumeRef } from '../../../drivers/storag
 import { type Section, eachMember, sectionOf } from './tarball-reader.ts';
 import { type StreamChain, createStreamChain } from './send-stream.ts';
 import type { TarMember } from '../../../drivers/image/tar-reader.ts';
-import { gather } from '../../../lib/join-chunks.ts';
+import { gather } from './join-chunks.ts';
 
 interface Store {
   readonly driver: StorageDriver;

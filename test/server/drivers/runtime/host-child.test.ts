@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { spawnOnTerminal } from '../../../../server/drivers/runtime/exec/attach.ts';
 import { codeOf, startChild, type HostChild } from '../../../../server/drivers/runtime/host/child-process.ts';
-import { openPipe, pipeReader } from '../../../../server/drivers/runtime/exec/pty.ts';
+import { openPipe, pipeReader } from '../../../../server/drivers/runtime/host/pipes.ts';
 import { type Libc, loadLibc } from '../../../../server/drivers/runtime/host/syscalls.ts';
 import { until } from '../../../support/until.ts';
 

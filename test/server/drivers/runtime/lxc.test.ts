@@ -273,6 +273,20 @@ function quirks(): void {
       expect(existsSync(`/sys/class/net/${harness.bridge}`)).toBe(true);
     });
 
+    test('the copy of its configuration for people is written anew only when it says something else', async () => {
+      const run = await harness.prepare('c1');
+      const copy = join(run.logDir, 'lxc.conf');
+      const startAgain = async (hostname: string): Promise<number> => {
+        await driver.start({ ...run, hostname }, never);
+        await driver.stop('c1', { force: true }, never);
+        expect(readFileSync(copy, 'utf8')).toContain(`lxc.uts.name = ${hostname}\n`);
+        return statSync(copy).mtimeMs;
+      };
+      const first = await startAgain('one');
+      expect(await startAgain('one')).toBe(first);
+      expect(await startAgain('two')).toBeGreaterThan(first);
+    });
+
     test('a missing init is named as the reason', async () => {
       const run = await harness.prepare('c1');
       execFileSync('rm', [join(run.rootfs, 'sbin/init')]);

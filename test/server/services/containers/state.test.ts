@@ -1,5 +1,6 @@
 // The state machine of containers over the real daemon on the simulation: every row of the table, and its consequences.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RuntimeDriver } from '../../../../server/drivers/runtime/driver.ts';
 import { endWhileDown } from '../../../../server/drivers/runtime/sim/sim.ts';
 import { join } from 'node:path';
 import {
@@ -339,4 +340,18 @@ describe('ephemeral containers', () => {
     await must(name, 'restart', { force: true });
     expect(await daemon.get(`/1.0/containers/${name}`)).toMatchObject({ status: 'Running', ephemeral: true });
   });
+});
+
+test('a start tells the runtime before it is prepared, so that what takes its time begins at once; a refused one does not', async () => {
+  const name = await containerIn('Stopped');
+  const runtime: RuntimeDriver = daemon.host.runtime;
+  const told: string[] = [];
+  runtime.expectStart = () => void told.push(runtime.probe(name).status);
+  try {
+    await must(name, 'start');
+    expect((await setState(daemon, name, 'start', {})).err).toContain('already running');
+  } finally {
+    delete runtime.expectStart;
+  }
+  expect(told).toEqual(['stopped']);
 });

@@ -1,0 +1,21 @@
+// Makes pipes of the kernel, which Node cannot, through libc, and streams of their ends.
+import { Socket } from 'node:net';
+import { DriverError } from '../../driver-error.ts';
+import type { Libc } from './syscalls.ts';
+
+export interface Pipe {
+  readonly reader: number;
+  readonly writer: number;
+}
+
+/** Both ends are closed in children that do not get them by name. */
+export function openPipe(libc: Libc): Pipe {
+  const ends = new Int32Array(2);
+  if (libc.pipe2(ends, closeOnExec) !== 0) throw new DriverError('Failed', 'Cannot make a pipe: too many open files?');
+  return { reader: ends[0] ?? -1, writer: ends[1] ?? -1 };
+}
+
+const closeOnExec = 0o2000000;
+
+export const pipeReader = (fd: number): Socket => new Socket({ fd, readable: true, writable: false });
+export const pipeWriter = (fd: number): Socket => new Socket({ fd, readable: false, writable: true });

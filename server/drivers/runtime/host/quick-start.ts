@@ -1,0 +1,132 @@
+// Starts programs for the whole daemon by posix_spawn, with pipes like those of Node's child processes.
+import { EventEmitter } from 'node:events';
+import { accessSync, closeSync, constants as files, openSync } from 'node:fs';
+import { constants } from 'node:os';
+import type { Readable, Writable } from 'node:stream';
+import { isMainThread } from 'node:worker_threads';
+import type { ProgramPlan, StartedProgram, StartProgram, Stdio } from '../../../lib/start-program.ts';
+import { codeOf, watchProgram } from './child-process.ts';
+import type { Libc } from './syscalls.ts';
+import { openPipe, pipeReader, pipeWriter } from './pipes.ts';
+
+/** Undefined where libc cannot, and in worker threads, which hear of no ends. */
+export function quickStart(libc: Libc): StartProgram | undefined {
+  if (libc.posixSpawn === undefined || !isMainThread) return undefined;
+  return (plan) => new QuickProgram(libc, plan);
+}
+
+class QuickProgram extends EventEmitter implements StartedProgram {
+  readonly stdin: Writable | null;
+  readonly stdout: Readable | null;
+  readonly stderr: Readable | null;
+  #pid: number | undefined;
+
+  constructor(libc: Libc, plan: ProgramPlan) {
+    super();
+    const ends = new Ends(libc);
+    const [stdin, stdout, stderr] = plan.stdio;
+    this.stdin = ends.add(stdin, 'in') as Writable | null;
+    this.stdout = ends.add(stdout, 'out') as Readable | null;
+    this.stderr = ends.add(stderr, 'out') as Readable | null;
+    try {
+      this.#pid = start(libc, plan, ends.theirs);
+      watchProgram(libc, this.#pid, (status) => this.#end(status));
+    } catch (error) {
+      for (const stream of [this.stdin, this.stdout, this.stderr]) stream?.destroy();
+      process.nextTick(() => this.emit('error', error));
+    } finally {
+      ends.close();
+    }
+  }
+
+  /** Until it is collected no other process can have its pid. */
+  kill(): void {
+    if (this.#pid !== undefined) process.kill(this.#pid, 'SIGKILL');
+  }
+
+  #end(status: number | undefined): void {
+    this.#pid = undefined;
+    const { code, killedBy } = endingOf(status);
+    this.stdin?.destroy();
+    this.emit('exit', code, killedBy);
+    let open = 1;
+    const closed = (): void => {
+      open -= 1;
+      if (open === 0) this.emit('close', code, killedBy);
+    };
+    for (const stream of [this.stdout, this.stderr]) {
+      if (stream === null || stream.closed) continue;
+      open += 1;
+      stream.once('close', closed);
+    }
+    closed();
+  }
+}
+
+/** The files that a program gets; what was opened for it is closed here once it has started. */
+class Ends {
+  readonly theirs: number[] = [];
+  readonly #libc: Libc;
+  readonly #opened: number[] = [];
+
+  constructor(libc: Libc) {
+    this.#libc = libc;
+  }
+
+  /** Our end of a pipe; null where there is none. */
+  add(stdio: Stdio, way: 'in' | 'out'): Readable | Writable | null {
+    if (typeof stdio === 'number') {
+      this.theirs.push(stdio);
+      return null;
+    }
+    if (stdio === 'ignore') {
+      this.#keep(openSync('/dev/null', way === 'in' ? 'r' : 'w'));
+      return null;
+    }
+    const { reader, writer } = openPipe(this.#libc);
+    this.#keep(way === 'in' ? reader : writer);
+    return way === 'in' ? pipeWriter(writer) : pipeReader(reader);
+  }
+
+  close(): void {
+    for (const fd of this.#opened) closeSync(fd);
+  }
+
+  #keep(fd: number): void {
+    this.theirs.push(fd);
+    this.#opened.push(fd);
+  }
+}
+
+function start({ posixSpawn }: Libc, { argv, env, cwd = '.' }: ProgramPlan, fds: readonly number[]): number {
+  const [name = '', ...args] = argv;
+  if (posixSpawn === undefined) throw new Error(`spawn ${name}: libc has no posix_spawn`);
+  return posixSpawn({ file: fullPath(name, env['PATH'] ?? ''), args, env, cwd, fds });
+}
+
+function fullPath(name: string, path: string): string {
+  if (name.includes('/')) return name;
+  const found = path
+    .split(':')
+    .map((dir) => `${dir}/${name}`)
+    .find(isProgram);
+  if (found === undefined) throw new Error(`spawn ${name} ENOENT`);
+  return found;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, files.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Nothing is known of one that somebody else has collected: that is no success. */
+function endingOf(status = 0xff00): { readonly code: number | null; readonly killedBy: NodeJS.Signals | null } {
+  const signal = status & 0x7f;
+  if (signal === 0) return { code: codeOf(status), killedBy: null };
+  const [name] = Object.entries(constants.signals).find(([, number]) => number === signal) ?? [];
+  return { code: null, killedBy: (name ?? 'SIGKILL') as NodeJS.Signals };
+}
