@@ -101,9 +101,13 @@ export const containerProofs: Readonly<Record<string, Proof>> = {
   },
   copy: async (world) => {
     const c = await made(world);
+    await world.lxc('config', 'device', 'add', c, 'n', 'nic', 'nictype=p2p');
     await world.lxc('snapshot', c, 's');
+    // The client sends the whole config of the original, including addresses.
     await world.lxc('copy', c, `${c}-copy`, '-c', 'user.copied=1');
-    expect((await container(world, `${c}-copy`)).config['user.copied']).toBe('1');
+    const { config } = await container(world, `${c}-copy`);
+    expect(config).toMatchObject({ 'user.copied': '1', 'volatile.n.hwaddr': expect.any(String) });
+    expect(config['volatile.n.hwaddr']).not.toBe((await container(world, c)).config['volatile.n.hwaddr']);
     await world.lxc('copy', `${c}/s`, `${c}-of-s`, '--ephemeral');
     expect((await container(world, `${c}-of-s`)).ephemeral).toBe(true);
     for (const mode of ['pull', 'push', 'relay']) {

@@ -70,6 +70,8 @@ export const serverProofs: Readonly<Record<string, Proof>> = {
     const fingerprint = await trusted(world);
     expect((await world.daemon.get(`/1.0/certificates/${fingerprint}`)).type).toBe('client');
     expect(await world.lxc('config', 'trust', 'add', '--name', name())).toMatch(/^[A-Za-z0-9+/=]{100,}$/m);
+    const metrics = await trusted(world, '--type=metrics');
+    expect((await world.daemon.get(`/1.0/certificates/${metrics}`)).type).toBe('metrics');
   },
   'config trust list': async (world) => listed(world, (await trusted(world)).slice(0, 12), 'config', 'trust', 'list'),
   'config trust show': async (world) =>
@@ -341,11 +343,11 @@ async function added({ lxc, https }: World): Promise<string> {
 }
 
 /** Its fingerprint. */
-async function trusted(world: World): Promise<string> {
+async function trusted(world: World, ...flags: readonly string[]): Promise<string> {
   const [key, certificate] = [file(world, name()), file(world, `${name()}.crt`)];
   const words = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
   execFileSync('openssl', [...words, '-subj', '/CN=tests', '-keyout', key, '-out', certificate], { stdio: 'ignore' });
-  await world.lxc('config', 'trust', 'add', certificate);
+  await world.lxc('config', 'trust', 'add', certificate, ...flags);
   expect(textOf(certificate)).toMatch(/BEGIN CERTIFICATE/);
   const shown = execFileSync('openssl', ['x509', '-in', certificate, '-noout', '-fingerprint', '-sha256']).toString();
   return (shown.split('=')[1] ?? '').trim().replaceAll(':', '').toLowerCase();

@@ -1,11 +1,9 @@
-// `lxc config trust` and `lxc remote add` of the stock client with one-time tokens, and certificates for metrics.
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+// `lxc remote add` of the stock client with a one-time token.
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
-import { callTls, makeClient } from '../../support/daemons/tls.ts';
-import { freePort } from '../../support/hosts/free-port.ts';
 import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';
 
 const missing = clientMissing('lxc');
@@ -42,29 +40,5 @@ describe.skipIf(missing !== undefined)('lxc', () => {
     const second = await again.run(['remote', 'add', 'other', token]);
     expect(second.code).not.toBe(0);
     expect(second.stderr).toMatch(/the token is not good/);
-  });
-
-  test('adds a certificate that reads metrics only', async () => {
-    const scraper = await makeClient('prometheus');
-    const file = join(home, 'prometheus.crt');
-    writeFileSync(file, scraper.certPem);
-    await admin('config', 'trust', 'add', file, '--type=metrics');
-    expect(await admin('config', 'trust', 'list')).toMatch(/\| metrics +\|/i);
-    const address = `127.0.0.1:${await freePort()}`;
-    await admin('config', 'set', `core.metrics_address=${address}`);
-    const found = await callTls(address, 'GET', '/1.0/metrics', undefined, { client: scraper });
-    expect(found.bytes.toString()).toContain('lxd_uptime_seconds ');
-    expect((await callTls(address, 'GET', '/1.0/metrics')).status).toBe(403);
-    await admin('config', 'set', 'core.metrics_authentication=false');
-    expect((await callTls(address, 'GET', '/1.0/metrics')).status).toBe(200);
-    await admin('config', 'trust', 'remove', scraper.fingerprint.slice(0, 12));
-    expect(await admin('config', 'trust', 'list')).not.toMatch(/metrics/i);
-  });
-
-  test('withdraws a token', async () => {
-    const token = (await admin('config', 'trust', 'add', '--name', 'phone')).trim().split('\n').at(-1) ?? '';
-    await admin('config', 'trust', 'revoke-token', 'phone');
-    expect(await admin('config', 'trust', 'list-tokens')).not.toContain('phone');
-    expect((await user.run(['remote', 'add', 'there', token])).code).not.toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-// Output of `lxc` about the server itself: its cluster, of which there is none, and its log lines.
+// Log lines of the server in `lxc monitor`.
 import { spawn } from 'node:child_process';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,17 +23,6 @@ describe.skipIf(why !== undefined)('lxc', () => {
   afterAll(async () => {
     await daemon?.cleanUp();
     await rm(work, { recursive: true, force: true });
-  });
-
-  test.each([
-    [['cluster', 'list'], /isn't part of a cluster|not part of a cluster/],
-    [['cluster', 'show', 'one'], /no cluster member one: this server is not part of a cluster/],
-    [['cluster', 'remove', 'one', '--yes'], /no cluster member one: this server is not part of a cluster/],
-  ])('%j says that there is no cluster', async (words, message) => {
-    // `lxc cluster enable` asks for an address on the network first.
-    await daemon.call('PATCH', '/1.0', { config: { 'core.https_address': '127.0.0.1:0' } });
-    const ran = await lxc.run(words);
-    expect([ran.code, ran.stderr]).toEqual([1, expect.stringMatching(message)]);
   });
 
   /** `lxc monitor` until its output has all of these; something happens on the daemon meanwhile. */

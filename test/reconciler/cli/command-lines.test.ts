@@ -100,6 +100,27 @@ describe('apply', () => {
     );
   });
 
+  test('A plan and a destroy with --json end with their summaries, too', async () => {
+    const file = here.manifest(two);
+    const summary = async (...argv: readonly string[]) => lines((await run([...argv, '-json', file])).stdout).at(-1);
+    expect(await summary('plan')).toMatchObject({ changes: { add: 2, change: 0, remove: 0, operation: 'plan' } });
+    await run(['apply', '-y', file]);
+    expect(await summary('destroy', '-y')).toMatchObject({ changes: { remove: 2, operation: 'destroy' } });
+  });
+
+  test.each([
+    [1, ['apply', '-y'], 'kind: containr\n', /containr/],
+    [7, ['plan', '--host', 'unix:///nowhere.socket'], two, /cannot be reached|unreachable|no such file/],
+    [64, ['plan', '--timeout', 'soon'], two, /--timeout .*soon/],
+  ])('An error with exit code %i is a diagnostic with --json, after the version', async (code, argv, text, summary) => {
+    const host = argv.includes('--host') ? [] : ['--host', here.daemon.host];
+    const failed = await cli([...argv, ...host, '-json', here.manifest(text)]);
+    const [version, error] = lines(failed.stdout);
+    expect([failed.code, failed.stderr, version?.['type']]).toEqual([code, '', 'version']);
+    expect(error).toMatchObject({ type: 'diagnostic', diagnostic: { severity: 'error' } });
+    expect(JSON.stringify(error)).toMatch(summary);
+  });
+
   test('An apply that is interrupted once ends its running steps and exits with 130', async () => {
     let interrupt = (): void => {};
     here.world.beforeChange = (what) => {
@@ -133,8 +154,11 @@ describe('plan', () => {
   });
 
   test('A plan with --target has only the target and its dependencies', async () => {
-    const done = await run(['plan', here.manifest(two), '-target=profile/web']);
-    expect(done.stdout).toContain('1 to add');
+    const file = here.manifest(two);
+    expect((await run(['plan', file, '-target=profile/web'])).stdout).toContain('1 to add');
+    await run(['apply', '-y', file]);
+    const gone = await run(['destroy', '-y', file, '--target', 'profile/web']);
+    expect(gone.stdout).toContain('Destroy complete! 0 added, 0 changed, 2 destroyed.');
   });
 
   test('A plan as JSON has the whole plan under the keys of Terraform', async () => {
@@ -211,13 +235,19 @@ describe('validate', () => {
 
 describe('exit codes', () => {
   test('The exit code is 7 with the reason when the daemon is unreachable', async () => {
-    const away = await cli(['plan', here.manifest(two), '--host', `unix://${here.folder}/none`]);
-    expect(away.code).toBe(7);
-    expect(away.stderr).toContain('there is no such file; start the daemon');
+    for (const [host, why] of [
+      [`unix://${here.folder}/none`, 'there is no such file; start the daemon (gantryd)'],
+      ['https://127.0.0.1:1', 'connection refused'],
+      ['https://host.invalid:8443', 'cannot be resolved'],
+    ] as const) {
+      const away = await cli(['plan', here.manifest(two), '--host', host]);
+      expect([away.code, away.stderr]).toEqual([7, expect.stringContaining(why)]);
+    }
   });
 
   test('The exit code is 64 for a wrong command line', async () => {
     for (const argv of [
+      [],
       ['frobnicate'],
       ['plan', '--frob'],
       ['plan', here.manifest(two), '--host', 'ftp://x'],
@@ -228,6 +258,10 @@ describe('exit codes', () => {
     ]) {
       expect((await cli(argv)).code, argv.join(' ')).toBe(64);
     }
+  });
+
+  test('The exit code is 1 for a manifest that is not there', async () => {
+    expect((await run(['plan', '-f', 'absent.yaml'])).code).toBe(1);
   });
 
   test('The exit code is 0 for help and version', async () => {
