@@ -49,7 +49,7 @@ async function everything({ client }: MemoryDaemon): Promise<Readonly<Record<str
 
 describe('a second plan is empty', () => {
   for (const [name, { write, modes, without }] of Object.entries(forms)) {
-    test(`a second plan is empty after an apply of ${name}`, { timeout: 120_000 }, async () => {
+    test(`a second plan is empty after an apply of ${name}`, async () => {
       const seen = new Set<string>();
       const mode = modes ? fc.constantFrom('merge', 'exact') : fc.constant(undefined);
       await fc.assert(
@@ -85,7 +85,7 @@ const law = (
     { numRuns: runs, endOnFailure: process.env['PROPERTY_SHRINK'] === undefined },
   );
 
-describe('laws on a daemon', { timeout: 120_000 }, () => {
+describe('laws on a daemon', () => {
   test('the order of documents changes neither output nor actions', () =>
     law(async (daemon, documents) => {
       const outputs = async (args: readonly string[]): Promise<string> => {
@@ -288,7 +288,7 @@ describe('laws on a daemon', { timeout: 120_000 }, () => {
     }, 2 * numRuns));
 });
 
-describe('a run that fails at any change', { timeout: 120_000 }, () => {
+describe('a run that fails at any change', () => {
   /** A stack with one of each. */
   const all = (): readonly Written[] => [
     { kind: 'server_config', config: { 'user.site': 'here' } },

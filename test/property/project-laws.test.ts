@@ -62,7 +62,7 @@ async function containersIn({ client }: MemoryDaemon, project: string): Promise<
 const declaredIn = (documents: readonly Written[], project: string | undefined): readonly unknown[] =>
   documents.filter((one) => one.kind === 'container' && one['project'] === project).map((one) => one['name']);
 
-describe('laws of projects on a daemon', { timeout: 180_000 }, () => {
+describe('laws of projects on a daemon', () => {
   test('a second plan is empty after an apply, and after an apply of another stack', () =>
     law(async (daemon, documents, other) => {
       for (const declared of [documents, other]) {

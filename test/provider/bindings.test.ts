@@ -59,7 +59,6 @@ test('Every construct that the documentation names is in the bindings', () => {
 
 test.skipIf(generatorsMissing !== undefined)(
   'The output of the generators of both flavours equals the bindings byte for byte, including those derived for CDKTF',
-  { timeout: 120_000 },
   () => {
     for (const [flavour, files] of [
       ['cdktn', cdktn],
@@ -149,7 +148,7 @@ export class NicsMap extends cdktf.ComplexMap {
   });
 });
 
-describe('the package', { timeout: 120_000 }, () => {
+describe('the package', () => {
   let installed: BindingsPackage;
   beforeAll(async () => {
     installed = await installBindings();

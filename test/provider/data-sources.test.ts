@@ -6,7 +6,7 @@ import { useTerraform, type TerraformWorld } from '../support/terraform/world.ts
 
 const missing = terraformMissing('data sources of volumes and certificates');
 
-describe.skipIf(missing !== undefined)('a data source', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('a data source', () => {
   let world: TerraformWorld;
   useTerraform((own) => (world = own));
 

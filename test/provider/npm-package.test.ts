@@ -95,7 +95,7 @@ test('npm run prepare builds when a source is newer than the last build, and onl
   expect(prepare()).toContain('\nhas built');
 });
 
-describe.skipIf(!isBuilt)('npm package', { timeout: 120_000 }, () => {
+describe.skipIf(!isBuilt)('npm package', () => {
   beforeAll(() => {
     const packed = command('npm', 'pack', '--ignore-scripts', '--json', '--pack-destination', dir);
     const [{ filename, files }] = JSON.parse(packed) as [{ filename: string; files: readonly { path: string }[] }];

@@ -9,7 +9,7 @@ import { serveHere, Terraform, terraformMissing, type Attached } from '../suppor
 
 const missing = terraformMissing('trust tokens with Terraform');
 
-describe.skipIf(missing !== undefined)('a provider with a trust token', { timeout: 180_000 }, () => {
+describe.skipIf(missing !== undefined)('a provider with a trust token', () => {
   let daemon: TestDaemon;
   let attached: Attached;
   let run: Terraform;

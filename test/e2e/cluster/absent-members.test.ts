@@ -106,7 +106,7 @@ describe.skipIf(missing !== undefined)('lists while a member is away', () => {
     });
     await until(async () => (await one.get('/1.0/cluster/members/m2')).status === 'Online');
     expect(await all()).toEqual(before);
-  }, 180_000);
+  });
 
   test('warnings of every member are listed, acknowledged and deleted at any, and one that is there warns of one that is not', async () => {
     const warnings = async (of = one): Promise<Json[]> => of.get('/1.0/warnings?recursion=1');
@@ -137,5 +137,5 @@ describe.skipIf(missing !== undefined)('lists while a member is away', () => {
     expect((await one.call('DELETE', path)).status).toBe(200);
     expect((await two.call('GET', path)).status).toBe(404);
     expect((await two.call('DELETE', path)).status).toBe(404);
-  }, 180_000);
+  });
 });

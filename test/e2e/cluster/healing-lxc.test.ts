@@ -33,7 +33,7 @@ describe.skipIf(missing !== undefined)('a real container of a lost member', () =
   beforeAll(async () => {
     programs = buildPrograms();
     world = await openHealingWorld(programs.gantryd);
-  }, 180_000);
+  });
   afterAll(async () => {
     await world?.remove();
     programs?.remove();
@@ -67,7 +67,7 @@ describe.skipIf(missing !== undefined)('a real container of a lost member', () =
       async ({ gantryd }) => gantryd.signal('SIGSTOP'),
       async ({ gantryd }) => gantryd.signal('SIGCONT'),
     );
-  }, 180_000);
+  });
 
   test.skipIf(!isLongRun)(
     'goes on when its daemon is killed and comes back much later',

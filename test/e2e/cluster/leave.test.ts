@@ -17,7 +17,7 @@ import { until } from '../../support/until.ts';
 
 const missing = etcdMissing() ?? busyboxMissing();
 
-describe.skipIf(missing !== undefined)('leaving a cluster', { timeout: 60_000 }, () => {
+describe.skipIf(missing !== undefined)('leaving a cluster', () => {
   let cluster: TestCluster;
   let one: TestMember;
   let two: TestMember;

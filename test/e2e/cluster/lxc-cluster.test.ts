@@ -15,7 +15,7 @@ import { until } from '../../support/until.ts';
 const missing = clientMissing('lxc') ?? etcdMissing();
 if (missing !== undefined) console.log(`skipped: lxc cluster: ${missing}`);
 
-describe.skipIf(missing !== undefined)('lxc cluster', { timeout: 60_000 }, () => {
+describe.skipIf(missing !== undefined)('lxc cluster', () => {
   let work: string;
   let cluster: TestCluster;
   let one: TestMember;

@@ -12,7 +12,7 @@ import { until } from '../../support/until.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-describe.skipIf(etcdMissing() !== undefined)('gantryd cluster', { timeout: 120_000 }, () => {
+describe.skipIf(etcdMissing() !== undefined)('gantryd cluster', () => {
   let cluster: TestCluster;
   let one: TestMember;
   let two: TestMember;

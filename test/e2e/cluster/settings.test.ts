@@ -9,7 +9,7 @@ import { freePort } from '../../support/hosts/free-port.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
 
-describe.skipIf(etcdMissing() !== undefined)('a cluster that runs', { timeout: 60_000 }, () => {
+describe.skipIf(etcdMissing() !== undefined)('a cluster that runs', () => {
   let cluster: TestCluster;
   let one: TestMember;
   let two: TestMember;
@@ -122,7 +122,6 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster that runs', { timeout: 6
 
 test.skipIf(etcdMissing() !== undefined)(
   'a member without etcd keeps no copy of the records, and every member shows why',
-  { timeout: 60_000 },
   async () => {
     const pair = await makeCluster(2, 'own', (name) => (name === 'm2' ? { etcdPath: '/none/etcd' } : {}));
     try {

@@ -56,7 +56,7 @@ describe.skipIf(missing !== undefined)('real containers of three hosts', () => {
       });
       await start(name);
     }
-  }, 180_000);
+  });
   afterAll(async () => {
     await world?.remove();
     programs?.remove();

@@ -26,7 +26,7 @@ test('a fault that a member sees in the store is its message', () => {
   });
 });
 
-describe.skipIf(etcdMissing() !== undefined)('a rolling upgrade', { timeout: 60_000 }, () => {
+describe.skipIf(etcdMissing() !== undefined)('a rolling upgrade', () => {
   const releases: Record<string, string> = { m1: '0.1.0', m2: '0.1.0' };
   let cluster: TestCluster;
   let one: TestMember;

@@ -66,7 +66,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-describe('an object with an undefined name', { timeout: 60_000 }, () => {
+describe('an object with an undefined name', () => {
   test('is failed where it is listed, what needs it waits, and the rest of the set goes on', async () => {
     write('mixed', all(note('of-mixed', 'newer'), broken('bad'), `${user('c1', 'bad')}${rooted}`, note('more')));
     await hasStatus(world, 'mixed', 'failed');
@@ -105,7 +105,7 @@ describe('an object with an undefined name', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a set whose base is not there yet', { timeout: 60_000 }, () => {
+describe('a set whose base is not there yet', () => {
   test('waits, without a failure, and is planned as soon as its base is there', async () => {
     write('base', all(note('of-base'), broken('root')));
     await hasStatus(world, 'base', 'failed');

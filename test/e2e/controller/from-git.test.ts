@@ -61,7 +61,7 @@ notifications:
   if (config === undefined) throw new Error('the config cannot be read');
   api = await listenFor(config, world.engine, world.hub, join(world.folder, 'no-page'));
   await hasStatus(world, 'web', 'synced');
-}, 60_000);
+});
 afterAll(async () => {
   await api?.close();
   await world.close();

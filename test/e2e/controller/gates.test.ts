@@ -94,7 +94,7 @@ afterAll(async () => {
   await proxy?.close();
 });
 
-describe('gates', { timeout: 60_000 }, () => {
+describe('gates', () => {
   test('more objects than prune.max are left, with the reason, and fewer are deleted', async () => {
     write('pruned', profiles('p1', 'p2'));
     await hasStatus(world, 'pruned', 'waiting');

@@ -71,7 +71,7 @@ async function killed(child: ChildProcess): Promise<void> {
 
 const noteOf = async (host: number): Promise<string | undefined> => (await world.profile(host, 'web'))?.['user.note'];
 
-describe('controllers as processes', { timeout: 120_000 }, () => {
+describe('controllers as processes', () => {
   test('the verbs show and change what a running controller does', async () => {
     world = await openControllerWorld(2);
     await world.write('a.yaml', profileText('web', { 'user.note': 'a' }));

@@ -26,7 +26,7 @@ config: { limits.memory: ${memory} }
 manage: { wait: [running, { exec: [test, -e, /etc/hostname], timeout: 30s }] }
 `;
 
-describe.skipIf(missing !== undefined)('a controller over real containers', { timeout: 90_000 }, () => {
+describe.skipIf(missing !== undefined)('a controller over real containers', () => {
   let folder = '';
   let daemon: TestDaemon;
   let world: ControllerWorld;
@@ -59,7 +59,7 @@ sets: [{ name: web, source: site, retry: { first: 500ms } }]
     const { config } = await readConfig(join(world.folder, 'gantry.yaml'));
     if (config === undefined) throw new Error('the config cannot be read');
     api = await listenFor(config, world.engine, world.hub, join(world.folder, 'no-page'));
-  }, 120_000);
+  });
   afterAll(async () => {
     await api?.close();
     await world?.close();

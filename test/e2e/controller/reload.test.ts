@@ -26,7 +26,7 @@ beforeEach(async () => {
   await world.start();
   reloader = new Reloader({ engine: world.engine, hub: world.hub, lookMs: 50 });
   await hasStatus(world, 'web', 'synced');
-}, 60_000);
+});
 afterEach(async () => {
   for (const end of ends.splice(0)) await end();
   await world.close();

@@ -27,7 +27,7 @@ async function opened(hosts: number, note = 'a', config = simpleConfig()): Promi
 const noteOf = async (own: ControllerWorld, host: number): Promise<string | undefined> =>
   (await own.profile(host, 'web'))?.['user.note'];
 
-describe('a suspension', { timeout: 60_000 }, () => {
+describe('a suspension', () => {
   test('a suspension of a field leaves it alone while the rest is healed, also after a restart, and ends when it is resumed', async () => {
     const own = await opened(1);
     await hasStatus(own, 'web', 'synced');
@@ -125,7 +125,7 @@ describe('a suspension', { timeout: 60_000 }, () => {
   });
 });
 
-describe('rules', { timeout: 60_000 }, () => {
+describe('rules', () => {
   test('drift that is only reported stays, while a new revision is applied beside it', async () => {
     const own = await opened(1, 'a', simpleConfig('rules: [{ path: config.user.note, action: report }]'));
     await hasStatus(own, 'web', 'synced');
@@ -150,7 +150,7 @@ describe('rules', { timeout: 60_000 }, () => {
   });
 });
 
-describe('sets and hosts', { timeout: 60_000 }, () => {
+describe('sets and hosts', () => {
   test('a set waits with a new revision until the sets that it needs are synced', async () => {
     world = await openControllerWorld(1);
     await world.write('a.yaml', profileText('base', { 'limits.memory': 'nonsense' }));

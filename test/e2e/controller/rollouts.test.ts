@@ -47,7 +47,7 @@ const taken = async (before: string | undefined): Promise<string> => {
   return set().revision ?? '';
 };
 
-describe('a rollout', { timeout: 60_000 }, () => {
+describe('a rollout', () => {
   test('waits with its canary for the end of a suspension of the set; a host alone that is suspended gets it later', async () => {
     await opened(3, simpleConfig('rollout: { canary: 1 }, retry: { first: 60s }'));
     const freeze = await world.engine.suspend('web', { reason: 'freeze' }, 'ann');
@@ -111,7 +111,7 @@ describe('a rollout', { timeout: 60_000 }, () => {
   });
 });
 
-describe('sets that need sets', { timeout: 60_000 }, () => {
+describe('sets that need sets', () => {
   test('get a revision on a host after the set that they need has it there, also when that one stops on the way', async () => {
     world = await openControllerWorld(3);
     await world.write('base.yaml', noteText('a', 'base'));
@@ -151,7 +151,7 @@ sets:
   });
 });
 
-describe('a rollback', { timeout: 60_000 }, () => {
+describe('a rollback', () => {
   test('ends with the newest revision, never with the one that it went back from', async () => {
     await opened(1, simpleConfig());
     const first = set().revision ?? '';

@@ -61,7 +61,7 @@ sets: [{ name: web, source: site }]
 `,
     await openTraces(config, {}, () => {}),
   );
-}, 60_000);
+});
 afterAll(async () => {
   await world.close();
   await daemon.cleanUp();

@@ -22,7 +22,7 @@ const ends: (() => unknown)[] = [];
 beforeEach(async () => {
   world = await openControllerWorld(4);
   await world.write('a.yaml', profileText('web', { 'user.note': 'a' }));
-}, 60_000);
+});
 afterEach(async () => {
   for (const end of ends.splice(0)) end();
   await world.close();
@@ -73,7 +73,7 @@ async function renewed(host: number): Promise<void> {
   await until(async () => ((await lockOn(host))?.beat ?? 0) > before, waitMs);
 }
 
-describe('two controllers', { timeout: 120_000 }, () => {
+describe('two controllers', () => {
   test('never both work while the lock moves from one host to three, whichever of them hears of it first', async () => {
     const one = await opened('one', 'one', 1, 2);
     await until(() => isActive(one), waitMs);

@@ -31,7 +31,7 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a cluster that nobody d
     for (const target of ['m1', 'm3'])
       await make(`${volumes}?target=${target}`, { name: 'data', type: 'custom', config: { 'user.on': target } });
     await make(`${volumes}?target=m2`, { name: 'alone', type: 'custom' });
-  }, 60_000);
+  });
   afterAll(async () => {
     await cluster.cleanUp();
     folder.remove();
@@ -65,7 +65,7 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a cluster that nobody d
     const released = await run('release', '--all', '--set', 'all');
     expect(released.code, released.stderr).toBe(0);
     expect(await configOn('m1')).toEqual(before);
-  }, 60_000);
+  });
 
   test('a document means the volume of its target: each set changes, snapshots and destroys its own', async () => {
     const on = (target: string, value: string): string =>
@@ -109,5 +109,5 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a cluster that nobody d
         .map(({ location }) => location)
         .toSorted(),
     ).toEqual(['m1', 'm3']);
-  }, 60_000);
+  });
 });

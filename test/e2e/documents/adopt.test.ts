@@ -39,7 +39,7 @@ for (const { host, reason } of hosts) {
       return file;
     };
 
-    test('adoption of an unchanged object makes a later prune delete it', { timeout: 60_000 }, async () => {
+    test('adoption of an unchanged object makes a later prune delete it', async () => {
       const name = await byHand({ 'limits.cpu': '2', 'user.mine': 'x' });
       const file = manifest(name, 'config: { limits.cpu: 2 }\n');
       const before = await configOf(`/1.0/profiles/${name}`);
@@ -61,28 +61,24 @@ for (const { host, reason } of hosts) {
       expect((await bench.daemon.call('GET', `/1.0/profiles/${name}`)).status).toBe(404);
     });
 
-    test(
-      'adoption of a changed object is refused with every difference and changes nothing',
-      { timeout: 60_000 },
-      async () => {
-        const name = await byHand({ 'limits.cpu': '2', 'environment.TOKEN': 'abc123' });
-        const file = manifest(name, 'description: other\nconfig: { limits.cpu: 4, environment.TOKEN: xyz }\n');
-        const before = await configOf(`/1.0/profiles/${name}`);
-        const refused = await run('adopt', `profile/${name}`, '-f', file, '--set', name);
-        expect(refused.code).toBe(4);
-        expect(refused.stderr).toContain('config.limits.cpu is "2", declared "4"');
-        expect(refused.stderr).toContain('description is "", declared "other"');
-        expect(refused.stderr).not.toMatch(/abc123|xyz/);
-        expect(await configOf(`/1.0/profiles/${name}`)).toEqual(before);
-        const absent = manifest('absent', '');
-        expect((await run('adopt', 'profile/absent', '-f', absent)).stderr).toContain('does not exist');
-        expect((await run('adopt', `profile/${name}`, '-f', absent)).stderr).toContain('No manifest declares');
-        expect((await run('adopt')).code).toBe(64);
-        expect((await run('adopt', '--all', 'profile/x')).code).toBe(64);
-      },
-    );
+    test('adoption of a changed object is refused with every difference and changes nothing', async () => {
+      const name = await byHand({ 'limits.cpu': '2', 'environment.TOKEN': 'abc123' });
+      const file = manifest(name, 'description: other\nconfig: { limits.cpu: 4, environment.TOKEN: xyz }\n');
+      const before = await configOf(`/1.0/profiles/${name}`);
+      const refused = await run('adopt', `profile/${name}`, '-f', file, '--set', name);
+      expect(refused.code).toBe(4);
+      expect(refused.stderr).toContain('config.limits.cpu is "2", declared "4"');
+      expect(refused.stderr).toContain('description is "", declared "other"');
+      expect(refused.stderr).not.toMatch(/abc123|xyz/);
+      expect(await configOf(`/1.0/profiles/${name}`)).toEqual(before);
+      const absent = manifest('absent', '');
+      expect((await run('adopt', 'profile/absent', '-f', absent)).stderr).toContain('does not exist');
+      expect((await run('adopt', `profile/${name}`, '-f', absent)).stderr).toContain('No manifest declares');
+      expect((await run('adopt')).code).toBe(64);
+      expect((await run('adopt', '--all', 'profile/x')).code).toBe(64);
+    });
 
-    test('adoption writes the manifests itself, for one object and for a whole host', { timeout: 60_000 }, async () => {
+    test('adoption writes the manifests itself, for one object and for a whole host', async () => {
       const name = await byHand({ 'limits.cpu': '3' });
       const file = join(bench.dir, `${name}-written.yaml`);
       const adopted = await run('adopt', `profile/${name}`, '--write', file, '--set', name);
@@ -102,27 +98,21 @@ for (const { host, reason } of hosts) {
       expect((await run('release', '--all', '--set', `all-${name}`)).code).toBe(0);
     });
 
-    test(
-      'release removes the record and keeps the object, and prune then finds nothing',
-      { timeout: 60_000 },
-      async () => {
-        const name = await byHand({ 'limits.cpu': '3' });
-        const file = join(bench.dir, `${name}-release.yaml`);
-        expect((await run('adopt', `profile/${name}`, 'image_alias/base', '--write', file, '--set', name)).code).toBe(
-          0,
-        );
-        const before = await configOf(`/1.0/profiles/${name}`);
-        expect(before).toHaveProperty([`user.gantry.own.${name}`]);
-        const wrong = await run('release', 'profile/nowhere', '--set', name);
-        expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining(`the set ${name} owns no such object`)]);
-        const released = await run('release', `profile/${name}`, 'image_alias/base', '--set', name);
-        expect(released.code, released.stderr).toBe(0);
-        delete before[`user.gantry.own.${name}`];
-        expect(await configOf(`/1.0/profiles/${name}`)).toEqual(before);
-        expect((await run('release', '--all', '--set', name)).stderr).toContain('owns nothing here');
-        const drift = await run('drift', manifest(name, ''), '--set', name, '-o', 'json');
-        expect(JSON.parse(drift.stdout)).toMatchObject({ undeclared: [], drifted: false });
-      },
-    );
+    test('release removes the record and keeps the object, and prune then finds nothing', async () => {
+      const name = await byHand({ 'limits.cpu': '3' });
+      const file = join(bench.dir, `${name}-release.yaml`);
+      expect((await run('adopt', `profile/${name}`, 'image_alias/base', '--write', file, '--set', name)).code).toBe(0);
+      const before = await configOf(`/1.0/profiles/${name}`);
+      expect(before).toHaveProperty([`user.gantry.own.${name}`]);
+      const wrong = await run('release', 'profile/nowhere', '--set', name);
+      expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining(`the set ${name} owns no such object`)]);
+      const released = await run('release', `profile/${name}`, 'image_alias/base', '--set', name);
+      expect(released.code, released.stderr).toBe(0);
+      delete before[`user.gantry.own.${name}`];
+      expect(await configOf(`/1.0/profiles/${name}`)).toEqual(before);
+      expect((await run('release', '--all', '--set', name)).stderr).toContain('owns nothing here');
+      const drift = await run('drift', manifest(name, ''), '--set', name, '-o', 'json');
+      expect(JSON.parse(drift.stdout)).toMatchObject({ undeclared: [], drifted: false });
+    });
   });
 }

@@ -55,46 +55,42 @@ describe.skipIf(missing !== undefined)('in a cluster of stock LXD', () => {
   });
   afterAll(() => lxd.cleanUp(), 120_000);
 
-  test(
-    'one document makes a pool and a network on all members, and a container on the one it names',
-    { timeout: 120_000 },
-    async () => {
-      const source = join(dir, 'pool');
-      mkdirSync(source, { recursive: true });
-      const parts = [pool(source), network(), image, container];
-      await apply(parts);
-      expect((await lxd.get('/1.0/storage-pools/fast?target=node1')).config).toMatchObject({ source });
-      expect(await lxd.get('/1.0/storage-pools/fast')).toMatchObject({ status: 'Created', locations: ['node1'] });
-      expect(await lxd.get(`/1.0/networks/${bridge}`)).toMatchObject({ status: 'Created', locations: ['node1'] });
-      expect(await lxd.get('/1.0/containers/c1')).toMatchObject({ location: 'node1' });
+  test('one document makes a pool and a network on all members, and a container on the one it names', async () => {
+    const source = join(dir, 'pool');
+    mkdirSync(source, { recursive: true });
+    const parts = [pool(source), network(), image, container];
+    await apply(parts);
+    expect((await lxd.get('/1.0/storage-pools/fast?target=node1')).config).toMatchObject({ source });
+    expect(await lxd.get('/1.0/storage-pools/fast')).toMatchObject({ status: 'Created', locations: ['node1'] });
+    expect(await lxd.get(`/1.0/networks/${bridge}`)).toMatchObject({ status: 'Created', locations: ['node1'] });
+    expect(await lxd.get('/1.0/containers/c1')).toMatchObject({ location: 'node1' });
 
-      // A pool cannot move: another path is a difference that needs a new pool, which its users prevent.
-      const elsewhere = await run('plan', [pool('/elsewhere'), ...parts.slice(1)], '--detailed-exitcode');
-      expect(elsewhere.code, elsewhere.stdout).toBe(4);
-      expect(elsewhere.stdout).toContain('member_overrides.node1.source cannot be changed in place');
+    // A pool cannot move: another path is a difference that needs a new pool, which its users prevent.
+    const elsewhere = await run('plan', [pool('/elsewhere'), ...parts.slice(1)], '--detailed-exitcode');
+    expect(elsewhere.code, elsewhere.stdout).toBe(4);
+    expect(elsewhere.stdout).toContain('member_overrides.node1.source cannot be changed in place');
 
-      const exported = await cli([
-        'export',
-        '--host',
-        `unix://${lxd.socketPath}`,
-        '-o',
-        join(dir, 'exported.yaml'),
-        '--force',
-      ]);
-      expect(exported.code, exported.stderr).toBe(0);
-      const again = await cli([
-        'plan',
-        '-f',
-        join(dir, 'exported.yaml'),
-        '--host',
-        `unix://${lxd.socketPath}`,
-        '--detailed-exitcode',
-      ]);
-      expect(again.stdout + again.stderr).toContain('Plan: 0 to add, 0 to change, 0 to destroy');
-    },
-  );
+    const exported = await cli([
+      'export',
+      '--host',
+      `unix://${lxd.socketPath}`,
+      '-o',
+      join(dir, 'exported.yaml'),
+      '--force',
+    ]);
+    expect(exported.code, exported.stderr).toBe(0);
+    const again = await cli([
+      'plan',
+      '-f',
+      join(dir, 'exported.yaml'),
+      '--host',
+      `unix://${lxd.socketPath}`,
+      '--detailed-exitcode',
+    ]);
+    expect(again.stdout + again.stderr).toContain('Plan: 0 to add, 0 to change, 0 to destroy');
+  });
 
-  test('config of a single member is compared and changed on that member', { timeout: 60_000 }, async () => {
+  test('config of a single member is compared and changed on that member', async () => {
     const parts = [pool(join(dir, 'pool')), image, container];
     const withCard = (name: string): string =>
       network(`member_overrides: { node1: { config: { bridge.external_interfaces: ${name} } } }\n`);
@@ -131,7 +127,7 @@ describe.skipIf(missing !== undefined)('in a cluster of stock LXD', () => {
     expect(away.stderr).toContain('the cluster has no member node9');
   });
 
-  test('a half-finished run is continued, and a destroy removes everything', { timeout: 60_000 }, async () => {
+  test('a half-finished run is continued, and a destroy removes everything', async () => {
     const begun = await lxd.call('POST', '/1.0/storage-pools?target=node1', {
       name: 'half',
       driver: 'dir',
@@ -148,7 +144,7 @@ describe.skipIf(missing !== undefined)('in a cluster of stock LXD', () => {
 });
 
 describe('on a server outside a cluster', () => {
-  test('member config and targets are refused at plan time, each at its place', { timeout: 60_000 }, async () => {
+  test('member config and targets are refused at plan time, each at its place', async () => {
     const daemon = await makeDaemon({ runtime: 'sim' });
     try {
       const refused = await gantry(daemon.socketPath, 'plan', [pool('/x'), container]);

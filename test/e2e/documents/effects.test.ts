@@ -356,8 +356,6 @@ for (const { host, reason } of hosts) {
       bench = await openBench(host);
     });
     afterAll(() => bench.close());
-    test.each(cases.map((one) => [one.name, one] as const))('%s', { timeout: 60_000 }, (_name, one) =>
-      perform(bench, one, host),
-    );
+    test.each(cases.map((one) => [one.name, one] as const))('%s', (_name, one) => perform(bench, one, host));
   });
 }

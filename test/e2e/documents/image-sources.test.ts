@@ -115,90 +115,82 @@ for (const { host: name, scheme, reason, open } of hosts) {
       return server;
     };
 
-    test(
-      'simplestreams: an image is fetched, used in the same run, unchanged while the source is unreachable, and renewed by update only',
-      { timeout: 60_000 },
-      async () => {
-        const [old, next] = [split(), split()];
-        const server = await serve(scheme, serveTree(busy({ '20240101': old })));
-        const source = `  type: image\n  protocol: simplestreams\n  server: ${server.url}\n  alias: busy/1\n${pinned(server)}`;
-        const stack = image(source) + container;
-        const planned = await host.gantry('plan', stack);
-        expect(planned.stdout).toContain(`the server has no image from simplestreams:${server.url}#busy/1`);
-        await host.apply(stack);
-        const fingerprint = sha256(old.metadata, old.rootfs);
-        expect(await host.target('busy')).toBe(fingerprint);
-        const made = (await host.server.get('/1.0/containers/c1')) as { config: Record<string, string> };
-        expect(made.config['volatile.base_image']).toBe(fingerprint);
+    test('simplestreams: an image is fetched, used in the same run, unchanged while the source is unreachable, and renewed by update only', async () => {
+      const [old, next] = [split(), split()];
+      const server = await serve(scheme, serveTree(busy({ '20240101': old })));
+      const source = `  type: image\n  protocol: simplestreams\n  server: ${server.url}\n  alias: busy/1\n${pinned(server)}`;
+      const stack = image(source) + container;
+      const planned = await host.gantry('plan', stack);
+      expect(planned.stdout).toContain(`the server has no image from simplestreams:${server.url}#busy/1`);
+      await host.apply(stack);
+      const fingerprint = sha256(old.metadata, old.rootfs);
+      expect(await host.target('busy')).toBe(fingerprint);
+      const made = (await host.server.get('/1.0/containers/c1')) as { config: Record<string, string> };
+      expect(made.config['volatile.base_image']).toBe(fingerprint);
 
-        // Neither a newer image nor an unreachable source makes a difference.
-        const { handle } = server;
-        server.handle = (_, response) => void response.destroy();
-        const asked = server.asked.length;
-        await host.settled(stack);
-        await host.apply(stack);
-        expect(server.asked.length).toBe(asked);
-        const drift = await host.gantry('drift', stack);
-        expect(drift.code, drift.stdout + drift.stderr).toBe(0);
+      // Neither a newer image nor an unreachable source makes a difference.
+      const { handle } = server;
+      server.handle = (_, response) => void response.destroy();
+      const asked = server.asked.length;
+      await host.settled(stack);
+      await host.apply(stack);
+      expect(server.asked.length).toBe(asked);
+      const drift = await host.gantry('drift', stack);
+      expect(drift.code, drift.stdout + drift.stderr).toBe(0);
 
-        server.handle = serveTree(busy({ '20240101': old, '20240202': next }));
-        await host.settled(stack);
-        const newer = sha256(next.metadata, next.rootfs);
-        const updated = await host.gantry('update', stack);
-        expect(updated.code, updated.stdout + updated.stderr).toBe(0);
-        const locked = readFileSync(host.lock, 'utf8');
-        expect(locked).toContain(`simplestreams:${server.url}#busy/1`);
-        // Both servers cache lists of simplestreams for a while.
-        const isSeen = locked.includes(newer);
-        expect(locked).toContain(isSeen ? newer : fingerprint);
-        await host.apply(stack);
-        await host.settled(stack);
-        expect(await host.target('busy')).toBe(isSeen ? newer : fingerprint);
-        server.handle = handle;
-        rmSync(host.lock);
-        await host.destroy(stack);
-        for (const url of (await host.server.get('/1.0/images')) as string[]) await host.server.call('DELETE', url);
-        await host.empty();
-      },
-    );
+      server.handle = serveTree(busy({ '20240101': old, '20240202': next }));
+      await host.settled(stack);
+      const newer = sha256(next.metadata, next.rootfs);
+      const updated = await host.gantry('update', stack);
+      expect(updated.code, updated.stdout + updated.stderr).toBe(0);
+      const locked = readFileSync(host.lock, 'utf8');
+      expect(locked).toContain(`simplestreams:${server.url}#busy/1`);
+      // Both servers cache lists of simplestreams for a while.
+      const isSeen = locked.includes(newer);
+      expect(locked).toContain(isSeen ? newer : fingerprint);
+      await host.apply(stack);
+      await host.settled(stack);
+      expect(await host.target('busy')).toBe(isSeen ? newer : fingerprint);
+      server.handle = handle;
+      rmSync(host.lock);
+      await host.destroy(stack);
+      for (const url of (await host.server.get('/1.0/images')) as string[]) await host.server.call('DELETE', url);
+      await host.empty();
+    });
 
-    test(
-      'url: the image at an address is recorded by the set, and update fetches a new one from there',
-      { timeout: 60_000 },
-      async () => {
-        const [old, next] = [tarball(), tarball()];
-        const server = await serve('http', () => {});
-        const direct = (bytes: Buffer): typeof server.handle =>
-          serveDirect(bytes, { location: `${server.url}/files/image.tar` });
-        server.handle = direct(old);
-        const stack = image(`  type: url\n  url: ${server.url}/busy\n`);
-        // As after a run that stopped right after the image was made: the next one finds it.
-        const begun = await host.server.call('POST', '/1.0/images', {
-          source: { type: 'url', url: `${server.url}/busy` },
-        });
-        expect(begun.status).toBe(202);
-        await host.server.call('GET', `${String(begun.body.operation)}/wait`);
-        await host.apply(stack);
-        expect(await host.target('busy')).toBe(sha256(old));
-        server.handle = direct(next);
-        const asked = server.asked.length;
-        await host.settled(stack);
-        expect(server.asked.length).toBe(asked);
-        expect((await host.gantry('update', stack)).stdout).toContain(sha256(next).slice(0, 12));
-        const moved = await host.apply(stack);
-        expect(moved.stdout).toContain('target');
-        expect(await host.target('busy')).toBe(sha256(next));
-        await host.settled(stack);
-        // The old one is no longer declared: it is deleted on request.
-        await host.apply(stack, '--set', 'default', '--prune');
-        expect(await host.server.get('/1.0/images')).toEqual([`/1.0/images/${sha256(next)}`]);
-        await host.destroy(stack);
-        rmSync(host.lock);
-        await host.empty();
-      },
-    );
+    test('url: the image at an address is recorded by the set, and update fetches a new one from there', async () => {
+      const [old, next] = [tarball(), tarball()];
+      const server = await serve('http', () => {});
+      const direct = (bytes: Buffer): typeof server.handle =>
+        serveDirect(bytes, { location: `${server.url}/files/image.tar` });
+      server.handle = direct(old);
+      const stack = image(`  type: url\n  url: ${server.url}/busy\n`);
+      // As after a run that stopped right after the image was made: the next one finds it.
+      const begun = await host.server.call('POST', '/1.0/images', {
+        source: { type: 'url', url: `${server.url}/busy` },
+      });
+      expect(begun.status).toBe(202);
+      await host.server.call('GET', `${String(begun.body.operation)}/wait`);
+      await host.apply(stack);
+      expect(await host.target('busy')).toBe(sha256(old));
+      server.handle = direct(next);
+      const asked = server.asked.length;
+      await host.settled(stack);
+      expect(server.asked.length).toBe(asked);
+      expect((await host.gantry('update', stack)).stdout).toContain(sha256(next).slice(0, 12));
+      const moved = await host.apply(stack);
+      expect(moved.stdout).toContain('target');
+      expect(await host.target('busy')).toBe(sha256(next));
+      await host.settled(stack);
+      // The old one is no longer declared: it is deleted on request.
+      await host.apply(stack, '--set', 'default', '--prune');
+      expect(await host.server.get('/1.0/images')).toEqual([`/1.0/images/${sha256(next)}`]);
+      await host.destroy(stack);
+      rmSync(host.lock);
+      await host.empty();
+    });
 
-    test('an image is copied from a server with a socket on this machine', { timeout: 60_000 }, async () => {
+    test('an image is copied from a server with a socket on this machine', async () => {
       const other = await makeDaemon({ runtime: 'sim' });
       try {
         const bytes = tarball();
@@ -215,40 +207,36 @@ for (const { host: name, scheme, reason, open } of hosts) {
       }
     });
 
-    test(
-      'an image of another https server with a certificate is found again without a record, exported and adopted',
-      { timeout: 60_000 },
-      async () => {
-        const other = await makeDaemon({ runtime: 'sim', https: '127.0.0.1:0' });
-        try {
-          const bytes = tarball();
-          await other.ok('POST', '/1.0/images', bytes, { 'x-svc-aliases': 'alias=busy', 'x-svc-public': 'true' });
-          const { certificate } = ((await other.get('/1.0')) as { environment: { certificate: string } }).environment;
-          const server = `https://${other.daemon.httpsAddress() ?? ''}`;
-          const stack = image(
-            `  type: image\n  server: ${server}\n  alias: busy\n  certificate: |\n${indented(certificate)}\n`,
-          );
-          await host.apply(stack);
-          await other.cleanUp();
-          await host.settled(stack);
-          const exported = await host.gantry(
-            'plan',
-            (await cli(['export', '--host', `unix://${host.server.socketPath}`])).stdout,
-            '--detailed-exitcode',
-          );
-          expect(exported.code, exported.stdout + exported.stderr).toBe(0);
-          // Another set finds it by its source on the server.
-          const theirs = await host.gantry('plan', stack, '--set', 'theirs');
-          expect(theirs.stdout).not.toContain('+ image/busy');
-          await host.destroy(stack);
-          await host.empty();
-        } finally {
-          await other.cleanUp();
-        }
-      },
-    );
+    test('an image of another https server with a certificate is found again without a record, exported and adopted', async () => {
+      const other = await makeDaemon({ runtime: 'sim', https: '127.0.0.1:0' });
+      try {
+        const bytes = tarball();
+        await other.ok('POST', '/1.0/images', bytes, { 'x-svc-aliases': 'alias=busy', 'x-svc-public': 'true' });
+        const { certificate } = ((await other.get('/1.0')) as { environment: { certificate: string } }).environment;
+        const server = `https://${other.daemon.httpsAddress() ?? ''}`;
+        const stack = image(
+          `  type: image\n  server: ${server}\n  alias: busy\n  certificate: |\n${indented(certificate)}\n`,
+        );
+        await host.apply(stack);
+        await other.cleanUp();
+        await host.settled(stack);
+        const exported = await host.gantry(
+          'plan',
+          (await cli(['export', '--host', `unix://${host.server.socketPath}`])).stdout,
+          '--detailed-exitcode',
+        );
+        expect(exported.code, exported.stdout + exported.stderr).toBe(0);
+        // Another set finds it by its source on the server.
+        const theirs = await host.gantry('plan', stack, '--set', 'theirs');
+        expect(theirs.stdout).not.toContain('+ image/busy');
+        await host.destroy(stack);
+        await host.empty();
+      } finally {
+        await other.cleanUp();
+      }
+    });
 
-    test('a failed fetch is reported and leaves nothing behind', { timeout: 60_000 }, async () => {
+    test('a failed fetch is reported and leaves nothing behind', async () => {
       const bytes = tarball();
       const server = await serve('http', () => {});
       server.handle = serveDirect(bytes, { location: `${server.url}/files/image.tar` });
@@ -280,7 +268,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
 }
 
 describe('a slow source', () => {
-  test('shows its progress', { timeout: 60_000 }, async () => {
+  test('shows its progress', async () => {
     const host = new Host(await makeDaemon({ runtime: 'sim' }));
     const more = Array.from({ length: 8 }, () => ({
       name: `rootfs/${unique()}`,
@@ -322,7 +310,7 @@ describe('a slow source', () => {
 });
 
 describe('an invalid source', () => {
-  test('is refused offline, with its place', { timeout: 30_000 }, async () => {
+  test('is refused offline, with its place', async () => {
     const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtis-'));
     const problems = async (source: string, more = ''): Promise<string> => {
       writeFileSync(join(dir, 'a.yaml'), image(source, more));

@@ -41,44 +41,40 @@ for (const { host, reason } of hosts) {
     });
     afterAll(() => bench.close());
 
-    test(
-      'a volume is created, attached live, changed live, and deleted before its pool',
-      { timeout: 120_000 },
-      async () => {
-        bench.parts = { ...original, volume: volume('description: first\n'), container: withVolume };
-        expect(await bench.planned()).toEqual(['storage_volume/p1/data: create live', 'container/c1: update live']);
-        const before = await bench.life();
-        await bench.apply();
-        await bench.expectSettled();
-        expect((await bench.life()).pid).toBe(before.pid);
-        const path = '/1.0/storage-pools/p1/volumes/custom/data';
-        expect(await bench.get(path)).toMatchObject({ name: 'data', description: 'first' });
-        if (host === 'lxc') {
-          const { pid } = await bench.life();
-          expect(readFileSync(`/proc/${pid}/mounts`, 'utf8')).toContain(' /data ');
-        }
+    test('a volume is created, attached live, changed live, and deleted before its pool', async () => {
+      bench.parts = { ...original, volume: volume('description: first\n'), container: withVolume };
+      expect(await bench.planned()).toEqual(['storage_volume/p1/data: create live', 'container/c1: update live']);
+      const before = await bench.life();
+      await bench.apply();
+      await bench.expectSettled();
+      expect((await bench.life()).pid).toBe(before.pid);
+      const path = '/1.0/storage-pools/p1/volumes/custom/data';
+      expect(await bench.get(path)).toMatchObject({ name: 'data', description: 'first' });
+      if (host === 'lxc') {
+        const { pid } = await bench.life();
+        expect(readFileSync(`/proc/${pid}/mounts`, 'utf8')).toContain(' /data ');
+      }
 
-        bench.parts = { ...bench.parts, volume: volume('description: second\nconfig: { user.owner: me }\n') };
-        expect(await bench.planned()).toEqual(['storage_volume/p1/data: update live']);
-        await bench.apply();
-        await bench.expectSettled();
-        expect(await bench.get(path)).toMatchObject({ description: 'second', config: { 'user.owner': 'me' } });
-        // A key that the set wrote and no longer declares is removed.
-        bench.parts = { ...bench.parts, volume: volume('description: second\n') };
-        await bench.apply();
-        expect((await bench.get(path)).config).not.toHaveProperty('user.owner');
+      bench.parts = { ...bench.parts, volume: volume('description: second\nconfig: { user.owner: me }\n') };
+      expect(await bench.planned()).toEqual(['storage_volume/p1/data: update live']);
+      await bench.apply();
+      await bench.expectSettled();
+      expect(await bench.get(path)).toMatchObject({ description: 'second', config: { 'user.owner': 'me' } });
+      // A key that the set wrote and no longer declares is removed.
+      bench.parts = { ...bench.parts, volume: volume('description: second\n') };
+      await bench.apply();
+      expect((await bench.get(path)).config).not.toHaveProperty('user.owner');
 
-        // No longer declared, it stays with its data until a prune; the container detaches it before it is deleted.
-        bench.parts = original;
-        const kept = await bench.gantry('apply', '--auto-approve', '--set', 'default', '--prune');
-        expect(kept.code, kept.stderr).toBe(4);
-        expect(kept.stdout + kept.stderr).toContain('storage_volume/p1/data');
-        await bench.apply('--set', 'default', '--prune', '--allow-destroy');
-        await bench.expectSettled();
-        expect(await bench.get('/1.0/storage-pools/p1/volumes/custom')).toEqual([]);
-        expect((await bench.life()).pid).toBe(before.pid);
-      },
-    );
+      // No longer declared, it stays with its data until a prune; the container detaches it before it is deleted.
+      bench.parts = original;
+      const kept = await bench.gantry('apply', '--auto-approve', '--set', 'default', '--prune');
+      expect(kept.code, kept.stderr).toBe(4);
+      expect(kept.stdout + kept.stderr).toContain('storage_volume/p1/data');
+      await bench.apply('--set', 'default', '--prune', '--allow-destroy');
+      await bench.expectSettled();
+      expect(await bench.get('/1.0/storage-pools/p1/volumes/custom')).toEqual([]);
+      expect((await bench.life()).pid).toBe(before.pid);
+    });
 
     test('a volume that a container needs must be declared or exist', async () => {
       bench.parts = { ...original, container: withVolume.replace('source: data', 'source: nothing') };
@@ -88,7 +84,7 @@ for (const { host, reason } of hosts) {
       bench.parts = original;
     });
 
-    test('an existing volume is adopted unchanged', { timeout: 60_000 }, async () => {
+    test('an existing volume is adopted unchanged', async () => {
       const created = await bench.daemon.call('POST', '/1.0/storage-pools/p1/volumes/custom', {
         name: 'data',
         type: 'custom',
@@ -106,33 +102,29 @@ for (const { host, reason } of hosts) {
       await bench.apply();
     });
 
-    test(
-      'server settings are set, have an empty plan although defaults are not returned, and are unset again',
-      { timeout: 60_000 },
-      async () => {
-        const config = async (): Promise<Record<string, string>> =>
-          ((await bench.get('/1.0')) as { config: Record<string, string> }).config;
-        const settings = (text: string): Bench['parts'] => ({
-          ...original,
-          server: `kind: server_config\nconfig: { images.remote_cache_expiry: 5, images.auto_update_interval: 6${text} }\n`,
-        });
-        bench.parts = settings(', user.owner: me');
-        expect(await bench.planned()).toEqual(['server_config/server: update live']);
-        await bench.apply();
-        await bench.expectSettled();
-        expect(await config()).toMatchObject({ 'images.remote_cache_expiry': '5', 'user.owner': 'me' });
-        bench.parts = settings('');
-        await bench.apply();
-        await bench.expectSettled();
-        expect(await config()).not.toHaveProperty('user.owner');
-        bench.parts = original;
-        await bench.apply('--set', 'default', '--prune');
-        await bench.expectSettled();
-        expect(await config()).not.toHaveProperty('images.remote_cache_expiry');
-      },
-    );
+    test('server settings are set, have an empty plan although defaults are not returned, and are unset again', async () => {
+      const config = async (): Promise<Record<string, string>> =>
+        ((await bench.get('/1.0')) as { config: Record<string, string> }).config;
+      const settings = (text: string): Bench['parts'] => ({
+        ...original,
+        server: `kind: server_config\nconfig: { images.remote_cache_expiry: 5, images.auto_update_interval: 6${text} }\n`,
+      });
+      bench.parts = settings(', user.owner: me');
+      expect(await bench.planned()).toEqual(['server_config/server: update live']);
+      await bench.apply();
+      await bench.expectSettled();
+      expect(await config()).toMatchObject({ 'images.remote_cache_expiry': '5', 'user.owner': 'me' });
+      bench.parts = settings('');
+      await bench.apply();
+      await bench.expectSettled();
+      expect(await config()).not.toHaveProperty('user.owner');
+      bench.parts = original;
+      await bench.apply('--set', 'default', '--prune');
+      await bench.expectSettled();
+      expect(await config()).not.toHaveProperty('images.remote_cache_expiry');
+    });
 
-    test('a certificate is trusted, renamed and removed', { timeout: 60_000 }, async () => {
+    test('a certificate is trusted, renamed and removed', async () => {
       const pem = makeCertificate(bench, 'laptop');
       bench.parts = { ...original, trust: certificate('laptop', pem) };
       expect(await bench.planned()).toEqual(['certificate/laptop: create live']);

@@ -55,7 +55,7 @@ function repack(bench: Bench, host: BenchHost): void {
 
 for (const { host, reason } of hosts) {
   // In order: each begins with the result of the one before.
-  describe.skipIf(reason !== undefined)(`a set on ${host}`, { timeout: 120_000 }, () => {
+  describe.skipIf(reason !== undefined)(`a set on ${host}`, () => {
     let bench: Bench;
     beforeAll(async () => {
       bench = await openBench(host);

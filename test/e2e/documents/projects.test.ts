@@ -85,119 +85,104 @@ describe.each(servers.filter(({ missing }) => missing === undefined))('on $name'
   });
   afterAll(() => server.cleanUp(), 120_000);
 
-  test(
-    'a project is created, changed, found unchanged, pruned of undeclared config, and deleted',
-    { timeout: 60_000 },
-    async () => {
-      await apply([project(limits)]);
-      const live = await server.get('/1.0/projects/team');
-      expect(live).toMatchObject({
-        description: 'A team',
-        config: { 'limits.containers': '3', 'features.images': 'true' },
-      });
-      await apply([project('config: { limits.containers: 5, features.networks: false }\n')]);
-      expect((await server.get('/1.0/projects/team')).config).toMatchObject({ 'limits.containers': '5' });
-      expect((await server.get('/1.0/projects/team')).config).not.toHaveProperty('user.owner');
-      // A PATCH of this server replaces all of the config.
-      const { config, description } = await server.get('/1.0/projects/team');
-      const changed = { description, config: { ...config, 'limits.containers': '9' } };
-      expect((await server.call('PUT', '/1.0/projects/team', changed)).status).toBe(200);
-      expect((await run('drift', [project('config: { limits.containers: 5 }\n')])).stdout).toContain(
-        'limits.containers',
-      );
-      const gone = await run('destroy', [project('config: { limits.containers: 5 }\n')], '--auto-approve');
-      expect(gone.code, gone.stdout + gone.stderr).toBe(0);
-      expect(await server.get('/1.0/projects')).toEqual(['/1.0/projects/default']);
-    },
-  );
+  test('a project is created, changed, found unchanged, pruned of undeclared config, and deleted', async () => {
+    await apply([project(limits)]);
+    const live = await server.get('/1.0/projects/team');
+    expect(live).toMatchObject({
+      description: 'A team',
+      config: { 'limits.containers': '3', 'features.images': 'true' },
+    });
+    await apply([project('config: { limits.containers: 5, features.networks: false }\n')]);
+    expect((await server.get('/1.0/projects/team')).config).toMatchObject({ 'limits.containers': '5' });
+    expect((await server.get('/1.0/projects/team')).config).not.toHaveProperty('user.owner');
+    // A PATCH of this server replaces all of the config.
+    const { config, description } = await server.get('/1.0/projects/team');
+    const changed = { description, config: { ...config, 'limits.containers': '9' } };
+    expect((await server.call('PUT', '/1.0/projects/team', changed)).status).toBe(200);
+    expect((await run('drift', [project('config: { limits.containers: 5 }\n')])).stdout).toContain('limits.containers');
+    const gone = await run('destroy', [project('config: { limits.containers: 5 }\n')], '--auto-approve');
+    expect(gone.code, gone.stdout + gone.stderr).toBe(0);
+    expect(await server.get('/1.0/projects')).toEqual(['/1.0/projects/default']);
+  });
 
-  test(
-    'documents stay in their project, may share names with other projects, and are applied in order',
-    { timeout: 120_000 },
-    async () => {
-      expect(await tried(inTeam)).toContain('Dry run: 8 would succeed.');
-      await apply(inTeam);
-      const ours = await server.get('/1.0/containers/c1?project=team');
-      expect(ours).toMatchObject({ name: 'c1', profiles: ['small'] });
-      expect(await server.get('/1.0/containers')).toEqual([]);
-      expect((await server.get('/1.0/profiles/small?project=team')).config).toMatchObject({ 'limits.memory': '64MiB' });
-      expect((await server.get('/1.0/profiles/small')).config).not.toHaveProperty('limits.memory');
-      expect(await server.get('/1.0/storage-pools/p1/volumes/custom')).toEqual([]);
+  test('documents stay in their project, may share names with other projects, and are applied in order', async () => {
+    expect(await tried(inTeam)).toContain('Dry run: 8 would succeed.');
+    await apply(inTeam);
+    const ours = await server.get('/1.0/containers/c1?project=team');
+    expect(ours).toMatchObject({ name: 'c1', profiles: ['small'] });
+    expect(await server.get('/1.0/containers')).toEqual([]);
+    expect((await server.get('/1.0/profiles/small?project=team')).config).toMatchObject({ 'limits.memory': '64MiB' });
+    expect((await server.get('/1.0/profiles/small')).config).not.toHaveProperty('limits.memory');
+    expect(await server.get('/1.0/storage-pools/p1/volumes/custom')).toEqual([]);
 
-      expect((await run('status', inTeam)).stdout).toMatch(/container\/c1@team\s/);
-      const shown = await cli(['show', 'container/c1@team', '--host', `unix://${server.socketPath}`]);
-      expect(shown.stdout).toContain('project: team');
-      const graph = await cli(['graph', '-f', join(dir, 'stack.yaml')]);
-      expect(graph.stdout).toContain('container/c1@team');
+    expect((await run('status', inTeam)).stdout).toMatch(/container\/c1@team\s/);
+    const shown = await cli(['show', 'container/c1@team', '--host', `unix://${server.socketPath}`]);
+    expect(shown.stdout).toContain('project: team');
+    const graph = await cli(['graph', '-f', join(dir, 'stack.yaml')]);
+    expect(graph.stdout).toContain('container/c1@team');
 
-      // A reviewed change applies only to the reviewed state, and inside the project.
-      const edited = inTeam.map((part) => part.replace('limits.memory: 64MiB', 'limits.memory: 96MiB'));
-      const kept = join(dir, 'kept.plan');
-      expect(await tried(edited)).toContain('Dry run: 1 would succeed.');
-      expect((await run('plan', edited, '--out', kept)).code).toBe(0);
-      const saved = JSON.parse(readFileSync(kept, 'utf8')) as { readonly changes: readonly object[] };
-      expect(saved.changes).toMatchObject([{ address: 'profile/small@team', etag: expect.stringMatching(/./) }]);
-      const bound = await cli(['apply', kept, '--host', `unix://${server.socketPath}`]);
-      expect(bound.code, bound.stdout + bound.stderr).toBe(0);
-      expect((await server.get('/1.0/profiles/small?project=team')).config).toMatchObject({ 'limits.memory': '96MiB' });
-      await apply(inTeam);
+    // A reviewed change applies only to the reviewed state, and inside the project.
+    const edited = inTeam.map((part) => part.replace('limits.memory: 64MiB', 'limits.memory: 96MiB'));
+    const kept = join(dir, 'kept.plan');
+    expect(await tried(edited)).toContain('Dry run: 1 would succeed.');
+    expect((await run('plan', edited, '--out', kept)).code).toBe(0);
+    const saved = JSON.parse(readFileSync(kept, 'utf8')) as { readonly changes: readonly object[] };
+    expect(saved.changes).toMatchObject([{ address: 'profile/small@team', etag: expect.stringMatching(/./) }]);
+    const bound = await cli(['apply', kept, '--host', `unix://${server.socketPath}`]);
+    expect(bound.code, bound.stdout + bound.stderr).toBe(0);
+    expect((await server.get('/1.0/profiles/small?project=team')).config).toMatchObject({ 'limits.memory': '96MiB' });
+    await apply(inTeam);
 
-      // A set with only the project cannot delete it while it has contents, nor change its features.
-      const stuck = await run('destroy', [project(limits)], '--auto-approve');
-      expect(stuck.code, stuck.stdout + stuck.stderr).toBe(4);
-      expect(stuck.stdout + stuck.stderr).toContain('container/c1@team');
-      const features = await run('plan', [
-        project('config: { limits.containers: 3, user.owner: me, features.profiles: false }\n'),
-        ...inTeam.slice(1, 2),
-      ]);
-      expect(features.code, features.stdout + features.stderr).toBe(4);
-      expect(features.stdout + features.stderr).toContain('can be changed only while it is empty');
+    // A set with only the project cannot delete it while it has contents, nor change its features.
+    const stuck = await run('destroy', [project(limits)], '--auto-approve');
+    expect(stuck.code, stuck.stdout + stuck.stderr).toBe(4);
+    expect(stuck.stdout + stuck.stderr).toContain('container/c1@team');
+    const features = await run('plan', [
+      project('config: { limits.containers: 3, user.owner: me, features.profiles: false }\n'),
+      ...inTeam.slice(1, 2),
+    ]);
+    expect(features.code, features.stdout + features.stderr).toBe(4);
+    expect(features.stdout + features.stderr).toContain('can be changed only while it is empty');
 
-      const exported = await cli(['export', '--host', `unix://${server.socketPath}`]);
-      expect(exported.stdout).toContain('project: team');
-      writeFileSync(join(dir, 'exported.yaml'), exported.stdout);
-      const again = await cli([
-        'plan',
-        '-f',
-        join(dir, 'exported.yaml'),
-        '--host',
-        `unix://${server.socketPath}`,
-        '--detailed-exitcode',
-      ]);
-      expect(again.code, again.stdout + again.stderr + exported.stdout).toBe(0);
+    const exported = await cli(['export', '--host', `unix://${server.socketPath}`]);
+    expect(exported.stdout).toContain('project: team');
+    writeFileSync(join(dir, 'exported.yaml'), exported.stdout);
+    const again = await cli([
+      'plan',
+      '-f',
+      join(dir, 'exported.yaml'),
+      '--host',
+      `unix://${server.socketPath}`,
+      '--detailed-exitcode',
+    ]);
+    expect(again.code, again.stdout + again.stderr + exported.stdout).toBe(0);
 
-      // Undeclared objects are pruned in their project.
-      await apply(inTeam.slice(0, -2), '--set', 'default', '--prune', '--allow-destroy');
-      expect(await server.get('/1.0/containers?project=team')).toEqual([]);
-      const gone = await run('destroy', inTeam, '--auto-approve');
-      expect(gone.code, gone.stdout + gone.stderr).toBe(0);
-      expect(await server.get('/1.0/projects')).toEqual(['/1.0/projects/default']);
-      expect(await server.get('/1.0/storage-pools')).toEqual([]);
-    },
-  );
+    // Undeclared objects are pruned in their project.
+    await apply(inTeam.slice(0, -2), '--set', 'default', '--prune', '--allow-destroy');
+    expect(await server.get('/1.0/containers?project=team')).toEqual([]);
+    const gone = await run('destroy', inTeam, '--auto-approve');
+    expect(gone.code, gone.stdout + gone.stderr).toBe(0);
+    expect(await server.get('/1.0/projects')).toEqual(['/1.0/projects/default']);
+    expect(await server.get('/1.0/storage-pools')).toEqual([]);
+  });
 
-  test(
-    'an existing project is adopted, and only declared objects are removed from default',
-    { timeout: 60_000 },
-    async () => {
-      expect(
-        (await server.call('POST', '/1.0/projects', { name: 'team', description: 'A team', config: {} })).status,
-      ).toBeLessThan(300);
-      const adopted = await run('adopt', [project()], '--all');
-      expect(adopted.code, adopted.stdout + adopted.stderr).toBe(0);
-      expect((await run('destroy', [project()], '--auto-approve')).code).toBe(0);
-      const ours = ['kind: project\nname: default\nconfig: { user.owner: me }\n'];
-      await apply(ours);
-      expect((await run('destroy', ours, '--auto-approve')).code).toBe(0);
-      const live = await server.get('/1.0/projects/default');
-      expect(Object.keys(live.config as object).filter((key) => key.startsWith('user.'))).toEqual([]);
-    },
-  );
+  test('an existing project is adopted, and only declared objects are removed from default', async () => {
+    expect(
+      (await server.call('POST', '/1.0/projects', { name: 'team', description: 'A team', config: {} })).status,
+    ).toBeLessThan(300);
+    const adopted = await run('adopt', [project()], '--all');
+    expect(adopted.code, adopted.stdout + adopted.stderr).toBe(0);
+    expect((await run('destroy', [project()], '--auto-approve')).code).toBe(0);
+    const ours = ['kind: project\nname: default\nconfig: { user.owner: me }\n'];
+    await apply(ours);
+    expect((await run('destroy', ours, '--auto-approve')).code).toBe(0);
+    const live = await server.get('/1.0/projects/default');
+    expect(Object.keys(live.config as object).filter((key) => key.startsWith('user.'))).toEqual([]);
+  });
 
   // Commands of a simulated container are pretended.
   test.skipIf(noImage !== undefined || name.includes('simulated'))(
     'containers work in a project: started, waited for, given files and commands, replaced with a new image',
-    { timeout: 120_000 },
     async () => {
       writeQuickstartImage(join(dir, 'first.tar.gz'));
       const other =
@@ -235,30 +220,26 @@ manage: { image: rebuild, wait: [{ exec: [test, -e, /etc/greeting], timeout: 30s
     },
   );
 
-  test(
-    'a connection in a project refers to that project with plain names, and to default by its name',
-    { timeout: 60_000 },
-    async () => {
-      expect((await server.call('POST', '/1.0/projects', { name: 'team', config: {} })).status).toBeLessThan(300);
-      const parts = [
-        'kind: profile\nname: mine\ndescription: Of the team\n',
-        'kind: profile\nname: mine\nproject: default\ndescription: Of all\n',
-        'kind: storage_pool\nname: p2\ndriver: dir\n',
-        'kind: storage_volume\nname: v\npool: p2\nproject: team\n',
-      ];
-      expect(await tried(parts, '--project', 'team')).toContain('Dry run: 4 would succeed.');
-      await apply(parts, '--project', 'team');
-      expect(await server.get('/1.0/profiles/mine?project=team')).toMatchObject({ description: 'Of the team' });
-      expect(await server.get('/1.0/profiles/mine')).toMatchObject({ description: 'Of all' });
-      expect(await server.get('/1.0/storage-pools/p2/volumes/custom?project=team')).toHaveLength(1);
-      const gone = await run('destroy', parts, '--auto-approve', '--project', 'team');
-      expect(gone.code, gone.stdout + gone.stderr).toBe(0);
-      expect((await server.call('DELETE', '/1.0/projects/team')).status).toBeLessThan(300);
-      expect(await server.get('/1.0/profiles')).toEqual(['/1.0/profiles/default']);
-    },
-  );
+  test('a connection in a project refers to that project with plain names, and to default by its name', async () => {
+    expect((await server.call('POST', '/1.0/projects', { name: 'team', config: {} })).status).toBeLessThan(300);
+    const parts = [
+      'kind: profile\nname: mine\ndescription: Of the team\n',
+      'kind: profile\nname: mine\nproject: default\ndescription: Of all\n',
+      'kind: storage_pool\nname: p2\ndriver: dir\n',
+      'kind: storage_volume\nname: v\npool: p2\nproject: team\n',
+    ];
+    expect(await tried(parts, '--project', 'team')).toContain('Dry run: 4 would succeed.');
+    await apply(parts, '--project', 'team');
+    expect(await server.get('/1.0/profiles/mine?project=team')).toMatchObject({ description: 'Of the team' });
+    expect(await server.get('/1.0/profiles/mine')).toMatchObject({ description: 'Of all' });
+    expect(await server.get('/1.0/storage-pools/p2/volumes/custom?project=team')).toHaveLength(1);
+    const gone = await run('destroy', parts, '--auto-approve', '--project', 'team');
+    expect(gone.code, gone.stdout + gone.stderr).toBe(0);
+    expect((await server.call('DELETE', '/1.0/projects/team')).status).toBeLessThan(300);
+    expect(await server.get('/1.0/profiles')).toEqual(['/1.0/profiles/default']);
+  });
 
-  test('a kind that the project shares with default is refused in the project', { timeout: 60_000 }, async () => {
+  test('a kind that the project shares with default is refused in the project', async () => {
     const shared = await run('plan', [
       project('config: { features.profiles: false }\n'),
       'kind: profile\nname: small\nproject: team\n',
@@ -270,7 +251,7 @@ manage: { image: rebuild, wait: [{ exec: [test, -e, /etc/greeting], timeout: 30s
 });
 
 describe('without a server', () => {
-  test('an invalid project is reported offline', { timeout: 30_000 }, async () => {
+  test('an invalid project is reported offline', async () => {
     const file = join(dir, 'wrong.yaml');
     writeFileSync(file, project('config: { features.image: true, limits.containers: many }\n'));
     const checked = await cli(['validate', '-f', file]);

@@ -35,55 +35,47 @@ for (const { host, reason } of hosts) {
       return name;
     };
 
-    test(
-      'is ready once its command has succeeded, its file exists and its port answers',
-      { timeout: 90_000 },
-      async () => {
-        const server = createServer((socket) => socket.end()).listen(0, '127.0.0.1');
-        await once(server, 'listening');
-        const { port } = server.address() as AddressInfo;
-        const secondTime = 'mkdir /tmp/once && exit 4; touch /tmp/ready';
-        const listening = 'nc -l -p 7777 >/dev/null 2>&1 </dev/null & sleep 1';
-        // Simulated commands write no files.
-        const inside =
-          host === 'sim'
-            ? ['{ exec: [sh, -c, "echo fine"] }', '{ file: /etc/mark }']
-            : [
-                `{ exec: [sh, -c, "${secondTime}"] }`,
-                '{ file: /tmp/ready }',
-                '{ ipv4: eth0 }',
-                `{ exec: [sh, -c, "${listening}"] }`,
-                '{ tcp: 7777 }',
-              ];
-        declare('running', `{ tcp: "127.0.0.1:${port}" }`, ...inside);
-        try {
-          const { stdout } = await bench.apply();
-          expect(stdout).toContain('Apply complete');
-          await bench.expectSettled();
-        } finally {
-          server.close();
-        }
-      },
-    );
-
-    test(
-      'that does not get ready fails the run with its last output; the next run waits again',
-      { timeout: 90_000 },
-      async () => {
-        const name = declare('{ exec: [sh, -c, "echo not yet; exit 5"], timeout: 3s }');
-        const run = await bench.gantry('apply', '--auto-approve');
-        const said = `${run.stdout}${run.stderr}`;
-        expect(run.code, said).toBe(6);
-        expect(said).toContain('did not come in 3 s: Running');
-        expect(said).toContain('it ended with code 5: not yet');
-        expect(await bench.planned()).toEqual([expect.stringContaining(`container/${name}: `)]);
-        bench.parts['container'] = bench.parts['container']?.replace('exit 5', 'exit 0') ?? '';
-        await bench.apply();
+    test('is ready once its command has succeeded, its file exists and its port answers', async () => {
+      const server = createServer((socket) => socket.end()).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      const secondTime = 'mkdir /tmp/once && exit 4; touch /tmp/ready';
+      const listening = 'nc -l -p 7777 >/dev/null 2>&1 </dev/null & sleep 1';
+      // Simulated commands write no files.
+      const inside =
+        host === 'sim'
+          ? ['{ exec: [sh, -c, "echo fine"] }', '{ file: /etc/mark }']
+          : [
+              `{ exec: [sh, -c, "${secondTime}"] }`,
+              '{ file: /tmp/ready }',
+              '{ ipv4: eth0 }',
+              `{ exec: [sh, -c, "${listening}"] }`,
+              '{ tcp: 7777 }',
+            ];
+      declare('running', `{ tcp: "127.0.0.1:${port}" }`, ...inside);
+      try {
+        const { stdout } = await bench.apply();
+        expect(stdout).toContain('Apply complete');
         await bench.expectSettled();
-      },
-    );
+      } finally {
+        server.close();
+      }
+    });
 
-    test('a container without cloud-init is not waited for', { timeout: 60_000 }, async () => {
+    test('a container that does not get ready fails the run with its last output; the next run waits again', async () => {
+      const name = declare('{ exec: [sh, -c, "echo not yet; exit 5"], timeout: 3s }');
+      const run = await bench.gantry('apply', '--auto-approve');
+      const said = `${run.stdout}${run.stderr}`;
+      expect(run.code, said).toBe(6);
+      expect(said).toContain('did not come in 3 s: Running');
+      expect(said).toContain('it ended with code 5: not yet');
+      expect(await bench.planned()).toEqual([expect.stringContaining(`container/${name}: `)]);
+      bench.parts['container'] = bench.parts['container']?.replace('exit 5', 'exit 0') ?? '';
+      await bench.apply();
+      await bench.expectSettled();
+    });
+
+    test('a container without cloud-init is not waited for', async () => {
       declare('cloud_init');
       const run = await bench.gantry('apply', '--auto-approve');
       expect(run.code, run.stdout).toBe(6);
@@ -92,7 +84,7 @@ for (const { host, reason } of hosts) {
 
     // Simulated commands do not power off.
     if (host === 'sim') return;
-    test('a container that powers itself off is not waited for', { timeout: 60_000 }, async () => {
+    test('a container that powers itself off is not waited for', async () => {
       declare('{ exec: [sh, -c, "poweroff -f; sleep 600"], timeout: 10m }');
       const run = await bench.gantry('apply', '--auto-approve');
       expect(run.code, run.stdout).toBe(6);

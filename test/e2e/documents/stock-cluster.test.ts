@@ -27,7 +27,7 @@ describe.skipIf(missing !== undefined)('manifests over a cluster of stock LXD', 
   afterAll(async () => {
     await cluster?.remove();
     folder.remove();
-  }, 120_000);
+  });
 
   const source = join(folder.dir, 'pool2');
   const pool = (from = source): string =>
@@ -77,7 +77,7 @@ describe.skipIf(missing !== undefined)('manifests over a cluster of stock LXD', 
     }
     expect(await locations()).toEqual({ c1: 'lxd2', c2: 'lxd3' });
     expect(await one.get('/1.0/storage-pools/fast/volumes/custom/data')).toMatchObject({ location: 'lxd3' });
-  }, 120_000);
+  });
 
   test('a stopped container moves to the member of its document, also back after someone moved it', async () => {
     await apply(stack('lxd1'));
@@ -124,7 +124,7 @@ describe.skipIf(missing !== undefined)('manifests over a cluster of stock LXD', 
     expect(moved.stdout).toContain('would be deleted and created again, its data lost: target');
     const strange = await run('plan', [...stack(), container('c9', 'lxd22')]);
     expect(strange.stderr).toContain('the cluster has no member lxd22 (did you mean lxd2?)');
-  }, 120_000);
+  });
 
   test('while a member is evacuated nothing is to be done, and after its restore everything is back', async () => {
     await done(one, 'POST', '/1.0/cluster/members/lxd2/state', { action: 'evacuate' });
@@ -163,7 +163,7 @@ describe.skipIf(missing !== undefined)('manifests over a cluster of stock LXD', 
     const released = await cli(['release', '--all', ...host, '--set', 'second']);
     expect(released.code, released.stdout + released.stderr).toBe(0);
     await expectSettled(stack());
-  }, 120_000);
+  });
 
   test('objects that a stack no longer declares are pruned, and a destroy removes the rest on all members', async () => {
     await apply(stack().slice(0, 5), '--prune', '--allow-destroy');
@@ -177,5 +177,5 @@ describe.skipIf(missing !== undefined)('manifests over a cluster of stock LXD', 
     const all = await run('destroy', stack().slice(0, 2), '--auto-approve');
     expect(all.code, all.stdout + all.stderr).toBe(0);
     expect(await one.get('/1.0/storage-pools')).toEqual([]);
-  }, 120_000);
+  });
 });

@@ -75,7 +75,7 @@ describe('npm run demo', () => {
     },
   );
 
-  test('creates and removes everything on the simulation for an unprivileged user', { timeout: 120_000 }, async () => {
+  test('creates and removes everything on the simulation for an unprivileged user', async () => {
     const story = await demo(isRoot ? 65534 : undefined);
     expectStory(story);
     expect(story.ran.stdout).toContain('runs on the sim runtime');

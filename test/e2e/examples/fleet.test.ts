@@ -52,11 +52,10 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
 describe('the example of a fleet', () => {
   test.skipIf(noImage !== undefined || !walksOnSimulation(missing))(
     'is rolled out, found unchanged, moved to production and destroyed on the simulation',
-    { timeout: 120_000 },
     () => walkThrough('sim'),
   );
 
-  test('continues after a killed program on every host', { timeout: 120_000 }, async () => {
+  test('continues after a killed program on every host', async () => {
     const base = join(programs.root, 'killed');
     const daemons: Gantryd[] = [];
     try {

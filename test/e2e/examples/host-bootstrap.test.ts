@@ -39,10 +39,8 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
 }
 
 describe('the example that sets up a fresh host', () => {
-  test.skipIf(noImage !== undefined || !walksOnSimulation(missing))(
-    'works on the simulation',
-    { timeout: 120_000 },
-    () => walkThrough('sim'),
+  test.skipIf(noImage !== undefined || !walksOnSimulation(missing))('works on the simulation', () =>
+    walkThrough('sim'),
   );
 
   test.skipIf(noImage !== undefined || missing !== undefined)(

@@ -34,10 +34,8 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
 }
 
 describe('the README of the quickstart', () => {
-  test.skipIf(noImage !== undefined || !walksOnSimulation(missing))(
-    'works on the simulation',
-    { timeout: 120_000 },
-    () => walkThrough('sim'),
+  test.skipIf(noImage !== undefined || !walksOnSimulation(missing))('works on the simulation', () =>
+    walkThrough('sim'),
   );
 
   test.skipIf(missing !== undefined)('works on real containers', { timeout: 400_000 }, () =>
@@ -48,7 +46,7 @@ describe('the README of the quickstart', () => {
     expect(readTranscript(readFileSync(join(example, 'README.md'), 'utf8')).length).toBeGreaterThan(10);
   });
 
-  test.skipIf(noImage !== undefined)('also works without a daemon: --embedded', { timeout: 120_000 }, async () => {
+  test.skipIf(noImage !== undefined)('also works without a daemon: --embedded', async () => {
     const stack = join(programs.root, 'examples', 'quickstart');
     await runProcess(['sh', join(stack, 'build-image.sh')]);
     const dir = join(programs.root, 'embedded');

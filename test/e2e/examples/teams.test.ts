@@ -66,7 +66,6 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
 describe('the example of two teams', () => {
   test.skipIf(noImage !== undefined || !walksOnSimulation(missing))(
     'separates the teams and holds their quotas on the simulation',
-    { timeout: 120_000 },
     () => walkThrough('sim'),
   );
 

@@ -94,7 +94,6 @@ async function serves(gantryd: Gantryd): Promise<void> {
 describe('the example web-and-db', () => {
   test.skipIf(noImage !== undefined || !walksOnSimulation(missing))(
     'is planned, created, found unchanged and destroyed on the simulation',
-    { timeout: 120_000 },
     () =>
       walkThrough('sim', async (gantryd) => {
         await gantryd.kill();

@@ -31,7 +31,7 @@ describe.skipIf(etcdMissing() !== undefined)('a host that joins through a member
     two = await candidate('two', host);
     await found(one);
     await done(one, 'POST', '/1.0/profiles', { name: 'shared' });
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const daemon of [host, member]) {
       await daemon?.kill();

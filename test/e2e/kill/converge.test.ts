@@ -206,7 +206,7 @@ describe('a daemon killed at random moments', () => {
 });
 
 describe('gantry killed at random moments', () => {
-  test('continues when it is run again', { timeout: 120_000 }, async () => {
+  test('continues when it is run again', async () => {
     const random = seededRandom();
     console.log(`kills of gantry: seed ${random.seed}`);
     await inLanes(2, async (gantryd) => {

@@ -13,7 +13,7 @@ const names = Array.from({ length: 12 }, (_none, index) => `c${String(index).pad
 test.each([
   ['within a pool', 'default'],
   ['into another pool', 'second'],
-])('moves %s that a kill interrupts leave every container in one project', { timeout: 120_000 }, async (_how, pool) => {
+])('moves %s that a kill interrupts leave every container in one project', async (_how, pool) => {
   await onGantryd(async (gantryd) => {
     for (const name of ['default', 'second']) await gantryd.call('POST', '/1.0/storage-pools', { name, driver: 'dir' });
     await makeProject(gantryd, 'old');

@@ -9,7 +9,7 @@ import { until } from '../../support/until.ts';
 const onGantryd = useGantryd();
 const names = Array.from({ length: 30 }, (_none, index) => `c${String(index).padStart(2, '0')}`);
 
-test('a rename of a project that a kill interrupts is finished by the next start', { timeout: 120_000 }, async () => {
+test('a rename of a project that a kill interrupts is finished by the next start', async () => {
   await onGantryd(async (gantryd) => {
     await gantryd.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
     await makeProject(gantryd, 'old');

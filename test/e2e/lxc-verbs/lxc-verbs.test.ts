@@ -32,7 +32,6 @@ describe('the table of verbs', () => {
 
   test.skipIf(missing !== undefined)(
     'has a row for each verb that lxc --all --help or its manual pages list',
-    { timeout: 60_000 },
     async () => {
       expect((await verbsOfLxc()).toSorted()).toEqual([...lxcVerbs.keys()].toSorted());
     },
@@ -110,22 +109,18 @@ describe.skipIf(missing !== undefined).each(['socket', 'TLS'] as const)('over %s
   });
 
   const proofs = proofsOver(way);
-  test.each(Object.keys(proofs))('lxc %s works', { timeout: 60_000 }, async (verb) => {
+  test.each(Object.keys(proofs))('lxc %s works', async (verb) => {
     await proofs[verb]?.(world);
   });
 
-  test.each(way === 'socket' ? verbsThat('refused') : [])(
-    'lxc %s is refused with the reason',
-    { timeout: 60_000 },
-    async (verb) => {
-      const { says = /$^/ } = lxcVerbs.get(verb) ?? {};
-      const before = await world.daemon.get('/1.0');
-      const refusal = await refusalOf(verb);
-      expect([refusal.code, refusal.stderr]).toEqual([1, expect.stringMatching(says)]);
-      expect(refusal.stderr).not.toMatch(/panic|goroutine/);
-      expect((await world.daemon.get('/1.0')).config).toEqual(before.config);
-    },
-  );
+  test.each(way === 'socket' ? verbsThat('refused') : [])('lxc %s is refused with the reason', async (verb) => {
+    const { says = /$^/ } = lxcVerbs.get(verb) ?? {};
+    const before = await world.daemon.get('/1.0');
+    const refusal = await refusalOf(verb);
+    expect([refusal.code, refusal.stderr]).toEqual([1, expect.stringMatching(says)]);
+    expect(refusal.stderr).not.toMatch(/panic|goroutine/);
+    expect((await world.daemon.get('/1.0')).config).toEqual(before.config);
+  });
 
   /** Gives as many words as the verb takes; for too few or too many lxc prints how it is used. */
   async function refusalOf(verb: string) {

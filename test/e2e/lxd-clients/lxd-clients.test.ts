@@ -71,7 +71,6 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
 
     test.skipIf(missing.pylxd !== undefined).each(['socket', 'TLS'] as const)(
       'pylxd runs the examples of its documentation over %s',
-      { timeout: 180_000 },
       async (way) => {
         expect(await pylxd(way)).toEqual(Object.fromEntries(waysOf[way].map((name) => [name, 'works'])));
       },
@@ -79,7 +78,6 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
 
     test.skipIf(missing.ansible !== undefined)(
       'Ansible makes, changes and removes containers, profiles and projects over TLS, and changes nothing twice',
-      { timeout: 180_000 },
       async () => {
         const { first, work } = world;
         const pair = await world.keyPair('ansible');
@@ -121,15 +119,11 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
       },
     );
 
-    test.skipIf(missing.init !== undefined)(
-      'lxd init carries out and writes preseed documents',
-      { timeout: 120_000 },
-      async () => {
-        const dir = dirname(world.second.socket);
-        const init = (args: readonly string[], stdin = '') =>
-          runProgram('lxd', ['init', ...args], { stdin, env: { LXD_DIR: dir, HOME: world.work } });
-        for (const prove of Object.values(initProofs)) await prove(init, world.second.daemon);
-      },
-    );
+    test.skipIf(missing.init !== undefined)('lxd init carries out and writes preseed documents', async () => {
+      const dir = dirname(world.second.socket);
+      const init = (args: readonly string[], stdin = '') =>
+        runProgram('lxd', ['init', ...args], { stdin, env: { LXD_DIR: dir, HOME: world.work } });
+      for (const prove of Object.values(initProofs)) await prove(init, world.second.daemon);
+    });
   });
 });

@@ -224,7 +224,7 @@ const takesLine = (name: string): boolean =>
 /** What may be on standard error: notes and progress. */
 const complaint = /error|EPIPE|^\s+at /im;
 
-describe('Without a reader, and with one that reads a line,', { timeout: 120_000 }, () => {
+describe('Without a reader, and with one that reads a line,', () => {
   test.each(Object.entries(works))('%s ends without an error', async (name, words) => {
     const round = (number: number): string[] => words.replaceAll('#', String(number)).split(' ');
     onTestFinished(keepChanging(name));

@@ -96,7 +96,7 @@ const printing = [
   'explain container',
 ];
 
-describe('gantry', { timeout: 120_000 }, () => {
+describe('gantry', () => {
   test.each(printing)('%s exits with 141 and no message when its output has no reader', async (words) => {
     const ended = await ends(programs.gantry, words.split(' '), { stdout: 'gone', stderr: 'read' });
     expect(ended).toEqual({ code: 141, signal: null, stdout: '', stderr: '' });
@@ -159,7 +159,7 @@ describe('gantry', { timeout: 120_000 }, () => {
   });
 });
 
-describe('gantryd', { timeout: 120_000 }, () => {
+describe('gantryd', () => {
   test('openapi exits with 141 and no message without a reader, and with 1 and the reason on a full disk', async () => {
     const gone = await ends(programs.gantryd, ['openapi'], { stdout: 'gone', stderr: 'read' });
     expect([gone.code, gone.stderr]).toEqual([141, '']);

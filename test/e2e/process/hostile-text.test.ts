@@ -192,7 +192,7 @@ const wordsOf = (words: readonly string[]): readonly string[] =>
       .replace('DIR', dir),
   );
 
-describe('hostile text', { timeout: 120_000 }, () => {
+describe('hostile text', () => {
   test('The list of verbs covers every verb', () => {
     const verbs = buildProgram(() => Promise.resolve()).commands.map((command) => command.name());
     const tried = new Set(shown.map(([verb]) => verb));

@@ -64,7 +64,7 @@ async function startPlugin(stderr: 'pipe' | number = 'pipe'): Promise<Started> {
 
 const health = '/grpc.health.v1.Health/Check';
 
-describe('the plugin', { timeout: 120_000 }, () => {
+describe('the plugin', () => {
   test('The plugin ends when its log stream and its connection are gone, although its parent process lives', async () => {
     const { child, mark: found, socketPath, folder } = await startPlugin();
     const client = grpcClient(socketPath);
@@ -142,7 +142,7 @@ describe.skipIf(missing !== undefined)('Terraform', { timeout: 120_000 * kills }
 }
 `);
     await terraform.init();
-  }, 120_000);
+  });
   afterAll(async () => {
     terraform?.remove();
     await daemon?.cleanUp();

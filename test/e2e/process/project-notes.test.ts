@@ -54,7 +54,7 @@ const userA = async (): Promise<unknown> =>
     .config['user.a'];
 const hasNotes = async (): Promise<boolean> => (await daemon.call('GET', notes)).status === 200;
 
-test('A restricted client applies, sees drift and history, rolls back and destroys', { timeout: 120_000 }, async () => {
+test('A restricted client applies, sees drift and history, rolls back and destroys', async () => {
   done(await team('apply', '-y', '-f', stack(profile('one'), image)));
   expect(await hasNotes()).toBe(true);
   expect((await daemon.call('GET', '/1.0')).body.metadata).not.toHaveProperty([
@@ -89,7 +89,7 @@ test('A restricted client applies, sees drift and history, rolls back and destro
   expect(await hasNotes()).toBe(false);
 });
 
-test('A lock in the project keeps the team and the administrator out', { timeout: 60_000 }, async () => {
+test('A lock in the project keeps the team and the administrator out', async () => {
   done(await team('lock'));
   stack(profile('one'));
   expect((await team('apply', '-y', '-f', file)).code).toBe(5);

@@ -25,7 +25,7 @@ for (const { host, reason } of hosts) {
     const gantry = (...argv: readonly string[]): Promise<CliRun> =>
       cli([...argv, '--host', `unix://${bench.daemon.socketPath}`]);
 
-    test('events prints the events of each object until it is stopped', { timeout: 120_000 }, async () => {
+    test('events prints the events of each object until it is stopped', async () => {
       for (const more of [[], ['--json']]) {
         let seen = '';
         let interrupt = (): void => {};
@@ -51,29 +51,25 @@ for (const { host, reason } of hosts) {
       await bench.apply();
     });
 
-    test(
-      'wait ends with 0 when the condition is met, with 6 and the reason when it is not met in time',
-      { timeout: 120_000 },
-      async () => {
-        const run = await gantry('wait', 'container/c1');
-        expect([run.code, run.stdout], run.stderr).toEqual([0, 'container/c1 is ready\n']);
-        expect((await gantry('wait', 'c1', '--for', 'running')).code).toBe(0);
-        bench.parts = {
-          ...bench.parts,
-          container: containerWith('manage: { wait: [{ file: /never, timeout: 1s }] }\n'),
-        };
-        writeFileSync(join(bench.dir, 'never.yaml'), bench.parts['container'] ?? '');
-        const never = await gantry('wait', '-f', join(bench.dir, 'never.yaml'));
-        expect([never.code, never.stderr]).toEqual([6, expect.stringContaining('the file /never did not come in 1 s')]);
-        const late = await gantry('wait', 'c1', '--for', 'file=/never', '--timeout', '1s');
-        expect([late.code, late.stderr]).toEqual([6, expect.stringContaining('not ready after --timeout 1s')]);
-        expect((await gantry('wait', 'web/1')).code).toBe(64);
-        expect((await gantry('wait', 'c1', '--for', 'tcp=lots')).code).toBe(64);
-        expect((await gantry('wait', 'absent', '--for', 'running')).code).toBe(1);
-      },
-    );
+    test('wait ends with 0 when the condition is met, with 6 and the reason when it is not met in time', async () => {
+      const run = await gantry('wait', 'container/c1');
+      expect([run.code, run.stdout], run.stderr).toEqual([0, 'container/c1 is ready\n']);
+      expect((await gantry('wait', 'c1', '--for', 'running')).code).toBe(0);
+      bench.parts = {
+        ...bench.parts,
+        container: containerWith('manage: { wait: [{ file: /never, timeout: 1s }] }\n'),
+      };
+      writeFileSync(join(bench.dir, 'never.yaml'), bench.parts['container'] ?? '');
+      const never = await gantry('wait', '-f', join(bench.dir, 'never.yaml'));
+      expect([never.code, never.stderr]).toEqual([6, expect.stringContaining('the file /never did not come in 1 s')]);
+      const late = await gantry('wait', 'c1', '--for', 'file=/never', '--timeout', '1s');
+      expect([late.code, late.stderr]).toEqual([6, expect.stringContaining('not ready after --timeout 1s')]);
+      expect((await gantry('wait', 'web/1')).code).toBe(64);
+      expect((await gantry('wait', 'c1', '--for', 'tcp=lots')).code).toBe(64);
+      expect((await gantry('wait', 'absent', '--for', 'running')).code).toBe(1);
+    });
 
-    test('preseed needs no confirmation and deletes nothing', { timeout: 120_000 }, async () => {
+    test('preseed needs no confirmation and deletes nothing', async () => {
       const path = join(bench.dir, 'preseed.yaml');
       const preseed = (more: string): string =>
         `config: { images.auto_update_interval: 9 }\nnetworks: []\nprofiles: [{ name: seeded, config: { user.a: b${more} } }]\ncluster: null\n`;

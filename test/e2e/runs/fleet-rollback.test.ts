@@ -37,7 +37,7 @@ const texts = (): Promise<readonly string[]> =>
     ),
   );
 
-describe('rollback of a fleet', { timeout: 120_000 }, () => {
+describe('rollback of a fleet', () => {
   test('rollback of a fleet without a number returns all hosts to one rollout, although the last one did not reach all of them', async () => {
     await apply('one');
     await apply('two');

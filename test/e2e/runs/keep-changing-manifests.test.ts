@@ -55,7 +55,7 @@ async function valueOf(name: string): Promise<string | undefined> {
 }
 const becomes = (name: string, value: string): Promise<void> => until(async () => (await valueOf(name)) === value);
 
-describe('run', { timeout: 180_000 }, () => {
+describe('run', () => {
   test('applies each new state of the manifests at once, however many there were in the last minutes', async () => {
     daemon = await makeDaemon();
     declare('0', '0');

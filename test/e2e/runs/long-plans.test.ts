@@ -34,7 +34,7 @@ afterEach(async () => {
 const gantry = (...words: readonly string[]): Promise<CliRun> =>
   cli([...words, '--host', `unix://${daemon.socketPath}`]);
 
-describe('a plan of 100 equal containers and one other', { timeout: 120_000 }, () => {
+describe('a plan of 100 equal containers and one other', () => {
   test('shows the equal ones together with all their names, the other one separately, and the same totals', async () => {
     const { stdout } = await gantry('plan', stack);
     expect(stdout).toContain('  + container/c1 ... container/c100 (100 equal objects)\n');
@@ -66,7 +66,7 @@ test('names are shown as ranges of numbers, with other names after them', () => 
   expect(spellRanges(['2a', '1a', '3a'])).toBe('1a ... 3a');
 });
 
-describe('the pager', { timeout: 120_000 }, () => {
+describe('the pager', () => {
   let programs: Programs;
   beforeAll(() => {
     programs = buildPrograms();

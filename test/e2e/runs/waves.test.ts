@@ -61,60 +61,56 @@ for (const { host, reason } of hosts) {
       return cli([verb, path, '--host', `unix://${bench.daemon.socketPath}`, '--set', set, ...more]);
     };
 
-    test(
-      'a lower wave is created and ready before a higher one begins, and deleted after it',
-      { timeout: 180_000 },
-      async () => {
-        const documents = [
-          container('late', '{ wave: 1 }'),
-          container('early', '{ wave: -1, wait: [running] }'),
-          'kind: profile\nname: extra\nconfig: { user.a: b }\n',
-          'kind: profile\nname: last\nmanage: { wave: 2 }\n',
-        ];
-        const plan = await gantry('plan', documents.join('---\n'), 'waves');
-        expect(plan.stdout).toContain('container/early (and start) [wave -1]');
-        expect(plan.stdout).toContain('profile/extra [wave 0]');
-        const run = await gantry(
-          'apply',
-          documents.join('---\n'),
-          'waves',
-          '--auto-approve',
-          '--json',
-          '--parallelism',
-          '8',
-        );
-        expect(run.code, run.stdout).toBe(0);
-        const lines = linesOf(run);
-        expect(
-          lines.flatMap(({ change }) => (change === undefined ? [] : [[change.resource.addr, change.wave]])),
-        ).toEqual([
-          ['profile/extra', 0],
-          ['profile/last', 2],
-          ['container/early', -1],
-          ['container/late', 1],
-        ]);
-        expectBefore(lines, ['container/early'], ['profile/extra', 'container/late', 'profile/last']);
-        expectBefore(lines, ['profile/extra'], ['container/late', 'profile/last']);
-        expectBefore(lines, ['container/late'], ['profile/last']);
-        const again = await gantry('plan', [...documents].reverse().join('---\n'), 'waves', '--detailed-exitcode');
-        expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('No changes')]);
-        const gone = await gantry(
-          'destroy',
-          documents.join('---\n'),
-          'waves',
-          '--auto-approve',
-          '--json',
-          '--parallelism',
-          '8',
-        );
-        expect(gone.code, gone.stdout).toBe(0);
-        expectBefore(linesOf(gone), ['profile/last'], ['container/late']);
-        expectBefore(linesOf(gone), ['container/late'], ['profile/extra']);
-        expectBefore(linesOf(gone), ['profile/extra'], ['container/early']);
-      },
-    );
+    test('a lower wave is created and ready before a higher one begins, and deleted after it', async () => {
+      const documents = [
+        container('late', '{ wave: 1 }'),
+        container('early', '{ wave: -1, wait: [running] }'),
+        'kind: profile\nname: extra\nconfig: { user.a: b }\n',
+        'kind: profile\nname: last\nmanage: { wave: 2 }\n',
+      ];
+      const plan = await gantry('plan', documents.join('---\n'), 'waves');
+      expect(plan.stdout).toContain('container/early (and start) [wave -1]');
+      expect(plan.stdout).toContain('profile/extra [wave 0]');
+      const run = await gantry(
+        'apply',
+        documents.join('---\n'),
+        'waves',
+        '--auto-approve',
+        '--json',
+        '--parallelism',
+        '8',
+      );
+      expect(run.code, run.stdout).toBe(0);
+      const lines = linesOf(run);
+      expect(
+        lines.flatMap(({ change }) => (change === undefined ? [] : [[change.resource.addr, change.wave]])),
+      ).toEqual([
+        ['profile/extra', 0],
+        ['profile/last', 2],
+        ['container/early', -1],
+        ['container/late', 1],
+      ]);
+      expectBefore(lines, ['container/early'], ['profile/extra', 'container/late', 'profile/last']);
+      expectBefore(lines, ['profile/extra'], ['container/late', 'profile/last']);
+      expectBefore(lines, ['container/late'], ['profile/last']);
+      const again = await gantry('plan', [...documents].reverse().join('---\n'), 'waves', '--detailed-exitcode');
+      expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('No changes')]);
+      const gone = await gantry(
+        'destroy',
+        documents.join('---\n'),
+        'waves',
+        '--auto-approve',
+        '--json',
+        '--parallelism',
+        '8',
+      );
+      expect(gone.code, gone.stdout).toBe(0);
+      expectBefore(linesOf(gone), ['profile/last'], ['container/late']);
+      expectBefore(linesOf(gone), ['container/late'], ['profile/extra']);
+      expectBefore(linesOf(gone), ['profile/extra'], ['container/early']);
+    });
 
-    test('a failure in a lower wave stops the higher ones', { timeout: 120_000 }, async () => {
+    test('a failure in a lower wave stops the higher ones', async () => {
       const text = `${container('first', '{ wait: [{ file: /never, timeout: 1s }] }')}---\nkind: profile\nname: second\nmanage: { wave: 1 }\n`;
       const run = await gantry('apply', text, 'broken', '--auto-approve');
       expect([run.code, run.stderr]).toEqual([
@@ -124,49 +120,45 @@ for (const { host, reason } of hosts) {
       expect((await gantry('destroy', text, 'broken', '--auto-approve')).code).toBe(0);
     });
 
-    test(
-      'a dependency of another set: absent, stopped and not ready have different messages, and the run then continues',
-      { timeout: 180_000 },
-      async () => {
-        const app = container('app', '{ depends_on: [container/db] }');
-        const absent = await gantry('plan', app, 'app');
-        expect([absent.code, absent.stderr]).toEqual([
-          1,
-          expect.stringContaining('container/db is neither declared nor on the server'),
-        ]);
-        expect(absent.stderr).toContain('manage.depends_on.0');
-        // Offline its state is unknown.
-        const offline = await cli(['validate', join(bench.dir, 'app.yaml')]);
-        expect([offline.code, offline.stderr]).toEqual([0, expect.stringContaining('must exist on the server')]);
+    test('a dependency of another set: absent, stopped and not ready have different messages, and the run then continues', async () => {
+      const app = container('app', '{ depends_on: [container/db] }');
+      const absent = await gantry('plan', app, 'app');
+      expect([absent.code, absent.stderr]).toEqual([
+        1,
+        expect.stringContaining('container/db is neither declared nor on the server'),
+      ]);
+      expect(absent.stderr).toContain('manage.depends_on.0');
+      // Offline its state is unknown.
+      const offline = await cli(['validate', join(bench.dir, 'app.yaml')]);
+      expect([offline.code, offline.stderr]).toEqual([0, expect.stringContaining('must exist on the server')]);
 
-        const stopped = await gantry('apply', container('db', '{}', 'state: stopped\n'), 'base', '--auto-approve');
-        expect(stopped.code, stopped.stderr).toBe(0);
-        const refused = await gantry('apply', app, 'app', '--auto-approve');
-        expect([refused.code, refused.stdout + refused.stderr]).toEqual([
-          4,
-          expect.stringContaining('container/app is to come after container/db, which is not ready: it is stopped'),
-        ]);
+      const stopped = await gantry('apply', container('db', '{}', 'state: stopped\n'), 'base', '--auto-approve');
+      expect(stopped.code, stopped.stderr).toBe(0);
+      const refused = await gantry('apply', app, 'app', '--auto-approve');
+      expect([refused.code, refused.stdout + refused.stderr]).toEqual([
+        4,
+        expect.stringContaining('container/app is to come after container/db, which is not ready: it is stopped'),
+      ]);
 
-        const never = container('db', '{ wait: [{ file: /never, timeout: 1s }] }');
-        expect((await gantry('apply', never, 'base', '--auto-approve')).code).toBe(6);
-        const unseen = await gantry('plan', app, 'app');
-        expect(unseen.stdout).toContain('the set base has not seen it ready yet');
+      const never = container('db', '{ wait: [{ file: /never, timeout: 1s }] }');
+      expect((await gantry('apply', never, 'base', '--auto-approve')).code).toBe(6);
+      const unseen = await gantry('plan', app, 'app');
+      expect(unseen.stdout).toContain('the set base has not seen it ready yet');
 
-        const ready = await gantry('apply', container('db', '{ wait: [running] }'), 'base', '--auto-approve');
-        expect(ready.code, ready.stderr).toBe(0);
-        const done = await gantry('apply', app, 'app', '--auto-approve');
-        expect(done.code, done.stdout + done.stderr).toBe(0);
-        expect((await gantry('plan', app, 'app', '--detailed-exitcode')).code).toBe(0);
-        // An unchanged object does not wait for its dependencies.
-        await gantry('apply', container('db', '{}', 'state: stopped\n'), 'base', '--auto-approve');
-        expect((await gantry('plan', app, 'app', '--detailed-exitcode')).code).toBe(0);
-        for (const [set, text] of [
-          ['app', app],
-          ['base', container('db', '{}')],
-        ] as const)
-          expect((await gantry('destroy', text, set, '--auto-approve')).code).toBe(0);
-      },
-    );
+      const ready = await gantry('apply', container('db', '{ wait: [running] }'), 'base', '--auto-approve');
+      expect(ready.code, ready.stderr).toBe(0);
+      const done = await gantry('apply', app, 'app', '--auto-approve');
+      expect(done.code, done.stdout + done.stderr).toBe(0);
+      expect((await gantry('plan', app, 'app', '--detailed-exitcode')).code).toBe(0);
+      // An unchanged object does not wait for its dependencies.
+      await gantry('apply', container('db', '{}', 'state: stopped\n'), 'base', '--auto-approve');
+      expect((await gantry('plan', app, 'app', '--detailed-exitcode')).code).toBe(0);
+      for (const [set, text] of [
+        ['app', app],
+        ['base', container('db', '{}')],
+      ] as const)
+        expect((await gantry('destroy', text, set, '--auto-approve')).code).toBe(0);
+    });
   });
 }
 

@@ -53,7 +53,7 @@ async function synthesize(flavour: Flavour): Promise<string> {
   return join(taken, 'stacks/web');
 }
 
-describe.each<Flavour>(['cdktf', 'cdktn'])('an asset of %s', { timeout: 120_000 }, (flavour) => {
+describe.each<Flavour>(['cdktf', 'cdktn'])('an asset of %s', (flavour) => {
   test.skipIf(missing !== undefined)('is found by Terraform and by gantry wherever the stack is', async () => {
     if (release === undefined) throw new Error('there is no release');
     const stack = await synthesize(flavour);

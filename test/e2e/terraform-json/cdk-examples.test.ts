@@ -34,7 +34,7 @@ afterAll(() => {
   release?.remove();
 });
 
-describe.each(examples)('examples/$flavour', { timeout: 120_000 }, ({ flavour, stack, objects, containers }) => {
+describe.each(examples)('examples/$flavour', ({ flavour, stack, objects, containers }) => {
   let tries = 0;
   async function synthesize(): Promise<string> {
     tries += 1;

@@ -151,7 +151,7 @@ async function commandsOf(heard: Listening, daemon: TestDaemon): Promise<Record<
   return ran;
 }
 
-describe.skipIf(missing !== undefined)('one configuration with every feature', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('one configuration with every feature', () => {
   test('ends in the same state by Terraform and by gantry, at first and after a change', async () => {
     if (attached === undefined) throw new Error('there is no provider');
     const { certPem } = await makeClient();

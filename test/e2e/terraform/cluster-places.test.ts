@@ -118,70 +118,66 @@ describe.skipIf(missing !== undefined)('places of objects in a cluster', () => {
     expect(await one().get('/1.0/containers/waits')).toMatchObject({ status: 'Running' });
   });
 
-  test(
-    'imports of a cluster plan nothing, also of volumes that several members have under one name',
-    { timeout: 120_000 },
-    async () => {
-      const { terraform } = over;
-      const pool = 'gantry_storage_pool.fast.name';
-      const volume = (label: string, name: string, target: string): string =>
-        `resource "gantry_storage_volume" "${label}" {\n  name = "${name}"\n  pool = ${pool}\n  ${target}\n}\n`;
-      const snapshot = (label: string, of: string): string =>
-        `resource "gantry_volume_snapshot" "${label}" {\n  name = "s0"\n  pool = ${pool}\n  volume = gantry_storage_volume.${of}.name\n  target = gantry_storage_volume.${of}.location\n}\n`;
-      const more =
-        snapshot('s1', 'twin1') +
-        snapshot('s2', 'twin2') +
-        volume('twin1', 'twin', 'target = "m1"') +
-        volume('twin2', 'twin', 'target = "m2"') +
-        volume('group', 'grouped', 'target = "@far"') +
-        volume('free', 'free', '') +
-        container('grouped', 'target = "@far"') +
-        container('plain', '');
-      write('target = "m3"', more);
-      await terraform.apply();
-      await terraform.expectNoChanges();
-      const path = '/1.0/storage-pools/fast/volumes/custom/twin?target=';
-      expect([(await one().get(`${path}m1`)).location, (await one().get(`${path}m2`)).location]).toEqual(['m1', 'm2']);
-      const snapshots = async (member: string): Promise<unknown> =>
-        one().get(`/1.0/storage-pools/fast/volumes/custom/twin/snapshots?target=${member}`);
-      expect([await snapshots('m1'), await snapshots('m2')]).toMatchObject([{ length: 1 }, { length: 1 }]);
-      const ids = {
-        'gantry_storage_pool.fast': 'fast',
-        'gantry_network.net': 'gttp0',
-        'gantry_container.web': 'web',
-        'gantry_container.grouped': 'grouped',
-        'gantry_container.plain': 'plain',
-        'gantry_storage_volume.twin1': 'fast/twin,target=m1',
-        'gantry_storage_volume.twin2': 'fast/twin,target=m2',
-        'gantry_volume_snapshot.s1': 'fast/twin/s0,target=m1',
-        'gantry_volume_snapshot.s2': 'fast/twin/s0,target=m2',
-        'gantry_storage_volume.group': 'fast/grouped',
-        'gantry_storage_volume.free': 'fast/free',
-      };
-      expect(await one().get('/1.0/storage-pools/fast/volumes/custom/grouped')).toMatchObject({ location: 'm3' });
-      await terraform.forget(...Object.keys(ids));
-      const unclear = await terraform.fails('import', 'gantry_storage_volume.twin1', 'fast/twin');
-      expect(unclear).toMatch(/m1.*m2|target/);
-      for (const [address, id] of Object.entries(ids)) await terraform.import(address, id);
-      await terraform.expectNoChanges();
-      await terraform.forget(...Object.keys(ids));
-      const blocks = Object.entries(ids).map(([address, id]) => `import {\n  to = ${address}\n  id = "${id}"\n}\n`);
-      write('target = "m3"', more + blocks.join(''));
-      const { output } = await terraform.plan();
-      expect(output).toContain('Plan: 11 to import, 0 to add, 0 to change, 0 to destroy.');
-      await terraform.apply();
-      await terraform.expectNoChanges();
-      // One of two is changed and removed where it is.
-      write('target = "m3"', more.replace('target = "m2"', 'target = "m2"\n  description = "second"'));
-      await terraform.apply();
-      expect((await one().get(`${path}m2`)).description).toBe('second');
-      expect((await one().get(`${path}m1`)).description).toBe('');
-      write(
-        'target = "m3"',
-        more.replace(volume('twin1', 'twin', 'target = "m1"'), '').replace(snapshot('s1', 'twin1'), ''),
-      );
-      await terraform.apply();
-      expect((await one().get('/1.0/storage-pools/fast/volumes/custom/twin')).location).toBe('m2');
-    },
-  );
+  test('imports of a cluster plan nothing, also of volumes that several members have under one name', async () => {
+    const { terraform } = over;
+    const pool = 'gantry_storage_pool.fast.name';
+    const volume = (label: string, name: string, target: string): string =>
+      `resource "gantry_storage_volume" "${label}" {\n  name = "${name}"\n  pool = ${pool}\n  ${target}\n}\n`;
+    const snapshot = (label: string, of: string): string =>
+      `resource "gantry_volume_snapshot" "${label}" {\n  name = "s0"\n  pool = ${pool}\n  volume = gantry_storage_volume.${of}.name\n  target = gantry_storage_volume.${of}.location\n}\n`;
+    const more =
+      snapshot('s1', 'twin1') +
+      snapshot('s2', 'twin2') +
+      volume('twin1', 'twin', 'target = "m1"') +
+      volume('twin2', 'twin', 'target = "m2"') +
+      volume('group', 'grouped', 'target = "@far"') +
+      volume('free', 'free', '') +
+      container('grouped', 'target = "@far"') +
+      container('plain', '');
+    write('target = "m3"', more);
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    const path = '/1.0/storage-pools/fast/volumes/custom/twin?target=';
+    expect([(await one().get(`${path}m1`)).location, (await one().get(`${path}m2`)).location]).toEqual(['m1', 'm2']);
+    const snapshots = async (member: string): Promise<unknown> =>
+      one().get(`/1.0/storage-pools/fast/volumes/custom/twin/snapshots?target=${member}`);
+    expect([await snapshots('m1'), await snapshots('m2')]).toMatchObject([{ length: 1 }, { length: 1 }]);
+    const ids = {
+      'gantry_storage_pool.fast': 'fast',
+      'gantry_network.net': 'gttp0',
+      'gantry_container.web': 'web',
+      'gantry_container.grouped': 'grouped',
+      'gantry_container.plain': 'plain',
+      'gantry_storage_volume.twin1': 'fast/twin,target=m1',
+      'gantry_storage_volume.twin2': 'fast/twin,target=m2',
+      'gantry_volume_snapshot.s1': 'fast/twin/s0,target=m1',
+      'gantry_volume_snapshot.s2': 'fast/twin/s0,target=m2',
+      'gantry_storage_volume.group': 'fast/grouped',
+      'gantry_storage_volume.free': 'fast/free',
+    };
+    expect(await one().get('/1.0/storage-pools/fast/volumes/custom/grouped')).toMatchObject({ location: 'm3' });
+    await terraform.forget(...Object.keys(ids));
+    const unclear = await terraform.fails('import', 'gantry_storage_volume.twin1', 'fast/twin');
+    expect(unclear).toMatch(/m1.*m2|target/);
+    for (const [address, id] of Object.entries(ids)) await terraform.import(address, id);
+    await terraform.expectNoChanges();
+    await terraform.forget(...Object.keys(ids));
+    const blocks = Object.entries(ids).map(([address, id]) => `import {\n  to = ${address}\n  id = "${id}"\n}\n`);
+    write('target = "m3"', more + blocks.join(''));
+    const { output } = await terraform.plan();
+    expect(output).toContain('Plan: 11 to import, 0 to add, 0 to change, 0 to destroy.');
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    // One of two is changed and removed where it is.
+    write('target = "m3"', more.replace('target = "m2"', 'target = "m2"\n  description = "second"'));
+    await terraform.apply();
+    expect((await one().get(`${path}m2`)).description).toBe('second');
+    expect((await one().get(`${path}m1`)).description).toBe('');
+    write(
+      'target = "m3"',
+      more.replace(volume('twin1', 'twin', 'target = "m1"'), '').replace(snapshot('s1', 'twin1'), ''),
+    );
+    await terraform.apply();
+    expect((await one().get('/1.0/storage-pools/fast/volumes/custom/twin')).location).toBe('m2');
+  });
 });

@@ -49,36 +49,28 @@ describe.skipIf(missing !== undefined)('Terraform over a cluster', () => {
     });
   const write = (target = 'm3'): void => over.write(config(target));
 
-  test(
-    'what it makes is on the members that it names, a second plan is empty, and imports plan nothing',
-    { timeout: 60_000 },
-    async () => {
-      write();
-      await terraform.apply();
-      expect(await members[0]?.get('/1.0/containers/web')).toMatchObject({ location: 'm3' });
-      expect(await members[0]?.get('/1.0/storage-pools/fast/volumes/custom/data')).toMatchObject({ location: 'm2' });
-      expect(await members[0]?.get('/1.0/storage-pools/fast')).toMatchObject({ locations: ['m1', 'm2', 'm3'] });
-      await terraform.expectNoChanges();
-      await terraform.forget('gantry_network.net');
-      await terraform.import('gantry_network.net', 'gttc0');
-      await terraform.expectNoChanges();
-    },
-  );
+  test('what it makes is on the members that it names, a second plan is empty, and imports plan nothing', async () => {
+    write();
+    await terraform.apply();
+    expect(await members[0]?.get('/1.0/containers/web')).toMatchObject({ location: 'm3' });
+    expect(await members[0]?.get('/1.0/storage-pools/fast/volumes/custom/data')).toMatchObject({ location: 'm2' });
+    expect(await members[0]?.get('/1.0/storage-pools/fast')).toMatchObject({ locations: ['m1', 'm2', 'm3'] });
+    await terraform.expectNoChanges();
+    await terraform.forget('gantry_network.net');
+    await terraform.import('gantry_network.net', 'gttc0');
+    await terraform.expectNoChanges();
+  });
 
-  test(
-    'with a member gone, plans go through the next one, and the state keeps what that member has',
-    { timeout: 120_000 },
-    async () => {
-      await members[0]?.stop();
-      await offline(1);
-      await terraform.expectNoChanges();
-      await members[1]?.stop();
-      await offline(2);
-      // The volume is on the second one: it is neither forgotten nor made again.
-      const unseen = await terraform.run(['plan', '-no-color', '-detailed-exitcode']);
-      expect(unseen.code, unseen.output).toBe(1);
-      expect(unseen.output).toMatch(/m2/);
-      expect(await terraform.state('gantry_storage_volume.data')).toMatchObject({ name: 'data', location: 'm2' });
-    },
-  );
+  test('plans go on with a member gone, through the next one, and the state keeps what that member has', async () => {
+    await members[0]?.stop();
+    await offline(1);
+    await terraform.expectNoChanges();
+    await members[1]?.stop();
+    await offline(2);
+    // The volume is on the second one: it is neither forgotten nor made again.
+    const unseen = await terraform.run(['plan', '-no-color', '-detailed-exitcode']);
+    expect(unseen.code, unseen.output).toBe(1);
+    expect(unseen.output).toMatch(/m2/);
+    expect(await terraform.state('gantry_storage_volume.data')).toMatchObject({ name: 'data', location: 'm2' });
+  });
 });

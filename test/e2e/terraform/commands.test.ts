@@ -6,7 +6,7 @@ import { useTerraform } from '../../support/terraform/world.ts';
 
 const missing = terraformMissing('Terraform and commands in containers');
 
-describe.skipIf(missing !== undefined)('a container', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('a container', () => {
   let daemon: TestDaemon;
   let terraform: Terraform;
   useTerraform((world) => ({ daemon, terraform } = world));

@@ -24,7 +24,7 @@ function meanwhile(act: (count: number) => Promise<void>): { stop(): Promise<voi
   };
 }
 
-describe.skipIf(missing !== undefined)('a gantry_container_device', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('a gantry_container_device', () => {
   let daemon: TestDaemon;
   let terraform: Terraform;
   let stop = (): Promise<unknown> => Promise.resolve();

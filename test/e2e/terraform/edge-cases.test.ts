@@ -83,7 +83,7 @@ function emptyArguments(without: readonly string[]): Record<string, Record<strin
   return found;
 }
 
-describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('terraform', () => {
   let attached: Attached;
   let daemon: TestDaemon;
   let terraform: Terraform;

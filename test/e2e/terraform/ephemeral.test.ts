@@ -43,7 +43,7 @@ function unpacked(zip: Buffer): string {
   return texts.join('\n');
 }
 
-describe.skipIf(missing !== undefined)('a secret in a container', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('a secret in a container', () => {
   let release: Release;
   beforeAll(async () => {
     release = await makeRelease();
@@ -121,7 +121,7 @@ resource "gantry_server_config" "s" {
   });
 });
 
-describe.skipIf(missing !== undefined)('an ephemeral resource', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('an ephemeral resource', () => {
   let daemon: TestDaemon;
   let terraform: Terraform;
   useTerraform((world) => ({ daemon, terraform } = world));

@@ -17,7 +17,7 @@ import { useTerraform } from '../../support/terraform/world.ts';
 const missing = terraformMissing('the examples of the provider') ?? busyboxMissing();
 const provider = gantryProvider({ env: {}, log() {} });
 
-describe.skipIf(missing !== undefined)('the examples', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('the examples', () => {
   let daemon: TestDaemon;
   let terraform: Terraform;
   useTerraform((world) => ({ daemon, terraform } = world));

@@ -8,7 +8,7 @@ import { useTerraform } from '../../support/terraform/world.ts';
 
 const missing = terraformMissing('Terraform and configurations that it generates');
 
-describe.skipIf(missing !== undefined)('a generated configuration', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('a generated configuration', () => {
   let daemon: TestDaemon;
   let terraform: Terraform;
   useTerraform((world) => ({ daemon, terraform } = world));

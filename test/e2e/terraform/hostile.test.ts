@@ -9,7 +9,7 @@ import { serveHere, Terraform, terraformMissing, type Attached } from '../../sup
 
 const missing = terraformMissing('Terraform with unknown values, and twice at once');
 
-describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('terraform', () => {
   const served: Attached[] = [];
   let daemon: TestDaemon;
   const all: Terraform[] = [];

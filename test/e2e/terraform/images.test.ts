@@ -7,7 +7,7 @@ import { useTerraform } from '../../support/terraform/world.ts';
 
 const missing = terraformMissing('Terraform and images of others');
 
-describe.skipIf(missing !== undefined)('an image of another server', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('an image of another server', () => {
   let attached: Attached;
   let daemon: TestDaemon;
   let remote: TestDaemon;

@@ -59,7 +59,7 @@ function run(argv: readonly string[], cwd: string, env: Readonly<Record<string, 
   return { code: ran.status, output: `${ran.stdout}${ran.stderr}` };
 }
 
-describe.skipIf(missing !== undefined)('the provider from the npm package', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('the provider from the npm package', () => {
   test('terraform init finds the installed provider without any CLI configuration', () => {
     const home = folder('home');
     const work = folder('own-place', { 'main.tf': uses('gantry/gantry') });
@@ -124,7 +124,7 @@ describe.skipIf(missing !== undefined)('the provider from the npm package', { ti
   });
 });
 
-describe('npm run package:provider', { timeout: 120_000 }, () => {
+describe('npm run package:provider', () => {
   test('npm run package:provider leaves dist/ alone, where a daemon may run, and replaces no directory with files of others', () => {
     const dist = join(repository, 'dist');
     mkdirSync(dist, { recursive: true });

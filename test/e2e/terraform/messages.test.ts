@@ -5,7 +5,7 @@ import { useTerraform } from '../../support/terraform/world.ts';
 
 const missing = terraformMissing('messages to Terraform');
 
-describe.skipIf(missing !== undefined)('a configuration that is wrong', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('a configuration that is wrong', () => {
   let terraform: Terraform;
   useTerraform((world) => ({ terraform } = world));
 

@@ -131,7 +131,7 @@ const instance = (name: string): object => ({
   wait_for: null,
 });
 
-describe.skipIf(missing !== undefined)('a moved block', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('a moved block', () => {
   let world: TerraformWorld;
   const others: { readonly entry: object; stop(): void }[] = [];
   useTerraform((own) => (world = own));

@@ -7,7 +7,7 @@ import { useTerraform } from '../../support/terraform/world.ts';
 
 const missing = terraformMissing('Terraform and names that change');
 
-describe.skipIf(missing !== undefined)('another name in the configuration', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('another name in the configuration', () => {
   let daemon: TestDaemon;
   let terraform: Terraform;
   useTerraform((world) => ({ daemon, terraform } = world));

@@ -219,7 +219,7 @@ resource "gantry_certificate" "c" {
   },
 );
 
-describe.skipIf(noTerraform !== undefined)('the names of projects on gantryd', { timeout: 120_000 }, () => {
+describe.skipIf(noTerraform !== undefined)('the names of projects on gantryd', () => {
   let world: TerraformWorld;
   useTerraform((own) => (world = own));
 

@@ -11,7 +11,7 @@ import { terraformMissing } from '../../support/terraform/terraform.ts';
 
 const missing = terraformMissing('resources on several servers');
 
-describe.skipIf(missing !== undefined)('a remote of the provider', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('a remote of the provider', () => {
   let world: TerraformWorld;
   let west: TestDaemon;
   let remotes = '';

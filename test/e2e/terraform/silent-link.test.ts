@@ -21,7 +21,7 @@ function frozenProxy(path: string, target: string, isFrozen: () => boolean): Ser
   }).listen(path);
 }
 
-describe.skipIf(missing !== undefined)('an apply over a link that freezes', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('an apply over a link that freezes', () => {
   let world: TerraformWorld;
   useTerraform((own) => (world = own));
 

@@ -16,7 +16,7 @@ const ownKeys = (config: object): readonly string[] =>
     .filter((key) => !/^(volatile|image)\./.test(key))
     .toSorted();
 
-describe.skipIf(missing !== undefined)('a container of a backup file', { timeout: 180_000 }, () => {
+describe.skipIf(missing !== undefined)('a container of a backup file', () => {
   let daemon: TestDaemon;
   let terraform: Terraform;
   useTerraform((world) => ({ daemon, terraform } = world));
@@ -120,7 +120,7 @@ resource "gantry_container" "c" {
   });
 });
 
-describe.skipIf(missing !== undefined)('a copy of a snapshot', { timeout: 180_000 }, () => {
+describe.skipIf(missing !== undefined)('a copy of a snapshot', () => {
   let daemon: TestDaemon;
   let terraform: Terraform;
   useTerraform((world) => ({ daemon, terraform } = world));
@@ -205,7 +205,7 @@ ${copy('source = gantry_container.w.name, snapshot = gantry_snapshot.s.name')}`;
   });
 });
 
-describe.skipIf(missing !== undefined)('an image of a container', { timeout: 180_000 }, () => {
+describe.skipIf(missing !== undefined)('an image of a container', () => {
   let daemon: TestDaemon;
   let terraform: Terraform;
   useTerraform((world) => ({ daemon, terraform } = world));

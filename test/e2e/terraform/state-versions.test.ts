@@ -39,7 +39,7 @@ output "seen" {
 }
 `;
 
-describe.skipIf(missing !== undefined)('a state of version 0', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('a state of version 0', () => {
   let world: TerraformWorld;
   useTerraform((own) => (world = own));
 

@@ -11,7 +11,7 @@ import { serveHere, Terraform, terraformMissing, type Attached } from '../../sup
 
 const missing = terraformMissing('tokens of the provider');
 
-describe.skipIf(missing !== undefined)('a provider with a token', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('a provider with a token', () => {
   let daemon: TestDaemon;
   let issuer: TestIssuer;
   let attached: Attached;

@@ -56,7 +56,7 @@ resource "gantry_container" "c" {
 }
 `;
 
-describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('terraform', () => {
   beforeAll(async () => {
     release = await makeRelease();
     attached = await serveHere();

@@ -40,7 +40,7 @@ resource "gantry_container_exec" "e" {
 }
 `;
 
-describe.skipIf(missing !== undefined)('a write-only argument', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('a write-only argument', () => {
   let daemon: TestDaemon;
   let terraform: Terraform;
   useTerraform((world) => ({ daemon, terraform } = world));

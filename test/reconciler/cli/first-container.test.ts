@@ -26,7 +26,6 @@ const folder = (name: string): string => join(daemon.dir, name);
 
 test.skipIf(noImage !== undefined)(
   'init --yes on a host without a network says so and ends in a running container of its busybox',
-  { timeout: 120_000 },
   async () => {
     const made = await gantry(['init', folder('one'), '--yes']);
     expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('http://127.0.0.1:1 is not reached')]);

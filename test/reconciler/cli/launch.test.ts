@@ -87,7 +87,7 @@ describe('launch', () => {
 });
 
 describe.skipIf(missing !== undefined)('on real containers', () => {
-  test('a container is launched, looked into, stopped, started and deleted', { timeout: 180_000 }, async () => {
+  test('a container is launched, looked into, stopped, started and deleted', async () => {
     const daemon = await makeDaemon({ runtime: 'lxc' });
     try {
       await seed(daemon);

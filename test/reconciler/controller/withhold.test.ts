@@ -67,7 +67,7 @@ afterAll(async () => {
   await world?.close();
 });
 
-describe('values that can hold a secret or a command', { timeout: 60_000 }, () => {
+describe('values that can hold a secret or a command', () => {
   test('are shown to the role operate and not to the role view, which sees the rest', async () => {
     const operator = JSON.stringify(await detail(tokens.operate));
     expect(operator).toContain(hook);

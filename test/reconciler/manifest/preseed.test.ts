@@ -132,7 +132,7 @@ describe.skipIf(missing !== undefined)('a dump of a stock LXD', () => {
   });
   afterAll(() => lxd.cleanUp());
 
-  test('changes nothing there, and is settled after an apply', { timeout: 60_000 }, async () => {
+  test('changes nothing there, and is settled after an apply', async () => {
     await lxd.call('POST', '/1.0/storage-pools', { name: 'pre', driver: 'dir' });
     await lxd.call('POST', '/1.0/storage-pools/pre/volumes/custom', { name: 'data', type: 'custom' });
     await lxd.call('PUT', '/1.0/profiles/default', { devices: { root: { type: 'disk', path: '/', pool: 'pre' } } });

@@ -96,49 +96,45 @@ describe('files that gantry writes', () => {
   });
   afterAll(() => daemon.cleanUp());
 
-  test(
-    'never holds a secret, whatever its key: not plans, saved plans, journals, ownership',
-    { timeout: 60_000 },
-    async () => {
-      const state = join(folder, 'state');
-      const env = { NOTE: 'very-hidden-1', XDG_STATE_HOME: state };
-      const shown: string[] = [];
-      const run = async (over: object, ...argv: string[]): Promise<CliRun> => {
-        const ran = await cli([...argv, '--host', `unix://${daemon.socketPath}`], { env: { ...env, ...over } });
-        shown.push(ran.stdout, ran.stderr);
-        return ran;
-      };
-      const file = join(folder, 'main.yaml');
-      writeFileSync(
-        file,
-        'kind: profile\nname: hidden\nconfig:\n  user.note: { from_env: NOTE }\n  user.plain: seen\ndevices:\n  d: { type: unix-char, path: /dev/null, source: /dev/zero }\n',
-      );
-      const saved = join(folder, 'plan.json');
-      expect((await run({}, 'plan', '-f', file, '-out', saved)).stdout).toContain('config.user.note  = (secret)');
-      await run({}, 'plan', '-f', file, '-o', 'json');
-      await run({}, 'plan', '-f', file, '-json');
-      expect(await run({}, 'apply', '-y', saved)).toMatchObject({ code: 0 });
-      expect(await daemon.get('/1.0/profiles/hidden')).toMatchObject({
-        config: { 'user.note': 'very-hidden-1', 'user.plain': 'seen' },
-      });
-      expect(await run({}, 'plan', '-f', file, '-detailed-exitcode')).toMatchObject({ code: 0 });
-      expect((await run({ NOTE: 'very-hidden-2' }, 'plan', '-f', file)).stdout).toContain(
-        '~ config.user.note = (secret) -> (secret)',
-      );
-      await run({ NOTE: 'very-hidden-2' }, 'plan', '-f', file, '-o', 'json');
-      await run({ NOTE: 'very-hidden-2' }, 'apply', '-y', '-f', file, '-json');
-      await run({}, 'validate', '-f', file).catch(() => {});
-      const { config } = (await daemon.get('/1.0/profiles/hidden')) as { config: Record<string, string> };
-      const notes = Object.entries(config).filter(([key]) => key.startsWith('user.gantry.'));
-      expect(notes).not.toEqual([]);
-      const kept = [...shown, readFileSync(saved, 'utf8'), JSON.stringify(notes), ...textsBelow(state)];
-      expect(kept.filter((text) => text.includes('very-hidden'))).toEqual([]);
-      expect(await cli(['validate', '-f', file])).toMatchObject({ code: 0 });
-      expect((await cli(['plan', '-f', file, '--host', `unix://${daemon.socketPath}`])).stderr).toContain(
-        'the environment has no NOTE',
-      );
-    },
-  );
+  test('never holds a secret, whatever its key: not plans, saved plans, journals, ownership', async () => {
+    const state = join(folder, 'state');
+    const env = { NOTE: 'very-hidden-1', XDG_STATE_HOME: state };
+    const shown: string[] = [];
+    const run = async (over: object, ...argv: string[]): Promise<CliRun> => {
+      const ran = await cli([...argv, '--host', `unix://${daemon.socketPath}`], { env: { ...env, ...over } });
+      shown.push(ran.stdout, ran.stderr);
+      return ran;
+    };
+    const file = join(folder, 'main.yaml');
+    writeFileSync(
+      file,
+      'kind: profile\nname: hidden\nconfig:\n  user.note: { from_env: NOTE }\n  user.plain: seen\ndevices:\n  d: { type: unix-char, path: /dev/null, source: /dev/zero }\n',
+    );
+    const saved = join(folder, 'plan.json');
+    expect((await run({}, 'plan', '-f', file, '-out', saved)).stdout).toContain('config.user.note  = (secret)');
+    await run({}, 'plan', '-f', file, '-o', 'json');
+    await run({}, 'plan', '-f', file, '-json');
+    expect(await run({}, 'apply', '-y', saved)).toMatchObject({ code: 0 });
+    expect(await daemon.get('/1.0/profiles/hidden')).toMatchObject({
+      config: { 'user.note': 'very-hidden-1', 'user.plain': 'seen' },
+    });
+    expect(await run({}, 'plan', '-f', file, '-detailed-exitcode')).toMatchObject({ code: 0 });
+    expect((await run({ NOTE: 'very-hidden-2' }, 'plan', '-f', file)).stdout).toContain(
+      '~ config.user.note = (secret) -> (secret)',
+    );
+    await run({ NOTE: 'very-hidden-2' }, 'plan', '-f', file, '-o', 'json');
+    await run({ NOTE: 'very-hidden-2' }, 'apply', '-y', '-f', file, '-json');
+    await run({}, 'validate', '-f', file).catch(() => {});
+    const { config } = (await daemon.get('/1.0/profiles/hidden')) as { config: Record<string, string> };
+    const notes = Object.entries(config).filter(([key]) => key.startsWith('user.gantry.'));
+    expect(notes).not.toEqual([]);
+    const kept = [...shown, readFileSync(saved, 'utf8'), JSON.stringify(notes), ...textsBelow(state)];
+    expect(kept.filter((text) => text.includes('very-hidden'))).toEqual([]);
+    expect(await cli(['validate', '-f', file])).toMatchObject({ code: 0 });
+    expect((await cli(['plan', '-f', file, '--host', `unix://${daemon.socketPath}`])).stderr).toContain(
+      'the environment has no NOTE',
+    );
+  });
 });
 
 const textsBelow = (path: string): readonly string[] =>

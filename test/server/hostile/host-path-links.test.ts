@@ -111,7 +111,7 @@ describe.skipIf(missing !== undefined)(
     test.each([
       ['unprivileged', false],
       ['privileged', true],
-    ])('is never shown by a container that starts (%s)', { timeout: 120_000 }, async (name, privileged) => {
+    ])('is never shown by a container that starts (%s)', async (name, privileged) => {
       await make(name, privileged, { d: disk() });
       const seen = await race(60, async ({ words, refusals }) => {
         const { status, err } = await turn(name, 'start');
@@ -126,7 +126,7 @@ describe.skipIf(missing !== undefined)(
       await daemon.ok('DELETE', container(name));
     });
 
-    test('is never plugged into a running container', { timeout: 120_000 }, async () => {
+    test('is never plugged into a running container', async () => {
       await make('plugged', false, {});
       await turn('plugged', 'start');
       const seen = await race(300, async ({ words, refusals }) => {

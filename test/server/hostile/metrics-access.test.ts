@@ -36,7 +36,7 @@ beforeAll(async () => {
   restricted = await add({ restricted: true, projects: ['mine'] });
   own = `127.0.0.1:${await freePort()}`;
   await set({ 'core.metrics_address': own });
-}, 120_000);
+});
 afterAll(() => host.cleanUp());
 
 test('a certificate of type metrics reads metrics and is a stranger everywhere else', async () => {

@@ -16,7 +16,7 @@ import { until } from '../../../support/until.ts';
 const delaysMs = [0, 15, 40, 80, 120, 200];
 const hourMs = 3_600_000;
 
-describe.skipIf(etcdMissing() !== undefined)('a member that is killed', { timeout: 180_000 }, () => {
+describe.skipIf(etcdMissing() !== undefined)('a member that is killed', () => {
   let bundle: Bundle;
   let cluster: TestCluster;
   let one: TestMember;
@@ -32,7 +32,7 @@ describe.skipIf(etcdMissing() !== undefined)('a member that is killed', { timeou
     const body = { server_name: 'two', enabled: true, server_address: address, cluster_token: token };
     const answer = await host.call('PUT', '/1.0/cluster', body);
     await host.call('GET', `${String(answer.body.operation)}/wait`);
-  }, 120_000);
+  });
   afterAll(async () => {
     await host?.kill();
     if (host !== undefined) rmSync(host.dir, { recursive: true, force: true });

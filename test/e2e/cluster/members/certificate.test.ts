@@ -41,7 +41,7 @@ const shown = (address: string): Promise<string> =>
     });
   });
 
-describe.skipIf(etcdMissing() !== undefined)('the certificate of a cluster', { timeout: 180_000 }, () => {
+describe.skipIf(etcdMissing() !== undefined)('the certificate of a cluster', () => {
   let cluster: TestCluster;
   let [one, two, three] = [] as unknown as [TestMember, TestMember, TestMember];
   let first: string;
@@ -53,7 +53,7 @@ describe.skipIf(etcdMissing() !== undefined)('the certificate of a cluster', { t
     expect((await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' })).status).toBeLessThan(300);
     const devices = { root: { type: 'disk', path: '/', pool: 'default' } };
     await one.ok('POST', '/1.0/containers?target=m3', { name: 'web', source: { type: 'none' }, devices });
-  }, 120_000);
+  });
   afterAll(() => cluster?.cleanUp());
 
   const update = (pair: KeyAndCertificate, member = one): Promise<Answer> =>

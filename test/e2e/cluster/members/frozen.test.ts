@@ -8,7 +8,7 @@ import { bundleDaemon, type Bundle } from '../../../support/daemons/child-proces
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { until } from '../../../support/until.ts';
 
-describe.skipIf(etcdMissing() !== undefined)('a frozen member', { timeout: 90_000 }, () => {
+describe.skipIf(etcdMissing() !== undefined)('a frozen member', () => {
   let bundle: Bundle;
   let cluster: ThreeMembers;
   let one: Member;
@@ -25,7 +25,7 @@ describe.skipIf(etcdMissing() !== undefined)('a frozen member', { timeout: 90_00
     // From here on there are open connections.
     const asked = Array.from({ length: 4 }, () => one.gantryd.call('GET', '/1.0/containers/c1/state'));
     for (const { status } of await Promise.all(asked)) expect(status).toBe(200);
-  }, 90_000);
+  });
   afterAll(async () => {
     two.gantryd.signal('SIGCONT');
     await cluster.remove();

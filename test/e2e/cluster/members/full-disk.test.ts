@@ -10,7 +10,7 @@ import { until } from '../../../support/until.ts';
 const isRoot = process.getuid?.() === 0;
 if (!isRoot) console.log('skipped: a cluster member with a full disk: mounting a small one needs root');
 
-describe.skipIf(!isRoot || etcdMissing() !== undefined)('a member with a full disk', { timeout: 60_000 }, () => {
+describe.skipIf(!isRoot || etcdMissing() !== undefined)('a member with a full disk', () => {
   let cluster: TestCluster;
   let one: TestMember;
   let two: TestMember;
@@ -23,7 +23,7 @@ describe.skipIf(!isRoot || etcdMissing() !== undefined)('a member with a full di
     disk = join(two.dir, 'database');
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk]);
     writeFileSync(join(disk, 'filling'), Buffer.alloc(1024 * 1024));
-  }, 60_000);
+  });
   afterAll(async () => {
     execFileSync('umount', ['-l', disk]);
     await cluster.cleanUp();

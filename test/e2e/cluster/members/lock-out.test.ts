@@ -33,7 +33,7 @@ describe.skipIf(etcdMissing() !== undefined)('a member that was removed', { time
     etcds = [one, two].map(({ address }) => clientOf(address));
     for (const name of ['cluster.crt', 'cluster.key']) cpSync(join(three.dir, name), join(copy, name));
     cpSync(join(three.dir, 'cluster'), join(copy, 'cluster'), { recursive: true });
-  }, 120_000);
+  });
   /** What it prints, or that the connection was refused. */
   const etcdctl = async (address: string, ...args: readonly string[]): Promise<string> => {
     const tls = join(copy, 'cluster', 'tls');

@@ -11,7 +11,7 @@ import { etcdMissing } from '../../../support/store/etcd.ts';
 const missing = clientMissing('lxc') ?? etcdMissing();
 if (missing !== undefined) console.log(`skipped: lxc copy in a cluster: ${missing}`);
 
-describe.skipIf(missing !== undefined)('lxc copy --target', { timeout: 60_000 }, () => {
+describe.skipIf(missing !== undefined)('lxc copy --target', () => {
   let work: string;
   let cluster: TestCluster;
   let one: TestMember;
@@ -35,7 +35,7 @@ describe.skipIf(missing !== undefined)('lxc copy --target', { timeout: 60_000 },
     });
     await one.ok('POST', '/1.0/containers/near/snapshots', { name: 's1' });
     await one.ok('POST', '/1.0/containers?target=m2', { name: 'far', source: { type: 'none' }, devices });
-  }, 60_000);
+  });
   afterAll(async () => {
     await cluster.cleanUp();
     await rm(work, { recursive: true, force: true });

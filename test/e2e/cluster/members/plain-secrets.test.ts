@@ -13,7 +13,7 @@ import { makeCluster, type TestCluster, type TestMember } from '../../../support
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { until } from '../../../support/until.ts';
 
-describe.skipIf(etcdMissing() !== undefined)('the records of a cluster in etcd', { timeout: 120_000 }, () => {
+describe.skipIf(etcdMissing() !== undefined)('the records of a cluster in etcd', () => {
   let cluster: TestCluster;
   let [one, two] = [] as unknown as [TestMember, TestMember];
   let secrets: readonly string[] = [];

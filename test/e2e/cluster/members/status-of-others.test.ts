@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../../support/cluster/members.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
 
-describe.skipIf(etcdMissing() !== undefined)('the status of a container of another member', { timeout: 60_000 }, () => {
+describe.skipIf(etcdMissing() !== undefined)('the status of a container of another member', () => {
   let cluster: TestCluster;
   let one: TestMember;
   let two: TestMember;
@@ -14,7 +14,7 @@ describe.skipIf(etcdMissing() !== undefined)('the status of a container of anoth
     const devices = { root: { type: 'disk', path: '/', pool: 'p' } };
     await one.ok('POST', '/1.0/containers?target=m2', { name: 'c1', source: { type: 'none' }, devices });
     await one.ok('POST', '/1.0/containers/c1/snapshots', { name: 's1' });
-  }, 60_000);
+  });
   afterAll(() => cluster.cleanUp());
 
   const steps: readonly (readonly [what: string, body: object, status: string])[] = [

@@ -11,7 +11,7 @@ interface Row {
   readonly message: string;
 }
 
-describe.skipIf(etcdMissing() !== undefined)('a cluster without a majority', { timeout: 120_000 }, () => {
+describe.skipIf(etcdMissing() !== undefined)('a cluster without a majority', () => {
   let cluster: TestCluster;
   let one: TestMember;
   let two: TestMember;
@@ -30,7 +30,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster without a majority', { t
     }
     await until(async () => (await one.get('/1.0/containers/b')).status === 'Running');
     cluster.etcd.signal(0, 'SIGSTOP');
-  }, 60_000);
+  });
   afterAll(async () => {
     cluster.etcd.signal(0, 'SIGCONT');
     await cluster.cleanUp();

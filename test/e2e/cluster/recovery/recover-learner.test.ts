@@ -11,7 +11,7 @@ import { makeCluster, type TestCluster, type TestMember } from '../../../support
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { until } from '../../../support/until.ts';
 
-describe.skipIf(etcdMissing() !== undefined)('a cluster of two members', { timeout: 180_000 }, () => {
+describe.skipIf(etcdMissing() !== undefined)('a cluster of two members', () => {
   let cluster: TestCluster;
   let one: TestMember;
   let two: TestMember;
@@ -20,7 +20,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster of two members', { timeo
     [one, two] = cluster.members as [TestMember, TestMember];
     await until(() => hasOwnCopy(two.dir), 90_000);
     await one.call('POST', '/1.0/profiles', { name: 'kept', config: { 'user.a': 'b' } });
-  }, 180_000);
+  });
   afterAll(() => cluster.cleanUp());
 
   test('shows its members from the copy without a vote, which has what was acknowledged', async () => {

@@ -9,7 +9,7 @@ import { makeCluster, type TestCluster, type TestMember } from '../../../support
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { until } from '../../../support/until.ts';
 
-describe.skipIf(etcdMissing() !== undefined)('gantryd without a majority at its start', { timeout: 180_000 }, () => {
+describe.skipIf(etcdMissing() !== undefined)('gantryd without a majority at its start', () => {
   let cluster: TestCluster;
   let programs: Programs;
   let three: TestMember;
@@ -27,7 +27,7 @@ describe.skipIf(etcdMissing() !== undefined)('gantryd without a majority at its 
       await three.ok('POST', '/1.0/containers?target=m3', { name, source: { type: 'none' }, devices });
     for (const name of ['runs', 'stays']) await three.ok('PUT', `/1.0/containers/${name}/state`, { action: 'start' });
     await Promise.all(cluster.members.map((member) => member.stop()));
-  }, 180_000);
+  });
   afterAll(async () => {
     await cluster.cleanUp();
     programs.remove();

@@ -263,7 +263,7 @@ describe('doctor', () => {
   });
 
   const missing = stockLxdMissing() ?? undefined;
-  test.skipIf(missing !== undefined)('doctor reports a healthy stock LXD', { timeout: 90_000 }, async () => {
+  test.skipIf(missing !== undefined)('doctor reports a healthy stock LXD', async () => {
     const lxd = await startStockLxd();
     try {
       const run = await cli(['doctor', '--json', '--host', `unix://${lxd.socketPath}`]);

@@ -19,7 +19,7 @@ beforeAll(async () => {
   const certificate = client.certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
   const body = { type: 'client', name: 'tenant', certificate, restricted: true, projects: ['guest'] };
   expect((await admin.call('POST', '/1.0/certificates', body)).status).toBeLessThan(300);
-}, 120_000);
+});
 afterAll(() => admin.cleanUp());
 
 const tenant = (method: string, path: string, body?: object): Promise<Answer> =>

@@ -80,7 +80,7 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
     return state;
   }
 
-  test('is made from its image and boots until all units run', { timeout: 120_000 }, async () => {
+  test('is made from its image and boots until all units run', async () => {
     const uploaded = await daemon.ok('POST', '/1.0/images', createReadStream(image?.file ?? ''), {
       'content-type': 'application/octet-stream',
     });
@@ -97,7 +97,7 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
     expect(await shell('cat /proc/self/uid_map')).toMatch(/^0 +[1-9]\d+ +\d+$/);
   });
 
-  test('gets an address of our bridge, by DHCP', { timeout: 60_000 }, async () => {
+  test('gets an address of our bridge, by DHCP', async () => {
     let address: string | undefined;
     await until(async () => {
       const { network: nics } = await daemon.get(`${path}/state`);
@@ -160,7 +160,7 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
     expect(await shell('sleep 0 & wait; echo fine')).toBe('fine');
   });
 
-  test('a snapshot restores lost files, and the machine boots again', { timeout: 120_000 }, async () => {
+  test('a snapshot restores lost files, and the machine boots again', async () => {
     await shell('echo kept > /root/kept; sync');
     await daemon.ok('POST', `${path}/snapshots`, { name: 'before' });
     await shell('rm -rf /root/kept /usr/bin/systemd-run');
@@ -173,7 +173,7 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
     await daemon.ok('DELETE', `${path}/snapshots/before`);
   });
 
-  test('a reboot from inside is noticed, and the machine boots again', { timeout: 120_000 }, async () => {
+  test('a reboot from inside is noticed, and the machine boots again', async () => {
     const before = await pid();
     await inside('systemctl', '--no-block', 'reboot').catch(() => undefined);
     await events.next((event) => lifecycleOf(event).action === 'container-restarted', 60_000);
@@ -182,7 +182,7 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
     expect(await booted()).toBe('running');
   });
 
-  test('systemd ends in a clean stop its units in order, within its time', { timeout: 120_000 }, async () => {
+  test('systemd ends in a clean stop its units in order, within its time', async () => {
     const stopped = await setState(daemon, 'deb', 'stop', { timeout: 60 });
     expect(stopped.err).toBe('');
     expect(await statusOf(daemon, 'deb')).toBe('Stopped');
@@ -193,7 +193,7 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
     expect(last).toMatch(/Reached target .*(shutdown|Shutdown|halt|Halt|Power)/);
   });
 
-  test('a poweroff from inside is a stop', { timeout: 120_000 }, async () => {
+  test('a poweroff from inside is a stop', async () => {
     await inside('systemctl', '--no-block', 'poweroff').catch(() => undefined);
     await events.next((event) => lifecycleOf(event).action === 'container-stopped', 60_000);
     await until(async () => (await statusOf(daemon, 'deb')) === 'Stopped');

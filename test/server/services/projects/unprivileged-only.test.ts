@@ -149,7 +149,7 @@ describe('gantryd', () => {
   test.each([
     ['the flag', ['--unprivileged-only'], {}],
     ['the variable of LXD', [], { LXD_UNPRIVILEGED_ONLY: 'true' }],
-  ] as const)('is for unprivileged containers only with %s', { timeout: 60_000 }, async (_, flags, env) => {
+  ] as const)('is for unprivileged containers only with %s', async (_, flags, env) => {
     const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtun-'));
     const child = await startChild({ entry: programs.gantryd }, dir, 'sim', flags, { ...plainEnv(), ...env });
     try {

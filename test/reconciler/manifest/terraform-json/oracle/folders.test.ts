@@ -303,7 +303,7 @@ dashed = "q\\"\\u00e9 $\${x}"
   ],
 ];
 
-describe.skipIf(missing !== undefined)('a configuration', { timeout: 60_000 }, () => {
+describe.skipIf(missing !== undefined)('a configuration', () => {
   test.each([...configurations])('has the answer that Terraform gives: %s', async (_name, files, given: Given = {}) => {
     await answered(files, given);
   });
