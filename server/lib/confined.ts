@@ -105,6 +105,12 @@ let mortalPrefix: readonly string[] | undefined;
 /** The same program, killed by the kernel whenever the process that starts it ends. Unchanged where the setpriv of the host (busybox) cannot. */
 export function mortal(argv: readonly string[]): readonly string[] {
   const prefix = ['setpriv', '--pdeathsig', 'KILL', '--'];
-  mortalPrefix ??= statusOf(prefix) === 0 ? prefix : [];
+  mortalPrefix ??= canSetpriv() || statusOf(prefix) === 0 ? prefix : [];
   return [...mortalPrefix, ...argv];
+}
+
+/** Every other strength has been tried with it. */
+function canSetpriv(): boolean {
+  const known = strengths.get(process.geteuid?.());
+  return known !== undefined && known !== 'mortal';
 }

@@ -2,7 +2,8 @@
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 
 export interface ImageCache {
-  /** Runs `use` while the image is there, calling `unpack` first when `has` says that it is not. */
+  /** Runs `use` while the image is there, calling `unpack` first when `has` says that it is not. Resolves when it was used: keeping what
+   *  was unpacked may take longer, and only others wait for that. */
   withImage(key: string, steps: ImageSteps, signal: AbortSignal): Promise<void>;
   /** Runs `remove` when the image is unused. */
   whenUnused(key: string, remove: () => Promise<void>): Promise<void>;
@@ -10,8 +11,10 @@ export interface ImageCache {
 
 export interface ImageSteps {
   readonly has: () => Promise<boolean>;
-  readonly unpack: () => Promise<void>;
-  readonly use: () => Promise<void>;
+  /** Calls `use` when the files are there, and keeps them for later. */
+  readonly unpack: (use: (path: string) => Promise<void>) => Promise<void>;
+  /** `path`: where the image is now. */
+  readonly use: (path: string) => Promise<void>;
 }
 
 export function createImageCache(): ImageCache {
@@ -35,13 +38,20 @@ export function createImageCache(): ImageCache {
   return {
     async withImage(key, steps, signal) {
       let isWaiting = true;
-      const started = mutex.run(key, async () => {
-        isWaiting = false;
-        signal.throwIfAborted();
-        if (!(await steps.has())) await steps.unpack();
-        const work = steps.use();
-        track(key, work);
-        return { work };
+      const started = new Promise<{ readonly work: Promise<void> }>((resolve, reject) => {
+        const use = (path: string): Promise<void> => {
+          const work = steps.use(path);
+          track(key, work);
+          resolve({ work });
+          return work;
+        };
+        const locked = mutex.run(key, async () => {
+          isWaiting = false;
+          signal.throwIfAborted();
+          if (await steps.has()) void use(key);
+          else await steps.unpack((path) => use(path).catch(() => {}));
+        });
+        locked.catch(reject);
       });
       const { work } = await orAborted(started, () => isWaiting, signal);
       await work;

@@ -1,10 +1,11 @@
 // A storage driver over trees in one place (a directory, a btrfs file system): volumes appear and vanish whole, in one rename.
 // Snapshots are tree-snapshots.ts; how trees are made is the kind's.
 import { chmod, lstat, mkdir, readdir, rename, statfs } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import { inSpan } from '../../lib/shared/spans.ts';
 import { DriverError } from '../driver-error.ts';
 import { asDriverError, syncTree } from './copy-tree.ts';
@@ -27,29 +28,49 @@ export interface TreeDriverDeps {
 }
 
 type Progress = (text: string) => void;
+type Use = (path: string) => Promise<void>;
+const never = new AbortController().signal;
 
 /** What is not unlinked by then is left to mountPool. */
 const closeMs = 5_000;
 
 export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDriver {
   const mutex = new KeyedMutex();
+  const { log } = deps;
   const images = createImageCache();
   const staging = openTreeStaging(kind, deps.log);
   const pathOf = (pool: PoolSpec, volume: VolumeRef): string => volumePathIn(kind.root(pool), volume);
   const snapshots = treeSnapshots({ kind, staging, mutex });
   const parts = { kind, staging, mutex, asRoot: deps.ownership === 'keep', swapIn: snapshots.swapIn };
 
-  async function unpack(root: string, image: ImageFiles, progress: Progress, signal: AbortSignal): Promise<void> {
+  async function unpack(
+    root: string,
+    image: ImageFiles,
+    progress: Progress,
+    signal: AbortSignal,
+    use: Use,
+  ): Promise<void> {
     const path = volumePathIn(root, { type: 'image', name: image.fingerprint });
-    await staging.build(root, path, async (temporary) => {
+    const fill = async (temporary: string): Promise<void> => {
       await kind.makeTree(temporary);
       await inSpan('unpack image', { attributes: { 'gantry.image': image.fingerprint } }, () =>
         deps.unpackImage(image, temporary, { asRoot: deps.ownership === 'keep', progress }, signal),
       );
-      // Later volumes trust that an image which is there is whole, also after a power failure.
-      await syncTree(temporary, signal);
-    });
-    await syncTree(dirname(path), signal);
+    };
+    const keep = async (temporary: string): Promise<void> => {
+      // Later volumes trust that an image which is there is whole, also after a power failure; the first one does not wait for that.
+      const used = use(temporary);
+      const done = Promise.all([syncTree(temporary, never), used])
+        .then(() => rename(temporary, path))
+        .catch((error: unknown) => {
+          // In a shared pool another member was faster.
+          if (!isTaken(error)) log.warn(`the unpacked image ${path} is not kept: ${errorText(error)}`);
+          throw error;
+        });
+      staging.behind(root, done);
+      await done;
+    };
+    await staging.make(root, fill, keep);
   }
 
   async function fillFromImage(
@@ -65,22 +86,23 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       imagePath,
       {
         has: () => isDirectory(imagePath),
-        unpack: () =>
-          unpack(root, image, progress, signal).catch(async (error: unknown) => {
-            // In a shared pool another member was faster.
-            if (!isTaken(error) || !(await isDirectory(imagePath))) throw error;
-          }),
-        use: async () => {
+        unpack: (use) => unpack(root, image, progress, signal, use),
+        use: async (from) => {
           if (volume.type === 'image') return;
-          const before = await lstat(imagePath);
+          const before = await lstat(from);
           await staging.build(root, path, async (temporary) => {
-            await kind.copyTree(imagePath, temporary, 'settled', signal);
-            await checkStillThere(imagePath, before.ino);
+            await kind.copyTree(from, temporary, 'settled', signal);
+            await checkStillThere(from, before.ino);
           });
         },
       },
       signal,
     );
+    if (volume.type !== 'image') return;
+    await images.whenUnused(imagePath, async () => {
+      if (!(await isDirectory(imagePath)))
+        throw new DriverError('Failed', `the unpacked image ${imagePath} is not kept`);
+    });
   }
 
   async function fillFromCopy(
@@ -163,7 +185,10 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       };
     },
     volumePath: pathOf,
-    hasVolume: async (pool, volume) => isDirectory(pathOf(pool, volume)),
+    async hasVolume(pool, volume) {
+      if (volume.type === 'image') await staging.caughtUp(kind.root(pool));
+      return isDirectory(pathOf(pool, volume));
+    },
     async createVolume(pool, volume, source, progress, signal) {
       const [root, path] = [kind.root(pool), pathOf(pool, volume)];
       const what = `create ${volume.type} volume ${volume.name} in pool ${pool.name}`;
@@ -215,6 +240,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     },
     async listVolumes(pool) {
       const root = kind.root(pool);
+      await staging.caughtUp(root);
       const lists = volumeTypes.map(async (type) => {
         const entries = await readdir(join(root, volumeFolder(type)), { withFileTypes: true }).catch(
           (error: unknown) => {

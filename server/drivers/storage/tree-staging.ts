@@ -26,7 +26,11 @@ export interface TreeStaging {
   remove(root: string, path: string): Promise<void>;
   /** The same, but resolves when it is moved: it is unlinked a little later, unless room is short or much is going on already. */
   removeBehind(root: string, path: string): Promise<void>;
-  /** Resolves when no removal of this pool (of any) is under way any more. False: none was. */
+  /** Work in this pool that continues after its answer; whether it fails is its own business. */
+  behind(root: string, work: Promise<void>): void;
+  /** Resolves when no such work of this pool (of any) is under way any more. */
+  caughtUp(root?: string): Promise<void>;
+  /** The same, and no removal is under way either. False: none was. */
   settled(root?: string): Promise<boolean>;
 }
 
@@ -43,6 +47,7 @@ export function openTreeStaging(kind: Pick<TreeKind, 'removeTree' | 'tag'>, log:
   const temporaryIn = (root: string): string => join(root, temporaryFolder, `${kind.tag?.() ?? ''}${randomUUID()}`);
   const busy = new Set<string>();
   const underWay = new Map<string, Set<Removal>>();
+  const works = new Set<{ readonly root: string; readonly done: Promise<void> }>();
   const roomyUntil = new Map<string, number>();
 
   async function make(
@@ -103,6 +108,15 @@ export function openTreeStaging(kind: Pick<TreeKind, 'removeTree' | 'tag'>, log:
     if (removals.size > mostUnderWay || !(await isRoomy(root))) await finish([removal]);
   }
 
+  function behind(root: string, work: Promise<void>): void {
+    const one = { root, done: work.catch(() => {}).then(() => void works.delete(one)) };
+    works.add(one);
+  }
+
+  async function caughtUp(root?: string): Promise<void> {
+    for (const work of works) if (root === undefined || work.root === root) await work.done;
+  }
+
   async function isRoomy(root: string): Promise<boolean> {
     const now = performance.now();
     if (now < (roomyUntil.get(root) ?? 0)) return true;
@@ -112,6 +126,7 @@ export function openTreeStaging(kind: Pick<TreeKind, 'removeTree' | 'tag'>, log:
   }
 
   async function settled(root?: string): Promise<boolean> {
+    await caughtUp(root);
     const wanted = root === undefined ? [...underWay.values()] : [underWay.get(root) ?? new Set<Removal>()];
     return finish(wanted.flatMap((removals) => [...removals]));
   }
@@ -133,6 +148,8 @@ export function openTreeStaging(kind: Pick<TreeKind, 'removeTree' | 'tag'>, log:
     scratch,
     remove,
     removeBehind,
+    behind,
+    caughtUp,
     settled,
     build: (root, path, fill) => make(root, fill, (temporary) => rename(temporary, path)),
   };

@@ -17,11 +17,12 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openDirStorage } from '../../../../server/drivers/storage/dir.ts';
 import type { PoolSpec, StorageDriver, UnpackImage, VolumeRef } from '../../../../server/drivers/storage/driver.ts';
 import { unpackImage } from '../../../../server/drivers/image/unpack.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
+import { type ProgramPlan, startProgramsBy } from '../../../../server/lib/start-program.ts';
 import { codeOf, storageConformance } from '../../../conformance/storage.ts';
 import { busyboxMissing } from '../../../support/images/busybox-rootfs.ts';
 import { openDirFixture } from '../../../support/drivers/storage-dir.ts';
@@ -174,6 +175,58 @@ describe('after a crash', () => {
   });
 });
 
+describe('the first container of an image', () => {
+  const ofImage: VolumeRef = { type: 'image', name: image.fingerprint };
+  const fork = (argv: readonly string[], { env, cwd, stdio }: ProgramPlan) =>
+    spawn(argv[0] ?? '', argv.slice(1), { env, ...(cwd === undefined ? {} : { cwd }), stdio: [...stdio] });
+  /** Syncs of the disk stand at a gate: they begin when the file is there, or fail when it says so. */
+  const holdSyncs = (gate: string): void =>
+    startProgramsBy((plan) => {
+      const wait = `until [ -s ${gate} ]; do sleep 0.01; done; [ "$(cat ${gate})" = open ] && exec "$@"`;
+      return fork(plan.argv[0] === 'sync' ? ['sh', '-c', wait, 'sh', ...plan.argv] : plan.argv, plan);
+    });
+  const make = ({ storage, pool }: Place, name: string): Promise<void> =>
+    storage.createVolume(pool, container(name), { kind: 'image', image }, () => {}, never);
+  afterEach(() => startProgramsBy(undefined));
+
+  test('does not wait until the unpacked image is on the disk; the others do, and unpack nothing', async () => {
+    let calls = 0;
+    const where = await place(async (...all) => {
+      calls += 1;
+      await simpleUnpack(...all);
+    });
+    const gate = join(where.state, 'gate');
+    holdSyncs(gate);
+    await make(where, 'a');
+    expect(await readFile(join(where.storage.volumePath(where.pool, container('a')), 'rootfs/file'), 'utf8')).toBe(
+      'content',
+    );
+    expect(await readdir(join(where.source, 'images'))).toEqual([]);
+    const others = [make(where, 'b'), where.storage.hasVolume(where.pool, ofImage)];
+    await writeFile(gate, 'open');
+    expect(await Promise.all(others)).toEqual([undefined, true]);
+    expect(calls).toBe(1);
+  });
+
+  test('is there also when its image could not be kept: the next one unpacks it again', async () => {
+    let calls = 0;
+    const where = await place(async (...all) => {
+      calls += 1;
+      await simpleUnpack(...all);
+    });
+    const gate = join(where.state, 'gate');
+    holdSyncs(gate);
+    await make(where, 'a');
+    await writeFile(gate, 'fail');
+    expect(await where.storage.hasVolume(where.pool, ofImage)).toBe(false);
+    await where.storage.deleteVolume(where.pool, ofImage);
+    expect(await readdir(join(where.source, 'tmp'))).toEqual([]);
+    await writeFile(gate, 'open');
+    await make(where, 'b');
+    expect(calls).toBe(2);
+  });
+});
+
 describe('failures leave nothing behind', () => {
   const isClean = async ({ storage, pool, source }: Place): Promise<void> => {
     expect(await storage.listVolumes(pool)).toEqual([]);
@@ -214,6 +267,7 @@ describe('failures leave nothing behind', () => {
     first.abort('first');
     expect(await Promise.all(outcomes)).toEqual(['first', 'made', 'third']);
     expect(calls).toBe(2);
+    expect(await where.storage.hasVolume(where.pool, { type: 'image', name: image.fingerprint })).toBe(true);
     expect(await readdir(join(where.source, 'tmp'))).toEqual([]);
   });
 
