@@ -108,6 +108,18 @@ describe('diff', () => {
     http.controller.items = [anObject('a')];
     expect(await ask('diff', 'web')).toMatchObject({ code: 0, stdout: 'The set web is as declared.\n' });
   });
+
+  test('a person sees 200 of 230 objects and how many are left, a script sees all', async () => {
+    const names = Array.from({ length: 230 }, (_, index) => `c${index}`);
+    http.controller.items = names.map((name) => anObject(name, { status: 'drifted' }));
+    const { stdout } = await ask('diff', 'web');
+    expect(stdout.match(/^container\/c\d+ on /gm)).toHaveLength(200);
+    expect(stdout).toMatch(/\nand 30 more objects: -o json has them all\n$/);
+    const namesIn = (list: unknown) => (list as { summary: { name: string } }[]).map(({ summary }) => summary.name);
+    expect(namesIn(JSON.parse((await ask('diff', 'web', '-o', 'json')).stdout)).toSorted()).toEqual(names.toSorted());
+    const [line] = (await jsonOf('diff', 'web')) as { items: unknown }[];
+    expect(namesIn(line?.items).toSorted()).toEqual(names.toSorted());
+  });
 });
 
 describe('plan', () => {

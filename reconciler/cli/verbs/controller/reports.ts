@@ -12,6 +12,7 @@ import type {
 import { different, withDiffCodes } from '../../errors/diff-codes.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
+import { formatOf } from '../../flags/output-flags.ts';
 import { parseCount } from '../../flags/parse-values.ts';
 import { paintFor } from '../../output/paint.ts';
 import { renderTable } from '../../output/table.ts';
@@ -114,7 +115,7 @@ function codeOfPlan({ problems, hosts }: Preview, isDetailed: boolean): ExitCode
   return isDetailed && objects.length > 0 ? exitCodes.changes : exitCodes.ok;
 }
 
-/** Objects are asked for one by one: more than this are too many for a person, and for the controller. */
+/** Objects are asked for one by one, and more than this are too many for a person. Scripts get all. */
 const mostDetails = 200;
 const atOnce = 8;
 
@@ -127,8 +128,10 @@ export const showDiff: Run<DiffOptions> = (context, [set = '', address]) =>
       if (address !== undefined && named.length === 0)
         throw new CliError(`The set ${set} has no ${address}`, exitCodes.error);
       const apart = named.filter(({ status }) => status !== 'synced');
-      const details = await detailsOf(api, set, apart.slice(0, mostDetails));
-      const more = apart.length > mostDetails ? [`and ${apart.length - mostDetails} more objects`] : [];
+      const isText = !context.isJson && formatOf(context.options.output, ['text', 'json']) === 'text';
+      const details = await detailsOf(api, set, isText ? apart.slice(0, mostDetails) : apart);
+      const left = apart.length - details.length;
+      const more = left > 0 ? [`and ${left} more objects: -o json has them all`] : [];
       const text = () =>
         apart.length === 0
           ? `${address ?? `The set ${set}`} is as declared.`
