@@ -101,6 +101,12 @@ const rules: readonly Rule[] = [
     why: 'a driver knows nothing above it and no other family',
   },
   {
+    from: /^server\/drivers\/maas\//,
+    own: family('maas'),
+    packages: /^node:/,
+    why: 'a driver knows nothing above it and no other family',
+  },
+  {
     from: /^server\/drivers\/storage\//,
     own: family('storage'),
     packages: anyPackage,

@@ -254,6 +254,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   candid_authentication: ['auth/oidc/settings.ts', 'server/hostile/bearer-tokens.test.ts', 'candid.api.url'],
   candid_config: ['auth/oidc/settings.ts', 'server/hostile/bearer-tokens.test.ts', 'candid.domains'],
   candid_config_key: ['auth/oidc/bearer-tokens.ts', 'server/hostile/bearer-tokens.test.ts', 'candid.api.key'],
+  maas_network: ['services/networks/maas-registry.ts', 'server/services/maas.test.ts', 'maas.subnet.ipv4'],
   pprof_http: ['debug/debug-listener.ts', 'server/debug/debug-listener.test.ts', 'core.debug_address'],
   proxy_haproxy_protocol: [
     'drivers/devices/proxy/proxy-plan.ts',

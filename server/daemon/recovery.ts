@@ -6,7 +6,7 @@ import type { Services } from './compose/services.ts';
 import type { Foundation } from './foundation.ts';
 
 export async function recover({ records, dirs, log, isDryRun }: Foundation, services: Services): Promise<void> {
-  const { containerEnds, pools, poolWatch, sagas, profiles, projects, networkWatch, imageDeps, running, guests } =
+  const { containerEnds, maas, pools, poolWatch, sagas, profiles, projects, networkWatch, imageDeps, running, guests } =
     services;
   await containerEnds.attach();
   await poolWatch.mountAll();
@@ -18,6 +18,8 @@ export async function recover({ records, dirs, log, isDryRun }: Foundation, serv
   await reapplyLimits({ records, pools, log });
   await containerEnds.recordEnds();
   if (isDryRun) return;
+  // Nobody waits for a server elsewhere.
+  void maas.look();
   const names = records.containers.list().map(({ name }) => name);
   await running.resume(names);
   await guests.resume(names);

@@ -22,6 +22,7 @@ export const longFiles: readonly string[] = [
   'test/server/drivers/network/bridge-host.test.ts',
   'test/e2e/kill/converge.test.ts',
   'test/server/hostile/tenants/shared-network.test.ts',
+  'test/server/services/maas.test.ts',
   'test/e2e/process/closed-output-verbs.test.ts',
   'test/server/membership/etcd/membership.test.ts',
   'test/e2e/documents/inside.test.ts',

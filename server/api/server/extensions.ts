@@ -91,7 +91,6 @@ export const unservedExtensions: Readonly<Record<string, string>> = {
   storage_driver_ceph: noDriver('ceph'),
   storage_ceph_user_name: noDriver('ceph'),
   storage_ceph_force_osd_reuse: noDriver('ceph'),
-  maas_network: 'addresses are not registered with MAAS',
 };
 
 /** What GET /1.0 advertises. */

@@ -56,6 +56,7 @@ const issuer = is.matches(
 );
 const ed25519Key: Check = (value) =>
   /^[A-Za-z0-9+/]{43}=$/.test(value) ? undefined : 'must be 32 bytes in base64: the public key of the issuer';
+const maasKey = is.matches(/^[^\s:]+:[^\s:]+:[^\s:]+$/, 'must be CONSUMER:TOKEN:SECRET, as MAAS shows it');
 const replicas: Check = (value) =>
   value === '-1' || is.paddedInteger(1)(value) === undefined
     ? undefined
@@ -164,8 +165,8 @@ export const serverConfigKeys = {
   'images.remote_cache_expiry': integer()('Days an unused fetched image is kept; 0 or less: forever.', {
     default: '10',
   }),
-  'maas.api.key': text('Key for the MAAS server.'),
-  'maas.api.url': row('text', url)('Address of the MAAS server.'),
+  'maas.api.key': row('text', maasKey)('Key for the MAAS server, as MAAS shows it: CONSUMER:TOKEN:SECRET.'),
+  'maas.api.url': row('text', url)('Address of the MAAS server, such as http://10.0.0.2:5240/MAAS.'),
   'maas.machine': text('Name of this host in MAAS. Unset: the host name.', local),
   'oidc.audience': text('Audience of a token (claim aud). Unset: oidc.client.id.'),
   'oidc.client.id': text('Client id at the OpenID Connect issuer.'),

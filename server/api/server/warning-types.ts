@@ -91,6 +91,12 @@ export const warningTypes = {
     seen: 'The server cannot listen on core.https_address, core.metrics_address or core.debug_address.',
     over: 'The server listens there, or the key has another value.',
   },
+  maas: {
+    text: 'Unable to connect to MAAS',
+    severity: 'moderate',
+    seen: 'The MAAS server does not answer, or refuses the addresses of a container; each minute it is told again.',
+    over: 'MAAS has the addresses of all containers with `maas.subnet.*`.',
+  },
   undo: {
     text: 'Failed change not undone',
     severity: 'moderate',

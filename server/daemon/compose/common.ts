@@ -1,4 +1,7 @@
 // What use cases act with: records, drivers, locks, and the sagas, which know all they act on before anything runs them.
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import type { Foundation } from '../foundation.ts';
 import { Guard } from '../../drivers/runtime/guard/guard.ts';
 import { clusterDir } from '../../membership/membership.ts';
@@ -7,7 +10,9 @@ import { Sagas } from '../../operations/saga.ts';
 import { Fencing } from '../../services/cluster/healing/fencing.ts';
 import { IdMaps } from '../../services/containers/shared/id-maps.ts';
 import { ImageUsers } from '../../services/images/image-users.ts';
+import { MaasRegistry } from '../../services/networks/maas-registry.ts';
 import { NetworkHosts } from '../../services/networks/network-hosts.ts';
+import { maasSettings } from '../../services/shared/settings.ts';
 import { undoLocksOf } from '../../services/server/undo-locks.ts';
 import { ContainerView } from '../../services/shared/container-view.ts';
 import { Pools } from '../../services/storage/pools.ts';
@@ -15,6 +20,12 @@ import { WarningBook } from '../../services/warnings/warning-book.ts';
 import { noWarnings } from '../../services/warnings/warning-sink.ts';
 import type { WarningSink } from '../../services/warnings/warning-sink.ts';
 import { sagaTable } from './saga-table.ts';
+
+/** Tells this daemon from all others. */
+function ownTag(stateDir: string): string {
+  const machine = existsSync('/etc/machine-id') ? readFileSync('/etc/machine-id', 'utf8') : hostname();
+  return createHash('sha256').update(`${machine}\n${stateDir}`).digest('hex').slice(0, 8);
+}
 
 export type Common = ReturnType<typeof composeCommon>['common'];
 
@@ -48,6 +59,11 @@ export function composeCommon(base: Foundation, stateDir: string) {
     operations,
     sagas,
     hosts: new NetworkHosts(acting),
+    maas: new MaasRegistry({
+      ...acting,
+      maas: () => (isDryRun ? undefined : maasSettings(records)),
+      tag: ownTag(stateDir),
+    }),
     unprivilegedOnly,
     location: (): string => cluster.ownName,
     ...(paths === undefined ? {} : { paths }),

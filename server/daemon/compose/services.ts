@@ -31,7 +31,7 @@ export type Services = ReturnType<typeof composeServices>;
 export function composeServices(base: Foundation, { remoteLimits, stateDir }: ComposeOptions) {
   const { isDryRun, dirs, clock, records, operations, loop, cluster } = base;
   const { common, users, book } = composeCommon(base, stateDir);
-  const { pools, view, runtime, sagas, fencing, hosts } = common;
+  const { pools, view, runtime, sagas, fencing, hosts, maas } = common;
   const imageParts = composeImages(base, common, users, remoteLimits);
   const containerParts = composeContainers(base, common, imageParts);
   const { containerDeps, running, guests } = containerParts;
@@ -42,7 +42,7 @@ export function composeServices(base: Foundation, { remoteLimits, stateDir }: Co
   const members = { architecture, attempts, containerParts, images: imageParts.members, networks, storagePools };
   const clusterParts = composeCluster(base, common, stateDir, members);
   const server = composeServer(base, common);
-  const watched = composeWarnings(base, book, { view, pools, hosts, sagas, server, fencing, ...clusterParts });
+  const watched = composeWarnings(base, book, { view, pools, hosts, maas, sagas, server, fencing, ...clusterParts });
   const volumes = new Volumes(common);
   const volumeSnapshots = new VolumeSnapshots(common);
   const backups = new Backups({ ...common, dir: dirs.backups });
@@ -65,6 +65,7 @@ export function composeServices(base: Foundation, { remoteLimits, stateDir }: Co
         patchContainer(containerDeps, caller, name, { devices }, ifMatch),
     }),
     fencing,
+    maas,
     metrics: new ServerMetrics({ records, view, runtime, pools, operations, loop, warnings: watched.warnings }),
     migrationDeps: { ...containerDeps, dial: dialChannel },
     networks,

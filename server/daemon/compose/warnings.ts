@@ -5,6 +5,7 @@ import type { KeyChange } from '../../services/cluster/keys/key-change.ts';
 import type { Fencing } from '../../services/cluster/healing/fencing.ts';
 import { UnsyncedFiles } from '../../services/containers/create/unsynced-files.ts';
 import type { ContainerView } from '../../services/shared/container-view.ts';
+import type { MaasRegistry } from '../../services/networks/maas-registry.ts';
 import type { NetworkHosts } from '../../services/networks/network-hosts.ts';
 import { NetworkWatch } from '../../services/networks/network-watch.ts';
 import type { ServerSettings } from '../../services/server/server.ts';
@@ -21,6 +22,7 @@ interface WatchedParts {
   readonly view: ContainerView;
   readonly pools: Pools;
   readonly hosts: NetworkHosts;
+  readonly maas: MaasRegistry;
   readonly sagas: Sagas;
   readonly server: ServerSettings;
   readonly fencing: Fencing;
@@ -32,8 +34,19 @@ interface WatchedParts {
 
 export function composeWarnings(base: Foundation, book: WarningBook, parts: WatchedParts) {
   const { records, cluster, events, clock, log, host, locks, room, dirs, stores, ownEtcd } = base;
-  const { view, pools, hosts, sagas, server, fencing, certificateChange, keyChange, clusterPools, clusterNetworks } =
-    parts;
+  const {
+    view,
+    pools,
+    hosts,
+    maas,
+    sagas,
+    server,
+    fencing,
+    certificateChange,
+    keyChange,
+    clusterPools,
+    clusterNetworks,
+  } = parts;
   const poolWatch = new PoolWatch({ records, pools, locks, log });
   const networkWatch = new NetworkWatch({ records, network: host.network, hosts, locks, log });
   const isFull = (): boolean => room?.reason() !== undefined;
@@ -47,6 +60,7 @@ export function composeWarnings(base: Foundation, book: WarningBook, parts: Watc
     networks: [clusterNetworks.definitions, networkWatch],
     undos: sagas,
     listeners: server,
+    maas,
     fencing,
     certificate: certificateChange,
     keys: keyChange,
@@ -58,7 +72,7 @@ export function composeWarnings(base: Foundation, book: WarningBook, parts: Watc
   return {
     poolWatch,
     networkWatch,
-    warningWatch: new WarningWatch({ book, log, looks: [poolWatch, networkWatch], sources }),
+    warningWatch: new WarningWatch({ book, log, looks: [poolWatch, networkWatch, maas], sources }),
     unsyncedFiles: new UnsyncedFiles({ records, pools, book, log, canWrite: () => !isFull() }),
     warnings: new Warnings({ records, cluster, events, clock, book }),
   };

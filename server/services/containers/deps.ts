@@ -10,6 +10,7 @@ import type { Operations } from '../../operations/manager.ts';
 import type { Sagas } from '../../operations/saga.ts';
 import type { Records } from '../../records/records.ts';
 import type { Pools } from '../storage/pools.ts';
+import type { MaasRegistry } from '../networks/maas-registry.ts';
 import type { WarningSink } from '../warnings/warning-sink.ts';
 import type { ImagePulls } from '../images/image-pulls.ts';
 import type { ImageStore } from '../images/image-store.ts';
@@ -36,6 +37,7 @@ export interface ContainerDeps {
   readonly log: Log;
   readonly warnings: WarningSink;
   readonly idMaps: IdMaps;
+  readonly maas: MaasRegistry;
   /** Takes the snapshot of a container whose schedule asks for one at each start; its lock is held. */
   readonly snapshotAtStart: (name: string, signal: AbortSignal) => Promise<void>;
   /** Kernel architecture of this host. */

@@ -21,6 +21,7 @@ export interface StateSourcesDeps {
   readonly networks: readonly Problems[];
   readonly undos: { readonly problems: readonly string[] };
   readonly listeners: { readonly problems: readonly string[] };
+  readonly maas: { readonly problems: readonly string[] };
   readonly fencing: { readonly problem: string | undefined };
   readonly certificate: { readonly problem: string | undefined };
   /** Why the keys of the cluster cannot change. */
@@ -32,12 +33,13 @@ export interface StateSourcesDeps {
 }
 
 export function stateSources(deps: StateSourcesDeps): readonly StateSource[] {
-  const { undos, listeners, fencing, certificate, keys, disk } = deps;
+  const { undos, listeners, maas, fencing, certificate, keys, disk } = deps;
   return [
     objects('pool', 'pools', deps.pools),
     objects('network', 'networks', deps.networks),
     texts('undo', () => undos.problems),
     texts('listener', () => listeners.problems),
+    texts('maas', () => maas.problems),
     texts('diskFull', () => listOf(disk())),
     { types: ['offlineMember'], find: () => offlineMembers(deps) },
     { types: ['store'], find: () => storeStates(deps) },

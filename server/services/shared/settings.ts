@@ -1,4 +1,5 @@
 // Reads settings of the server as they hold now: the stored value, else the default. Changing them is server.ts.
+import { hostname } from 'node:os';
 import type { MemberConfigDocument } from '../../records/documents.ts';
 import { serverConfigScope, serverConfigValue, type ServerConfigKeyName } from '../../api/server/server-config.ts';
 import type { ProxySettings } from '../../drivers/remote/driver.ts';
@@ -64,6 +65,16 @@ const isMemberKey = (key: string): boolean => serverConfigScope(key) === 'local'
 
 export const settingOf = (records: ConfigRecords, key: ServerConfigKeyName): string =>
   serverConfigValue(storedConfig(records), key);
+
+/** Undefined: no MAAS server is set. `machine`: this host as MAAS names it. */
+export function maasSettings(
+  records: ConfigRecords,
+): { readonly url: string; readonly key: string; readonly machine: string } | undefined {
+  const url = settingOf(records, 'maas.api.url');
+  const key = settingOf(records, 'maas.api.key');
+  const machine = settingOf(records, 'maas.machine') || (hostname().split('.')[0] ?? '');
+  return url === '' || key === '' ? undefined : { url, key, machine };
+}
 
 /** The proxies that lead out; each that is not set is as the environment has it. */
 export function proxySettings(

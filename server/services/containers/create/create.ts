@@ -44,6 +44,7 @@ type CreateDeps = Pick<
   | 'locks'
   | 'clock'
   | 'architecture'
+  | 'maas'
 > & { readonly hosts: NetworkHosts };
 
 /** POST /1.0/containers. Everything that can be refused is refused before the operation starts. */
@@ -112,7 +113,9 @@ function prepareContainer(
           deps.sagas.run(saga, { ...params, document: reserve(name, document) }, context),
         );
       const make = (): Promise<void> =>
-        deps.hosts.claiming(name, ownHardware(deps.records, name, document, body.source), record);
+        deps.hosts.claiming(name, ownHardware(deps.records, name, document, body.source), () =>
+          deps.maas.reserving(name, document, record),
+        );
       await (origin.image === undefined ? make() : deps.images.using(origin.image, document.pool, signal, make));
       const { devices } = expand(document, profilesOf(deps.records, name));
       await deps.hosts.refresh(nicNetworks(devices));

@@ -20,7 +20,7 @@ import { volumeOf, type ContainerLocation, type MoveParams, moveContainerSaga, m
 
 type MoveDeps = Pick<
   ContainerDeps,
-  'records' | 'runtime' | 'pools' | 'operations' | 'sagas' | 'events' | 'locks' | 'view' | 'logsDir'
+  'records' | 'runtime' | 'pools' | 'operations' | 'sagas' | 'events' | 'locks' | 'view' | 'logsDir' | 'maas'
 > & { readonly hosts: NetworkHosts };
 
 /** POST {name, migration, pool, project}. Everything that can be refused is refused before the operation starts. Within its pool a
@@ -71,6 +71,7 @@ export function renameContainer(deps: MoveDeps, caller: Caller, name: string, ne
         const params: RenameParams = { from: name, to, pool, instanceId: randomUUID() };
         await deps.sagas.run(renameContainerSaga(deps), params, { signal });
         await deps.hosts.refresh(nicNetworks(deps.view.expanded(readyContainer(deps.records, to)).devices));
+        await deps.maas.followLater(to);
         deps.events.lifecycle('container-renamed', containerUrl(name), { new_name: newName }, caller.requestor);
       }),
   });
@@ -96,6 +97,7 @@ async function moveNow(deps: MoveDeps, caller: Caller, params: MoveParams, signa
     return;
   }
   await deps.hosts.refresh(nicNetworks(deps.view.expanded(readyContainer(deps.records, to.name)).devices));
+  await deps.maas.followLater(to.name);
   const context = {
     new_name: plainName(to.name),
     ...(projectOf(from.name) === projectOf(to.name) ? {} : { new_project: projectOf(to.name) }),

@@ -26,6 +26,7 @@ export type RemoveDeps = Pick<
   | 'locks'
   | 'view'
   | 'log'
+  | 'maas'
   | 'logsDir'
   | 'backupsDir'
 > & { readonly hosts: NetworkHosts };
@@ -75,6 +76,7 @@ export async function removeNow(deps: RemoveDeps, caller: Caller, name: string, 
     await released;
   }
   await deps.hosts.refresh(nicNetworks(devices));
+  await deps.maas.released(name, entry.document.uuid);
   for (const snapshot of snapshots) {
     const url = containerUrl(name, 'snapshots', snapshot.name);
     const context = { snapshot_name: `${plainName(name)}/${snapshot.name}` };

@@ -38,6 +38,7 @@ type UpdateDeps = Pick<
   | 'locks'
   | 'view'
   | 'architecture'
+  | 'maas'
 > & { readonly hosts: NetworkHosts };
 
 /** PUT: checks and If-Match before the operation starts, so that both answer at once. With `restore` a snapshot is put back instead. */
@@ -116,6 +117,7 @@ async function bringIntoForce(
   reserve: Reserve,
 ): Promise<void> {
   try {
+    await deps.maas.follow(name);
     await applyRootSize(deps, name, before.devices, { mustHold: true });
     await applyLive(deps, name, before.config);
     await deps.running.apply(name, before.devices);
@@ -132,6 +134,7 @@ async function bringIntoForce(
     if (deps.runtime.probe(name).status !== 'stopped') await deps.runtime.updateLimits(name, now).catch(() => {});
     await deps.guests.apply(name).catch(() => {});
     await applyRootSize(deps, name, refused).catch(() => {});
+    await deps.maas.followLater(name);
     throw error;
   }
 }

@@ -1,0 +1,128 @@
+// One request to a MAAS server: OAuth 1 with PLAINTEXT, bounded in time and size. Its refusals become driver errors.
+import { randomUUID } from 'node:crypto';
+import { DriverError } from '../driver-error.ts';
+
+export interface MaasAccess {
+  /** http://HOST:5240/MAAS */
+  readonly url: string;
+  /** CONSUMER:TOKEN:SECRET, as MAAS shows it. */
+  readonly key: string;
+}
+
+export type Form = Readonly<Record<string, string | readonly string[]>>;
+
+const timeoutMs = 15_000;
+const maxBytes = 64 * 1024 * 1024;
+
+/** Pure. */
+export function authorization(key: string, nonce: string, seconds: number): string {
+  const [consumer = '', token = '', secret = ''] = key.split(':');
+  const parts = {
+    oauth_version: '1.0',
+    oauth_signature_method: 'PLAINTEXT',
+    oauth_consumer_key: consumer,
+    oauth_token: token,
+    // There is no secret of the consumer.
+    oauth_signature: `&${secret}`,
+    oauth_nonce: nonce,
+    oauth_timestamp: String(seconds),
+  };
+  return `OAuth ${Object.entries(parts)
+    .map(([name, value]) => `${name}="${encodeURIComponent(value)}"`)
+    .join(', ')}`;
+}
+
+export class MaasConnection {
+  readonly #access: MaasAccess;
+
+  constructor(access: MaasAccess) {
+    this.#access = access;
+  }
+
+  get(path: string, query: Form = {}): Promise<unknown> {
+    return this.#ask('GET', `${path}?${encoded(query)}`);
+  }
+
+  /** `path` may have a query: operations of MAAS are named there. */
+  send(method: 'POST' | 'PUT' | 'DELETE', path: string, form: Form = {}): Promise<unknown> {
+    return this.#ask(method, path, encoded(form));
+  }
+
+  async #ask(method: string, path: string, body = ''): Promise<unknown> {
+    const { url, key } = this.#access;
+    const base = url.replace(/\/+$/, '');
+    const headers = {
+      accept: 'application/json',
+      authorization: authorization(key, randomUUID(), Math.floor(Date.now() / 1000)),
+    };
+    const sent = method === 'GET' || method === 'DELETE' ? {} : { body, type: 'application/x-www-form-urlencoded' };
+    let status = 0;
+    let text = '';
+    try {
+      const answer = await fetch(`${base}/api/2.0/${path}`, {
+        method,
+        redirect: 'manual',
+        signal: AbortSignal.timeout(timeoutMs),
+        ...(sent.body === undefined
+          ? { headers }
+          : { body: sent.body, headers: { ...headers, 'content-type': sent.type } }),
+      });
+      status = answer.status;
+      text = await boundedText(answer);
+    } catch (error) {
+      throw new DriverError('Failed', `MAAS at ${base} does not answer`, error);
+    }
+    if (status >= 200 && status < 300) return parsed(text, base);
+    throw refusal(method, status, `MAAS at ${base} answered ${status}`, reasonIn(text));
+  }
+}
+
+function encoded(form: Form): string {
+  const pairs = Object.entries(form).flatMap(([name, value]) =>
+    [value].flat().map((each) => [name, each] as [string, string]),
+  );
+  return new URLSearchParams(pairs).toString();
+}
+
+async function boundedText(answer: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    if (size > maxBytes) throw new Error(`the answer has more than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parsed(text: string, base: string): unknown {
+  if (text.trim() === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new DriverError(
+      'Failed',
+      `MAAS at ${base} answered with something else than JSON: is maas.api.url right?`,
+      error,
+    );
+  }
+}
+
+function refusal(method: string, status: number, what: string, why: string): DriverError {
+  if (status === 401 || status === 403)
+    return new DriverError('Failed', `${what}: the key in maas.api.key is not accepted (${why})`);
+  // An address that is taken is not found, either.
+  if (status === 404 && (method === 'GET' || method === 'DELETE'))
+    return new DriverError('NotFound', `${what}: ${why}`);
+  // It also says 503 when a subnet has no address left.
+  if (status < 500 || status === 503) return new DriverError('Invalid', `${what}: ${why}`);
+  return new DriverError('Failed', `${what}: ${why}`);
+}
+
+/** A page of a server in between is no reason. */
+function reasonIn(text: string): string {
+  const reason = text.trim().replaceAll(/\s+/g, ' ');
+  return reason === '' || reason.startsWith('<') ? 'without a reason' : reason.slice(0, 300);
+}
+
+export const isMissing = (error: unknown): boolean => error instanceof DriverError && error.code === 'NotFound';

@@ -1,0 +1,211 @@
+// Keeps the addresses of containers reserved with a MAAS server (maas.subnet.* of nics), in step with what is recorded.
+import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
+import { isNic, resolveDevice } from '../../api/devices/index.ts';
+import { defaultProject, plainName, projectOf } from '../../api/project/project-names.ts';
+import { Maas } from '../../drivers/maas/maas.ts';
+import {
+  register,
+  sweep,
+  unregister,
+  type RegistrationPlace,
+  type WantedDevice,
+} from '../../drivers/maas/registration.ts';
+import { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
+import type { ContainerDocument } from '../../records/documents.ts';
+import type { Records } from '../../records/records.ts';
+import { expand } from '../shared/expand.ts';
+import { KnownProblems } from '../shared/known-problems.ts';
+import { profilesOf } from '../shared/project-scope.ts';
+
+export interface MaasSettings {
+  readonly url: string;
+  readonly key: string;
+  readonly machine: string;
+}
+
+export interface MaasRegistryDeps {
+  readonly records: Records;
+  /** As they are now; undefined: no MAAS server is set. */
+  readonly maas: () => MaasSettings | undefined;
+  /** Names this daemon among all that use the server. */
+  readonly tag: string;
+  readonly log: Log;
+}
+
+/** What MAAS was told last of a container. */
+interface Told {
+  readonly hostname: string;
+  readonly wanted: string;
+}
+
+/** Name of the problem that is about no container. */
+const whole = '';
+
+export class MaasRegistry {
+  readonly #deps: MaasRegistryDeps;
+  readonly #locks = new KeyedMutex();
+  readonly #problems: KnownProblems;
+  /** By the uuid of a container. */
+  readonly #told = new Map<string, Told>();
+  /** Containers that are being made: they have no record yet. */
+  readonly #making = new Set<string>();
+  /** Settings of the server that was swept. */
+  #swept = '';
+
+  constructor(deps: MaasRegistryDeps) {
+    this.#deps = deps;
+    this.#problems = new KnownProblems(deps.log);
+  }
+
+  /** Sentences about what MAAS does not know. */
+  get problems(): readonly string[] {
+    return [...this.#problems.byName.values()];
+  }
+
+  /** Reserves the addresses of a container that is made by `record`. MAAS refuses, or that fails: neither is there. */
+  async reserving(name: string, document: ContainerDocument, record: () => Promise<void>): Promise<void> {
+    const wanted = wantedDevice(name, document, expand(document, profilesOf(this.#deps.records, name)));
+    const place = this.#place();
+    if (place === undefined || wanted === undefined) return record();
+    this.#making.add(wanted.uuid);
+    try {
+      await this.#tell(place, wanted);
+      await record();
+    } catch (error) {
+      await this.#forget(place, wanted.uuid, wanted.hostname).catch((left: unknown) => this.#note(name, left));
+      throw error;
+    } finally {
+      this.#making.delete(wanted.uuid);
+    }
+  }
+
+  /** After a change of a container. Throws what MAAS refuses; then it has what it had before, or a part of it. */
+  async follow(name: string): Promise<void> {
+    const place = this.#place();
+    const document = this.#deps.records.containers.get(name)?.document;
+    if (place === undefined || document === undefined) return;
+    const wanted = this.#wantedOf(name, document);
+    const told = this.#told.get(document.uuid);
+    if (wanted !== undefined) await this.#tell(place, wanted);
+    else if (told !== undefined) await this.#forget(place, document.uuid, told.hostname);
+    this.#problems.forget(document.uuid);
+  }
+
+  /** The same, where the change stands whatever MAAS says: that is told, and tried again each minute. */
+  async followLater(name: string): Promise<void> {
+    await this.follow(name).catch((error: unknown) => this.#note(name, error));
+  }
+
+  /** A container has been deleted. */
+  async released(name: string, uuid: string): Promise<void> {
+    const place = this.#place();
+    const told = this.#told.get(uuid);
+    if (place === undefined || told === undefined) return;
+    await this.#forget(place, uuid, told.hostname).catch((error: unknown) => this.#note(name, error, uuid));
+  }
+
+  /** At the start and each minute: tells MAAS what it does not know yet, also of profiles and of containers that came from elsewhere. Never throws. */
+  look(): Promise<void> {
+    return this.#locks.run(whole, () => this.#look());
+  }
+
+  async #look(): Promise<void> {
+    const place = this.#place();
+    if (place === undefined) return void this.#problems.forget(whole);
+    const all = this.#deps.records.containers.list().flatMap(({ name, document }) => {
+      const wanted = document.lifecycle === 'ready' ? this.#wantedOf(name, document) : undefined;
+      return wanted === undefined ? [] : [{ name, wanted }];
+    });
+    const wantedNow = new Set([...all.map(({ wanted }) => wanted.uuid), ...this.#making]);
+    try {
+      await this.#sweepOnce(place, wantedNow);
+      this.#problems.forget(whole);
+    } catch (error) {
+      this.#problems.note(whole, `MAAS cannot be asked for the addresses of this host: ${errorText(error)}`);
+      return;
+    }
+    for (const { name, wanted } of all)
+      if (this.#told.get(wanted.uuid)?.wanted !== JSON.stringify(wanted)) await this.followLater(name);
+    for (const [uuid, { hostname }] of this.#told) {
+      if (wantedNow.has(uuid) || this.#making.has(uuid)) continue;
+      await this.#forget(place, uuid, hostname).catch((error: unknown) => this.#note(hostname, error, uuid));
+    }
+  }
+
+  /** A daemon that was killed may have left devices of containers that were never recorded, or are gone. */
+  async #sweepOnce(
+    place: RegistrationPlace & { readonly settings: string },
+    wanted: ReadonlySet<string>,
+  ): Promise<void> {
+    if (this.#swept === place.settings) return;
+    this.#told.clear();
+    await sweep(place, wanted);
+    this.#swept = place.settings;
+  }
+
+  async #tell(place: RegistrationPlace, wanted: WantedDevice): Promise<void> {
+    const text = JSON.stringify(wanted);
+    await this.#locks.run(wanted.uuid, async () => {
+      if (this.#told.get(wanted.uuid)?.wanted === text) return;
+      // Until MAAS has all of it, it may have a part.
+      this.#told.set(wanted.uuid, { hostname: wanted.hostname, wanted: '' });
+      await register(place, wanted);
+      this.#told.set(wanted.uuid, { hostname: wanted.hostname, wanted: text });
+    });
+  }
+
+  async #forget(place: RegistrationPlace, uuid: string, hostname: string): Promise<void> {
+    await this.#locks.run(uuid, async () => {
+      await unregister(place, uuid, hostname);
+      this.#told.delete(uuid);
+      this.#problems.forget(uuid);
+    });
+  }
+
+  #note(name: string, error: unknown, uuid = this.#deps.records.containers.get(name)?.document.uuid): void {
+    this.#problems.note(
+      uuid ?? name,
+      `MAAS has other addresses for the container ${plainName(name)}: ${errorText(error)}`,
+    );
+  }
+
+  #place(): (RegistrationPlace & { readonly settings: string }) | undefined {
+    const settings = this.#deps.maas();
+    if (settings === undefined) return undefined;
+    return {
+      maas: new Maas(settings),
+      machine: settings.machine,
+      tag: this.#deps.tag,
+      settings: JSON.stringify(settings),
+    };
+  }
+
+  #wantedOf(name: string, document: ContainerDocument): WantedDevice | undefined {
+    return wantedDevice(name, document, expand(document, profilesOf(this.#deps.records, name)));
+  }
+}
+
+/** Undefined: no nic of it is in a subnet of MAAS. Pure. */
+export function wantedDevice(
+  name: string,
+  { uuid }: Pick<ContainerDocument, 'uuid'>,
+  { config, devices }: { readonly config: ConfigMap; readonly devices: DeviceMap },
+): WantedDevice | undefined {
+  const interfaces = Object.entries(devices).flatMap(([device, properties]) => {
+    if (!isNic(properties)) return [];
+    const nic = resolveDevice(properties);
+    const hwaddr = (nic['hwaddr'] || config[`volatile.${device}.hwaddr`] || '').toLowerCase();
+    const subnets = (['ipv4', 'ipv6'] as const).flatMap((family) => {
+      const subnet = nic[`maas.subnet.${family}`] ?? '';
+      const address = nic[`${family}.address`] ?? '';
+      return subnet === '' ? [] : [{ subnet, address: address === 'none' ? '' : address }];
+    });
+    if (subnets.length === 0 || hwaddr === '') return [];
+    return [{ name: nic['name'] || config[`volatile.${device}.name`] || device, hwaddr, subnets }];
+  });
+  if (interfaces.length === 0) return undefined;
+  const project = projectOf(name);
+  return { uuid, hostname: plainName(name), subdomain: project === defaultProject ? '' : project, interfaces };
+}
