@@ -145,7 +145,8 @@ async function foreignContent(source: string): Promise<string | undefined> {
   return undefined;
 }
 
-async function makeFolders(source: string): Promise<void> {
+/** Those of layout.ts, each open to nobody who may not pass. */
+export async function makeFolders(source: string): Promise<void> {
   await chmod(source, 0o711);
   for (const folder of poolFolders) {
     // Volumes of containers and images are closed themselves. Custom ones are open to their containers and hold real setuid-root

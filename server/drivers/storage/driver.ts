@@ -9,6 +9,14 @@ export interface PoolSpec {
 export interface VolumeRef {
   readonly type: 'container' | 'image' | 'custom';
   readonly name: string;
+  /** What it is made like; of no meaning for a volume that is there. */
+  readonly shape?: VolumeShape;
+}
+
+/** For drivers whose volumes have file systems of their own; the pool says what is left out. */
+export interface VolumeShape {
+  readonly bytes?: number;
+  readonly fileSystem?: string;
 }
 
 export interface SnapshotRef {
@@ -112,6 +120,8 @@ export interface StorageCapabilities {
   readonly quotas: boolean;
   /** Volumes can be kept as they were. */
   readonly snapshots: boolean;
+  /** Each volume has a file system of its own, which is synced alone. */
+  readonly ownFileSystems?: boolean;
   /** What streams of its own kind are called (`btrfs`); absent: it only has tar. */
   readonly nativeStreams?: string;
 }
@@ -127,8 +137,9 @@ export interface StorageDriver {
   createPool(pool: PoolSpec, signal: AbortSignal): Promise<void>;
   /** Removes only what createPool and volumes made. Idempotent. */
   deletePool(pool: PoolSpec): Promise<void>;
-  /** Applies the config to a pool in use. Throws Invalid when the host refuses it; then nothing has changed. */
-  applyConfig(pool: PoolSpec): Promise<void>;
+  /** Applies the config to a pool in use, which has had the config of `before`. Throws Invalid when the host refuses it; then nothing
+   *  has changed. */
+  applyConfig(pool: PoolSpec, before: PoolSpec): Promise<void>;
   /** At daemon start: makes the pool usable and removes half-made volumes of a crash (temporary names). */
   mountPool(pool: PoolSpec): Promise<void>;
   resources(pool: PoolSpec): Promise<PoolResources>;
@@ -158,8 +169,10 @@ export interface StorageDriver {
   ): Promise<void>;
   /** The limits in force. Absent without the capability. */
   readonly limitsIn?: (pool: PoolSpec) => Promise<(volume: VolumeRef) => number | undefined>;
-  /** Host directory of the snapshot, built like that of its volume. */
+  /** Host directory of the snapshot, built like that of its volume. Its files are there within `withFiles`. */
   snapshotPath(pool: PoolSpec, snapshot: SnapshotRef): string;
+  /** Runs `use` while the files at the path, that of a volume or snapshot, are there. Absent: they always are. Other paths just pass. */
+  readonly withFiles?: <T>(path: string, use: () => Promise<T>) => Promise<T>;
   /** All or nothing; the volume may be in use. Exists already -> Exists; no such volume -> NotFound. */
   createSnapshot(pool: PoolSpec, snapshot: SnapshotRef, source: SnapshotSource, signal: AbortSignal): Promise<void>;
   /** The volume becomes as the snapshot is: all or nothing, also over a crash. Nobody may be using the volume. Its limit has to be

@@ -6,8 +6,9 @@ import { DriverError } from '../driver-error.ts';
 import { asDriverError } from './copy-tree.ts';
 import type { ChangingTree, PoolSpec, StorageDriver, TreeRef } from './driver.ts';
 import { snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
-import type { TreeKind } from './tree-kind.ts';
-import { exists, isDirectory, type TreeStaging } from './tree-staging.ts';
+import { type TreeKind, withFiles } from './tree-kind.ts';
+import { directoryNames } from './tree-names.ts';
+import type { TreeStaging } from './tree-staging.ts';
 import { removeEmpty, type TreeSnapshots } from './tree-snapshots.ts';
 import { unpackTree, wholeTar, writeTo } from './tree-stream.ts';
 import { closeTree, labelOf } from './tree-transfer.ts';
@@ -23,6 +24,7 @@ interface Deps {
 
 export function treeDerive(deps: Deps): Pick<StorageDriver, 'deriveVolume' | 'streamId'> {
   const { kind, staging, mutex } = deps;
+  const names = kind.names ?? directoryNames;
   const pathOf = (pool: PoolSpec, { volume, snapshot }: TreeRef): string =>
     snapshot === undefined
       ? volumePathIn(kind.root(pool), volume)
@@ -49,8 +51,10 @@ export function treeDerive(deps: Deps): Pick<StorageDriver, 'deriveVolume' | 'st
       await copy(from, to)(pathOf(pool, from), temporary, 'settled', signal);
       const unpack = (bytes: AsyncIterable<Buffer>): Promise<void> =>
         writeTo(unpackTree(temporary, '.', deps.asRoot), wholeTar(bytes), signal);
-      await change({ path: temporary, unpack });
-      await closeTree(temporary, to.volume, deps.asRoot);
+      await withFiles(kind, temporary, async () => {
+        await change({ path: temporary, unpack });
+        await closeTree(temporary, to.volume, deps.asRoot);
+      });
     };
     if (to.snapshot === undefined) return staging.make(root, fill, (fresh) => deps.swapIn(root, to.volume, fresh));
     await mkdir(dirname(path), { mode: 0o700, recursive: true });
@@ -63,9 +67,9 @@ export function treeDerive(deps: Deps): Pick<StorageDriver, 'deriveVolume' | 'st
       const what = `cannot make ${labelOf(to)} in pool ${pool.name} of ${labelOf(from)}`;
       signal.throwIfAborted();
       await mutex.run(volumePathIn(kind.root(pool), to.volume), async () => {
-        if (to.snapshot !== undefined && (await exists(pathOf(pool, to))))
+        if (to.snapshot !== undefined && (await names.has(pathOf(pool, to))))
           throw new DriverError('Exists', `${what}: it exists`);
-        if (!(await isDirectory(pathOf(pool, from)))) throw new DriverError('NotFound', `${what}: there is none`);
+        if (!(await names.isTree(pathOf(pool, from)))) throw new DriverError('NotFound', `${what}: there is none`);
         // What the caller's own work throws is the caller's.
         let refused: { readonly error: unknown } | undefined;
         const watched = async (tree: ChangingTree): Promise<void> =>
@@ -84,7 +88,7 @@ export function treeDerive(deps: Deps): Pick<StorageDriver, 'deriveVolume' | 'st
     },
     async streamId(pool, snapshot) {
       const path = snapshotPathIn(kind.root(pool), snapshot);
-      return kind.native !== undefined && (await isDirectory(path)) ? kind.native.idOf(path) : undefined;
+      return kind.native !== undefined && (await names.isTree(path)) ? kind.native.idOf(path) : undefined;
     },
   };
 }

@@ -1,6 +1,6 @@
 // A storage driver over trees in one place (a directory, a btrfs file system): volumes appear and vanish whole, in one rename.
 // Snapshots are tree-snapshots.ts; how trees are made is the kind's.
-import { chmod, lstat, mkdir, readdir, rename, statfs } from 'node:fs/promises';
+import { chmod, lstat, mkdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
@@ -13,7 +13,8 @@ import type { ImageFiles, PoolSpec, StorageDriver, UnpackImage, VolumeRef, Volum
 import { durably } from './durable.ts';
 import { createImageCache } from './image-cache.ts';
 import { checkVolumeName, snapshotPathIn, snapshotsPathIn, volumeFolder, volumePathIn, volumeTypes } from './layout.ts';
-import { exists, isDirectory, openTreeStaging } from './tree-staging.ts';
+import { directoryNames } from './tree-names.ts';
+import { openTreeStaging } from './tree-staging.ts';
 import { hasCode } from './remove-tree.ts';
 import type { TreeKind } from './tree-kind.ts';
 import { treeDerive } from './tree-derive.ts';
@@ -38,6 +39,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
   const mutex = new KeyedMutex();
   const { log } = deps;
   const images = createImageCache();
+  const names = kind.names ?? directoryNames;
   const staging = openTreeStaging(kind, deps.log);
   const pathOf = (pool: PoolSpec, volume: VolumeRef): string => volumePathIn(kind.root(pool), volume);
   const snapshots = treeSnapshots({ kind, staging, mutex });
@@ -61,7 +63,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       // Later volumes trust that an image which is there is whole, also after a power failure; the first one does not wait for that.
       const used = use(temporary);
       const done = Promise.all([syncTree(temporary, never), used])
-        .then(() => rename(temporary, path))
+        .then(() => names.move(temporary, path))
         .catch((error: unknown) => {
           // In a shared pool another member was faster.
           if (!isTaken(error)) log.warn(`the unpacked image ${path} is not kept: ${errorText(error)}`);
@@ -85,14 +87,14 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     await images.withImage(
       imagePath,
       {
-        has: () => isDirectory(imagePath),
+        has: () => names.isTree(imagePath),
         unpack: (use) => unpack(root, image, progress, signal, use),
         use: async (from) => {
           if (volume.type === 'image') return;
-          const before = await lstat(from);
+          const check = await watchIfShared(kind, from);
           await staging.build(root, path, async (temporary) => {
-            await kind.copyTree(from, temporary, 'settled', signal);
-            await checkStillThere(from, before.ino);
+            await kind.copyTree(from, temporary, 'settled', signal, volume.shape);
+            await check();
           });
         },
       },
@@ -115,10 +117,12 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     const root = kind.root(pool);
     const fromPath =
       snapshot === undefined ? volumePathIn(root, from) : snapshotPathIn(root, { volume: from, snapshot });
-    if (!(await isDirectory(fromPath)))
+    if (!(await names.isTree(fromPath)))
       throw new DriverError('NotFound', `there is no ${label(from, snapshot)} in pool ${pool.name}`);
     const by = snapshot === undefined ? 'guest' : 'settled';
-    await staging.build(root, pathOf(pool, volume), (temporary) => kind.copyTree(fromPath, temporary, by, signal));
+    await staging.build(root, pathOf(pool, volume), (temporary) =>
+      kind.copyTree(fromPath, temporary, by, signal, volume.shape),
+    );
   }
 
   async function fill(
@@ -132,9 +136,9 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     if (source.kind === 'image') return fillFromImage(root, volume, source.image, progress, signal);
     if (source.kind === 'copy') return fillFromCopy(pool, volume, source, signal);
     await staging.build(root, pathOf(pool, volume), async (temporary) => {
-      if (source.kind === 'tree') return kind.importTree(source.path, temporary, signal);
+      if (source.kind === 'tree') return kind.importTree(source.path, temporary, signal, volume.shape);
       // 0700: with idmapped mounts the files of a container are real setuid-root files on the host.
-      await kind.makeTree(temporary);
+      await kind.makeTree(temporary, volume.shape);
       if (volume.type === 'custom') await chmod(temporary, 0o711);
       if (volume.type === 'container') await mkdir(join(temporary, 'rootfs'), { mode: 0o755 });
     });
@@ -171,11 +175,12 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       await staging.settled(kind.root(pool));
       await kind.deletePool(pool);
     },
-    applyConfig: (pool) => kind.applyConfig(pool),
+    applyConfig: (pool, before) => kind.applyConfig(pool, before),
     mountPool: (pool) => kind.mountPool(pool, staging.busy),
     resources: async (pool) => {
       // Deleted trees count as free space.
       await staging.settled(kind.root(pool));
+      if (kind.resources !== undefined) return kind.resources(pool);
       const stats = await statfs(kind.root(pool)).catch((error: unknown) => {
         throw new DriverError('Failed', `cannot read the resources of pool ${pool.name}`, error);
       });
@@ -187,7 +192,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     volumePath: pathOf,
     async hasVolume(pool, volume) {
       if (volume.type === 'image') await staging.caughtUp(kind.root(pool));
-      return isDirectory(pathOf(pool, volume));
+      return names.isTree(pathOf(pool, volume));
     },
     async createVolume(pool, volume, source, progress, signal) {
       const [root, path] = [kind.root(pool), pathOf(pool, volume)];
@@ -198,7 +203,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
         const refusal = (): DriverError => new DriverError('Exists', `cannot ${what}: it exists`);
         // An empty container has a folder in it and cannot be moved over another one; making anything else first costs more than a look.
         const isRefusedByMove = source.kind === 'empty' && volume.type === 'container';
-        if (!isRefusedByMove && (await exists(path))) throw refusal();
+        if (!isRefusedByMove && (await names.has(path))) throw refusal();
         try {
           await withRoom(root, () => fill(pool, volume, source, progress, signal));
         } catch (error) {
@@ -224,15 +229,15 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       const [from, to] = [pathOf(pool, volume), pathOf(pool, target)];
       if (from === to) return;
       await mutex.runAll([from, to], async () => {
-        const [hasOld, hasNew] = [await exists(from), await exists(to)];
+        const [hasOld, hasNew] = [await names.has(from), await names.has(to)];
         const what = `cannot rename ${volume.type} volume ${volume.name} to ${newName} in pool ${pool.name}`;
         if (hasOld && hasNew) throw new DriverError('Exists', `${what}: ${newName} exists`);
         if (!hasOld && !hasNew) throw new DriverError('NotFound', `${what}: there is no ${volume.name}`);
         try {
           // The snapshots first: a reader of the volume's new name finds them there.
           const [oldSnapshots, newSnapshots] = [snapshotsPathIn(root, volume), snapshotsPathIn(root, target)];
-          if (await exists(oldSnapshots)) await rename(oldSnapshots, newSnapshots);
-          if (hasOld) await rename(from, to);
+          await names.moveFolder(oldSnapshots, newSnapshots);
+          if (hasOld) await names.move(from, to);
         } catch (error) {
           throw asDriverError(what, error);
         }
@@ -242,12 +247,10 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       const root = kind.root(pool);
       await staging.caughtUp(root);
       const lists = volumeTypes.map(async (type) => {
-        const entries = await readdir(join(root, volumeFolder(type)), { withFileTypes: true }).catch(
-          (error: unknown) => {
-            throw new DriverError('Failed', `cannot list the volumes of pool ${pool.name}`, error);
-          },
-        );
-        return entries.filter((entry) => entry.isDirectory()).map((entry) => ({ type, name: entry.name }));
+        const found = await names.treesIn(join(root, volumeFolder(type))).catch((error: unknown) => {
+          throw asDriverError(`cannot list the volumes of pool ${pool.name}`, error);
+        });
+        return found.map((name) => ({ type, name }));
       });
       return (await Promise.all(lists)).flat().filter(isVolumeName);
     },
@@ -274,7 +277,9 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     importVolume: afterRemovals(transfer.importVolume),
     deriveVolume: afterRemovals(derive.deriveVolume),
   };
-  return { ...driver, ...durably((pool) => kind.root(pool), driver) };
+  const { withFiles } = kind;
+  const whole = { ...driver, ...(withFiles === undefined ? {} : { withFiles }) };
+  return kind.isDurable === true ? whole : { ...whole, ...durably((pool) => kind.root(pool), driver) };
 }
 
 const limitsOf =
@@ -288,11 +293,15 @@ const limitsOf =
 
 const isTaken = (error: unknown): boolean => hasCode(error, 'ENOTEMPTY') || hasCode(error, 'EEXIST');
 
-/** Another member, which knows nothing of this copy, may have deleted the image in a shared pool meanwhile: the copy may lack files. */
-async function checkStillThere(path: string, inode: number): Promise<void> {
-  const found = await lstat(path).catch(() => undefined);
-  if (found?.ino !== inode)
-    throw new DriverError('Failed', `the unpacked image ${path} was deleted while it was copied`);
+/** Another member, which knows nothing of this copy, may delete the image in a shared pool meanwhile: the copy may lack files. */
+async function watchIfShared({ tag }: TreeKind, path: string): Promise<() => Promise<void>> {
+  if (tag === undefined) return () => Promise.resolve();
+  const { ino } = await lstat(path);
+  return async () => {
+    const found = await lstat(path).catch(() => undefined);
+    if (found?.ino !== ino)
+      throw new DriverError('Failed', `the unpacked image ${path} was deleted while it was copied`);
+  };
 }
 
 function label(volume: VolumeRef, snapshot: string | undefined): string {

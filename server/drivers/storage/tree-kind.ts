@@ -1,7 +1,8 @@
 // What a storage driver that keeps volumes as directory trees of one place adds to tree-driver.ts: how a tree is made, copied
 // and removed there.
 import type { ConfinedCommand } from '../../lib/confined.ts';
-import type { PoolSpec, StorageCapabilities } from './driver.ts';
+import type { PoolResources, PoolSpec, StorageCapabilities, StorageDriver, VolumeShape } from './driver.ts';
+import type { TreeNames } from './tree-names.ts';
 
 export interface TreeKind {
   readonly name: string;
@@ -11,15 +12,25 @@ export interface TreeKind {
   fillConfig(pool: PoolSpec): Promise<Record<string, string>>;
   createPool(pool: PoolSpec, signal: AbortSignal): Promise<void>;
   deletePool(pool: PoolSpec): Promise<void>;
-  applyConfig(pool: PoolSpec): Promise<void>;
+  applyConfig(pool: PoolSpec, before: PoolSpec): Promise<void>;
   /** Makes the place usable; leftovers apart from `busy` paths are removed. */
   mountPool(pool: PoolSpec, busy: ReadonlySet<string>): Promise<void>;
+  /** Default: the names of directories. */
+  readonly names?: TreeNames;
+  /** See StorageDriver.withFiles. Volumes, and what makeTree made, have their files without it. */
+  readonly withFiles?: NonNullable<StorageDriver['withFiles']>;
+  /** Default: those of the file system that the pool is on. */
+  readonly resources?: (pool: PoolSpec) => Promise<PoolResources>;
+  /** What a tree is like. Absent: all are alike. */
+  readonly shapeOf?: (path: string) => Promise<VolumeShape>;
+  /** A change that is answered is on the disk already, as far as the pool promises. */
+  readonly isDurable?: boolean;
   /** An empty tree that only root may enter (mode 0700). On a throw of this and the next two the caller removes what is there. */
-  makeTree(path: string): Promise<void>;
+  makeTree(path: string, shape?: VolumeShape): Promise<void>;
   /** `to` is absent. `settled`: `from` does not change meanwhile; `guest`: a hostile process may change it. */
-  copyTree(from: string, to: string, by: 'settled' | 'guest', signal: AbortSignal): Promise<void>;
+  copyTree(from: string, to: string, by: 'settled' | 'guest', signal: AbortSignal, shape?: VolumeShape): Promise<void>;
   /** As copyTree, from another file system; always as from a guest. */
-  importTree(from: string, to: string, signal: AbortSignal): Promise<void>;
+  importTree(from: string, to: string, signal: AbortSignal, shape?: VolumeShape): Promise<void>;
   /** A copy that shares its files with `from`: for where neither is written to in place. Absent: copyTree is as cheap. */
   readonly shareTree?: (from: string, to: string, signal: AbortSignal) => Promise<void>;
   removeTree(path: string): Promise<void>;
@@ -53,3 +64,7 @@ export interface TreeKind {
     whole(source: AsyncIterable<Buffer>): AsyncIterable<Buffer>;
   };
 }
+
+/** Runs `use` while the files of the tree are there. */
+export const withFiles = <T>(kind: TreeKind, path: string, use: () => Promise<T>): Promise<T> =>
+  kind.withFiles === undefined ? use() : kind.withFiles(path, use);

@@ -1,5 +1,5 @@
 // Snapshots of volumes that are trees: made, dropped, renamed beside their volume, and put back in its place.
-import { mkdir, readdir, rename, rmdir } from 'node:fs/promises';
+import { mkdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { DriverError } from '../driver-error.ts';
@@ -8,7 +8,8 @@ import type { PoolSpec, SnapshotRef, SnapshotSource, StorageDriver, VolumeRef } 
 import { replacedPathIn, snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
 import { hasCode } from './remove-tree.ts';
 import type { TreeKind } from './tree-kind.ts';
-import { exists, isDirectory, type TreeStaging } from './tree-staging.ts';
+import { directoryNames } from './tree-names.ts';
+import type { TreeStaging } from './tree-staging.ts';
 
 interface Deps {
   readonly kind: TreeKind;
@@ -31,6 +32,7 @@ export interface TreeSnapshots {
 }
 
 export function treeSnapshots({ kind, staging, mutex }: Deps): TreeSnapshots {
+  const names = kind.names ?? directoryNames;
   const rootOf = (pool: PoolSpec): string => kind.root(pool);
   const pathOf = (pool: PoolSpec, snapshot: SnapshotRef): string => snapshotPathIn(rootOf(pool), snapshot);
 
@@ -48,9 +50,11 @@ export function treeSnapshots({ kind, staging, mutex }: Deps): TreeSnapshots {
         : source.kind === 'copy'
           ? snapshotPathIn(root, source.from)
           : volumePathIn(root, snapshot.volume);
-    if (!(await isDirectory(from))) throw new DriverError('NotFound', `there is no directory ${from}`);
+    if (source.kind !== 'tree' && !(await names.isTree(from)))
+      throw new DriverError('NotFound', `there is no directory ${from}`);
     if (source.kind === 'tree') {
-      await staging.build(root, path, (temporary) => kind.importTree(from, temporary, signal));
+      const shape = await kind.shapeOf?.(volumePathIn(root, snapshot.volume));
+      await staging.build(root, path, (temporary) => kind.importTree(from, temporary, signal, shape));
       await kind.atomic?.seal(path);
     } else if (kind.atomic === undefined || !(await kind.atomic.isWhole(from))) {
       const by = source.kind === 'now' ? 'guest' : 'settled';
@@ -62,11 +66,11 @@ export function treeSnapshots({ kind, staging, mutex }: Deps): TreeSnapshots {
 
   async function drop(root: string, path: string): Promise<void> {
     if (kind.atomic === undefined) await staging.remove(root, path);
-    else if (await exists(path)) await kind.atomic.drop(path);
+    else if (await names.has(path)) await kind.atomic.drop(path);
   }
 
   async function namesOf(pool: PoolSpec, volume: VolumeRef): Promise<readonly string[]> {
-    return readdir(snapshotsPathIn(rootOf(pool), volume)).catch((error: unknown) => {
+    return names.treesIn(snapshotsPathIn(rootOf(pool), volume)).catch((error: unknown) => {
       if (hasCode(error, 'ENOENT')) return [];
       throw error;
     });
@@ -77,10 +81,10 @@ export function treeSnapshots({ kind, staging, mutex }: Deps): TreeSnapshots {
     const [path, aside] = [volumePathIn(root, volume), replacedPathIn(root, volume, kind.tag?.())];
     staging.busy.add(aside);
     try {
-      if (await exists(aside)) await settleAside(root, path, aside);
-      await rename(path, aside);
-      await rename(fresh, path).catch(async (error: unknown) => {
-        await rename(aside, path);
+      if (await names.has(aside)) await settleAside(root, path, aside);
+      await names.move(path, aside);
+      await names.move(fresh, path).catch(async (error: unknown) => {
+        await names.move(aside, path);
         throw error;
       });
       await staging.remove(root, aside);
@@ -90,8 +94,8 @@ export function treeSnapshots({ kind, staging, mutex }: Deps): TreeSnapshots {
   }
 
   async function settleAside(root: string, path: string, aside: string): Promise<void> {
-    if (await exists(path)) await staging.remove(root, aside);
-    else await rename(aside, path);
+    if (await names.has(path)) await staging.remove(root, aside);
+    else await names.move(aside, path);
   }
 
   const methods: Methods = {
@@ -101,8 +105,8 @@ export function treeSnapshots({ kind, staging, mutex }: Deps): TreeSnapshots {
       const what = `cannot make snapshot ${snapshot.snapshot} of ${nameOf(snapshot.volume)} in pool ${pool.name}`;
       signal.throwIfAborted();
       await mutex.run(volumePathIn(rootOf(pool), snapshot.volume), async () => {
-        if (await exists(path)) throw new DriverError('Exists', `${what}: it exists`);
-        if (!(await isDirectory(volumePathIn(rootOf(pool), snapshot.volume))))
+        if (await names.has(path)) throw new DriverError('Exists', `${what}: it exists`);
+        if (!(await names.isTree(volumePathIn(rootOf(pool), snapshot.volume))))
           throw new DriverError('NotFound', `${what}: there is no such volume`);
         try {
           await mkdir(dirname(path), { mode: 0o700, recursive: true });
@@ -121,7 +125,7 @@ export function treeSnapshots({ kind, staging, mutex }: Deps): TreeSnapshots {
       const what = `cannot restore snapshot ${snapshot.snapshot} of ${nameOf(volume)} in pool ${pool.name}`;
       signal.throwIfAborted();
       await mutex.run(volumePathIn(root, volume), async () => {
-        if (!(await isDirectory(from))) throw new DriverError('NotFound', `${what}: there is no such snapshot`);
+        if (!(await names.isTree(from))) throw new DriverError('NotFound', `${what}: there is no such snapshot`);
         try {
           await staging.make(
             root,
@@ -145,12 +149,12 @@ export function treeSnapshots({ kind, staging, mutex }: Deps): TreeSnapshots {
       const [from, to] = [pathOf(pool, snapshot), pathOf(pool, { volume: snapshot.volume, snapshot: newName })];
       if (from === to) return;
       await mutex.run(volumePathIn(rootOf(pool), snapshot.volume), async () => {
-        const [hasOld, hasNew] = [await exists(from), await exists(to)];
+        const [hasOld, hasNew] = [await names.has(from), await names.has(to)];
         const what = `cannot rename snapshot ${snapshot.snapshot} of ${nameOf(snapshot.volume)} to ${newName}`;
         if (hasOld && hasNew) throw new DriverError('Exists', `${what}: ${newName} exists`);
         if (!hasOld && !hasNew) throw new DriverError('NotFound', `${what}: it does not exist`);
         if (!hasOld) return;
-        await rename(from, to).catch((error: unknown) => {
+        await names.move(from, to).catch((error: unknown) => {
           throw asDriverError(what, error);
         });
       });

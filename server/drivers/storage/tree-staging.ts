@@ -1,6 +1,6 @@
 // How trees appear and vanish in a pool's directory: made in its temporary folder and moved, moved there and then removed.
 import { randomUUID } from 'node:crypto';
-import { lstat, rename, statfs } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
@@ -8,6 +8,7 @@ import { DriverError } from '../driver-error.ts';
 import { temporaryFolder } from './layout.ts';
 import { hasCode } from './remove-tree.ts';
 import type { TreeKind } from './tree-kind.ts';
+import { directoryNames } from './tree-names.ts';
 
 export interface TreeStaging {
   /** Temporary paths in use by this process; mountPool leaves them alone. */
@@ -43,7 +44,8 @@ const roomyPart = 0.25;
 /** A quarter of a file system does not fill sooner. */
 const roomyMs = 1_000;
 
-export function openTreeStaging(kind: Pick<TreeKind, 'removeTree' | 'tag'>, log: Log): TreeStaging {
+export function openTreeStaging(kind: Pick<TreeKind, 'removeTree' | 'tag' | 'names'>, log: Log): TreeStaging {
+  const names = kind.names ?? directoryNames;
   const temporaryIn = (root: string): string => join(root, temporaryFolder, `${kind.tag?.() ?? ''}${randomUUID()}`);
   const busy = new Set<string>();
   const underWay = new Map<string, Set<Removal>>();
@@ -84,11 +86,11 @@ export function openTreeStaging(kind: Pick<TreeKind, 'removeTree' | 'tag'>, log:
     const temporary = temporaryIn(root);
     busy.add(temporary);
     try {
-      await rename(path, temporary);
+      await names.move(path, temporary);
     } catch (error) {
       busy.delete(temporary);
       if (hasCode(error, 'ENOENT')) return undefined;
-      throw new DriverError('Failed', `cannot delete ${path}`, error);
+      throw error instanceof DriverError ? error : new DriverError('Failed', `cannot delete ${path}`, error);
     }
     return () => discard(temporary).finally(() => busy.delete(temporary));
   }
@@ -151,7 +153,7 @@ export function openTreeStaging(kind: Pick<TreeKind, 'removeTree' | 'tag'>, log:
     behind,
     caughtUp,
     settled,
-    build: (root, path, fill) => make(root, fill, (temporary) => rename(temporary, path)),
+    build: (root, path, fill) => make(root, fill, (temporary) => names.move(temporary, path)),
   };
 }
 
@@ -187,25 +189,4 @@ async function hasRoom(root: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-export async function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    (error: unknown) => {
-      if (hasCode(error, 'ENOENT')) return false;
-      throw error;
-    },
-  );
-}
-
-/** The directory itself, not one that a symbolic link leads to. */
-export async function isDirectory(path: string): Promise<boolean> {
-  return lstat(path).then(
-    (stats) => stats.isDirectory(),
-    (error: unknown) => {
-      if (hasCode(error, 'ENOENT')) return false;
-      throw error;
-    },
-  );
 }

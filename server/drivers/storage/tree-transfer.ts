@@ -8,8 +8,9 @@ import { asDriverError, boundsOf } from './copy-tree.ts';
 import type { ExportForm, ImportForm, PoolSpec, StorageDriver, TreeRef, VolumeRef } from './driver.ts';
 import { snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
 import { membersOf } from './tar-part.ts';
-import type { TreeKind } from './tree-kind.ts';
-import { exists, isDirectory, type TreeStaging } from './tree-staging.ts';
+import { type TreeKind, withFiles } from './tree-kind.ts';
+import { directoryNames } from './tree-names.ts';
+import type { TreeStaging } from './tree-staging.ts';
 import { removeEmpty, type TreeSnapshots } from './tree-snapshots.ts';
 import {
   guardedSource,
@@ -38,6 +39,7 @@ export function treeTransfer(
   deps: Deps,
 ): Pick<StorageDriver, 'holdStill' | 'hasNativeForm' | 'exportVolume' | 'importVolume'> {
   const { kind, staging, mutex } = deps;
+  const names = kind.names ?? directoryNames;
   const pathOf = (pool: PoolSpec, { volume, snapshot, moment }: TreeRef): string => {
     if (moment !== undefined) return moment;
     const root = kind.root(pool);
@@ -47,12 +49,13 @@ export function treeTransfer(
   /** What does not change while it is read, where the file system can hold it still. */
   async function still(pool: PoolSpec, from: TreeRef, use: (path: string) => Promise<void>, signal: AbortSignal) {
     const path = pathOf(pool, from);
-    if (!(await isDirectory(path))) throw new DriverError('NotFound', `there is no ${labelOf(from)}`);
+    if (!(await names.isTree(path))) throw new DriverError('NotFound', `there is no ${labelOf(from)}`);
     const { atomic } = kind;
-    if (from.snapshot !== undefined || from.moment !== undefined || atomic === undefined) return use(path);
+    if (from.snapshot !== undefined || from.moment !== undefined || atomic === undefined)
+      return withFiles(kind, path, () => use(path));
     await staging.scratch(kind.root(pool), async (temporary) => {
       await freeze(atomic, path, temporary, signal);
-      await use(temporary);
+      await withFiles(kind, temporary, () => use(temporary));
     });
   }
 
@@ -68,7 +71,7 @@ export function treeTransfer(
       await native.check(pathOf(pool, from));
       const parent =
         form.parent === undefined ? undefined : pathOf(pool, { volume: from.volume, snapshot: form.parent });
-      if (parent !== undefined && !(await isDirectory(parent)))
+      if (parent !== undefined && !(await names.isTree(parent)))
         throw new DriverError('NotFound', `there is no ${labelOf({ ...from, snapshot: form.parent ?? '' })}`);
       return still(pool, from, (path) => readFrom(native.send(path, parent), isSuccess, consume, signal), signal);
     }
@@ -96,7 +99,7 @@ export function treeTransfer(
   ): Promise<void> {
     const path = pathOf(pool, to);
     await put(pool, to, form, async (temporary) => {
-      await kind.makeTree(temporary);
+      await kind.makeTree(temporary, to.volume.shape);
       await writeTo(unpackTree(temporary, form.prefix ?? '.', deps.asRoot), wholeTar(bytes), signal);
       if (form.strange === true && deps.asRoot) await dropNodes(temporary, signal);
       if (!deps.asRoot) await exec(['chmod', '-R', 'u+rwX', '--', temporary], { timeoutMs: hourMs }, signal);
@@ -144,12 +147,12 @@ export function treeTransfer(
   return {
     async holdStill(pool, volume, use, signal) {
       const path = pathOf(pool, { volume });
-      if (!(await isDirectory(path))) throw new DriverError('NotFound', `there is no ${labelOf({ volume })}`);
+      if (!(await names.isTree(path))) throw new DriverError('NotFound', `there is no ${labelOf({ volume })}`);
       const { atomic } = kind;
       if (atomic === undefined) return use({ from: { volume }, path, isStill: false });
       await staging.scratch(kind.root(pool), async (moment) => {
         await freeze(atomic, path, moment, signal);
-        await use({ from: { volume, moment }, path: moment, isStill: true });
+        await withFiles(kind, moment, () => use({ from: { volume, moment }, path: moment, isStill: true }));
       });
     },
     hasNativeForm: async (pool, from) => (await kind.native?.canSend(pathOf(pool, from))) ?? false,
@@ -178,7 +181,7 @@ export function treeTransfer(
         throw new DriverError('Invalid', 'the volume of an image is not made of a stream');
       signal.throwIfAborted();
       await mutex.run(volumePathIn(kind.root(pool), to.volume), async () => {
-        if (form.replace !== true && (await exists(path))) throw new DriverError('Exists', `${what}: it exists`);
+        if (form.replace !== true && (await names.has(path))) throw new DriverError('Exists', `${what}: it exists`);
         const source = guardedSource(bytes);
         try {
           if (to.snapshot !== undefined) await mkdir(dirname(path), { mode: 0o700, recursive: true });

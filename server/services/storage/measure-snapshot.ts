@@ -6,7 +6,7 @@ import type { SnapshotRef, VolumeRef } from '../../drivers/storage/driver.ts';
 import { keptToRead } from '../../lib/confined.ts';
 import { exec } from '../../lib/exec.ts';
 import type { Records } from '../../records/records.ts';
-import type { Pools } from './pools.ts';
+import { filesAt, type Pools } from './pools.ts';
 
 export interface MeasureDeps {
   readonly records: Pick<Records, 'projects'>;
@@ -28,10 +28,12 @@ export async function sizeOf(
   if (!setLimits(config).some((key) => key.startsWith('limits.disk'))) return {};
   const { driver, pool } = deps.pools.use(poolOf);
   const path = driver.snapshotPath(pool, snapshot);
-  const { stdout } = await exec(
-    ['du', '--summarize', '--block-size=1', '--', path],
-    { timeoutMs: dayMs, confinement: { reads: [path], writes: [], keeps: keptToRead } },
-    signal,
+  const { stdout } = await filesAt(driver, path, () =>
+    exec(
+      ['du', '--summarize', '--block-size=1', '--', path],
+      { timeoutMs: dayMs, confinement: { reads: [path], writes: [], keeps: keptToRead } },
+      signal,
+    ),
   );
   return { sizeBytes: Math.max(leastBytes, Number(stdout.split('\t')[0])) };
 }

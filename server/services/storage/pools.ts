@@ -32,6 +32,10 @@ type CopySource = Extract<VolumeSource, { kind: 'copy' | 'tree' }>;
 /** Max entries of one part of what comes: each costs memory while looking. */
 const maxEntries = 4_000_000;
 
+/** Runs `use` while the files of the volume or snapshot at the path are there. */
+export const filesAt = <T>(driver: StorageDriver, path: string, use: () => Promise<T>): Promise<T> =>
+  driver.withFiles === undefined ? use() : driver.withFiles(path, use);
+
 export const poolLock = (name: string): string => `pool/${name}`;
 
 /** What drivers call a pool. */
@@ -78,9 +82,7 @@ export class Pools {
     signal: AbortSignal,
   ): Promise<void> {
     const { driver, pool } = this.use(poolOf);
-    await driver.createVolume(pool, volume, source, progress, signal).catch((error: unknown) => {
-      if (!(error instanceof DriverError && error.code === 'Exists')) throw error;
-    });
+    await this.#readable(source, () => driver.createVolume(pool, volume, source, progress, signal)).catch(unlessExists);
   }
 
   async deleteVolume(poolOf: string, volume: VolumeRef): Promise<void> {
@@ -101,9 +103,17 @@ export class Pools {
     signal: AbortSignal,
   ): Promise<void> {
     const { driver, pool } = this.use(poolOf);
-    await driver.createSnapshot(pool, snapshot, source, signal).catch((error: unknown) => {
-      if (!(error instanceof DriverError && error.code === 'Exists')) throw error;
-    });
+    await this.#readable(source, () => driver.createSnapshot(pool, snapshot, source, signal)).catch(unlessExists);
+  }
+
+  /** Runs `use` while the files of a tree in another pool are there, whichever driver has it. */
+  async #readable(source: VolumeSource | SnapshotSource, use: () => Promise<void>): Promise<void> {
+    if (source.kind !== 'tree') return use();
+    const within = Object.values(this.#deps.drivers).reduce(
+      (inner, driver) => () => filesAt(driver, source.path, inner),
+      use,
+    );
+    return within();
   }
 
   /** Files without a record: not ours to take, or to remove when a creation is undone. */
@@ -180,4 +190,8 @@ export class Pools {
       { path: 'driver', message: `${JSON.stringify(name)} is not a storage driver${hint}` },
     ]);
   }
+}
+
+function unlessExists(error: unknown): void {
+  if (!(error instanceof DriverError && error.code === 'Exists')) throw error;
 }

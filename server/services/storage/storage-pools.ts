@@ -123,14 +123,14 @@ export class StoragePools {
       if (problems.length > 0) throw errors.invalid(`storage pool ${name}`, problems);
       // The host first: what it refuses is not recorded.
       const driver = this.#deps.pools.driver(document.driver);
-      await driver.applyConfig(poolSpec(name, wanted));
+      await driver.applyConfig(poolSpec(name, wanted), poolSpec(name, document));
       try {
         await this.#deps.records.retry((changes) => {
           this.#deps.pools.find(name);
           changes.put('pools', name, wanted);
         });
       } catch (error) {
-        await driver.applyConfig(poolSpec(name, document)).catch((again: unknown) => {
+        await driver.applyConfig(poolSpec(name, document), poolSpec(name, wanted)).catch((again: unknown) => {
           this.#deps.log.error(`Taking back the change of pool ${name} failed: ${errorText(again)}`);
         });
         throw error;

@@ -1,14 +1,6 @@
 // The commands of btrfs, mkfs and mount, and their output. Pure.
 import { keptToRead, keptToWrite, type ConfinedCommand } from '../../../lib/confined.ts';
 
-const gigabyte = 1_000_000_000;
-
-/** Size of a new pool file: a fifth of the free space, from 15 to 100 GB; undefined when not even 15 are free. */
-export function defaultSize(freeBytes: number): string | undefined {
-  const wanted = Math.min(Math.max(Math.floor(freeBytes / 5 / gigabyte), 15), 100);
-  return wanted * gigabyte > freeBytes ? undefined : `${wanted}GB`;
-}
-
 /** Below this mkfs.btrfs refuses, or nothing fits in. */
 export const smallestPool = 128 * 1_048_576;
 

@@ -1,7 +1,7 @@
 // Makes, mounts and removes the file system of a btrfs pool: a file of its own, a block device, or a directory that is on btrfs.
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rm, rmdir, stat, statfs } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseBytes } from '../../../api/text/byte-size.ts';
 import { exec, ExecError } from '../../../lib/exec.ts';
@@ -9,7 +9,6 @@ import { DriverError } from '../../driver-error.ts';
 import {
   commands,
   defaultMountOptions,
-  defaultSize,
   saysBusy,
   saysHasFileSystem,
   smallestPool,
@@ -19,6 +18,7 @@ import { asDriverError } from '../copy-tree.ts';
 import type { PoolSpec } from '../driver.ts';
 import { poolSource } from '../layout.ts';
 import { moveDurably } from '../../../lib/durable-files.ts';
+import { freeSize, loopFileOf } from '../loop-file.ts';
 import { mountedAt } from '../mountinfo.ts';
 import { hasCode } from '../remove-tree.ts';
 
@@ -39,7 +39,7 @@ export const run = (argv: readonly string[], timeoutMs = 60_000, signal?: AbortS
 export function locationOf(root: string, pool: PoolSpec): BtrfsLocation {
   const mount = poolSource(root, dirname(root), { ...pool, config: {} });
   const source = pool.config['source'] ?? '';
-  const own = join(dirname(root), 'disks', `${pool.name}.img`);
+  const own = loopFileOf(root, pool);
   if (source === '' || source === own) return { kind: 'file', path: own, mount };
   if (uuidForm.test(source))
     return { kind: 'device', uuid: source, initial: pool.config['volatile.initial_source'] ?? '', mount };
@@ -65,14 +65,6 @@ export async function fillBtrfsConfig(root: string, pool: PoolSpec): Promise<Rec
   if ((await statfs(location.path)).type !== btrfsMagic)
     throw new DriverError('Invalid', `${what} is not on a btrfs file system; leave source out for a file of its own`);
   return { ...pool.config, source: location.path };
-}
-
-async function freeSize(root: string): Promise<string> {
-  const { bavail, bsize } = await statfs(dirname(root));
-  const size = defaultSize(bavail * bsize);
-  if (size === undefined)
-    throw new DriverError('Invalid', `config.size: less than 15GB are free; say how large the pool may get`);
-  return size;
 }
 
 /** Idempotent: file systems that are there are kept, and mounted. */

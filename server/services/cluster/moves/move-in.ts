@@ -1,4 +1,5 @@
 // A container moves to this member: the one that has it sends its files, and the last transaction makes it this member's.
+import { newContainerVolume } from '../../storage/volume-shapes.ts';
 import type { ClusterArrival } from '../../../api/cluster/cluster.ts';
 import { ContainerMigrationOffer } from '../../../api/container/migration-messages.ts';
 import { AppError, errors } from '../../../api/errors.ts';
@@ -55,7 +56,7 @@ export async function moveIn(deps: MoveInDeps, body: ClusterArrival): Promise<Op
           .map((one) => one.name)
           .filter((one) => snapshots.some((each) => each.name === one));
         if (names.length < snapshots.length) throw new PeerError('the other member does not send every snapshot');
-        const volume = { pool: document.pool, ref: { type: 'container', name } as const };
+        const volume = { pool: document.pool, ref: newContainerVolume(deps.records, name, document) };
         const take: TakeFiles = (_params, context) =>
           receiveAll(deps, peer, volume, { offer, snapshots: names }, handle, context.signal);
         await deps.locks.run(lockOf(name), () =>

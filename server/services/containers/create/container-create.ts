@@ -2,6 +2,7 @@
 import type { VolumeSource } from '../../../drivers/storage/driver.ts';
 import { copySnapshots, type CopyFrom } from './copy.ts';
 import type { SnapshotEntry } from '../shared/snapshot-records.ts';
+import { newContainerVolume } from '../../storage/volume-shapes.ts';
 import type { ContainerDeps } from '../deps.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { beginContainer } from '../shared/draft.ts';
@@ -24,7 +25,7 @@ export function createContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools
         fill: ({ name, document, source }, { progress, signal }) =>
           deps.pools.createVolume(
             document.pool,
-            { type: 'container', name },
+            newContainerVolume(deps.records, name, document),
             source,
             (text) => progress({ create_container_from_image_unpack_progress: text }),
             signal,

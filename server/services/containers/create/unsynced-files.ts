@@ -30,7 +30,7 @@ export function withoutMark(document: ContainerDocument): ContainerDocument {
 
 export interface UnsyncedFilesDeps {
   readonly records: Records;
-  readonly pools: Pick<Pools, 'volumePath'>;
+  readonly pools: Pick<Pools, 'use' | 'volumePath'>;
   readonly book: Pick<WarningBook, 'seen' | 'write'>;
   readonly log: Log;
   /** False: the store has no room at the moment. */
@@ -91,12 +91,13 @@ export class UnsyncedFiles {
     await book.write(true);
   }
 
-  /** The file system of all of the pool's containers. */
-  async #syncPool(pool: string, [first]: readonly MarkedContainer[], signal: AbortSignal): Promise<boolean> {
+  /** The file system of all of the pool's containers, or that of each. */
+  async #syncPool(pool: string, marked: readonly MarkedContainer[], signal: AbortSignal): Promise<boolean> {
     const { pools, log } = this.#deps;
-    if (first === undefined) return false;
     try {
-      await syncTree(dirname(pools.volumePath(pool, { type: 'container', name: first.name })), signal);
+      const own = pools.use(pool).driver.capabilities.ownFileSystems === true;
+      const paths = marked.map(({ name }) => pools.volumePath(pool, { type: 'container', name }));
+      for (const path of own ? paths : paths.slice(0, 1).map((each) => dirname(each))) await syncTree(path, signal);
       return true;
     } catch (error) {
       log.debug(`Syncing the pool ${pool} failed: ${errorText(error)}`);

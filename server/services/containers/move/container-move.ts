@@ -5,6 +5,7 @@ import type { Saga } from '../../../operations/saga.ts';
 import { errors } from '../../../api/errors.ts';
 import { copyVolumeSource, copySnapshotFiles } from '../create/copy.ts';
 import { expand } from '../../shared/expand.ts';
+import { newContainerVolume } from '../../storage/volume-shapes.ts';
 import { limitNewRoot } from '../../storage/root-size.ts';
 import { renamedInstance } from '../shared/instance-id.ts';
 import { moveLogs } from '../shared/move-logs.ts';
@@ -59,8 +60,9 @@ export function moveContainerSaga(
           if (!(await has(from))) return;
           const source = { container: from.name, pool: from.pool };
           const files = copyVolumeSource(pools, source, to.pool);
-          await pools.createVolume(to.pool, volumeOf(to), files, () => {}, signal);
-          const { devices } = expand(moved(records, from, to), profilesOf(records, to.name));
+          const document = moved(records, from, to);
+          await pools.createVolume(to.pool, newContainerVolume(records, to.name, document), files, () => {}, signal);
+          const { devices } = expand(document, profilesOf(records, to.name));
           await limitNewRoot(pools, to.pool, to.name, devices);
           await copySnapshotFiles(pools, source, to, snapshots, signal);
         },

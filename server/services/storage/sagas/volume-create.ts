@@ -2,6 +2,7 @@
 import type { VolumeId } from '../../../records/record-names.ts';
 import type { VolumeSource } from '../../../drivers/storage/driver.ts';
 import { copyVolumeSnapshots, refOf, type VolumeSagaDeps, type VolumeSnapshots } from '../custom-volumes.ts';
+import { newCustomVolume } from '../volume-shapes.ts';
 import { fillVolume, type NewVolume } from '../new-volume.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { putOwned } from '../../shared/owned-records.ts';
@@ -18,8 +19,8 @@ export function createVolumeSaga(deps: VolumeSagaDeps): Saga<CreateVolumeParams>
     kind: 'volume-create',
     onRestart: 'unwind',
     ...fillVolume<CreateVolumeParams>(deps, {
-      fill: ({ volume, source }, { signal }) =>
-        pools.createVolume(volume.pool, refOf(volume.name), source, () => {}, signal),
+      fill: ({ volume, document, source }, { signal }) =>
+        pools.createVolume(volume.pool, newCustomVolume(volume.name, document.config), source, () => {}, signal),
       mustFit: true,
       async snapshots({ volume, document, copied }, { signal }) {
         if (copied === undefined) return;

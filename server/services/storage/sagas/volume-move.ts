@@ -8,6 +8,7 @@ import {
   limitVolume,
   copyVolumeSnapshots,
 } from '../custom-volumes.ts';
+import { newCustomVolume } from '../volume-shapes.ts';
 import type { Saga } from '../../../operations/saga.ts';
 
 export type MoveToPoolParams = MoveParams & { readonly snapshots: VolumeSnapshots };
@@ -28,8 +29,9 @@ export function moveVolumeSaga(deps: VolumeSagaDeps): Saga<MoveToPoolParams> {
         async execute({ from, to, snapshots }, context) {
           if (!(await has(from))) return;
           const source = deps.pools.copySource(from.pool, refOf(from.name), undefined, to.pool);
-          await deps.pools.createVolume(to.pool, refOf(to.name), source, () => {}, context.signal);
-          await limitVolume(deps.pools, to, deps.records.volumes.get(volumeKey(from))?.document.config ?? {});
+          const config = deps.records.volumes.get(volumeKey(from))?.document.config ?? {};
+          await deps.pools.createVolume(to.pool, newCustomVolume(to.name, config), source, () => {}, context.signal);
+          await limitVolume(deps.pools, to, config);
           await copyVolumeSnapshots(deps.pools, from, to, snapshots, context.signal);
         },
         async undo({ from, to }) {

@@ -7,6 +7,7 @@ import { rootDisk } from '../../../api/devices/index.ts';
 import { errors } from '../../../api/errors.ts';
 import { snapshotName } from '../../../api/names.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
+import { newContainerVolume } from '../../storage/volume-shapes.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
@@ -106,7 +107,7 @@ async function restoreNow(
     const isPrivileged = (machine: Parameters<typeof expand>[0]): boolean =>
       isTrue(expand(machine, profileOf).config['security.privileged'] ?? '');
     const plan = {
-      volume: { type: 'container', name } as const,
+      volume: newContainerVolume(deps.records, name, params.document),
       index,
       // As any of them may become the container.
       keepNodes: [params, ...params.snapshots].every(({ document }) => isPrivileged(document)),

@@ -9,6 +9,7 @@ import { errors } from '../../../api/errors.ts';
 import { ContainerMigrationOffer, type ContainerSnapshotOffer } from '../../../api/container/migration-messages.ts';
 import { snapshotName } from '../../../api/names.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
+import { newContainerVolume } from '../../storage/volume-shapes.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
 import type { Records } from '../../../records/records.ts';
@@ -68,7 +69,7 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
         receiveAll(
           deps,
           peer,
-          { pool: document.pool, ref: { type: 'container', name } },
+          { pool: document.pool, ref: newContainerVolume(deps.records, name, document) },
           {
             offer,
             snapshots: snapshots.map((one) => one.name),

@@ -5,6 +5,7 @@ import type { ExportForm, TreeRef } from '../../../drivers/storage/driver.ts';
 import type { ContainerDeps } from '../../containers/deps.ts';
 import { treeOnDisk } from '../../containers/files/file-tree.ts';
 import { readyContainer } from '../../shared/find-container.ts';
+import { filesAt } from '../../storage/pools.ts';
 import { snapshotKey } from '../../containers/shared/snapshot-records.ts';
 
 export type OwnerOf = NonNullable<Extract<ExportForm, { kind: 'tar' }>['ownerOf']>;
@@ -19,7 +20,7 @@ export async function ownersOf(
   const path =
     snapshot === undefined ? driver.volumePath(pool, volume) : driver.snapshotPath(pool, { volume, snapshot });
   const rootfs = join(path, 'rootfs');
-  const { uid } = await lstat(rootfs);
+  const { uid } = await filesAt(driver, path, () => lstat(rootfs));
   if (uid === 0 || uid === process.getuid?.()) return undefined;
   const { document } = readyContainer(deps.records, volume.name);
   // A snapshot has the owners of its time.

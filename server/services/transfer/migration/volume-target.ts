@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { errors } from '../../../api/errors.ts';
 import { VolumeMigrationOffer } from '../../../api/container/migration-messages.ts';
 import { snapshotName, volumeName } from '../../../api/names.ts';
+import { newCustomVolume } from '../../storage/volume-shapes.ts';
 import type { Operation } from '../../../api/operation.ts';
 import { validateVolumeConfig, withPoolDefaults, type PoolDriver } from '../../../api/storage/storage-config.ts';
 import type { StorageVolumeCreate } from '../../../api/storage/volume.ts';
@@ -16,7 +17,7 @@ import type { Caller } from '../../shared/caller.ts';
 import { withoutServerKeys } from '../../shared/expand.ts';
 import { replaceConfig } from '../../shared/patch.ts';
 import { volumeIn } from '../../shared/project-scope.ts';
-import { refOf, volumeSize } from '../../storage/custom-volumes.ts';
+import { volumeSize } from '../../storage/custom-volumes.ts';
 import { customUrl } from '../../shared/volume-urls.ts';
 import { volumeLock } from '../../storage/volume-checks.ts';
 import type { ConnectDeps } from './connect.ts';
@@ -61,7 +62,7 @@ export function receiveVolume(
         receiveAll(
           deps,
           peer,
-          { pool, ref: refOf(volume.name) },
+          { pool, ref: newCustomVolume(volume.name, document.config) },
           {
             offer,
             snapshots: snapshots.map((one) => one.name),

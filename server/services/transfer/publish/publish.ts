@@ -17,6 +17,7 @@ import type { ContainerDeps } from '../../containers/deps.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { containerUrl, qualifiedName } from '../../../api/project/project-names.ts';
 import { sentExpiry } from '../../shared/snapshot-names.ts';
+import { filesAt } from '../../storage/pools.ts';
 import { imageRoom } from '../../limits/image-room.ts';
 import type { Room } from '../../shared/room.ts';
 import { imageIn } from '../../shared/project-scope.ts';
@@ -155,7 +156,8 @@ async function pack(
   };
   if (snapshot !== undefined) {
     to.share();
-    return packOf({ volume, snapshot }, driver.snapshotPath(pool, { volume, snapshot }));
+    const path = driver.snapshotPath(pool, { volume, snapshot });
+    return filesAt(driver, path, () => packOf({ volume, snapshot }, path));
   }
   await driver.holdStill(
     pool,

@@ -6,7 +6,8 @@ import { mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, writeFile } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { countSubvolumes, defaultSize } from '../../../../server/drivers/storage/btrfs/commands.ts';
+import { countSubvolumes } from '../../../../server/drivers/storage/btrfs/commands.ts';
+import { defaultSize } from '../../../../server/drivers/storage/loop-file.ts';
 import { isMountedBelow, mountedAt } from '../../../../server/drivers/storage/mountinfo.ts';
 import { btrfsMissing, openBtrfsStorage } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { openDirStorage } from '../../../../server/drivers/storage/dir.ts';
@@ -135,9 +136,9 @@ describe.skipIf(why !== undefined)('a pool in a file of its own', () => {
       ...pool,
       config: { ...pool.config, 'btrfs.mount_options': options },
     });
-    await where.storage.applyConfig(withOptions('noatime'));
+    await where.storage.applyConfig(withOptions('noatime'), pool);
     expect(readFileSync('/proc/self/mountinfo', 'utf8')).toMatch(new RegExp(`${where.root}/p [^\n]*noatime`));
-    expect(await codeOf(where.storage.applyConfig(withOptions('no-such-option')))).toBe('Invalid');
+    expect(await codeOf(where.storage.applyConfig(withOptions('no-such-option'), pool))).toBe('Invalid');
     expect(mountsBelow(where.state)).toHaveLength(1);
   });
 

@@ -71,9 +71,8 @@ test('a shared pool of another cluster, another pool and a damaged marker are re
   const pool = await made(member(1));
   await expect(member(1, 'west').createPool(pool, never)).rejects.toThrow('is a shared pool of another cluster');
   await expect(made(member(3))).rejects.toThrow('is another shared pool');
-  await expect(member(2).applyConfig({ ...pool, config: { ...pool.config, 'source.shared.id': 'x' } })).rejects.toThrow(
-    'is another shared pool',
-  );
+  const other = { ...pool, config: { ...pool.config, 'source.shared.id': 'x' } };
+  await expect(member(2).applyConfig(other, pool)).rejects.toThrow('is another shared pool');
   writeFileSync(join(mount, '.gantry-pool.json'), '["');
   await expect(member(2).mountPool(pool)).rejects.toThrow(`cannot read ${mount}/.gantry-pool.json`);
 });

@@ -1,0 +1,118 @@
+// Mounts and unmounts the file systems of block devices, makes them and changes their size.
+import { mkdir, readFile, rm, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { exec, ExecError } from '../../../lib/exec.ts';
+import { DriverError } from '../../driver-error.ts';
+import { mountedAt } from '../mountinfo.ts';
+import { hasCode } from '../remove-tree.ts';
+import {
+  commands,
+  contentIn,
+  isFileSystem,
+  mountOptions,
+  packageOf,
+  saysBusy,
+  saysHoldsMore,
+  type FileSystem,
+  type MountForm,
+} from './commands.ts';
+
+const longMs = 600_000;
+
+export const run = (argv: readonly string[], timeoutMs = longMs, signal?: AbortSignal) =>
+  exec(argv, { timeoutMs }, signal);
+
+export async function isMounted(path: string): Promise<boolean> {
+  return mountedAt(await readFile('/proc/self/mountinfo', 'utf8'), path) !== undefined;
+}
+
+/** The file system that is on the device. Throws Failed when it is none that volumes have. */
+export async function fileSystemOn(device: string): Promise<FileSystem> {
+  const { stdout } = await exec(commands.probe(device), { okCodes: [0, 2] });
+  const type = stdout.trim();
+  if (isFileSystem(type)) return type;
+  throw new DriverError(
+    'Failed',
+    `${device} has no file system of a volume: ${type === '' ? 'nothing is on it' : type}`,
+  );
+}
+
+/** What is on a block device that a user names, in words; undefined: nothing. */
+export async function contentOf(device: string): Promise<string | undefined> {
+  return contentIn((await exec(commands.signatures(device), { okCodes: [0, 2] })).stdout);
+}
+
+/** On a device with nothing on it. */
+export async function makeFileSystem(fileSystem: FileSystem, device: string, signal?: AbortSignal): Promise<void> {
+  await run(commands.make(fileSystem, device), longMs, signal).catch((error: unknown) => {
+    if (error instanceof ExecError && error.message.includes('ENOENT'))
+      throw new DriverError(
+        'Failed',
+        `the program mkfs.${fileSystem} is missing on this host: install the package ${packageOf[fileSystem]}`,
+      );
+    throw error;
+  });
+}
+
+export async function mountDevice(device: string, path: string, form: MountForm): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  await run(commands.mount(device, path, form.fileSystem, mountOptions(form)));
+}
+
+/** Also from a new ext4, whose lost+found is no file of a volume. */
+export async function mountNew(device: string, path: string, form: MountForm): Promise<void> {
+  await mountDevice(device, path, form);
+  await rm(join(path, 'lost+found'), { recursive: true, force: true });
+}
+
+/** Writes all to the device first: an error of that is thrown, not lost. The directory goes, too. Not mounted is fine. */
+export async function unmountDevice(path: string): Promise<void> {
+  for (let attempt = 1; await isMounted(path); attempt += 1) {
+    if (attempt === 1) await run(commands.sync(path));
+    try {
+      await run(commands.unmount(path));
+    } catch (error) {
+      if (!(error instanceof ExecError) || !saysBusy(error.stderr)) throw error;
+      if (attempt >= 20) throw new DriverError('InUse', `${path} cannot be unmounted: something on the host uses it`);
+      await sleep(25 * attempt);
+    }
+  }
+  await rmdir(path).catch((error: unknown) => {
+    if (!hasCode(error, 'ENOENT')) throw error;
+  });
+}
+
+/** The file system fills its device. It is mounted at the path. */
+export async function growFileSystem(fileSystem: FileSystem, device: string, path: string): Promise<void> {
+  await run(commands.grow(fileSystem, device, path));
+}
+
+/** An ext4 that is not mounted, to the size of its device. */
+export async function growUnmounted(device: string): Promise<void> {
+  await checkExt4(device);
+  await run(commands.grow('ext4', device, ''));
+}
+
+/** Mends what a crash has left. It must not be mounted. */
+export async function checkExt4(device: string): Promise<void> {
+  await exec(commands.check(device), { timeoutMs: longMs, okCodes: [0, 1] });
+}
+
+/** Throws Invalid when more is in it. ext4 must not be mounted, btrfs must be. */
+export async function shrinkFileSystem(
+  fileSystem: Exclude<FileSystem, 'xfs'>,
+  device: string,
+  path: string,
+  bytes: number,
+): Promise<void> {
+  try {
+    if (fileSystem === 'ext4') {
+      await checkExt4(device);
+      await run(commands.shrinkExt4(device, bytes));
+    } else await run(commands.shrinkBtrfs(path, bytes));
+  } catch (error) {
+    if (!(error instanceof ExecError) || !saysHoldsMore(error.stderr)) throw error;
+    throw new DriverError('Invalid', `it holds more than ${bytes} bytes: delete files, or give it more`, error);
+  }
+}

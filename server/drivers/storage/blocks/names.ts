@@ -1,0 +1,50 @@
+// The names of trees that are kept as block devices: those that their store knows.
+import { DriverError } from '../../driver-error.ts';
+import type { PoolSpec } from '../driver.ts';
+import type { TreeNames } from '../tree-names.ts';
+import type { BlockStore } from './store.ts';
+
+interface Place {
+  readonly pool: PoolSpec;
+  readonly id: string;
+}
+
+export function blockNames(
+  store: BlockStore,
+  placeOf: (path: string) => Place,
+  move: (from: string, to: string) => Promise<void>,
+): TreeNames {
+  const has = async (path: string): Promise<boolean> => {
+    const { pool, id } = placeOf(path);
+    return (await store.find(pool, id)) !== undefined;
+  };
+  const treesIn = async (folder: string): Promise<readonly string[]> => {
+    const { pool, id } = placeOf(folder);
+    return childrenOf(id, await store.list(pool));
+  };
+  const moveTree = async (from: string, to: string): Promise<void> => {
+    if (await has(to)) throw withCode('EEXIST', `${to} is there`);
+    if (!(await has(from))) throw withCode('ENOENT', `there is no ${from}`);
+    await move(from, to);
+  };
+  return {
+    has,
+    isTree: has,
+    treesIn,
+    move: moveTree,
+    async moveFolder(from, to) {
+      for (const name of await treesIn(from)) await moveTree(`${from}/${name}`, `${to}/${name}`);
+    },
+  };
+}
+
+/** Names right below a folder. Pure. */
+export function childrenOf(folder: string, volumes: readonly { readonly id: string }[]): readonly string[] {
+  const begin = `${folder}/`;
+  return volumes
+    .filter(({ id }) => id.startsWith(begin) && !id.includes('/', begin.length))
+    .map(({ id }) => id.slice(begin.length));
+}
+
+const withCode = (code: string, message: string): Error =>
+  Object.assign(new DriverError(code === 'EEXIST' ? 'Exists' : 'NotFound', message), { code });

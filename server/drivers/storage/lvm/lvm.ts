@@ -1,0 +1,53 @@
+// The `lvm` storage driver: a volume is a logical volume with a file system on it; of a thin pool, copies and snapshots share its blocks.
+import { access, constants } from 'node:fs/promises';
+import { exec } from '../../../lib/exec.ts';
+import { programDirs } from '../../../lib/program-env.ts';
+import { BlockTrees, type BlockDeps } from '../blocks/blocks.ts';
+import type { StorageDriver, UnpackImage } from '../driver.ts';
+import { openTreeDriver } from '../tree-driver.ts';
+import { applyLvmConfig, createLvmPool, deleteLvmPool, fillLvmConfig, lvmResources, mountLvmPool } from './pool.ts';
+import { isThere, lvmStore } from './store.ts';
+
+export interface LvmStorageDeps extends BlockDeps {
+  readonly unpackImage: UnpackImage;
+}
+
+const programs = [
+  ['lvcreate', 'lvm2'],
+  ['thin_check', 'thin-provisioning-tools'],
+  ['mkfs.ext4', 'e2fsprogs'],
+] as const;
+
+/** Undefined when this host can have lvm pools, else what is missing. */
+export async function lvmMissing(): Promise<string | undefined> {
+  if (process.getuid?.() !== 0) return 'lvm pools need root';
+  for (const [program, from] of programs)
+    if (!(await isInstalled(program))) return `the program ${program} is missing: install the package ${from}`;
+  if (await isThere('/dev/mapper/control')) return undefined;
+  await exec(['modprobe', 'dm-thin-pool']).catch(() => undefined);
+  return (await isThere('/dev/mapper/control')) ? undefined : 'the kernel of this host has no device mapper (dm_mod)';
+}
+
+/** Looked for, not run: each start of a daemon asks. */
+async function isInstalled(program: string): Promise<boolean> {
+  const looks = programDirs.map((dir) => access(`${dir}/${program}`, constants.X_OK));
+  return (await Promise.allSettled(looks)).some(({ status }) => status === 'fulfilled');
+}
+
+export function openLvmStorage(deps: LvmStorageDeps): StorageDriver {
+  const trees = new BlockTrees(lvmStore, deps);
+  return openTreeDriver(
+    {
+      ...trees.kind(),
+      name: 'lvm',
+      capabilities: { cheapCopies: true, quotas: true, snapshots: true, ownFileSystems: true },
+      fillConfig: (pool) => fillLvmConfig(deps.root, pool),
+      createPool: (pool) => createLvmPool(deps.root, pool, trees),
+      deletePool: (pool) => deleteLvmPool(deps.root, pool, trees),
+      applyConfig: (pool, before) => applyLvmConfig(pool, before, trees),
+      mountPool: (pool, busy) => mountLvmPool(deps.root, pool, trees, busy),
+      resources: lvmResources,
+    },
+    { ...deps, ownership: 'keep' },
+  );
+}

@@ -1,0 +1,258 @@
+// Makes, finds and removes the volume group of a pool: on a file of its own, on a block device, or one that is there.
+import { createHash } from 'node:crypto';
+import { mkdir, rmdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseBytes } from '../../../api/text/byte-size.ts';
+import { isTrue } from '../../../api/text/value-checks.ts';
+import { DriverError } from '../../driver-error.ts';
+import type { BlockTrees } from '../blocks/blocks.ts';
+import { contentOf } from '../blocks/mounts.ts';
+import { makeFolders } from '../dir-pool.ts';
+import type { PoolResources, PoolSpec } from '../driver.ts';
+import { poolFolders, volumeFolder } from '../layout.ts';
+import { attachedLoop, freeSize, hasLoopFile, loopFileOf, makeLoopFile, removeLoopFile } from '../loop-file.ts';
+import { hasCode } from '../remove-tree.ts';
+import { commands, devicesIn, groupsIn, madeTag, type Group } from './commands.ts';
+import { escaped, longestGroup } from './names.ts';
+import { groupOf, logicalsOf, lvmStore, runLvm, thinPoolOf } from './store.ts';
+
+const smallestPool = 32 * 1_048_576;
+
+/** `made`: the volume group is the driver's, and goes with the pool. */
+type Location =
+  | { readonly kind: 'file'; readonly file: string }
+  | { readonly kind: 'device'; readonly device: string }
+  | { readonly kind: 'group' };
+
+function locationOf(root: string, pool: PoolSpec): Location {
+  const source = pool.config['source'] ?? '';
+  const file = loopFileOf(root, pool);
+  if (source === '' || source === file) return { kind: 'file', file };
+  const initial = pool.config['volatile.initial_source'] ?? '';
+  if (source.startsWith('/')) return { kind: 'device', device: source };
+  return initial.startsWith('/') ? { kind: 'device', device: initial } : { kind: 'group' };
+}
+
+/** Recognizes the volume group of a pool of this daemon. */
+const tagOf = (root: string, { name }: PoolSpec): string =>
+  `gantry.pool=${createHash('sha256').update(`${root}\n${name}`).digest('hex').slice(0, 16)}`;
+
+async function findGroup(name: string): Promise<Group | undefined> {
+  const groups = groupsIn(await runLvm(commands.groups(), 'cannot read the volume groups of this host'));
+  return groups.find((group) => group.name === name);
+}
+
+export async function fillLvmConfig(root: string, pool: PoolSpec): Promise<Record<string, string>> {
+  const location = locationOf(root, pool);
+  const config: Record<string, string> = { ...pool.config };
+  const source = config['source'] ?? '';
+  if (location.kind === 'group') await checkGiven(pool, source);
+  config['lvm.vg_name'] = location.kind === 'group' ? source : groupOf(pool);
+  checkGroupName(config['lvm.vg_name']);
+  const thin = thinPoolOf(pool);
+  if (thin !== undefined) config['lvm.thinpool_name'] = thin;
+  if (location.kind === 'file')
+    return { ...config, source: location.file, size: config['size'] || (await freeSize(root)) };
+  if ((config['size'] ?? '') !== '')
+    throw new DriverError('Invalid', 'config.size: is for a pool with a file of its own; leave it or source out');
+  if (location.kind === 'group') return config;
+  const stats = await stat(location.device).catch(() => undefined);
+  if (stats?.isBlockDevice() !== true)
+    throw new DriverError(
+      'Invalid',
+      `config.source: ${location.device} of pool ${pool.name} is not a block device; give one, or the name of a volume group`,
+    );
+  return { ...config, source: config['lvm.vg_name'], 'volatile.initial_source': location.device };
+}
+
+function checkGroupName(name: string): void {
+  if (/^[A-Za-z0-9+_.][A-Za-z0-9+_.-]*$/.test(name) && escaped(name).length <= longestGroup && !/^\.+$/.test(name))
+    return;
+  throw new DriverError(
+    'Invalid',
+    `config.lvm.vg_name: ${JSON.stringify(name)} cannot be the name of a volume group here: up to ${longestGroup} letters, digits and +_.-, where - counts twice`,
+  );
+}
+
+async function checkGiven(pool: PoolSpec, source: string): Promise<void> {
+  const named = pool.config['lvm.vg_name'] ?? '';
+  if (named !== '' && named !== source)
+    throw new DriverError(
+      'Invalid',
+      `config.lvm.vg_name: is ${named}, but config.source names ${source}; leave one out`,
+    );
+  if ((await findGroup(source)) === undefined)
+    throw new DriverError(
+      'Invalid',
+      `config.source: there is no volume group ${source} on this host; create it, give a block device, or leave source out`,
+    );
+}
+
+/** Idempotent. Nothing that holds anything is formatted or taken over. */
+export async function createLvmPool(root: string, pool: PoolSpec, trees: BlockTrees): Promise<void> {
+  const location = locationOf(root, pool);
+  const name = groupOf(pool);
+  const found = await findGroup(name);
+  if (found?.tags.includes(tagOf(root, pool)) !== true) await takeGroup(root, pool, location, found);
+  await refuseVolumes(pool, `config.source: the volume group ${name} of pool ${pool.name} is not empty: it has`);
+  await ensureThinPool(pool);
+  await makePlace(trees.root(pool));
+}
+
+async function takeGroup(root: string, pool: PoolSpec, location: Location, found: Group | undefined): Promise<void> {
+  const name = groupOf(pool);
+  const tag = tagOf(root, pool);
+  if (location.kind === 'group') return takeGiven(pool, found, tag);
+  if (found !== undefined)
+    throw new DriverError(
+      'InUse',
+      `config.lvm.vg_name: this host has a volume group ${name} already; choose another name for pool ${pool.name}`,
+    );
+  const device = location.kind === 'file' ? await newFile(location.file, pool) : location.device;
+  await makeGroup(name, device, tag, pool);
+}
+
+async function newFile(file: string, pool: PoolSpec): Promise<string> {
+  const bytes = parseBytes(pool.config['size'] ?? '') ?? 0;
+  if (bytes < smallestPool)
+    throw new DriverError('Invalid', `config.size: a pool of lvm needs at least 32MiB, not ${pool.config['size']}`);
+  if (!(await hasLoopFile(file))) await makeLoopFile(file, bytes);
+  return attachedLoop(file);
+}
+
+async function makeGroup(name: string, device: string, tag: string, pool: PoolSpec): Promise<void> {
+  const what = `cannot make the volume group ${name} of pool ${pool.name} on ${device}`;
+  const groups = devicesIn(await runLvm(commands.devices(), 'cannot read the physical volumes of this host'));
+  const group = groups.get(device);
+  const refuse = (content: string): DriverError =>
+    new DriverError('InUse', `config.source: ${what}: it has ${content} on it; wipe it first if nobody needs that`);
+  if (group !== undefined && group !== '') throw refuse(`the volume group ${group}`);
+  const content = group === undefined ? await contentOf(device) : undefined;
+  if (content !== undefined) throw refuse(content);
+  if (group === undefined) await runLvm(commands.makeDevice(device), what);
+  await runLvm(commands.makeGroup(name, device, tag), what);
+}
+
+async function takeGiven(pool: PoolSpec, found: Group | undefined, tag: string): Promise<void> {
+  const name = groupOf(pool);
+  const what = `config.source: the volume group ${name} cannot be pool ${pool.name}`;
+  if (found === undefined) throw new DriverError('Invalid', `${what}: this host has none of that name`);
+  const other = found.tags.find((each) => each.startsWith('gantry.pool=') || each === 'lxd_pool');
+  if (other !== undefined) throw new DriverError('InUse', `${what}: it is another pool (it has the tag ${other})`);
+  if (found.volumes > 0 && !isTrue(pool.config['lvm.vg.force_reuse'] ?? ''))
+    throw new DriverError(
+      'InUse',
+      `${what}: it has ${found.volumes} logical volumes; set lvm.vg.force_reuse to share it with them`,
+    );
+  await runLvm(commands.tagGroup(name, tag), what);
+}
+
+async function ensureThinPool(pool: PoolSpec): Promise<void> {
+  const thin = thinPoolOf(pool);
+  if (thin === undefined) return;
+  const group = groupOf(pool);
+  const found = (await logicalsOf(pool)).find(({ name }) => name === thin);
+  if (found?.isThinPool === false)
+    throw new DriverError(
+      'InUse',
+      `config.lvm.thinpool_name: ${group}/${thin} is a logical volume, and not a thin pool`,
+    );
+  if (found === undefined)
+    await runLvm(commands.makeThinPool(group, thin), `cannot make the thin pool ${thin} of pool ${pool.name}`);
+}
+
+async function refuseVolumes(pool: PoolSpec, what: string): Promise<void> {
+  const kept = [volumeFolder('container'), volumeFolder('custom')];
+  const found = (await lvmStore.list(pool)).find(({ id }) => kept.some((folder) => id.startsWith(`${folder}/`)));
+  if (found !== undefined) throw new DriverError('InUse', `${what} the volume ${found.id}`);
+}
+
+async function makePlace(root: string): Promise<void> {
+  await mkdir(root, { recursive: true, mode: 0o711 });
+  await makeFolders(root);
+}
+
+export async function mountLvmPool(
+  root: string,
+  pool: PoolSpec,
+  trees: BlockTrees,
+  busy: ReadonlySet<string>,
+): Promise<void> {
+  const location = locationOf(root, pool);
+  const name = groupOf(pool);
+  if (location.kind === 'file') await attachedLoop(location.file);
+  if ((await findGroup(name)) === undefined)
+    throw new DriverError(
+      'Failed',
+      `pool ${pool.name} cannot be used: there is no volume group ${name}${location.kind === 'device' ? `; is the disk ${location.device} there?` : ''}`,
+    );
+  await runLvm(commands.activateGroup(name), `cannot activate the volume group ${name} of pool ${pool.name}`);
+  await makePlace(trees.root(pool));
+  await trees.recover(pool, busy);
+  await trees.mountAll(pool);
+}
+
+/** Idempotent. Of a volume group that was there before the pool only what the pool made goes. */
+export async function deleteLvmPool(root: string, pool: PoolSpec, trees: BlockTrees): Promise<void> {
+  const location = locationOf(root, pool);
+  const found = await findGroup(groupOf(pool));
+  if (found?.tags.includes(tagOf(root, pool)) === true) {
+    await refuseVolumes(pool, `pool ${pool.name} still has`);
+    await trees.unmountAll(pool);
+    for (const { id } of await lvmStore.list(pool)) await lvmStore.remove(pool, id);
+    await dropGroup(pool, location, tagOf(root, pool));
+  }
+  if (location.kind === 'file') await removeLoopFile(location.file);
+  await removePlace(trees.root(pool));
+}
+
+async function dropGroup(pool: PoolSpec, location: Location, tag: string): Promise<void> {
+  const group = groupOf(pool);
+  const what = `cannot delete the volume group ${group} of pool ${pool.name}`;
+  for (const { name, tags } of await logicalsOf(pool))
+    if (tags.includes(madeTag)) await runLvm(commands.remove(group, name), what);
+  const others = await logicalsOf(pool);
+  if (location.kind === 'group' || others.length > 0) return void (await runLvm(commands.untagGroup(group, tag), what));
+  await runLvm(commands.removeGroup(group), what);
+  const device = location.kind === 'file' ? await attachedLoop(location.file) : location.device;
+  await runLvm(commands.removeDevice(device), what);
+}
+
+async function removePlace(root: string): Promise<void> {
+  for (const path of [...poolFolders.map((folder) => join(root, folder)), root])
+    await rmdir(path).catch((error: unknown) => {
+      if (!hasCode(error, 'ENOENT')) throw new DriverError('Failed', `cannot delete the directory ${path}`, error);
+    });
+}
+
+export async function applyLvmConfig(pool: PoolSpec, before: PoolSpec, trees: BlockTrees): Promise<void> {
+  await renameGroup(groupOf(before), groupOf(pool));
+  const [old, thin] = [thinPoolOf(before), thinPoolOf(pool)];
+  if (old !== undefined && thin !== undefined && old !== thin)
+    await runLvm(
+      commands.rename(groupOf(pool), old, thin),
+      `config.lvm.thinpool_name: cannot rename ${old} to ${thin}`,
+    );
+  const key = 'volume.block.mount_options';
+  if (before.config[key] !== pool.config[key]) await trees.remountAll(pool);
+}
+
+async function renameGroup(from: string, to: string): Promise<void> {
+  if (from === to) return;
+  checkGroupName(to);
+  if ((await findGroup(to)) !== undefined)
+    throw new DriverError('Invalid', `config.lvm.vg_name: this host has a volume group ${to} already`);
+  await runLvm(commands.renameGroup(from, to), `config.lvm.vg_name: cannot rename the volume group ${from} to ${to}`);
+}
+
+export async function lvmResources(pool: PoolSpec): Promise<PoolResources> {
+  const inodes = { used: 0, total: 0 };
+  const thin = thinPoolOf(pool);
+  if (thin !== undefined) {
+    const { bytes = 0, dataPercent = 0 } = (await logicalsOf(pool)).find(({ name }) => name === thin) ?? {};
+    return { space: { used: Math.round((bytes * dataPercent) / 100), total: bytes }, inodes };
+  }
+  const group = await findGroup(groupOf(pool));
+  if (group === undefined) throw new DriverError('Failed', `there is no volume group ${groupOf(pool)}`);
+  return { space: { used: group.bytes - group.free, total: group.bytes }, inodes };
+}

@@ -1,0 +1,46 @@
+// Where trees have their names: in the directories of a pool, or with what keeps its volumes (logical volumes, datasets), which then
+// mounts each at the path that names it.
+import { lstat, readdir, rename } from 'node:fs/promises';
+import { hasCode } from './remove-tree.ts';
+
+export interface TreeNames {
+  /** Whether the name is taken. */
+  has(path: string): Promise<boolean>;
+  /** Whether it is that of a tree. */
+  isTree(path: string): Promise<boolean>;
+  /** Names of the trees right in a folder. A folder that is not there is empty, or an error with the code ENOENT. */
+  treesIn(folder: string): Promise<readonly string[]>;
+  /** In one step. Throws an error with the code ENOENT when there is no `from`, EEXIST or ENOTEMPTY when `to` is taken. */
+  move(from: string, to: string): Promise<void>;
+  /** Moves all trees of a folder into another one. Done in part already is continued. */
+  moveFolder(from: string, to: string): Promise<void>;
+}
+
+export const directoryNames: TreeNames = {
+  has: exists,
+  isTree: isDirectory,
+  async treesIn(folder) {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  },
+  move: rename,
+  async moveFolder(from, to) {
+    if (await exists(from)) await rename(from, to);
+  },
+};
+
+async function exists(path: string): Promise<boolean> {
+  return (await statsOf(path)) !== undefined;
+}
+
+/** The directory itself, not one that a symbolic link leads to. */
+async function isDirectory(path: string): Promise<boolean> {
+  return (await statsOf(path))?.isDirectory() ?? false;
+}
+
+async function statsOf(path: string) {
+  return lstat(path).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  });
+}

@@ -1,0 +1,85 @@
+// The lvm storage driver, as far as a kernel without device mapper shows it: names, tags, and what the tools printed on a Debian 12. On real
+// volume groups the suite of all drivers runs in booted machines (test/hosts).
+import { describe, expect, test } from 'vitest';
+import { contentIn, mountOptions } from '../../../../server/drivers/storage/blocks/commands.ts';
+import { deviceOf, idOf, logicalName, tagsFor } from '../../../../server/drivers/storage/lvm/names.ts';
+import { seededRandom } from '../../../support/random.ts';
+
+const ids = [
+  'containers/web',
+  'containers/web-1',
+  'containers-snapshots/web-1/snap-0',
+  'custom/red%data',
+  'custom-snapshots/red%data/2026-11-26',
+  'images/' + 'ab'.repeat(32),
+  'tmp/8b1f6f5e-0e9b-4a5a-9f0e-2f6f7b1c9d00',
+  'tmp/m1-8b1f6f5e-0e9b-4a5a-9f0e-2f6f7b1c9d00',
+  'replaced/container@web',
+  'custom/-rf',
+  'custom/a_tdata',
+  'custom/' + 'x'.repeat(64),
+  `custom/${'p'.repeat(64)}%${'x'.repeat(64)}`,
+  `custom-snapshots/${'p'.repeat(64)}%${'x'.repeat(64)}/${'s'.repeat(64)}`,
+  'custom/$(id)',
+  'custom/~',
+  'custom/*',
+  'custom/a+b',
+  'custom/=41',
+];
+
+describe('names of logical volumes', () => {
+  test.each(ids)('%s is found again by its name and tags, and LVM can have them', (id) => {
+    const name = logicalName(id);
+    expect(idOf(name, tagsFor(id))).toBe(id);
+    expect(name).toMatch(/^[A-Za-z0-9+_.][A-Za-z0-9+_.-]*$/);
+    expect(deviceOf('g'.repeat(36), name).length - '/dev/mapper/'.length).toBeLessThan(128);
+    for (const tag of tagsFor(id)) expect(tag).toMatch(/^[A-Za-z0-9_+./=][A-Za-z0-9_+./=-]*$/);
+  });
+
+  test('names that people give are readable', () => {
+    expect(logicalName('containers/web-1')).toBe('containers_web--1');
+    expect(logicalName('containers-snapshots/web-1/monday')).toBe('containers_web--1-monday');
+    expect(logicalName('custom/red%data')).toBe('custom_red+data');
+  });
+
+  test('two volumes never have one name', () => {
+    const letters = ['a', 'b', '-', '%', '_', '+', '.'];
+    const random = seededRandom();
+    const pick = (count: number): number => Math.floor(random.next() * count);
+    const seen = new Map<string, string>();
+    for (let round = 0; round < 5_000; round += 1) {
+      const word = (): string => Array.from({ length: 1 + pick(4) }, () => letters[pick(letters.length)]).join('');
+      const id = pick(2) === 0 ? `custom/${word()}` : `custom-snapshots/${word()}/${word()}`;
+      const name = logicalName(id);
+      expect(seen.get(name) ?? id, `seed ${random.seed}`).toBe(id);
+      seen.set(name, id);
+      expect(idOf(name, tagsFor(id))).toBe(id);
+    }
+  });
+
+  test('logical volumes of others are not taken for volumes, and a half-done rename still has one name', () => {
+    for (const name of ['root', 'home_x', 'lvol0', 'LXDThinPool', 'containers', 'snapshots_a-b-c-d'])
+      expect(idOf(name, [])).toBeUndefined();
+    const [from, to] = ['custom/~', 'custom/*'];
+    const both = [...tagsFor(from), ...tagsFor(to)];
+    expect(idOf(logicalName(from), both)).toBe(from);
+    expect(idOf(logicalName(to), both)).toBe(to);
+  });
+});
+
+test('mount options say what each file system needs besides those of the user', () => {
+  const form = { options: 'discard', readOnly: false, readsZeros: true } as const;
+  expect(mountOptions({ ...form, fileSystem: 'ext4' })).toBe('rw,noinit_itable,discard');
+  expect(mountOptions({ ...form, fileSystem: 'ext4', readOnly: true, readsZeros: false })).toBe('ro,noload,discard');
+  expect(mountOptions({ ...form, fileSystem: 'xfs', readOnly: true })).toBe('ro,nouuid,norecovery,discard');
+  expect(mountOptions({ ...form, fileSystem: 'btrfs', options: '' })).toBe('rw');
+});
+
+test('what is on a device is told in words', () => {
+  expect(contentIn('')).toBeUndefined();
+  expect(contentIn('DEVNAME=/dev/vdb\nUUID=x\nVERSION=LVM2 001\nTYPE=LVM2_member\nUSAGE=raid\n')).toBe(
+    'a part of an LVM volume group',
+  );
+  expect(contentIn('DEVNAME=/dev/vdb\nTYPE=ext4\nUSAGE=filesystem\n')).toBe('a file system or data of type ext4');
+  expect(contentIn('DEVNAME=/dev/vdb\nPTUUID=1\nPTTYPE=gpt\n')).toBe('a partition table of type gpt');
+});
