@@ -10,6 +10,7 @@ import type { NetworkDriver } from '../drivers/network/driver.ts';
 import type { RuntimeDriver } from '../drivers/runtime/driver.ts';
 import type { HostIds } from '../drivers/runtime/idmap/id-map.ts';
 import { btrfsMissing, openBtrfsStorage } from '../drivers/storage/btrfs/btrfs.ts';
+import { lvmMissing, openLvmStorage } from '../drivers/storage/lvm/lvm.ts';
 import { openDirStorage } from '../drivers/storage/dir.ts';
 import type { StorageDriver, UnpackImage } from '../drivers/storage/driver.ts';
 import type { ClusterPart } from '../drivers/storage/shared-place.ts';
@@ -48,17 +49,15 @@ export async function openHostDrivers(options: HostDriverOptions): Promise<HostD
   await mkdir(root, { recursive: true, mode: 0o711 });
   const isRoot = process.getuid?.() === 0;
   const shared = { root, log, unpackImage: unpackWhole };
-  const noBtrfs = await btrfsMissing();
-  const storage = {
-    dir: openDirStorage({ ...shared, cluster, ownership: isRoot ? 'keep' : 'ignore' }),
-    ...(noBtrfs === undefined ? { btrfs: openBtrfsStorage(shared) } : {}),
-  };
+  const dir = openDirStorage({ ...shared, cluster, ownership: isRoot ? 'keep' : 'ignore' });
+  const { usable, missing: storageMissing } = await usableDrivers(shared);
+  const storage: Readonly<Record<string, StorageDriver>> = { dir, ...usable };
   const decided = await decide(choice);
   const opened = decided.runtime === 'lxc' ? await openReal(stateDir, root, log) : await openSimulated(stateDir);
   return {
     ...opened,
     storage,
-    ...(noBtrfs === undefined ? {} : { storageMissing: { btrfs: noBtrfs } }),
+    storageMissing,
     reason: decided.reason,
     close: async () => {
       opened.close?.();
@@ -67,6 +66,31 @@ export async function openHostDrivers(options: HostDriverOptions): Promise<HostD
       for (const driver of Object.values(storage)) await driver.close?.();
     },
   };
+}
+
+/** Those that need more than directories, each with what tells why this host cannot have it. */
+const drivers = {
+  btrfs: [btrfsMissing, openBtrfsStorage],
+  lvm: [lvmMissing, openLvmStorage],
+} as const;
+
+async function usableDrivers(deps: SharedDeps): Promise<{
+  readonly usable: Readonly<Record<string, StorageDriver>>;
+  readonly missing: Readonly<Record<string, string>>;
+}> {
+  const looked = await Promise.all(
+    Object.entries(drivers).map(async ([name, [missing, open]]) => [name, await missing(), open] as const),
+  );
+  return {
+    usable: Object.fromEntries(looked.flatMap(([name, why, open]) => (why === undefined ? [[name, open(deps)]] : []))),
+    missing: Object.fromEntries(looked.flatMap(([name, why]) => (why === undefined ? [] : [[name, why]]))),
+  };
+}
+
+interface SharedDeps {
+  readonly root: string;
+  readonly log: Log;
+  readonly unpackImage: UnpackImage;
 }
 
 /** An image is unpacked once a pool: what a damaged file gives would be in every container made of it. */

@@ -256,7 +256,7 @@ export class BlockTrees {
     }
   }
 
-  /** With the mount options that the pool has now. */
+  /** Volumes in use get the mount options that the pool has now. */
   async remountAll(pool: PoolSpec): Promise<void> {
     const root = this.root(pool);
     for (const { id } of await this.#store.list(pool)) {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { DriverError } from '../../driver-error.ts';
 import { mountedAt } from '../mountinfo.ts';
+import { missingProgram } from '../programs.ts';
 import { hasCode } from '../remove-tree.ts';
 import {
   commands,
@@ -45,14 +46,9 @@ export async function contentOf(device: string): Promise<string | undefined> {
 
 /** On a device with nothing on it. */
 export async function makeFileSystem(fileSystem: FileSystem, device: string, signal?: AbortSignal): Promise<void> {
-  await run(commands.make(fileSystem, device), longMs, signal).catch((error: unknown) => {
-    if (error instanceof ExecError && error.message.includes('ENOENT'))
-      throw new DriverError(
-        'Failed',
-        `the program mkfs.${fileSystem} is missing on this host: install the package ${packageOf[fileSystem]}`,
-      );
-    throw error;
-  });
+  const missing = await missingProgram([[`mkfs.${fileSystem}`, packageOf[fileSystem]]]);
+  if (missing !== undefined) throw new DriverError('Failed', missing);
+  await run(commands.make(fileSystem, device), longMs, signal);
 }
 
 export async function mountDevice(device: string, path: string, form: MountForm): Promise<void> {

@@ -1,5 +1,5 @@
 // The `btrfs` storage driver: a volume is a subvolume, copies and snapshots share its blocks, limits are quota groups.
-import { access, chmod, constants, lstat, readdir, readFile, unlink } from 'node:fs/promises';
+import { chmod, lstat, readdir, readFile, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import {
@@ -29,10 +29,10 @@ import { createDirPool, emptyDirPool, mountDirPool } from '../dir-pool.ts';
 import type { DirStorageDeps } from '../dir.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { StorageDriver } from '../driver.ts';
+import { missingProgram } from '../programs.ts';
 import { hasCode, removeTree } from '../remove-tree.ts';
 import { openTreeDriver } from '../tree-driver.ts';
 import { untilEnd } from '../tree-stream.ts';
-import { programDirs } from '../../../lib/program-env.ts';
 
 export type BtrfsStorageDeps = Omit<DirStorageDeps, 'ownership'>;
 
@@ -43,18 +43,10 @@ const quotaScanMs = 3_600_000;
 /** Undefined when this host can have btrfs pools, else what is missing. */
 export async function btrfsMissing(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'btrfs pools need root';
-  for (const program of ['btrfs', 'mkfs.btrfs']) {
-    if (!(await isInstalled(program))) return `the program ${program} is missing: install the package btrfs-progs`;
-  }
-  if (await kernelHasBtrfs()) return undefined;
+  const missing = await missingProgram(['btrfs', 'mkfs.btrfs'].map((program) => [program, 'btrfs-progs']));
+  if (missing !== undefined || (await kernelHasBtrfs())) return missing;
   await exec(['modprobe', 'btrfs']).catch(() => undefined);
   return (await kernelHasBtrfs()) ? undefined : 'the kernel of this host has no btrfs';
-}
-
-/** Looked for, not run: each start of a daemon asks. */
-async function isInstalled(program: string): Promise<boolean> {
-  const looks = programDirs.map((dir) => access(`${dir}/${program}`, constants.X_OK));
-  return (await Promise.allSettled(looks)).some(({ status }) => status === 'fulfilled');
 }
 
 async function kernelHasBtrfs(): Promise<boolean> {

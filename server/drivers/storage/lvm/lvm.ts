@@ -1,9 +1,8 @@
 // The `lvm` storage driver: a volume is a logical volume with a file system on it; of a thin pool, copies and snapshots share its blocks.
-import { access, constants } from 'node:fs/promises';
 import { exec } from '../../../lib/exec.ts';
-import { programDirs } from '../../../lib/program-env.ts';
 import { BlockTrees, type BlockDeps } from '../blocks/blocks.ts';
 import type { StorageDriver, UnpackImage } from '../driver.ts';
+import { missingProgram } from '../programs.ts';
 import { openTreeDriver } from '../tree-driver.ts';
 import { applyLvmConfig, createLvmPool, deleteLvmPool, fillLvmConfig, lvmResources, mountLvmPool } from './pool.ts';
 import { isThere, lvmStore } from './store.ts';
@@ -21,17 +20,10 @@ const programs = [
 /** Undefined when this host can have lvm pools, else what is missing. */
 export async function lvmMissing(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'lvm pools need root';
-  for (const [program, from] of programs)
-    if (!(await isInstalled(program))) return `the program ${program} is missing: install the package ${from}`;
-  if (await isThere('/dev/mapper/control')) return undefined;
+  const missing = await missingProgram(programs);
+  if (missing !== undefined || (await isThere('/dev/mapper/control'))) return missing;
   await exec(['modprobe', 'dm-thin-pool']).catch(() => undefined);
   return (await isThere('/dev/mapper/control')) ? undefined : 'the kernel of this host has no device mapper (dm_mod)';
-}
-
-/** Looked for, not run: each start of a daemon asks. */
-async function isInstalled(program: string): Promise<boolean> {
-  const looks = programDirs.map((dir) => access(`${dir}/${program}`, constants.X_OK));
-  return (await Promise.allSettled(looks)).some(({ status }) => status === 'fulfilled');
 }
 
 export function openLvmStorage(deps: LvmStorageDeps): StorageDriver {
