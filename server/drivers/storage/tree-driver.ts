@@ -102,7 +102,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     );
     if (volume.type !== 'image') return;
     await images.whenUnused(imagePath, async () => {
-      if (!(await isDirectory(imagePath)))
+      if (!(await names.isTree(imagePath)))
         throw new DriverError('Failed', `the unpacked image ${imagePath} is not kept`);
     });
   }
