@@ -1,6 +1,6 @@
 // Runs the whole test suite and says which files took longest; in CI a file that failed is run once more, alone and in a new process,
 // and named as flaky when it then passes. Decides nothing about tests themselves: vitest.config.ts does.
-import { leftOut } from './support/left-out.ts';
+import { isLongRun, leftOut, longFilesIn } from './support/left-out.ts';
 import { keepTestsInMemory } from './support/memory-folder.ts';
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -45,7 +45,7 @@ const failedFiles = ({ testResults }: VitestReport): readonly string[] =>
   testResults.filter((each) => each.status === 'failed').map((each) => relative(process.cwd(), each.name));
 
 async function runSuite(args: readonly string[]): Promise<number> {
-  if (leftOut.length > 0) console.log(`left out for their length (GANTRY_LONG=1 runs them): ${leftOut.join(', ')}`);
+  if (leftOut.length > 0) console.log(`left out for their length (npm run test:long runs them): ${leftOut.join(', ')}`);
   const work = await mkdtemp(join(tmpdir(), 'gantry-test-report-'));
   try {
     const reportFile = join(work, 'report.json');
@@ -72,7 +72,11 @@ async function runSuite(args: readonly string[]): Promise<number> {
 
 const removeFolder = keepTestsInMemory();
 try {
-  process.exitCode = await runSuite(process.argv.slice(2));
+  const [flag, ...rest] = process.argv.slice(2);
+  // They time kills and loads: one file at a time.
+  const onlyLong =
+    flag === '--only-long' && isLongRun ? [...longFilesIn('test'), '--maxWorkers=1', ...rest] : undefined;
+  process.exitCode = await runSuite(onlyLong ?? process.argv.slice(2));
 } finally {
   removeFolder();
 }

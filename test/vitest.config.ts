@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     globalSetup: ['test/support/global-setup.ts'],
+    setupFiles: ['test/support/file-setup.ts'],
     // They only end what would never end: on a machine with fifteen times the work it can do, tests of seconds take a minute.
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -2,9 +2,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { connect, createClient, dialectOf, type Client, type ClientOptions } from '../../server/client/client.ts';
@@ -20,6 +19,7 @@ import { TooLongError } from '../../server/client/transport/exchange.ts';
 import { Transport } from '../../server/client/transport/transport.ts';
 import { until } from '../support/until.ts';
 import { startFakeDaemon, type FakeDaemon, type FakeDaemonOptions } from '../support/fakes/http-daemon.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -39,7 +39,7 @@ function clientOf(daemon: FakeDaemon, options: ClientOptions = {}): Client {
 }
 
 async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'gantry-client-'));
+  const path = tempFolder('gantry-client-');
   cleanups.push(() => rm(path, { recursive: true, force: true }));
   return path;
 }

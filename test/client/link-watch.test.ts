@@ -184,7 +184,6 @@ test.skipIf(missing !== undefined)('a link that is cut is noticed by new connect
 // The same with the limits that users have takes half a minute.
 test.skipIf(missing !== undefined || !isLongRun)('a command over a cut link fails in well under a minute', async () => {
   const programs = buildPrograms();
-  cleanups.push(() => programs.remove());
   const { name: space, subnet, cut } = await namespaceBehindLink();
   const daemon = await makeDaemon({ https: `${subnet}.1:0` });
   cleanups.push(() => daemon.cleanUp());

@@ -1,8 +1,7 @@
 // The client and the engine against a real LXD server, where one is installed: a private daemon with its own socket.
 import { execFileSync, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -19,6 +18,7 @@ import { freePort } from '../support/hosts/free-port.ts';
 import { buildBusyboxImage } from '../support/images/busybox.ts';
 import { seededRandom } from '../support/random.ts';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../support/hosts/stock-lxd.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 const missing = stockLxdMissing();
 if (missing !== undefined) console.log(`skipped: the client against a real LXD, since ${missing}`);
@@ -61,14 +61,13 @@ const host = (): string => `unix://${lxd?.socketPath ?? ''}`;
 
 describe.skipIf(missing !== undefined)('a real LXD', () => {
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'gantry-set-'));
+    folder = tempFolder('gantry-set-');
     lxd = await startStockLxd();
     client = createClient(host());
   });
   afterAll(async () => {
     await client.close();
     await lxd?.cleanUp();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   test('is recognised by its dialect, and its errors and ETags are read', async () => {
@@ -195,7 +194,6 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
       expect(await lead('destroy', '-y')).toMatchObject({ code: 0 });
       expect((await server.call('GET', '/1.0/projects/gtred')).status).toBe(404);
     } finally {
-      programs.remove();
       tenant.remove();
     }
   });

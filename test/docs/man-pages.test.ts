@@ -1,11 +1,11 @@
 // The manual pages: every verb and flag has its place, groff has nothing to warn of, and man shows them.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { manPages } from '../../docs/generate/man-pages.ts';
 import { knownVerbs } from '../../reconciler/cli/program/verbs.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 const isMissing = (program: string): boolean => {
   const missing = spawnSync(program, ['--version']).status !== 0;
@@ -14,15 +14,13 @@ const isMissing = (program: string): boolean => {
 };
 
 const pages = manPages();
-let folder = '';
+const folder = tempFolder('gantry-man-');
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'gantry-man-'));
   for (const [path, text] of pages) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
   }
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const shown = (...words: readonly string[]): string => {
   const env = { ...process.env, MANWIDTH: '200', LC_ALL: 'C.UTF-8', MAN_KEEP_FORMATTING: '' };

@@ -1,11 +1,11 @@
 // The manifests in the pages for users: each YAML block with documents is a valid manifest, without a server.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { loadManifests } from '../../reconciler/manifest/load.ts';
 import { makeSelfSigned } from '../../server/lib/self-signed.ts';
 import { markdownPages } from '../support/markdown.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 const examples = [...markdownPages('docs'), ...markdownPages('.').filter(({ path }) => path === 'README.md')].flatMap(
   ({ path, text }) =>
@@ -25,8 +25,7 @@ const laptop = {
 } as const;
 
 describe('the manifests in docs/', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gantry-docs-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = tempFolder('gantry-docs-');
   beforeAll(async () => {
     writeFileSync(join(folder, 'busybox.tar.gz'), '');
     writeFileSync(join(folder, 'laptop.crt'), (await makeSelfSigned(laptop)).certPem);

@@ -1,10 +1,9 @@
 // The Debian packages as data, their scripts, and the bill of materials; building them is shown by test/hosts.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { addOns } from '../../packaging/build/add-ons.ts';
 import { notices, packageFolder, type Component } from '../../packaging/build/components.ts';
 import { debianPackages, debianVersion, type Inputs } from '../../packaging/build/debian.ts';
@@ -12,9 +11,9 @@ import { manuals } from '../../packaging/build/manuals.ts';
 import { packNpm } from '../../packaging/build/npm.ts';
 import { cyclonedx } from '../../packaging/build/sbom.ts';
 import { folderEntries, writeTree, type Entry } from '../../packaging/build/tree.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
-const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-deb-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = tempFolder('gantry-deb-');
 
 const inputs: Inputs = {
   version: '1.2.0-rc.1',

@@ -1,22 +1,13 @@
 // What the scripts of the package gantryd do to units and to files of host ids, run below a directory in place of the host's root.
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
+import { tempFolder } from '../support/temp-folder.ts';
 
 let root: string;
 beforeEach(() => {
-  root = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-scripts-'));
+  root = tempFolder('gantry-scripts-');
   for (const path of ['bin', 'etc', 'run/systemd/system', 'var/lib/gantry-package'])
     mkdirSync(join(root, path), { recursive: true });
   const names = [
@@ -35,7 +26,6 @@ beforeEach(() => {
     chmodSync(join(root, 'bin', name), 0o755);
   }
 });
-afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 /** The calls of `deb-systemd-invoke`. */
 function run(name: 'postinst' | 'prerm' | 'postrm', ...args: readonly string[]): readonly string[] {

@@ -1,31 +1,20 @@
 // The npm package as users install it: the files that `npm pack` takes from the last build, and its working programs and modules.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { reachable } from '../../packaging/build/reachable.ts';
 import { repository, runProcess, type Ran } from '../support/cli/programs.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 const isBuilt = existsSync(join(repository, 'dist/provider-package'));
 if (!isBuilt) console.log('skipped: the npm package, since dist/ is not built: npm run build');
 
-const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtp-'));
+const dir = tempFolder('gtp-');
 const installed = join(dir, 'app/node_modules/gantry');
 let paths: readonly string[] = [];
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 function command(program: string, ...args: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(program, args, { cwd: repository, encoding: 'utf8' });

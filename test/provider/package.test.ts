@@ -1,10 +1,9 @@
 // The packaged plugin: started by its launcher from different places, with and without its requirements.
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bundleProvider, type Programs } from '../../provider/packaging/bundle.ts';
 import { releaseFiles, writeRelease } from '../../provider/packaging/release.ts';
 import { providerService } from '../../provider/wire/calls.ts';
@@ -12,11 +11,12 @@ import { grpcStatus } from '../../provider/wire/grpc.ts';
 import * as wire from '../../provider/wire/messages.ts';
 import { cookie } from '../../provider/wire/plugin.ts';
 import { grpcClient } from '../support/terraform/grpc-client.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 let programs: Programs;
 let folder = '';
 let launcher = '';
-const dir = mkdtempSync(join(tmpdir(), 'gantry package '));
+const dir = tempFolder('gantry package ');
 
 beforeAll(async () => {
   programs = await bundleProvider(process.cwd());
@@ -26,7 +26,6 @@ beforeAll(async () => {
   folder = join(dir, 'mirror/registry.terraform.io/gantry/gantry/1.2.3/linux_amd64');
   launcher = join(folder, 'terraform-provider-gantry_v1.2.3');
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const hello = { [cookie.name]: cookie.value, PLUGIN_PROTOCOL_VERSIONS: '5,6' };
 

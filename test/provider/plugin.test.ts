@@ -1,8 +1,6 @@
 // The plugin as Terraform sees it: handshake, mutual TLS, the services besides the provider, and every kind of wrong caller.
 import { X509Certificate } from 'node:crypto';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync, rmSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { ProviderServer } from '../../provider/framework/server.ts';
 import { gantryProvider } from '../../provider/gantry.ts';
@@ -20,6 +18,7 @@ import { makeSelfSigned } from '../../server/lib/self-signed.ts';
 import { makeClient } from '../support/daemons/tls.ts';
 import { grpcClient, type GrpcClient } from '../support/terraform/grpc-client.ts';
 import { until } from '../support/until.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 interface Started {
   readonly plugin: RunningPlugin;
@@ -85,7 +84,7 @@ describe('the handshake', () => {
   });
 
   test('The handshake uses a short path for its socket when the directory for temporary files is long', () => {
-    const long = mkdtempSync(join(tmpdir(), 'x'.repeat(90)));
+    const long = tempFolder('x'.repeat(90));
     const place = makeSocketPlace(long);
     expect(place.path.length).toBeLessThan(104);
     expect(place.path.startsWith(long)).toBe(false);

@@ -1,14 +1,13 @@
 // The token with which the provider logs in: its file, its end, the server that it is for, and what it excludes.
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readSettings, settingsAttributes, settingsProblems } from '../../provider/connection/settings.ts';
 import type { ReadSettings, Settings } from '../../provider/connection/settings.ts';
 import { tokenOf } from '../../provider/connection/token.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
-const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gttk-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = tempFolder('gttk-');
 const file = join(dir, 'token');
 const address = 'https://web1:8443';
 

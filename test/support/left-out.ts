@@ -1,5 +1,7 @@
-// Test files that the usual run leaves out, because each takes long and repeats on a whole what others show in parts. GANTRY_LONG=1 runs
-// them, and so does naming one.
+// Test files that the usual run leaves out, because each takes long and repeats on a whole what others show in parts. `npm run test:long`
+// runs them and those that the usual run shortens; GANTRY_LONG=1 adds both to any run, and naming a file runs it.
+import { readdirSync, readFileSync } from 'node:fs';
+
 export const longRuns: readonly string[] = [
   // Forms a cluster whose members run etcds; forming is in own-etcd.test.ts, leaving in leave.test.ts.
   'test/e2e/cluster/leave-own-etcd.test.ts',
@@ -26,3 +28,10 @@ export const leftOut: readonly string[] = isLongRun
   : longRuns.filter(
       (file) => !process.argv.some((word) => word !== '' && file.includes(word) && word.startsWith('test/')),
     );
+
+/** What `npm run test:long` runs: the files above, and those that ask whether this is a long run. */
+export function longFilesIn(folder: string): readonly string[] {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.ts'));
+  const files = names.map((name) => `${folder}/${name}`);
+  return files.filter((file) => longRuns.includes(file) || /\bisLongRun\b/.test(readFileSync(file, 'utf8')));
+}

@@ -1,6 +1,5 @@
 // Lists that each member has a part of: those of a member that is away are as its records have them.
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
@@ -11,6 +10,7 @@ import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = etcdMissing() ?? busyboxMissing();
 
@@ -24,11 +24,10 @@ describe.skipIf(missing !== undefined)('lists while a member is away', () => {
   let cluster: TestCluster;
   let one: TestMember;
   let two: TestMember;
-  let dir: string;
+  const dir = tempFolder('gantry-absent-');
   const pool = '/1.0/storage-pools/default/volumes';
 
   beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'gantry-absent-'));
     cluster = await makeCluster(2, 1, (name) => ({
       time: minutes.time,
       ...(name === 'm2' ? { adapt: withoutApparmor } : {}),
@@ -38,10 +37,7 @@ describe.skipIf(missing !== undefined)('lists while a member is away', () => {
     await one.call('POST', '/1.0/networks', { name: 'gtab0', config: { 'ipv6.address': 'none' } });
     await one.call('PATCH', '/1.0', { config: { 'cluster.images_minimal_replica': '1' } });
   });
-  afterAll(async () => {
-    await cluster.cleanUp();
-    await rm(dir, { recursive: true, force: true });
-  });
+  afterAll(() => cluster.cleanUp());
 
   async function fill(): Promise<void> {
     const metadata = 'architecture: x86_64\ncreation_date: 1700000000\n';

@@ -1,11 +1,10 @@
 // Settings of members, and their groups: by the API and by lxc, and placement obeys both.
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const noLxc = clientMissing('lxc');
 if (noLxc !== undefined) console.log(`skipped: groups of a cluster by lxc: ${noLxc}`);
@@ -13,20 +12,16 @@ if (noLxc !== undefined) console.log(`skipped: groups of a cluster by lxc: ${noL
 describe.skipIf(etcdMissing() !== undefined)('members and their groups', () => {
   let cluster: TestCluster;
   let [one, two] = [] as unknown as [TestMember, TestMember];
-  let work: string;
+  const work = tempFolder('gtcg-');
   const member = '/1.0/cluster/members';
   const group = '/1.0/cluster/groups';
 
   beforeAll(async () => {
-    work = await mkdtemp(join(await realpath(tmpdir()), 'gtcg-'));
     cluster = await makeCluster(3, 1, (name) => ({ lxd: { socket: join(work, name, 'unix.socket') } }));
     [one, two] = cluster.members as [TestMember, TestMember];
     await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
   });
-  afterAll(async () => {
-    await cluster.cleanUp();
-    await rm(work, { recursive: true, force: true });
-  });
+  afterAll(() => cluster.cleanUp());
 
   const send = async (method: string, path: string, body?: object, headers = {}) => {
     const { status, bytes } = await two.call(method, path, body, headers);

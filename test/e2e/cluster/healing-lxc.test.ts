@@ -34,10 +34,7 @@ describe.skipIf(missing !== undefined)('a real container of a lost member', () =
     programs = buildPrograms();
     world = await openHealingWorld(programs.gantryd);
   });
-  afterAll(async () => {
-    await world?.remove();
-    programs?.remove();
-  });
+  afterAll(() => world?.remove());
 
   /** The container continues at another member; then the member that had it is back. */
   async function heals(lose: (member: Member) => Promise<void>, mend: (member: Member) => Promise<void>) {

@@ -1,6 +1,5 @@
 // Containers of a lost member of a cluster on shared storage start at another one, and the lost member keeps off it when it is back.
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mayBegin } from '../../../server/drivers/runtime/guard/start-until.ts';
@@ -9,15 +8,15 @@ import { statusOf } from '../../support/daemons/daemon.ts';
 import { isLongRun } from '../../support/left-out.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', () => {
   let cluster: TestCluster;
   let one: TestMember;
   let two: TestMember;
-  let mount: string;
+  const mount = tempFolder('gtcs-');
 
   beforeAll(async () => {
-    mount = mkdtempSync(join(realpathSync(tmpdir()), 'gtcs-'));
     cluster = await makeCluster(3);
     [one, two] = cluster.members as [TestMember, TestMember];
     const config = { 'cluster.offline_threshold': '5', 'cluster.healing_threshold': '15' };
@@ -25,10 +24,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
     // The time to live is that of the next lease.
     for (const member of cluster.members) await member.restart();
   });
-  afterAll(async () => {
-    await cluster.cleanUp();
-    rmSync(mount, { recursive: true, force: true });
-  });
+  afterAll(() => cluster.cleanUp());
 
   const onShared = (name: string, more: object = {}) => ({
     name,

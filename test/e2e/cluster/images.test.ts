@@ -1,7 +1,6 @@
 // Images of a cluster: each is there once whichever members have its files, and comes to the member that needs it.
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
@@ -11,17 +10,17 @@ import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { splitUpload } from '../../support/images/split-upload.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 describe.skipIf(etcdMissing() !== undefined || busyboxMissing() !== undefined)('images of a cluster', () => {
   let cluster: TestCluster;
   let one: TestMember;
   let two: TestMember;
   let three: TestMember;
-  let dir: string;
+  const dir = tempFolder('gantry-cluster-images-');
   const minutes = new Map<string, ReturnType<typeof testMinutes>>();
 
   beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'gantry-cluster-images-'));
     cluster = await makeCluster(3, 1, (name) => {
       // Certificates are made by the clock of the host: they are good on this one, which stands still.
       const own = testMinutes(new Date(Date.now() + 600_000).toISOString());
@@ -31,10 +30,7 @@ describe.skipIf(etcdMissing() !== undefined || busyboxMissing() !== undefined)('
     [one, two, three] = cluster.members as [TestMember, TestMember, TestMember];
     await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
   });
-  afterAll(async () => {
-    await cluster.cleanUp();
-    await rm(dir, { recursive: true, force: true });
-  });
+  afterAll(() => cluster.cleanUp());
 
   /** A new image of its own, uploaded to the member. */
   async function upload(member: TestMember, word: string, split = false): Promise<string> {

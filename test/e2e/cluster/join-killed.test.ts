@@ -32,7 +32,6 @@ describe.skipIf(etcdMissing() !== undefined)('a host that is killed', { timeout:
     await host.kill();
     rmSync(host.dir, { recursive: true, force: true });
     await cluster.cleanUp();
-    bundle.remove();
   });
 
   const isMember = async (): Promise<boolean> => (await host.call('GET', '/1.0/cluster')).metadata.enabled as boolean;

@@ -1,9 +1,8 @@
 // A member leaves its cluster and is a single host from then on, also when it is started again.
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startDaemon } from '../../../server/daemon/daemon.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
@@ -14,6 +13,7 @@ import { cli } from '../../support/cli/io.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = etcdMissing() ?? busyboxMissing();
 
@@ -30,8 +30,7 @@ describe.skipIf(missing !== undefined)('leaving a cluster', () => {
   afterEach(() => cluster.cleanUp());
 
   let dir: string;
-  beforeAll(async () => void (dir = await mkdtemp(join(tmpdir(), 'gantry-leave-'))));
-  afterAll(() => rm(dir, { recursive: true, force: true }));
+  beforeAll(async () => void (dir = tempFolder('gantry-leave-')));
 
   /** Its fingerprint, and where the member keeps it. */
   async function upload(member: TestMember, word: string): Promise<readonly [fingerprint: string, path: string]> {

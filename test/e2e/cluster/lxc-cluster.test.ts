@@ -1,7 +1,5 @@
 // The stock `lxc cluster` on a cluster of gantryd, over the socket and over TLS: each verb has its effect, or is refused with the reason.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
@@ -11,19 +9,19 @@ import { freePort } from '../../support/hosts/free-port.ts';
 import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = clientMissing('lxc') ?? etcdMissing();
 if (missing !== undefined) console.log(`skipped: lxc cluster: ${missing}`);
 
 describe.skipIf(missing !== undefined)('lxc cluster', () => {
-  let work: string;
+  const work = tempFolder('gtlc-');
   let cluster: TestCluster;
   let one: TestMember;
   let three: TestMember;
   let lxc: ReturnType<typeof lxcClient>;
 
   beforeAll(async () => {
-    work = await mkdtemp(join(await realpath(tmpdir()), 'gtlc-'));
     cluster = await makeCluster(3, 1, (name) => {
       mkdirSync(join(work, name));
       return { lxd: { socket: join(work, name, 'unix.socket') } };
@@ -36,10 +34,7 @@ describe.skipIf(missing !== undefined)('lxc cluster', () => {
     await lxc('config', 'set', `core.https_address=${address}`, 'core.trust_password=pw');
     await lxc('remote', 'add', 'far', `https://${address}`, '--accept-certificate', '--password', 'pw');
   });
-  afterAll(async () => {
-    await cluster.cleanUp();
-    await rm(work, { recursive: true, force: true });
-  });
+  afterAll(() => cluster.cleanUp());
 
   const refusal = async (...words: readonly string[]): Promise<string> => {
     const ran = await lxc.run(words);

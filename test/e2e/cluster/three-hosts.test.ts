@@ -1,7 +1,5 @@
 // Three daemons on hosts of their own with real containers: these reach each other over a vxlan, move, and take commands from any member.
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { done } from '../../support/cluster/form.ts';
@@ -19,12 +17,13 @@ import { freeSubnet } from '../../support/hosts/free-resources.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = etcdMissing() ?? hostsMissing() ?? (await realRuntimeMissing());
 if (missing !== undefined) console.log(`skipped: real containers of three hosts: ${missing}`);
 
 describe.skipIf(missing !== undefined)('real containers of three hosts', () => {
-  const parent = mkdtempSync(join(realpathSync(tmpdir()), 'gt3h-'));
+  const parent = tempFolder('gt3h-');
   let programs: Programs;
   let world: ThreeMembers;
   let prefix: string;
@@ -57,11 +56,7 @@ describe.skipIf(missing !== undefined)('real containers of three hosts', () => {
       await start(name);
     }
   });
-  afterAll(async () => {
-    await world?.remove();
-    programs?.remove();
-    rmSync(parent, { recursive: true, force: true });
-  });
+  afterAll(() => world?.remove());
 
   const member = (number: number): Member => world.members[number - 1] as Member;
   const sent = (to: Member, method: string, path: string, body?: object) => done(asCandidate(to), method, path, body);

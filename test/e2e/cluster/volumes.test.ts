@@ -1,6 +1,4 @@
 // Custom volumes and leases of a cluster: each member has its own, and any member lists, reads and changes those of all; also for lxc.
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { together } from '../../../server/http/routes/merged-lists.ts';
@@ -8,6 +6,7 @@ import { makeCluster, type TestCluster, type TestMember } from '../../support/cl
 import { freePort } from '../../support/hosts/free-port.ts';
 import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 test('URLs that several members list say of which member they are, and no others', () => {
   const one = { member: 'm1', items: ['/a', '/b?project=p', { name: 'x' }] };
@@ -28,20 +27,16 @@ if (noLxc !== undefined) console.log(`skipped: volumes of a cluster by lxc: ${no
 describe.skipIf(etcdMissing() !== undefined)('volumes of a cluster', () => {
   let cluster: TestCluster;
   let [one, two, three] = [] as unknown as [TestMember, TestMember, TestMember];
-  let work: string;
+  const work = tempFolder('gtcv-');
   const volumes = '/1.0/storage-pools/default/volumes';
   const custom = `${volumes}/custom`;
 
   beforeAll(async () => {
-    work = await mkdtemp(join(await realpath(tmpdir()), 'gtcv-'));
     cluster = await makeCluster(3, 1, (name) => ({ lxd: { socket: join(work, name, 'unix.socket') } }));
     [one, two, three] = cluster.members as [TestMember, TestMember, TestMember];
     await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
   });
-  afterAll(async () => {
-    await cluster.cleanUp();
-    await rm(work, { recursive: true, force: true });
-  });
+  afterAll(() => cluster.cleanUp());
 
   const done = async (member: TestMember, method: string, path: string, body?: object): Promise<void> => {
     const { status, bytes } = await member.call(method, path, body);

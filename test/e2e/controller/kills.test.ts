@@ -1,6 +1,6 @@
 // Commits that arrive while controller, hosts and git server are killed end as the newest, and each change is made once. The form with
 // 200 commits is `npm run faults -- controller`.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { controllerSuite } from '../../faults/controller/suite.ts';
 import { wrongWrites } from '../../faults/controller/write-log.ts';
 import { buildPrograms, type Programs } from '../../support/cli/programs.ts';
@@ -11,7 +11,6 @@ describe('while commits arrive', () => {
   beforeAll(() => {
     programs = buildPrograms();
   }, 240_000);
-  afterAll(() => programs?.remove());
 
   test('kills of controller, hosts and git server lose no commit and repeat no change', async () => {
     const random = seededRandom();

@@ -2,26 +2,23 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Overview } from '../../../reconciler/controller/contract/index.ts';
 import { cli } from '../../support/cli/io.ts';
-import { buildPrograms, plainEnv, type Programs } from '../../support/cli/programs.ts';
+import { buildPrograms, plainEnv } from '../../support/cli/programs.ts';
 import { openControllerWorld, profileText, waitMs, type ControllerWorld } from '../../support/controller/world.ts';
 import { until } from '../../support/until.ts';
 
 const token = 'a-token-of-forty-characters-for-the-tests';
 
-let programs: Programs;
+const programs = buildPrograms();
 let world: ControllerWorld;
 const children = new Set<ChildProcess>();
-beforeAll(async () => {
-  programs = buildPrograms();
-}, 240_000);
+beforeAll(async () => {}, 240_000);
 afterEach(async () => {
   await Promise.all([...children].map(killed));
   await world.close();
 });
-afterAll(() => programs?.remove());
 
 interface Running {
   readonly child: ChildProcess;

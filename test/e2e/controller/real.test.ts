@@ -1,8 +1,7 @@
 // From a commit to a running container of the host: the controller over gantryd with real containers. Drift by the tools of LXC and
 // by hand is healed, and the console of the HTTP API is a shell in the container.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -16,6 +15,7 @@ import { startGitServer, type GitServer } from '../../support/git/git-server.ts'
 import { Repository } from '../../support/git/repository.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = await realRuntimeMissing();
 const token = 'operate-token-0123456789abcdef';
@@ -27,7 +27,7 @@ manage: { wait: [running, { exec: [test, -e, /etc/hostname], timeout: 30s }] }
 `;
 
 describe.skipIf(missing !== undefined)('a controller over real containers', () => {
-  let folder = '';
+  const folder = tempFolder('gantry-real-');
   let daemon: TestDaemon;
   let world: ControllerWorld;
   let repository: Repository;
@@ -35,7 +35,6 @@ describe.skipIf(missing !== undefined)('a controller over real containers', () =
   let api: HttpListener | undefined;
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-real-'));
     daemon = await makeDaemon({ runtime: 'lxc' });
     await seed(daemon);
     const built = await buildBusyboxImage(join(folder, 'image'), { busybox: { dhcp: false } });
@@ -65,7 +64,6 @@ sets: [{ name: web, source: site, retry: { first: 500ms } }]
     await world?.close();
     await git?.close();
     await daemon?.cleanUp();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   const initOf = async (): Promise<number> => (await daemon.get('/1.0/containers/web/state')).pid as number;

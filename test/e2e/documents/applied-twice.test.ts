@@ -1,30 +1,20 @@
 // Documents that once planned a second change after an apply, or hid a difference: on a whole simulated daemon.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
-import {
-  createContainer,
-  makeDaemon,
-  seed,
-  setState,
-  statusOf,
-  type TestDaemon,
-} from '../../support/daemons/daemon.ts';
+import { createContainer, makeDaemon, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
 /** Next to the state of the daemon, which must not contain a pool. */
-const places = mkdtempSync(join(tmpdir(), 'gantry-places-'));
+const places = tempFolder('gantry-places-');
 beforeAll(async () => {
   daemon = await makeDaemon();
   await seed(daemon);
 });
-afterAll(async () => {
-  await daemon.cleanUp();
-  rmSync(places, { recursive: true, force: true });
-});
+afterAll(() => daemon.cleanUp());
 
 const gantry = (...argv: readonly string[]): Promise<CliRun> => cli([...argv, '--host', `unix://${daemon.socketPath}`]);
 function manifest(text: string): string {
@@ -115,17 +105,6 @@ config: { snapshots.expiry: ${expiry}, snapshots.pattern: "auto-%d" }
   expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('snapshots.expiry')]);
 });
 
-test('a frozen container that is declared as running is drift, and an apply thaws it', async () => {
-  const text = 'kind: container\nname: frozen\nsource: { type: none }\n';
-  await settled(text);
-  await setState(daemon, 'frozen', 'freeze');
-  const plan = await gantry('plan', '--detailed-exitcode', manifest(text));
-  expect([plan.code, plan.stdout]).toEqual([2, expect.stringContaining('it is frozen and should run: it is thawed')]);
-  expect((await gantry('drift', manifest(text))).stdout).toMatch(/state.*frozen/);
-  await settled(text);
-  expect(await statusOf(daemon, 'frozen')).toBe('Running');
-});
-
 test('an address that cannot be bound stays a difference until it is free', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => taken.once('listening', resolve));
@@ -151,19 +130,4 @@ test('a copy is unowned, keeps its labels, and its export has no record', async 
   const { stdout } = await gantry('export', 'container/origin', 'container/copied');
   expect(stdout).not.toContain('user.gantry');
   expect(stdout).toContain('app: web');
-});
-
-test('a missing root disk, a profile that is listed twice and a reserved key are reported before the apply', async () => {
-  const before = (await daemon.get('/1.0/profiles')) as readonly string[];
-  const refused = async (text: string, why: string): Promise<void> => {
-    const run = await gantry('apply', '-y', manifest(`kind: profile\nname: never\n---\n${text}`));
-    expect([run.code, run.stderr]).toEqual([1, expect.stringContaining(why)]);
-    expect(await daemon.get('/1.0/profiles')).toEqual(before);
-  };
-  await refused('kind: container\nname: r\nprofiles: []\nsource: { type: none }\n', 'container/r has no root disk');
-  await refused('kind: container\nname: r\nprofiles: [default, default]\nsource: { type: none }\n', 'listed twice');
-  await refused(
-    'kind: profile\nname: o\nconfig: { user.gantry.own.default: x }\n',
-    'is a key that gantry writes on the server itself',
-  );
 });

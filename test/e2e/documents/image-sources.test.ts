@@ -1,8 +1,7 @@
 // Images from other servers as documents: fetched once, found unchanged without a request to their source, renewed only by gantry
 // update. On the simulation and on a stock LXD, from servers on this machine.
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
@@ -18,6 +17,7 @@ import {
 } from '../../support/images/remotes.ts';
 import { until } from '../../support/until.ts';
 import { startStockLxd, stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = stockLxdMissing();
 if (missing !== undefined) console.log(`skipped: images from elsewhere on a stock LXD: ${missing}`);
@@ -39,7 +39,7 @@ type Server = Pick<TestDaemon, 'socketPath' | 'call' | 'get' | 'cleanUp'>;
 /** One server, one folder of manifests. */
 class Host {
   readonly server: Server;
-  readonly dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtis-'));
+  readonly dir = tempFolder('gtis-');
   readonly lock = join(this.dir, 'gantry.lock');
   constructor(server: Server) {
     this.server = server;
@@ -311,7 +311,7 @@ describe('a slow source', () => {
 
 describe('an invalid source', () => {
   test('is refused offline, with its place', async () => {
-    const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtis-'));
+    const dir = tempFolder('gtis-');
     const problems = async (source: string, more = ''): Promise<string> => {
       writeFileSync(join(dir, 'a.yaml'), image(source, more));
       return (await cli(['validate', '-f', join(dir, 'a.yaml')])).stderr;

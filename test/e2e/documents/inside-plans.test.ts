@@ -1,26 +1,18 @@
 // Saved plans, secrets and requests of plans with files inside containers: the plan pins contents by their hash, never has secrets, and
 // does not read containers without declared files.
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { fileDaemon } from '../../support/daemons/file-daemon.ts';
 import { countRequests } from '../../support/daemons/counting-proxy.ts';
 import { container, stack } from '../../support/cli/imageless-stack.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
-let daemon: TestDaemon;
-let dir: string;
+const daemon = await fileDaemon();
+const dir = tempFolder('gtip-');
 let count = 0;
-beforeAll(async () => {
-  daemon = await makeDaemon();
-  dir = mkdtempSync(join(tmpdir(), 'gtip-'));
-});
-afterAll(async () => {
-  await daemon.cleanUp();
-  rmSync(dir, { recursive: true, force: true });
-});
 
 const secret = 'correct-horse-battery';
 const env = { PW: secret };

@@ -4,13 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
-import { containerWith, openBench, type Bench, type BenchHost } from '../../support/cli/daemon-with-manifests.ts';
-import { stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
-
-const missing = await realRuntimeMissing();
-const missingLxd = stockLxdMissing() ?? missing;
-if (missingLxd !== undefined) console.log(`skipped: kinds on a stock LXD: ${missingLxd}`);
+import { containerWith, openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
+import { benchHosts } from '../../support/cli/bench-hosts.ts';
 
 const volume = (more: string): string => `kind: storage_volume\nname: data\npool: p1\n${more}`;
 const withVolume = containerWith('devices: { data: { type: disk, pool: p1, source: data, path: /data } }\n');
@@ -25,126 +20,118 @@ function makeCertificate(bench: Bench, name: string): string {
 const certificate = (name: string, pem: string): string =>
   `kind: certificate\nname: ${name}\ncertificate: |\n${pem.trimEnd().replaceAll(/^/gm, '  ')}\n`;
 
-const hosts: readonly { readonly host: BenchHost; readonly reason: string | undefined }[] = [
-  { host: 'sim', reason: undefined },
-  { host: 'lxc', reason: missing },
-  { host: 'lxd', reason: missingLxd },
-];
-
-for (const { host, reason } of hosts) {
-  describe.skipIf(reason !== undefined)(`on ${host}`, () => {
-    let bench: Bench;
-    let original: Bench['parts'];
-    beforeAll(async () => {
-      bench = await openBench(host);
-      original = bench.parts;
-    });
-    afterAll(() => bench.close());
-
-    test('a volume is created, attached live, changed live, and deleted before its pool', async () => {
-      bench.parts = { ...original, volume: volume('description: first\n'), container: withVolume };
-      expect(await bench.planned()).toEqual(['storage_volume/p1/data: create live', 'container/c1: update live']);
-      const before = await bench.life();
-      await bench.apply();
-      await bench.expectSettled();
-      expect((await bench.life()).pid).toBe(before.pid);
-      const path = '/1.0/storage-pools/p1/volumes/custom/data';
-      expect(await bench.get(path)).toMatchObject({ name: 'data', description: 'first' });
-      if (host === 'lxc') {
-        const { pid } = await bench.life();
-        expect(readFileSync(`/proc/${pid}/mounts`, 'utf8')).toContain(' /data ');
-      }
-
-      bench.parts = { ...bench.parts, volume: volume('description: second\nconfig: { user.owner: me }\n') };
-      expect(await bench.planned()).toEqual(['storage_volume/p1/data: update live']);
-      await bench.apply();
-      await bench.expectSettled();
-      expect(await bench.get(path)).toMatchObject({ description: 'second', config: { 'user.owner': 'me' } });
-      // A key that the set wrote and no longer declares is removed.
-      bench.parts = { ...bench.parts, volume: volume('description: second\n') };
-      await bench.apply();
-      expect((await bench.get(path)).config).not.toHaveProperty('user.owner');
-
-      // No longer declared, it stays with its data until a prune; the container detaches it before it is deleted.
-      bench.parts = original;
-      const kept = await bench.gantry('apply', '--auto-approve', '--set', 'default', '--prune');
-      expect(kept.code, kept.stderr).toBe(4);
-      expect(kept.stdout + kept.stderr).toContain('storage_volume/p1/data');
-      await bench.apply('--set', 'default', '--prune', '--allow-destroy');
-      await bench.expectSettled();
-      expect(await bench.get('/1.0/storage-pools/p1/volumes/custom')).toEqual([]);
-      expect((await bench.life()).pid).toBe(before.pid);
-    });
-
-    test('a volume that a container needs must be declared or exist', async () => {
-      bench.parts = { ...original, container: withVolume.replace('source: data', 'source: nothing') };
-      const run = await bench.gantry('plan');
-      expect(run.code).toBe(1);
-      expect(run.stderr).toContain('the storage volume p1/nothing is neither declared nor on the server');
-      bench.parts = original;
-    });
-
-    test('an existing volume is adopted unchanged', async () => {
-      const created = await bench.daemon.call('POST', '/1.0/storage-pools/p1/volumes/custom', {
-        name: 'data',
-        type: 'custom',
-        config: { 'user.by': 'hand' },
-      });
-      expect(created.status).toBeLessThan(300);
-      bench.parts = { ...original, volume: volume('') };
-      await bench.apply();
-      await bench.expectSettled();
-      expect((await bench.get('/1.0/storage-pools/p1/volumes/custom/data')).config).toMatchObject({
-        'user.by': 'hand',
-      });
-      await bench.daemon.call('DELETE', '/1.0/storage-pools/p1/volumes/custom/data');
-      bench.parts = original;
-      await bench.apply();
-    });
-
-    test('server settings are set, have an empty plan although defaults are not returned, and are unset again', async () => {
-      const config = async (): Promise<Record<string, string>> =>
-        ((await bench.get('/1.0')) as { config: Record<string, string> }).config;
-      const settings = (text: string): Bench['parts'] => ({
-        ...original,
-        server: `kind: server_config\nconfig: { images.remote_cache_expiry: 5, images.auto_update_interval: 6${text} }\n`,
-      });
-      bench.parts = settings(', user.owner: me');
-      expect(await bench.planned()).toEqual(['server_config/server: update live']);
-      await bench.apply();
-      await bench.expectSettled();
-      expect(await config()).toMatchObject({ 'images.remote_cache_expiry': '5', 'user.owner': 'me' });
-      bench.parts = settings('');
-      await bench.apply();
-      await bench.expectSettled();
-      expect(await config()).not.toHaveProperty('user.owner');
-      bench.parts = original;
-      await bench.apply('--set', 'default', '--prune');
-      await bench.expectSettled();
-      expect(await config()).not.toHaveProperty('images.remote_cache_expiry');
-    });
-
-    test('a certificate is trusted, renamed and removed', async () => {
-      const pem = makeCertificate(bench, 'laptop');
-      bench.parts = { ...original, trust: certificate('laptop', pem) };
-      expect(await bench.planned()).toEqual(['certificate/laptop: create live']);
-      await bench.apply();
-      await bench.expectSettled();
-      const names = async (): Promise<string[]> =>
-        ((await bench.get('/1.0/certificates?recursion=1')) as { name: string }[]).map(({ name }) => name);
-      expect(await names()).toEqual(['laptop']);
-      bench.parts = { ...original, trust: certificate('desk', pem) };
-      expect(await bench.planned()).toEqual(['certificate/desk: update live']);
-      await bench.apply();
-      await bench.expectSettled();
-      expect(await names()).toEqual(['desk']);
-      bench.parts = original;
-      await bench.apply('--set', 'default', '--prune');
-      await bench.expectSettled();
-      expect(await names()).toEqual([]);
-    });
+describe.each(await benchHosts('kinds', 'sim', 'lxc', 'lxd'))('on %s', (host) => {
+  let bench: Bench;
+  let original: Bench['parts'];
+  beforeAll(async () => {
+    bench = await openBench(host);
+    original = bench.parts;
   });
-}
+  afterAll(() => bench.close());
+
+  test('a volume is created, attached live, changed live, and deleted before its pool', async () => {
+    bench.parts = { ...original, volume: volume('description: first\n'), container: withVolume };
+    expect(await bench.planned()).toEqual(['storage_volume/p1/data: create live', 'container/c1: update live']);
+    const before = await bench.life();
+    await bench.apply();
+    await bench.expectSettled();
+    expect((await bench.life()).pid).toBe(before.pid);
+    const path = '/1.0/storage-pools/p1/volumes/custom/data';
+    expect(await bench.get(path)).toMatchObject({ name: 'data', description: 'first' });
+    if (host === 'lxc') {
+      const { pid } = await bench.life();
+      expect(readFileSync(`/proc/${pid}/mounts`, 'utf8')).toContain(' /data ');
+    }
+
+    bench.parts = { ...bench.parts, volume: volume('description: second\nconfig: { user.owner: me }\n') };
+    expect(await bench.planned()).toEqual(['storage_volume/p1/data: update live']);
+    await bench.apply();
+    await bench.expectSettled();
+    expect(await bench.get(path)).toMatchObject({ description: 'second', config: { 'user.owner': 'me' } });
+    // A key that the set wrote and no longer declares is removed.
+    bench.parts = { ...bench.parts, volume: volume('description: second\n') };
+    await bench.apply();
+    expect((await bench.get(path)).config).not.toHaveProperty('user.owner');
+
+    // No longer declared, it stays with its data until a prune; the container detaches it before it is deleted.
+    bench.parts = original;
+    const kept = await bench.gantry('apply', '--auto-approve', '--set', 'default', '--prune');
+    expect(kept.code, kept.stderr).toBe(4);
+    expect(kept.stdout + kept.stderr).toContain('storage_volume/p1/data');
+    await bench.apply('--set', 'default', '--prune', '--allow-destroy');
+    await bench.expectSettled();
+    expect(await bench.get('/1.0/storage-pools/p1/volumes/custom')).toEqual([]);
+    expect((await bench.life()).pid).toBe(before.pid);
+  });
+
+  test('a volume that a container needs must be declared or exist', async () => {
+    bench.parts = { ...original, container: withVolume.replace('source: data', 'source: nothing') };
+    const run = await bench.gantry('plan');
+    expect(run.code).toBe(1);
+    expect(run.stderr).toContain('the storage volume p1/nothing is neither declared nor on the server');
+    bench.parts = original;
+  });
+
+  test('an existing volume is adopted unchanged', async () => {
+    const created = await bench.daemon.call('POST', '/1.0/storage-pools/p1/volumes/custom', {
+      name: 'data',
+      type: 'custom',
+      config: { 'user.by': 'hand' },
+    });
+    expect(created.status).toBeLessThan(300);
+    bench.parts = { ...original, volume: volume('') };
+    await bench.apply();
+    await bench.expectSettled();
+    expect((await bench.get('/1.0/storage-pools/p1/volumes/custom/data')).config).toMatchObject({
+      'user.by': 'hand',
+    });
+    await bench.daemon.call('DELETE', '/1.0/storage-pools/p1/volumes/custom/data');
+    bench.parts = original;
+    await bench.apply();
+  });
+
+  test('server settings are set, have an empty plan although defaults are not returned, and are unset again', async () => {
+    const config = async (): Promise<Record<string, string>> =>
+      ((await bench.get('/1.0')) as { config: Record<string, string> }).config;
+    const settings = (text: string): Bench['parts'] => ({
+      ...original,
+      server: `kind: server_config\nconfig: { images.remote_cache_expiry: 5, images.auto_update_interval: 6${text} }\n`,
+    });
+    bench.parts = settings(', user.owner: me');
+    expect(await bench.planned()).toEqual(['server_config/server: update live']);
+    await bench.apply();
+    await bench.expectSettled();
+    expect(await config()).toMatchObject({ 'images.remote_cache_expiry': '5', 'user.owner': 'me' });
+    bench.parts = settings('');
+    await bench.apply();
+    await bench.expectSettled();
+    expect(await config()).not.toHaveProperty('user.owner');
+    bench.parts = original;
+    await bench.apply('--set', 'default', '--prune');
+    await bench.expectSettled();
+    expect(await config()).not.toHaveProperty('images.remote_cache_expiry');
+  });
+
+  test('a certificate is trusted, renamed and removed', async () => {
+    const pem = makeCertificate(bench, 'laptop');
+    bench.parts = { ...original, trust: certificate('laptop', pem) };
+    expect(await bench.planned()).toEqual(['certificate/laptop: create live']);
+    await bench.apply();
+    await bench.expectSettled();
+    const names = async (): Promise<string[]> =>
+      ((await bench.get('/1.0/certificates?recursion=1')) as { name: string }[]).map(({ name }) => name);
+    expect(await names()).toEqual(['laptop']);
+    bench.parts = { ...original, trust: certificate('desk', pem) };
+    expect(await bench.planned()).toEqual(['certificate/desk: update live']);
+    await bench.apply();
+    await bench.expectSettled();
+    expect(await names()).toEqual(['desk']);
+    bench.parts = original;
+    await bench.apply('--set', 'default', '--prune');
+    await bench.expectSettled();
+    expect(await names()).toEqual([]);
+  });
+});
 
 describe('invalid volumes and certificates', () => {
   test('are reported before any change', async () => {

@@ -4,18 +4,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
-import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
-import { network, openBench, type Bench, type BenchHost } from '../../support/cli/daemon-with-manifests.ts';
+import { network, openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
+import { benchHosts } from '../../support/cli/bench-hosts.ts';
 import { oddConfig, oddDevices } from '../../support/odd-values.ts';
-import { stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
 import { freeSubnet } from '../../support/hosts/free-resources.ts';
-
-const missingLxd = stockLxdMissing() ?? (await realRuntimeMissing());
-if (missingLxd !== undefined) console.log(`skipped: odd values on a stock LXD: ${missingLxd}`);
-const hosts: readonly { readonly host: BenchHost; readonly reason: string | undefined }[] = [
-  { host: 'sim', reason: undefined },
-  { host: 'lxd', reason: missingLxd },
-];
 
 const profiles = [
   ...oddConfig().map(({ key, text }) => ({ key, text, body: `config: { ${key}: ${text} }` })),
@@ -109,95 +101,91 @@ exec:
 devices: { root: { type: disk, path: /, pool: empty, size: null }, eth9: null }
 `;
 
-for (const { host, reason } of hosts) {
-  describe.skipIf(reason !== undefined)(`on ${host}`, () => {
-    let bench: Bench;
-    beforeAll(async () => {
-      bench = await openBench(host);
-    });
-    afterAll(() => bench.close());
-    const gantry = (verb: string, path: string, ...more: readonly string[]): Promise<CliRun> =>
-      cli([verb, path, '--host', `unix://${bench.daemon.socketPath}`, '--set', 'odd', ...more]);
+describe.each(await benchHosts('odd values', 'sim', 'lxd'))('on %s', (host) => {
+  let bench: Bench;
+  beforeAll(async () => {
+    bench = await openBench(host);
+  });
+  afterAll(() => bench.close());
+  const gantry = (verb: string, path: string, ...more: readonly string[]): Promise<CliRun> =>
+    cli([verb, path, '--host', `unix://${bench.daemon.socketPath}`, '--set', 'odd', ...more]);
 
-    test('unusual spellings in the other kinds are no change either', async () => {
-      const path = join(bench.dir, 'others.yaml');
-      const subnet = freeSubnet();
-      writeFileSync(path, others.replaceAll('SUBNET', subnet).replaceAll('NET', `odd${network}`.slice(0, 15)));
-      const run = await gantry('apply', path, '--auto-approve');
-      expect(run.code, run.stderr).toBe(0);
-      const again = await gantry('plan', path, '--detailed-exitcode');
-      expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('No changes')]);
-      // No server returns defaults, in any spelling; and back.
-      writeFileSync(
-        path,
-        `kind: server_config
+  test('unusual spellings in the other kinds are no change either', async () => {
+    const path = join(bench.dir, 'others.yaml');
+    const subnet = freeSubnet();
+    writeFileSync(path, others.replaceAll('SUBNET', subnet).replaceAll('NET', `odd${network}`.slice(0, 15)));
+    const run = await gantry('apply', path, '--auto-approve');
+    expect(run.code, run.stderr).toBe(0);
+    const again = await gantry('plan', path, '--detailed-exitcode');
+    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('No changes')]);
+    // No server returns defaults, in any spelling; and back.
+    writeFileSync(
+      path,
+      `kind: server_config
 config: ${defaults}
 `,
-      );
-      const made = await gantry('apply', path, '--auto-approve');
-      expect(made.code, made.stderr).toBe(0);
-      expect((await gantry('plan', path, '--detailed-exitcode')).stdout).toContain('No changes');
-    });
-
-    test('an empty value is empty, in every spelling and place', async () => {
-      const path = join(bench.dir, 'nothing.yaml');
-      writeFileSync(path, nothing);
-      expect((await gantry('apply', path, '--auto-approve')).code).toBe(0);
-      expect((await gantry('plan', path, '--detailed-exitcode')).stdout).toContain('No changes');
-      writeFileSync(path, nothing.replaceAll(/description:.*/g, 'description: here'));
-      expect((await gantry('apply', path, '--auto-approve')).code).toBe(0);
-      writeFileSync(path, nothing);
-      const back = await gantry('plan', path);
-      expect(back.stdout.match(/description = "here" -> ""/g)).toHaveLength(3);
-      expect((await gantry('apply', path, '--auto-approve')).code).toBe(0);
-      expect((await gantry('plan', path, '--detailed-exitcode')).stdout).toContain('No changes');
-    });
-
-    test('values that only look alike are a change', async () => {
-      const path = join(bench.dir, 'alike.yaml');
-      const profile = (seed: string, pattern: string, source: string): string =>
-        `kind: profile\nname: alike\nconfig: { ${host === 'lxd' ? 'cloud-init' : 'user'}.user-data: ${seed}, snapshots.pattern: ${pattern} }\n` +
-        `devices: { a: { type: disk, source: ${source}, path: /a } }\n`;
-      const first = profile('"#!/bin/sh\\necho a, b\\n"', '"1"', '/tmp');
-      const others = [
-        profile('"#!/bin/sh\\necho a,b\\n"', '"1"', '/tmp'),
-        profile('"#!/bin/sh\\necho a, b"', '"1"', '/tmp'),
-        profile('"#!/bin/sh\\necho a, b\\n"', '"01"', '/tmp'),
-        profile('"#!/bin/sh\\necho a, b\\n"', '"on"', '/tmp'),
-        profile('"#!/bin/sh\\necho a, b\\n"', '"1"', '/tmp/'),
-      ];
-      writeFileSync(path, first);
-      const made = await gantry('apply', path, '--auto-approve');
-      expect(made.code, made.stderr).toBe(0);
-      for (const other of others) {
-        writeFileSync(path, other);
-        expect((await gantry('plan', path, '--detailed-exitcode')).code, other).toBe(2);
-      }
-      writeFileSync(path, first);
-      expect((await gantry('plan', path, '--detailed-exitcode')).code).toBe(0);
-    });
-
-    // Last: with some hundred profiles LXD takes seconds for each list of them.
-    test('every spelling of every key of profiles is no change after the apply', async () => {
-      expect(profiles.length).toBeGreaterThan(200);
-      const path = join(bench.dir, 'odd.yaml');
-      writeFileSync(path, profiles.map(({ name, body }) => `kind: profile\nname: ${name}\n${body}\n`).join('---\n'));
-      const run = await gantry('apply', path, '--auto-approve', '--parallelism', '16');
-      const failed = new Set(
-        [...run.stderr.matchAll(/^Error: cannot create profile\/(\S+)/gm)].map(([, name]) => name),
-      );
-      expect(run.code, run.stderr.slice(-2000)).toBe(failed.size > 0 ? 1 : 0);
-      // LXD has rules of its own; gantryd accepts everything in the tables.
-      if (host === 'sim') expect([...failed]).toEqual([]);
-      expect(failed.size).toBeLessThan(profiles.length / 20);
-      const plan = await gantry('plan', path, '--json');
-      const changed = plan.stdout
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line) as { type: string; change?: { resource: { resource_name: string } } })
-        .flatMap(({ change }) => (change === undefined ? [] : [change.resource.resource_name]));
-      const wrong = profiles.filter(({ name }) => changed.includes(name) && !failed.has(name));
-      expect(wrong.map(({ body }) => body)).toEqual([]);
-    });
+    );
+    const made = await gantry('apply', path, '--auto-approve');
+    expect(made.code, made.stderr).toBe(0);
+    expect((await gantry('plan', path, '--detailed-exitcode')).stdout).toContain('No changes');
   });
-}
+
+  test('an empty value is empty, in every spelling and place', async () => {
+    const path = join(bench.dir, 'nothing.yaml');
+    writeFileSync(path, nothing);
+    expect((await gantry('apply', path, '--auto-approve')).code).toBe(0);
+    expect((await gantry('plan', path, '--detailed-exitcode')).stdout).toContain('No changes');
+    writeFileSync(path, nothing.replaceAll(/description:.*/g, 'description: here'));
+    expect((await gantry('apply', path, '--auto-approve')).code).toBe(0);
+    writeFileSync(path, nothing);
+    const back = await gantry('plan', path);
+    expect(back.stdout.match(/description = "here" -> ""/g)).toHaveLength(3);
+    expect((await gantry('apply', path, '--auto-approve')).code).toBe(0);
+    expect((await gantry('plan', path, '--detailed-exitcode')).stdout).toContain('No changes');
+  });
+
+  test('values that only look alike are a change', async () => {
+    const path = join(bench.dir, 'alike.yaml');
+    const profile = (seed: string, pattern: string, source: string): string =>
+      `kind: profile\nname: alike\nconfig: { ${host === 'lxd' ? 'cloud-init' : 'user'}.user-data: ${seed}, snapshots.pattern: ${pattern} }\n` +
+      `devices: { a: { type: disk, source: ${source}, path: /a } }\n`;
+    const first = profile('"#!/bin/sh\\necho a, b\\n"', '"1"', '/tmp');
+    const others = [
+      profile('"#!/bin/sh\\necho a,b\\n"', '"1"', '/tmp'),
+      profile('"#!/bin/sh\\necho a, b"', '"1"', '/tmp'),
+      profile('"#!/bin/sh\\necho a, b\\n"', '"01"', '/tmp'),
+      profile('"#!/bin/sh\\necho a, b\\n"', '"on"', '/tmp'),
+      profile('"#!/bin/sh\\necho a, b\\n"', '"1"', '/tmp/'),
+    ];
+    writeFileSync(path, first);
+    const made = await gantry('apply', path, '--auto-approve');
+    expect(made.code, made.stderr).toBe(0);
+    for (const other of others) {
+      writeFileSync(path, other);
+      expect((await gantry('plan', path, '--detailed-exitcode')).code, other).toBe(2);
+    }
+    writeFileSync(path, first);
+    expect((await gantry('plan', path, '--detailed-exitcode')).code).toBe(0);
+  });
+
+  // Last: with some hundred profiles LXD takes seconds for each list of them.
+  test('every spelling of every key of profiles is no change after the apply', async () => {
+    expect(profiles.length).toBeGreaterThan(200);
+    const path = join(bench.dir, 'odd.yaml');
+    writeFileSync(path, profiles.map(({ name, body }) => `kind: profile\nname: ${name}\n${body}\n`).join('---\n'));
+    const run = await gantry('apply', path, '--auto-approve', '--parallelism', '16');
+    const failed = new Set([...run.stderr.matchAll(/^Error: cannot create profile\/(\S+)/gm)].map(([, name]) => name));
+    expect(run.code, run.stderr.slice(-2000)).toBe(failed.size > 0 ? 1 : 0);
+    // LXD has rules of its own; gantryd accepts everything in the tables.
+    if (host === 'sim') expect([...failed]).toEqual([]);
+    expect(failed.size).toBeLessThan(profiles.length / 20);
+    const plan = await gantry('plan', path, '--json');
+    const changed = plan.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { type: string; change?: { resource: { resource_name: string } } })
+      .flatMap(({ change }) => (change === undefined ? [] : [change.resource.resource_name]));
+    const wrong = profiles.filter(({ name }) => changed.includes(name) && !failed.has(name));
+    expect(wrong.map(({ body }) => body)).toEqual([]);
+  });
+});

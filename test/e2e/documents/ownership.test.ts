@@ -1,10 +1,8 @@
-// Sets on whole servers (simulated, real, and a stock LXD): two sets on one profile, image updates, saved plans, prune, and a clean end
-// of a set.
+// Sets on whole servers (simulated, real, and a stock LXD): image updates, prune, and a clean end of a set.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import {
   containerWith,
   openBench,
@@ -12,19 +10,7 @@ import {
   type Bench,
   type BenchHost,
 } from '../../support/cli/daemon-with-manifests.ts';
-import { cli } from '../../support/cli/io.ts';
-import { stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
-
-const missing = await realRuntimeMissing();
-const missingLxd = stockLxdMissing() ?? missing;
-for (const reason of new Set([missing, missingLxd]))
-  if (reason !== undefined) console.log(`skipped: real sets: ${reason}`);
-
-const hosts: readonly { readonly host: BenchHost; readonly reason: string | undefined }[] = [
-  { host: 'sim', reason: undefined },
-  { host: 'lxc', reason: missing },
-  { host: 'lxd', reason: missingLxd },
-];
+import { benchHosts } from '../../support/cli/bench-hosts.ts';
 
 interface Live {
   readonly config: Record<string, string>;
@@ -53,106 +39,64 @@ function repack(bench: Bench, host: BenchHost): void {
   ]);
 }
 
-for (const { host, reason } of hosts) {
-  // In order: each begins with the result of the one before.
-  describe.skipIf(reason !== undefined)(`a set on ${host}`, () => {
-    let bench: Bench;
-    beforeAll(async () => {
-      bench = await openBench(host);
-    });
-    afterAll(() => bench.close());
-    const team = (config: string): string[] => {
-      const file = join(bench.dir, 'team.yaml');
-      writeFileSync(file, `kind: profile\nname: small\nconfig: { ${config} }\n`);
-      return [file, '--set', 'team', '--host', `unix://${bench.daemon.socketPath}`];
-    };
-
-    test('has its records on the objects, its state on the server, and releases its lock', async () => {
-      await bench.expectSettled();
-      expect((await live(bench)).config['user.gantry.own.default']).toContain('"w":1');
-      expect(await notes(bench)).toEqual(['user.gantry.set.default']);
-    });
-
-    test('shares a profile with another set, and neither overwrites the other', async () => {
-      const shared = await cli(['apply', '-y', ...team('user.team: a, limits.memory: 64MiB')]);
-      expect(shared.code, shared.stderr).toBe(0);
-      await bench.expectSettled();
-      const refused = await cli(['apply', '-y', ...team('user.team: a, limits.memory: 32MiB')]);
-      expect(refused.code).toBe(4);
-      expect(refused.stdout).toContain('the set team would change what the set default put into profile/small');
-      const dropped = await cli(['apply', '-y', ...team('user.team: b')]);
-      expect(dropped.code, dropped.stderr).toBe(0);
-      expect((await live(bench, 'profiles/small')).config).toMatchObject({
-        'limits.memory': '64MiB',
-        'user.team': 'b',
-      });
-      await bench.expectSettled();
-    });
-
-    test('restores a container when the container of its new image does not get ready', async () => {
-      bench.parts['container'] = containerWith('config: { user.a: one }\nmanage: { image: rebuild }\n');
-      await bench.apply();
-      const before = await live(bench);
-      repack(bench, host);
-      bench.parts['container'] = containerWith(
-        'config: { user.a: one }\nmanage: { image: rebuild, wait: [{ ipv4: eth9, timeout: 1s }] }\n',
-      );
-      const failed = await bench.gantry('apply', '--auto-approve');
-      expect(failed.code, failed.stdout).toBe(1);
-      expect(failed.stderr).toContain('the old container was restored');
-      const after = await live(bench);
-      expect(after.created_at).toBe(before.created_at);
-      expect(after.config['volatile.eth0.hwaddr']).toBe(before.config['volatile.eth0.hwaddr']);
-      expect((await bench.life()).status).toBe('Running');
-    });
-
-    test('replaces it with a container of the new image with its name, settings and MAC address; the next plan is empty', async () => {
-      const before = await live(bench);
-      bench.parts['container'] = containerWith('config: { user.a: one }\nmanage: { image: rebuild }\n');
-      const done = await bench.apply();
-      expect(done.stdout).toContain('container/c1 (rebuild)');
-      const after = await live(bench);
-      expect(after.created_at).not.toBe(before.created_at);
-      expect(after.config['volatile.base_image']).not.toBe(before.config['volatile.base_image']);
-      expect(after.config['volatile.eth0.hwaddr']).toBe(before.config['volatile.eth0.hwaddr']);
-      expect(after.config['user.a']).toBe('one');
-      expect((await bench.life()).status).toBe('Running');
-      expect(((await bench.get('/1.0/containers')) as string[]).length).toBe(1);
-      if (host !== 'sim') {
-        const { pid } = await bench.life();
-        expect(readFileSync(`/proc/${pid}/root/mark`, 'utf8')).toBe('two');
-      }
-      await bench.expectSettled();
-    });
-
-    test('applies a saved plan after an unrelated change, and refuses it after a conflicting one', async () => {
-      const kept = join(bench.dir, 'the.plan');
-      bench.parts['container'] = containerWith('config: { user.a: two }\nmanage: { image: rebuild }\n');
-      expect((await bench.gantry('plan', '--out', kept)).code).toBe(0);
-      await bench.daemon.call('PATCH', '/1.0/containers/c1', { config: { 'user.theirs': 'x' } });
-      const target = [kept, '--host', `unix://${bench.daemon.socketPath}`];
-      const done = await cli(['apply', ...target]);
-      expect(done.code, done.stderr).toBe(0);
-      expect((await live(bench)).config).toMatchObject({ 'user.a': 'two', 'user.theirs': 'x' });
-      bench.parts['container'] = containerWith('config: { user.a: three }\nmanage: { image: rebuild }\n');
-      await bench.gantry('plan', '--out', kept);
-      await bench.daemon.call('PATCH', '/1.0/containers/c1', { config: { 'user.a': 'theirs' } });
-      expect((await cli(['apply', ...target])).code).toBe(3);
-      await bench.apply();
-    });
-
-    test('prunes undeclared objects, and leaves no bookkeeping behind after a destroy', async () => {
-      delete bench.parts['container'];
-      expect((await bench.gantry('apply', '-y', '--prune', '--set', 'default')).code).toBe(4);
-      await bench.apply('--prune', '--set', 'default', '--allow-destroy', '--prune-limit', '90%');
-      expect(await bench.get('/1.0/containers')).toEqual([]);
-      await bench.expectSettled();
-      const theirs = await cli(['destroy', '-y', ...team('user.team: b')]);
-      expect(theirs.code, theirs.stderr).toBe(0);
-      const gone = await bench.gantry('destroy', '-y');
-      expect(gone.code, `${gone.stdout}\n${gone.stderr}`).toBe(0);
-      expect(await notes(bench)).toEqual([]);
-      expect(await bench.get('/1.0/profiles')).toEqual(['/1.0/profiles/default']);
-    });
+// In order: each begins with the result of the one before.
+describe.each(await benchHosts('real sets', 'sim', 'lxc', 'lxd'))('a set on %s', (host) => {
+  let bench: Bench;
+  beforeAll(async () => {
+    bench = await openBench(host);
   });
-}
+  afterAll(() => bench.close());
+  test('has its records on the objects, its state on the server, and releases its lock', async () => {
+    await bench.expectSettled();
+    expect((await live(bench)).config['user.gantry.own.default']).toContain('"w":1');
+    expect(await notes(bench)).toEqual(['user.gantry.set.default']);
+  });
+
+  test('restores a container when the container of its new image does not get ready', async () => {
+    bench.parts['container'] = containerWith('config: { user.a: one }\nmanage: { image: rebuild }\n');
+    await bench.apply();
+    const before = await live(bench);
+    repack(bench, host);
+    bench.parts['container'] = containerWith(
+      'config: { user.a: one }\nmanage: { image: rebuild, wait: [{ ipv4: eth9, timeout: 1s }] }\n',
+    );
+    const failed = await bench.gantry('apply', '--auto-approve');
+    expect(failed.code, failed.stdout).toBe(1);
+    expect(failed.stderr).toContain('the old container was restored');
+    const after = await live(bench);
+    expect(after.created_at).toBe(before.created_at);
+    expect(after.config['volatile.eth0.hwaddr']).toBe(before.config['volatile.eth0.hwaddr']);
+    expect((await bench.life()).status).toBe('Running');
+  });
+
+  test('replaces it with a container of the new image with its name, settings and MAC address; the next plan is empty', async () => {
+    const before = await live(bench);
+    bench.parts['container'] = containerWith('config: { user.a: one }\nmanage: { image: rebuild }\n');
+    const done = await bench.apply();
+    expect(done.stdout).toContain('container/c1 (rebuild)');
+    const after = await live(bench);
+    expect(after.created_at).not.toBe(before.created_at);
+    expect(after.config['volatile.base_image']).not.toBe(before.config['volatile.base_image']);
+    expect(after.config['volatile.eth0.hwaddr']).toBe(before.config['volatile.eth0.hwaddr']);
+    expect(after.config['user.a']).toBe('one');
+    expect((await bench.life()).status).toBe('Running');
+    expect(((await bench.get('/1.0/containers')) as string[]).length).toBe(1);
+    if (host !== 'sim') {
+      const { pid } = await bench.life();
+      expect(readFileSync(`/proc/${pid}/root/mark`, 'utf8')).toBe('two');
+    }
+    await bench.expectSettled();
+  });
+
+  test('prunes undeclared objects, and leaves no bookkeeping behind after a destroy', async () => {
+    delete bench.parts['container'];
+    expect((await bench.gantry('apply', '-y', '--prune', '--set', 'default')).code).toBe(4);
+    await bench.apply('--prune', '--set', 'default', '--allow-destroy', '--prune-limit', '90%');
+    expect(await bench.get('/1.0/containers')).toEqual([]);
+    await bench.expectSettled();
+    const gone = await bench.gantry('destroy', '-y');
+    expect(gone.code, `${gone.stdout}\n${gone.stderr}`).toBe(0);
+    expect(await notes(bench)).toEqual([]);
+    expect(await bench.get('/1.0/profiles')).toEqual(['/1.0/profiles/default']);
+  });
+});

@@ -1,6 +1,6 @@
 // Directories with sets of one name on one server: none deletes, prunes, changes or rolls back what another one declared.
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isSamePlace, placeInRepository } from '../../../reconciler/core/ownership/place.ts';
@@ -8,18 +8,16 @@ import { placeOf } from '../../../reconciler/cli/session/place.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { openMemoryDaemon, type MemoryDaemon } from '../../support/daemons/in-memory.ts';
 import { call } from '../../support/daemons/daemon.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let root = '';
 let daemon: MemoryDaemon;
 beforeEach(async () => {
-  root = mkdtempSync(join(realpathSync(tmpdir()), 'gtyp-'));
+  root = tempFolder('gtyp-');
   daemon = await openMemoryDaemon();
   expect(write('a', profile('web', 'of a')) + write('b', profile('web', 'of b'))).toBeTruthy();
 });
-afterEach(async () => {
-  await daemon.close();
-  rmSync(root, { recursive: true, force: true });
-});
+afterEach(() => daemon.close());
 
 const profile = (name: string, description: string): string =>
   `kind: profile\nname: ${name}\ndescription: ${description}\n`;

@@ -1,7 +1,7 @@
 // The example of a cluster, by its README: three daemons on the simulation, whose members run the etcd.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { buildShellPrograms, typeExample } from '../../support/cli/examples.ts';
 import type { Programs } from '../../support/cli/programs.ts';
@@ -17,7 +17,6 @@ describe.skipIf(missing !== undefined)('the example of a cluster', () => {
   beforeAll(() => {
     programs = buildShellPrograms();
   });
-  afterAll(() => programs?.remove());
 
   test(
     'is formed by three commands, applied, evacuated without a change of the plan, and destroyed',

@@ -1,29 +1,25 @@
 // The demo, started as a user starts it: on real containers as root, on the simulation as an unprivileged user. It leaves nothing
 // behind.
-import { chownSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chownSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
-import { buildPrograms, runProcess, type Programs, type Ran } from '../../support/cli/programs.ts';
+import { buildPrograms, runProcess, type Ran } from '../../support/cli/programs.ts';
 import { hostParts, nothing, withRealNetwork } from '../../support/hosts/remains.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = await realRuntimeMissing();
 const isRoot = process.getuid?.() === 0;
 if (!isRoot)
   console.log('the demo without rights runs as the user of this test, since changing to another one needs root');
 
-let programs: Programs;
-beforeAll(() => {
-  programs = buildPrograms();
-});
-afterAll(() => programs.remove());
+const programs = buildPrograms();
 
 /** `npm run demo` with a separate home and directory for temporary files. */
 async function demo(
   user: number | undefined,
 ): Promise<{ readonly ran: Ran; readonly left: readonly string[]; readonly state: string }> {
-  const home = mkdtempSync(join(realpathSync(tmpdir()), 'gdemo-'));
+  const home = tempFolder('gdemo-');
   if (user !== undefined) chownSync(home, user, user);
   try {
     const env = { HOME: home, TMPDIR: home, npm_config_cache: join(home, 'npm'), npm_config_update_notifier: 'false' };

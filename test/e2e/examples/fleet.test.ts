@@ -1,12 +1,12 @@
 // The example of a fleet, by its README: two daemons, one hosts file, on the simulation and with real containers.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
 import { buildShellPrograms, exampleFolder, typeExample, walksOnSimulation } from '../../support/cli/examples.ts';
-import { runProcess, type Programs } from '../../support/cli/programs.ts';
+import { runProcess } from '../../support/cli/programs.ts';
 import { hostParts, nothing, remove, withRealNetwork } from '../../support/hosts/remains.ts';
 
 const example = exampleFolder('fleet');
@@ -16,11 +16,7 @@ if (noImage !== undefined) console.log(`skipped: the example of a fleet: ${noIma
 else if (missing !== undefined) console.log(`skipped: the example of a fleet with real containers: ${missing}`);
 const networks = ['fleeta0', 'fleetb0'];
 
-let programs: Programs;
-beforeAll(() => {
-  programs = buildShellPrograms();
-});
-afterAll(() => programs.remove());
+const programs = buildShellPrograms();
 
 async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
   const daemons: Gantryd[] = [];

@@ -1,16 +1,16 @@
 // examples/gitops-repo against stand-ins of the APIs of GitHub and GitLab: one comment that is kept up to date, whatever happens.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readConfig } from '../../../reconciler/controller/config/read-config.ts';
 import { loadManifests } from '../../../reconciler/manifest/load.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 const example = join(root, 'examples/gitops-repo');
@@ -29,7 +29,7 @@ let failures: number[] = [];
 let calls: string[] = [];
 let stop = (): void => undefined;
 beforeEach(async () => {
-  folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-pr-'));
+  folder = tempFolder('gantry-pr-');
   [comments, failures, calls] = [[], [], []];
   const server = createServer((request, response) => {
     const answer = async (): Promise<void> => {
@@ -73,10 +73,7 @@ beforeEach(async () => {
     server.close();
   };
 });
-afterEach(() => {
-  stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => stop());
 
 const bot = (id: number, body: string): Comment => ({
   id,

@@ -1,12 +1,11 @@
 // The example that sets up a fresh host, by its README: a preseed and more, on the simulation, with real containers and on a stock LXD.
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { cli } from '../../support/cli/io.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { startGantryd } from '../../support/daemons/gantryd.ts';
 import { buildShellPrograms, typeExample, walksOnSimulation } from '../../support/cli/examples.ts';
-import type { Programs } from '../../support/cli/programs.ts';
 import { writeQuickstartImage } from '../../support/images/quickstart.ts';
 import { hostParts, nothing, remove, withRealNetwork } from '../../support/hosts/remains.ts';
 import { startStockLxd, stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
@@ -19,11 +18,7 @@ else if (missingLxd !== undefined)
   console.log(`skipped: the example that sets up a fresh host on a stock LXD: ${missingLxd}`);
 const network = 'boot0';
 
-let programs: Programs;
-beforeAll(() => {
-  programs = buildShellPrograms();
-});
-afterAll(() => programs.remove());
+const programs = buildShellPrograms();
 
 async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
   const gantryd = await startGantryd(programs, { runtime });

@@ -1,11 +1,11 @@
 // The quickstart's README, command by command, against gantryd on the simulation and on real containers.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { startGantryd } from '../../support/daemons/gantryd.ts';
 import { buildShellPrograms, exampleFolder, typeExample, walksOnSimulation } from '../../support/cli/examples.ts';
-import { runGantry, runProcess, type Programs } from '../../support/cli/programs.ts';
+import { runGantry, runProcess } from '../../support/cli/programs.ts';
 import { hostParts, nothing, remove, withRealNetwork } from '../../support/hosts/remains.ts';
 import { readTranscript } from '../../support/cli/transcript.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
@@ -15,11 +15,7 @@ const missing = await realRuntimeMissing();
 const noImage = busyboxMissing();
 if (noImage !== undefined) console.log(`skipped: the quickstart: ${noImage}`);
 
-let programs: Programs;
-beforeAll(() => {
-  programs = buildShellPrograms();
-});
-afterAll(() => programs.remove());
+const programs = buildShellPrograms();
 
 async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
   const gantryd = await startGantryd(programs, { runtime });

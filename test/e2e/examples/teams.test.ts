@@ -1,12 +1,12 @@
 // The example of two teams on one host, by its README: on the simulation and with real containers.
 import { copyFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
 import { buildShellPrograms, exampleFolder, typeExample, walksOnSimulation } from '../../support/cli/examples.ts';
-import { runProcess, type Programs } from '../../support/cli/programs.ts';
+import { runProcess } from '../../support/cli/programs.ts';
 import { hostParts, nothing, remove, withRealNetwork } from '../../support/hosts/remains.ts';
 import { until } from '../../support/until.ts';
 
@@ -15,11 +15,7 @@ const noImage = busyboxMissing();
 if (noImage !== undefined) console.log(`skipped: the example of two teams: ${noImage}`);
 const networks = ['red0', 'blue0'];
 
-let programs: Programs;
-beforeAll(() => {
-  programs = buildShellPrograms();
-});
-afterAll(() => programs.remove());
+const programs = buildShellPrograms();
 
 /** The container of each team reaches its gateway from its reserved address, and not from another one of the network that root gives it. */
 async function expectFiltered(gantryd: Gantryd): Promise<void> {

@@ -2,12 +2,12 @@
 import { existsSync } from 'node:fs';
 import { get, type ClientRequest } from 'node:http';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
 import { buildShellPrograms, typeExample, walksOnSimulation } from '../../support/cli/examples.ts';
-import { runProcess, type Programs } from '../../support/cli/programs.ts';
+import { runProcess } from '../../support/cli/programs.ts';
 import { hostParts, nothing, remove, withRealNetwork } from '../../support/hosts/remains.ts';
 import { until } from '../../support/until.ts';
 
@@ -16,11 +16,7 @@ const noImage = busyboxMissing();
 if (noImage !== undefined) console.log(`skipped: the example web-and-db: ${noImage}`);
 const network = 'shop0';
 
-let programs: Programs;
-beforeAll(() => {
-  programs = buildShellPrograms();
-});
-afterAll(() => programs.remove());
+const programs = buildShellPrograms();
 
 async function shell(gantryd: Gantryd, command: string): Promise<string> {
   const env = { GANTRY_SOCKET: gantryd.socketPath, PATH: `${programs.root}/path:${process.env['PATH'] ?? ''}` };

@@ -38,7 +38,6 @@ describe.skipIf(etcdMissing() !== undefined)('a host that joins through a member
       if (daemon !== undefined) rmSync(daemon.dir, { recursive: true, force: true });
     }
     await etcd?.stop();
-    bundle?.remove();
   });
 
   const candidate = async (name: string, daemon: Gantryd): Promise<Candidate> => ({

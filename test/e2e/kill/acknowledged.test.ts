@@ -1,32 +1,21 @@
 // The promise about crashes: whenever the daemon is killed, acknowledged changes exist after a restart, and none is half done.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { call, hostRemains, makeDaemon, realRuntimeMissing, type Json } from '../../support/daemons/daemon.ts';
-import {
-  bundleDaemon,
-  read,
-  settle,
-  startChild,
-  type Bundle,
-  type ChildDaemon,
-} from '../../support/daemons/child-process.ts';
+import { bundleDaemon, read, settle, startChild, type ChildDaemon } from '../../support/daemons/child-process.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { isLongRun } from '../../support/left-out.ts';
 import { until } from '../../support/until.ts';
 import { freeSubnet } from '../../support/hosts/free-resources.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const subnet = freeSubnet();
 
-let bundle: Bundle;
-beforeAll(() => {
-  bundle = bundleDaemon();
-});
-afterAll(() => bundle.remove());
+const bundle = bundleDaemon();
 const missing = await realRuntimeMissing();
 
 /** The expected state of a container: unknown after an action that was in progress when the daemon died. */
@@ -180,7 +169,7 @@ const bridge = `gtyak${process.pid % 1000}`;
 
 describe('a daemon on the simulation', () => {
   test('killed again and again under load loses no object and leaves none half made', async () => {
-    const dir = await mkdtemp(join(await realpath(tmpdir()), 'gtya-kill-'));
+    const dir = tempFolder('gtya-kill-');
     const seed = Date.now() % 1_000_000;
     console.log(`kill test on the simulation: seed ${seed}`);
     const world: World = {
@@ -213,7 +202,7 @@ describe('a daemon on the simulation', () => {
 
 describe.skipIf(missing !== undefined)('a daemon with real containers', () => {
   test('killed twice under load loses no object and leaves none half made', async () => {
-    const dir = await mkdtemp(join(await realpath(tmpdir()), 'gtya-killx-'));
+    const dir = tempFolder('gtya-killx-');
     const seed = Date.now() % 1_000_000;
     console.log(`kill test with real containers: seed ${seed}`);
     const built = await buildBusyboxImage(join(dir, 'image-source'), { busybox: { dhcp: false } });

@@ -32,7 +32,6 @@ describe.skipIf(etcdMissing() !== undefined)('an apply while a member is killed'
   });
   afterAll(async () => {
     await cluster.remove();
-    bundle.remove();
     folder.remove();
   });
 

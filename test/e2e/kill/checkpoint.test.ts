@@ -1,26 +1,16 @@
 // Checkpoints and guest sockets after crashes: whenever the daemon is killed, a container either runs and has no checkpoint, or is
 // stopped and reports correctly whether it has one. The guest socket of a running container answers.
 import { existsSync, readdirSync } from 'node:fs';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { call, type Json } from '../../support/daemons/daemon.ts';
 import { until } from '../../support/until.ts';
-import {
-  bundleDaemon,
-  settle,
-  startChild,
-  type Bundle,
-  type ChildDaemon,
-} from '../../support/daemons/child-process.ts';
+import { bundleDaemon, settle, startChild, type ChildDaemon } from '../../support/daemons/child-process.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
-let bundle: Bundle;
-beforeAll(() => {
-  bundle = bundleDaemon();
-});
-afterAll(() => bundle.remove());
+const bundle = bundleDaemon();
 
 const path = '/1.0/containers/c';
 const requests: readonly (readonly [method: string, path: string, body: object])[] = [
@@ -30,7 +20,7 @@ const requests: readonly (readonly [method: string, path: string, body: object])
 ];
 
 test('a daemon killed during a checkpoint or a restore leaves a complete one or none, and guest sockets answer again', async () => {
-  const dir = await mkdtemp(join(await realpath(tmpdir()), 'gtye-'));
+  const dir = tempFolder('gtye-');
   const home = join(dir, 'storage-pools/default/containers/c');
   let daemon: ChildDaemon | undefined;
   try {

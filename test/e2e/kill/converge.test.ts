@@ -1,23 +1,23 @@
 // SIGKILL at random moments, of the daemon and of gantry, during an apply or a destroy. The next apply must converge, and leave nothing
 // behind, on disk or on the host. GANTRY_SEED repeats a run, GANTRY_ROUNDS sets the number of rounds.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { Records } from '../../../server/records/records.ts';
 import { openSqliteStore } from '../../../server/store/sqlite/sqlite.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
 import { orphans } from '../../support/hosts/orphans.ts';
-import { buildPrograms, runGantry, type Programs } from '../../support/cli/programs.ts';
+import { buildPrograms, runGantry } from '../../support/cli/programs.ts';
 import { hostParts, nothing, remove, withRealNetwork } from '../../support/hosts/remains.ts';
 import { writeQuickstartImage } from '../../support/images/quickstart.ts';
 import { isLongRun } from '../../support/left-out.ts';
 import { seededRandom, type Random } from '../../support/random.ts';
 import { freeSubnet } from '../../support/hosts/free-resources.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const subnet = freeSubnet();
 
@@ -26,20 +26,14 @@ const rounds = (usual: number): number => Number(process.env['GANTRY_ROUNDS'] ??
 const network = 'gtec0';
 const containers = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'];
 
-let programs: Programs;
-let work: string;
+const programs = buildPrograms();
+const work = tempFolder('gtec-');
 beforeAll(async () => {
-  programs = buildPrograms();
-  work = mkdtempSync(join(realpathSync(tmpdir()), 'gtec-'));
   writeStack('sim', smallImage);
   // Actions that take long only the first time, so that kills at a share of the usual time hit.
   await inLanes(1, async (gantryd) => {
     for (const verb of ['apply', 'destroy']) await timed(() => gantry(gantryd, verb, '--auto-approve'));
   });
-});
-afterAll(() => {
-  programs.remove();
-  rmSync(work, { recursive: true, force: true });
 });
 
 function writeStack(name: string, makeImage: (path: string) => void): void {

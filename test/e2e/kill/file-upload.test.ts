@@ -3,11 +3,11 @@ import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'n
 import { request as httpRequest, type ClientRequest } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { makeBusyboxRootfs } from '../../support/images/busybox-rootfs.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
-import { buildPrograms, type Programs } from '../../support/cli/programs.ts';
+import { buildPrograms } from '../../support/cli/programs.ts';
 import { remove } from '../../support/hosts/remains.ts';
 import { until } from '../../support/until.ts';
 
@@ -16,11 +16,7 @@ const mebibyte = 1024 * 1024;
 const total = 64 * mebibyte;
 const at = (path: string): string => `/1.0/containers/web/files?path=${path}`;
 
-let programs: Programs;
-beforeAll(() => {
-  programs = buildPrograms();
-});
-afterAll(() => programs.remove());
+const programs = buildPrograms();
 
 async function makeContainer(gantryd: Gantryd): Promise<string> {
   await gantryd.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
-import { buildPrograms, runGantry, type Programs, type RunSetting } from '../../support/cli/programs.ts';
+import { buildPrograms, runGantry, type RunSetting } from '../../support/cli/programs.ts';
 import { StackFolder } from '../../support/cli/stack-folder.ts';
 import { makeTenant, type Tenant } from '../../support/cli/tenant.ts';
 import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
@@ -16,7 +16,7 @@ import { seededRandom } from '../../support/random.ts';
 
 const random = seededRandom();
 const folder = new StackFolder();
-let programs: Programs;
+const programs = buildPrograms();
 let gantryd: Gantryd;
 let tenant: Tenant;
 let before: unknown;
@@ -38,7 +38,6 @@ const killed = (verb: string, setting: RunSetting): ReturnType<typeof runGantry>
   runGantry(programs, [...words(verb), '-y'], setting);
 
 beforeAll(async () => {
-  programs = buildPrograms();
   gantryd = await startGantryd(programs, { runtime: 'sim', https: `127.0.0.1:${await freePort()}` });
   await gantryd.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
   await makeProject(gantryd, 'red');
@@ -62,7 +61,6 @@ beforeAll(async () => {
 afterAll(async () => {
   tenant.remove();
   await remove(gantryd, []);
-  programs.remove();
   folder.remove();
   rmSync(folder.dir, { recursive: true, force: true });
 });

@@ -1,8 +1,7 @@
 // kill -9 at a random step of each action of a daemon on a running container: the next daemon finds the container complete, or stopped
 // without leftovers. All steps are tried by `npm run faults -- kill`.
 import { readdirSync } from 'node:fs';
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LxcPaths } from '../../../server/drivers/runtime/lxc-paths.ts';
@@ -12,18 +11,15 @@ import { deathAt } from '../../faults/kill/suite.ts';
 import { settled } from '../../faults/kill/usable.ts';
 import { closeWorld, containerPath, done, openWorld, type KillWorld } from '../../faults/kill/world.ts';
 import { call, makeDaemon, realRuntimeMissing } from '../../support/daemons/daemon.ts';
-import { bundleDaemon, read, type Bundle } from '../../support/daemons/child-process.ts';
+import { bundleDaemon, read } from '../../support/daemons/child-process.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { isLongRun } from '../../support/left-out.ts';
 import { seededRandom } from '../../support/random.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const random = seededRandom();
 const missing = await realRuntimeMissing();
-let bundle: Bundle;
-beforeAll(() => {
-  bundle = bundleDaemon();
-});
-afterAll(() => bundle.remove());
+const bundle = bundleDaemon();
 
 describe.each(['sim', 'lxc'] as const)(
   'a daemon on the runtime %s that is killed at a step of an action',
@@ -55,7 +51,7 @@ describe.each(['sim', 'lxc'] as const)(
 
 describe.skipIf(missing !== undefined)('a running container whose start record was lost', () => {
   test('keeps running with its guest socket, and reports that device changes need a restart', async () => {
-    const dir = await mkdtemp(join(await realpath(tmpdir()), 'gtkl-'));
+    const dir = tempFolder('gtkl-');
     const daemon = new DoomedDaemon(bundle, dir, 'lxc');
     try {
       const first = await daemon.start();

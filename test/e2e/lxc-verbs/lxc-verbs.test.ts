@@ -1,5 +1,5 @@
 // Each verb of the installed `lxc` has a row in docs/daemon/lxc-verbs.md, and does what its row says, over the socket and over TLS.
-import { chmod, mkdtemp, readFile, readdir, realpath, rm } from 'node:fs/promises';
+import { chmod, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -14,6 +14,7 @@ import { containerProofs } from './containers.ts';
 import { serverProofs } from './server.ts';
 import { storageProofs } from './storage.ts';
 import { made, type Proof, type World } from './world.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = clientMissing('lxc') ?? busyboxMissing();
 if (missing !== undefined) console.log(`skipped: the verbs of lxc: ${missing}`);
@@ -64,7 +65,7 @@ async function verbsOfLxc(): Promise<string[]> {
 
 /** A page for each verb, also for those that only hold others; one program is quicker than the help of each. */
 async function verbsOfManual(): Promise<string[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'gtym-'));
+  const folder = tempFolder('gtym-');
   try {
     await runProgram('lxc', ['manpage', folder], withoutConfig);
     const pages = (await readdir(folder)).map((page) => page.replace(/\.1$/, '.'));
@@ -80,7 +81,7 @@ describe.skipIf(missing !== undefined).each(['socket', 'TLS'] as const)('over %s
   let world: World;
 
   beforeAll(async () => {
-    const work = await mkdtemp(join(await realpath(tmpdir()), 'gtyv-'));
+    const work = tempFolder('gtyv-');
     await chmod(work, 0o755);
     const sockets = [join(work, 'one', 'unix.socket'), join(work, 'two', 'unix.socket')];
     const addresses: string[] = [];

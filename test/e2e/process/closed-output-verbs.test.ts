@@ -1,28 +1,26 @@
 // Every verb of the table of verbs whose output loses its reader at once (`| true`) or after a line (`| head -1`) ends without an error.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { verbs } from '../../../reconciler/cli/program/verbs.ts';
 import { createContainer, makeDaemon, seed, setState, type TestDaemon } from '../../support/daemons/daemon.ts';
-import { buildPrograms, plainEnv, type Programs } from '../../support/cli/programs.ts';
+import { buildPrograms, plainEnv } from '../../support/cli/programs.ts';
 import { newMark, type Mark } from '../../support/hosts/marked-processes.ts';
 import { isLongRun } from '../../support/left-out.ts';
 import { goodMetadata, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const declared = Object.values(verbs).flatMap((rows) => rows.map(({ verb }) => verb.name));
 
-let programs: Programs;
+const programs = buildPrograms();
 let daemon: TestDaemon;
-let folder: string;
+const folder = tempFolder('gcv-');
 beforeAll(async () => {
-  programs = buildPrograms();
   // Tokens of `trust add` name an address: the daemon needs one.
   daemon = await makeDaemon({ https: '127.0.0.1:0' });
   await seed(daemon);
-  folder = mkdtempSync(join(tmpdir(), 'gcv-'));
   for (const name of ['c1', 'c2', 'm1', 'm2', 'x1', 'x2']) await createContainer(daemon, name);
   await setState(daemon, 'c1', 'start');
   // What the rows below change or delete, for each round its own.
@@ -49,11 +47,7 @@ const marks: Mark[] = [];
 afterEach(() => {
   for (const mark of marks.splice(0)) mark.killAll();
 });
-afterAll(async () => {
-  await daemon?.cleanUp();
-  programs?.remove();
-  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => daemon?.cleanUp());
 
 const manifest = (value: string): string => `kind: profile\nname: p\nconfig: { user.a: '${value}' }\n`;
 

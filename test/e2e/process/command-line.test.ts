@@ -1,33 +1,27 @@
 // The command line as processes against a simulated gantryd: signals, terminals, credentials, standard input. What the command line says is
 // shown in test/reconciler/cli/command-lines.test.ts.
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { callTls, makeClient } from '../../support/daemons/tls.ts';
 import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
 import { cli } from '../../support/cli/io.ts';
 import { buildPrograms, runGantry, runOnTerminal, withoutEscapes } from '../../support/cli/programs.ts';
-import type { Programs, Ran, RunSetting, TerminalSetting } from '../../support/cli/programs.ts';
+import type { Ran, RunSetting, TerminalSetting } from '../../support/cli/programs.ts';
 import { remove } from '../../support/hosts/remains.ts';
 import { container, pool, profile, stack } from '../../support/cli/imageless-stack.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 // oxlint-disable-next-line no-control-regex
 const movement = /\u001b\[\d+A/;
 
-let programs: Programs;
+const programs = buildPrograms();
 let gantryd: Gantryd;
-let work: string;
+const work = tempFolder('gtcl-');
 beforeAll(async () => {
-  programs = buildPrograms();
-  work = mkdtempSync(join(realpathSync(tmpdir()), 'gtcl-'));
   gantryd = await startGantryd(programs, { runtime: 'sim', https: '127.0.0.1:0' });
 });
-afterAll(async () => {
-  await remove(gantryd, []);
-  programs.remove();
-  rmSync(work, { recursive: true, force: true });
-});
+afterAll(() => remove(gantryd, []));
 
 const env = (): Record<string, string> => ({ GANTRY_HOST: gantryd.host });
 const gantry = (args: readonly string[], setting: RunSetting = {}): Promise<Ran> =>

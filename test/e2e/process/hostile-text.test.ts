@@ -1,6 +1,5 @@
 // Text from servers, images, manifests and guests that tries to control the terminal: every verb shows it without control characters.
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -8,6 +7,7 @@ import { buildProgram } from '../../../reconciler/cli/program/program.ts';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { packImage } from '../../support/cli/daemon-with-manifests.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const csi = '\u009b';
 /** Colours, a clipboard write (OSC 52), a window title, C1, overrides and isolates of direction, a carriage return, a marker of this test. */
@@ -18,12 +18,11 @@ const evil =
 const steering = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/;
 
 let daemon: TestDaemon;
-let dir: string;
+const dir = tempFolder('ght-');
 let fingerprint: string;
 let stack: string;
 beforeAll(async () => {
   daemon = await makeDaemon();
-  dir = mkdtempSync(join(realpathSync(tmpdir()), 'ght-'));
   stack = join(dir, 'stack.yaml');
   mkdirSync(join(dir, 'pulled'));
   packImage(dir, 'image.tar.gz', 'one');
@@ -61,10 +60,7 @@ beforeAll(async () => {
   writeFileSync(join(dir, 'broken.yaml'), `kind: profile\nname: x\n${JSON.stringify(evil)}: ${JSON.stringify(evil)}\n`);
   writeFileSync(join(dir, 'preseed.yaml'), `profiles:\n- name: seeded\n  description: ${JSON.stringify(evil)}\n`);
 });
-afterAll(async () => {
-  await daemon?.cleanUp();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterAll(() => daemon?.cleanUp());
 
 const manifest = (text: string): string =>
   ['hostile', 'other']

@@ -1,18 +1,18 @@
 // The unmodified client `lxc` drives a real container. What each verb does is shown on the simulation, in test/e2e/lxc-verbs.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { hostRemains, realRuntimeMissing, seed, withDaemon } from '../../support/daemons/daemon.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { clientMissing, lxcClient, runProgram } from '../../support/hosts/lxd-clients.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = clientMissing('lxc') ?? (await realRuntimeMissing());
 if (missing !== undefined) console.log(`skipped: lxc with real containers: ${missing}`);
 
 test.skipIf(missing !== undefined)('lxc launches a real container, runs commands in it, and moves files', async () => {
-  const work = await mkdtemp(join(await realpath(tmpdir()), 'gtyl-'));
+  const work = tempFolder('gtyl-');
   const path = (name: string): string => join(work, name);
   let dir = 'none';
   const lxc = lxcClient(path('lxd'), work);

@@ -1,6 +1,5 @@
 // The stock client `lxc` in projects: real containers and volumes of one name in two projects, and what `--target-project` sends.
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -16,6 +15,7 @@ import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
 import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = { sim: busyboxMissing() ?? clientMissing('lxc'), lxc: await realRuntimeMissing() };
 for (const [what, why] of Object.entries(missing)) if (why !== undefined) console.log(`skipped: ${what}: ${why}`);
@@ -34,13 +34,12 @@ async function start(runtime: NonNullable<TestDaemonOptions['runtime']>): Promis
   await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=bb' });
   return built.metadataPath;
 }
-beforeEach(async () => {
-  work = await mkdtemp(join(await realpath(tmpdir()), 'gtyl-'));
+beforeEach(() => {
+  work = tempFolder('gtyl-');
   lxc = lxcClient(join(work, 'lxd'), work);
 });
 afterEach(async () => {
   await daemon.cleanUp();
-  await rm(work, { recursive: true, force: true });
   expect(hostRemains(daemon.dir)).toEqual([]);
 });
 

@@ -1,10 +1,10 @@
 // `lxc remote add` of the stock client with a one-time token.
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = clientMissing('lxc');
 if (missing !== undefined) console.log(`skipped: tokens with lxc: ${missing}`);
@@ -15,17 +15,14 @@ describe.skipIf(missing !== undefined)('lxc', () => {
   let admin: ReturnType<typeof lxcClient>;
   let user: ReturnType<typeof lxcClient>;
   beforeEach(async () => {
-    home = mkdtempSync(join(realpathSync(tmpdir()), 'gtlt-'));
+    home = tempFolder('gtlt-');
     const socket = join(home, 'lxd', 'unix.socket');
     daemon = await makeDaemon({ lxd: { socket, https: '127.0.0.1:0' } });
     for (const name of ['admin', 'user']) mkdirSync(join(home, name));
     admin = lxcClient(dirname(socket), join(home, 'admin'));
     user = lxcClient(join(home, 'nowhere'), join(home, 'user'));
   });
-  afterEach(async () => {
-    await daemon.cleanUp();
-    rmSync(home, { recursive: true, force: true });
-  });
+  afterEach(() => daemon.cleanUp());
 
   test('makes a token, lists it, joins with it once, and is trusted', async () => {
     const printed = await admin('config', 'trust', 'add', '--name', 'laptop');

@@ -1,7 +1,6 @@
 // Requests and images of real clients beyond the contract, seen with the real lxc: refused at once, or taken, as by LXD.
 import { writeFileSync } from 'node:fs';
-import { chmod, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -15,6 +14,7 @@ import {
 import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = busyboxMissing() ?? clientMissing('lxc');
 if (missing !== undefined) console.log(`skipped: lxc of the field: ${missing}`);
@@ -22,12 +22,11 @@ const runtime = (await realRuntimeMissing()) === undefined ? 'lxc' : 'sim';
 
 describe.skipIf(missing !== undefined)('the daemon', () => {
   let daemon: TestDaemon;
-  let work = '';
+  const work = tempFolder('gtyf-');
   let socketPath = '';
   let lxc: ReturnType<typeof lxcClient>;
 
   beforeAll(async () => {
-    work = await mkdtemp(join(await realpath(tmpdir()), 'gtyf-'));
     // The root of a container reads there.
     await chmod(work, 0o755);
     socketPath = join(work, 'lxd', 'unix.socket');
@@ -40,7 +39,6 @@ describe.skipIf(missing !== undefined)('the daemon', () => {
   afterAll(async () => {
     const dir = daemon?.dir ?? 'none';
     await daemon?.cleanUp();
-    await rm(work, { recursive: true, force: true });
     expect(hostRemains(dir)).toEqual([]);
   });
 

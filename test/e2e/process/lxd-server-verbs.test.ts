@@ -1,29 +1,24 @@
 // Log lines of the server in `lxc monitor`.
 import { spawn } from 'node:child_process';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const why = clientMissing('lxc');
 if (why !== undefined) console.log(`skipped: ${why}`);
 
 describe.skipIf(why !== undefined)('lxc', () => {
   let daemon: TestDaemon;
-  let work = '';
+  const work = tempFolder('gtyv-');
   let lxc: ReturnType<typeof lxcClient>;
   beforeAll(async () => {
-    work = await mkdtemp(join(await realpath(tmpdir()), 'gtyv-'));
     daemon = await makeDaemon({ lxd: { socket: join(work, 'lxd', 'unix.socket') }, https: '127.0.0.1:0' });
     lxc = lxcClient(join(work, 'lxd'), work);
   });
-  afterAll(async () => {
-    await daemon?.cleanUp();
-    await rm(work, { recursive: true, force: true });
-  });
+  afterAll(() => daemon?.cleanUp());
 
   /** `lxc monitor` until its output has all of these; something happens on the daemon meanwhile. */
   async function monitored(

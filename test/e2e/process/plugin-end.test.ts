@@ -1,7 +1,6 @@
 // The end of the Terraform plugin: it ends after its Terraform was killed, at any moment and however it was started, and only then.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, openSync, closeSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -15,25 +14,22 @@ import { isLongRun } from '../../support/left-out.ts';
 import { seededRandom } from '../../support/random.ts';
 import { makeRelease, Terraform, terraformMissing, type Release } from '../../support/terraform/terraform.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 /** The plugin ends within 5 s by design; a busy machine gets more time. */
 const endMs = 30_000;
 const kills = Number(process.env['KILLS'] ?? (isLongRun ? 4 : 2));
 
 let release: Release;
-let scratch: string;
+const scratch = tempFolder('gpe-');
 const marks: Mark[] = [];
 beforeAll(async () => {
   release = await makeRelease();
-  scratch = mkdtempSync(join(tmpdir(), 'gpe-'));
 });
 afterEach(() => {
   for (const mark of marks.splice(0)) mark.killAll();
 });
-afterAll(() => {
-  release?.remove();
-  rmSync(scratch, { recursive: true, force: true });
-});
+afterAll(() => release?.remove());
 
 function mark(): Mark {
   const made = newMark();

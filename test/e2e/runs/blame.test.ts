@@ -1,15 +1,15 @@
 // The author of a change, over TLS against a real daemon: the name of the certificate with its short fingerprint, wherever gantry shows
 // it.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { callTls, makeClient, type ClientCertificate } from '../../support/daemons/tls.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gantry-blame-'));
+const folder = tempFolder('gantry-blame-');
 const file = join(folder, 'web.yaml');
 const env = { XDG_STATE_HOME: folder };
 let daemon: TestDaemon;
@@ -25,10 +25,7 @@ beforeAll(async () => {
   const applied = await on('apply', '-y', file);
   expect(applied.code, applied.stderr).toBe(0);
 });
-afterAll(async () => {
-  await daemon.cleanUp();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => daemon.cleanUp());
 
 const host = (): readonly string[] => ['--host', `unix://${daemon.socketPath}`];
 const on = (...argv: readonly string[]): Promise<CliRun> => cli([...argv, ...host()], { env });

@@ -1,17 +1,17 @@
 // Every template of `gantry init` can be applied unchanged, has an empty plan afterwards, and can be destroyed.
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { templates } from '../../../reconciler/cli/verbs/setup/init-templates.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
 let dir: string;
 beforeEach(async () => {
   daemon = await makeDaemon();
-  dir = join(mkdtempSync(join(realpathSync(tmpdir()), 'git-')), 'new');
+  dir = join(tempFolder('git-'), 'new');
 });
 afterEach(async () => {
   await daemon?.cleanUp();

@@ -1,7 +1,6 @@
 // `gantry run` with manifests that change, one object that another client keeps changing back, and a start without server or valid
 // manifests.
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { RepairLog } from '../../../reconciler/engine/runs/repair-log.ts';
@@ -9,6 +8,7 @@ import type { Document } from '../../../reconciler/core/documents/document.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: TestDaemon | undefined;
 let dir: string;
@@ -16,14 +16,13 @@ let stack: string;
 let said = '';
 let stop: (() => Promise<CliRun>) | undefined;
 beforeEach(() => {
-  dir = mkdtempSync(join(realpathSync(tmpdir()), 'gke-'));
+  dir = tempFolder('gke-');
   stack = join(dir, 'stack.yaml');
 });
 afterEach(async () => {
   await stop?.();
   await daemon?.cleanUp();
   daemon = undefined;
-  rmSync(dir, { recursive: true, force: true });
 });
 
 const declare = (a: string, b: string): void =>

@@ -1,7 +1,5 @@
 // `gantry run` keeps a host as declared, with restraint: not while the set is locked, not outside its windows, not endlessly against
 // another client. It continues when the server is reachable again.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { parseWindow, repairPauseMs, untilOpenMs } from '../../../reconciler/core/drift/repair-pace.ts';
@@ -9,13 +7,14 @@ import { cli, type CliRun } from '../../support/cli/io.ts';
 import type { TestDaemon } from '../../support/daemons/daemon.ts';
 import { containerWith, openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const waitMs = 30_000;
 
 describe('on the simulation', () => {
   let bench: Bench;
   let stop: (() => Promise<CliRun>) | undefined;
-  const state = mkdtempSync(join(tmpdir(), 'gantry-run-'));
+  const state = tempFolder('gantry-run-');
   const env = { XDG_STATE_HOME: state };
   const at = (): readonly string[] => ['--host', `unix://${bench.daemon.socketPath}`];
   beforeAll(async () => {
@@ -26,10 +25,7 @@ describe('on the simulation', () => {
   afterEach(async () => {
     await stop?.();
   });
-  afterAll(async () => {
-    await bench.close();
-    rmSync(state, { recursive: true, force: true });
-  });
+  afterAll(() => bench.close());
   let printed = '';
   const onStderr = (text: string): void => void (printed += text);
   const start = (...more: readonly string[]): void => {

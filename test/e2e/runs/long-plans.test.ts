@@ -1,20 +1,20 @@
 // Plans of many objects: equal ones are shown together, one line each with --compact, through a pager on a terminal; machine-readable
 // output is unchanged.
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { spellRanges } from '../../../reconciler/core/render/equal-changes.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { buildPrograms, runGantry, runOnTerminal, withoutEscapes, type Programs } from '../../support/cli/programs.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
 let dir: string;
 let stack: string;
 beforeEach(async () => {
   daemon = await makeDaemon();
-  dir = mkdtempSync(join(realpathSync(tmpdir()), 'glp-'));
+  dir = tempFolder('glp-');
   stack = join(dir, 'stack.yaml');
   const container = (index: number): string =>
     `kind: container\nname: c${index}\nsource: { type: none }\nconfig: { limits.memory: 64MiB }\nstate: stopped\n`;
@@ -26,10 +26,7 @@ beforeEach(async () => {
   ];
   writeFileSync(stack, parts.join('---\n'));
 });
-afterEach(async () => {
-  await daemon?.cleanUp();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => daemon?.cleanUp());
 
 const gantry = (...words: readonly string[]): Promise<CliRun> =>
   cli([...words, '--host', `unix://${daemon.socketPath}`]);
@@ -71,7 +68,6 @@ describe('the pager', () => {
   beforeAll(() => {
     programs = buildPrograms();
   });
-  afterAll(() => programs?.remove());
 
   /** A stack whose plan is longer than the terminal of 40 lines. */
   function long(): readonly string[] {

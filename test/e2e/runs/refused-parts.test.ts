@@ -1,26 +1,23 @@
 // A plan with refused parts is not applied; with --partial the rest is applied, and history records both.
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
 let dir: string;
 let stack: string;
 beforeEach(async () => {
   daemon = await makeDaemon();
-  dir = mkdtempSync(join(realpathSync(tmpdir()), 'grp-'));
+  dir = tempFolder('grp-');
   stack = join(dir, 'stack.yaml');
   write('one', '');
   expect((await gantry('apply')).code).toBe(0);
 });
-afterEach(async () => {
-  await daemon?.cleanUp();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => daemon?.cleanUp());
 
 const gantry = (verb: string, ...more: readonly string[]): Promise<CliRun> =>
   cli([verb, '-f', stack, '-y', ...more], { env: { GANTRY_SOCKET: daemon.socketPath } });

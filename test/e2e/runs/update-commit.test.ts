@@ -1,27 +1,17 @@
 // `gantry update --commit` and `--branch`: gantry.lock becomes a commit of its own in the repository of the manifests, and every
 // repository in which that cannot be is refused before anything is written.
 import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { goodMetadata, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
 import { Repository } from '../../support/git/repository.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
-const folder = mkdtempSync(join(realpathSync(tmpdir()), 'gt-update-'));
+const folder = tempFolder('gt-update-');
 const images: string[] = [];
 let repository: Repository;
 let count = 0;
@@ -80,10 +70,7 @@ beforeAll(async () => {
   // The name of who commits comes from the settings of the user, as for git commit.
   writeFileSync(join(folder, '.gitconfig'), '[user]\nname = Mia\nemail = mia@example.org\n');
 });
-afterAll(async () => {
-  await daemon.cleanUp();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => daemon.cleanUp());
 beforeEach(async () => {
   repository = new Repository(folder, `site${(count += 1)}`);
   repository.commit({

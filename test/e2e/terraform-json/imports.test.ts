@@ -1,21 +1,13 @@
 // An import block of Terraform JSON: what it names must be on the server, as for Terraform.
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { cli } from '../../support/cli/io.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { fileDaemon } from '../../support/daemons/file-daemon.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
-let daemon: TestDaemon;
-let folder = '';
-beforeAll(async () => {
-  daemon = await makeDaemon();
-  folder = mkdtempSync(join(realpathSync(tmpdir()), 'gti-'));
-});
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
-  await daemon.cleanUp();
-});
+const daemon = await fileDaemon();
+const folder = tempFolder('gti-');
 
 test('an import of an object that does not exist is an error of the plan, one that exists is taken over', async () => {
   const path = join(folder, 'cdk.tf.json');

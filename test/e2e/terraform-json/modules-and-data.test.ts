@@ -1,8 +1,7 @@
 // Terraform JSON with modules, data sources, copies, properties of images, volumes and their snapshots, applied by Terraform to one
 // daemon and by gantry to another: both have an empty plan afterwards and leave both daemons in the same state.
 import { X509Certificate } from 'node:crypto';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Json } from '../../../reconciler/core/documents/document.ts';
@@ -12,20 +11,17 @@ import { makeClient } from '../../support/daemons/tls.ts';
 import { daemonState } from '../../support/daemons/comparable-state.ts';
 import { packImage } from '../../support/cli/daemon-with-manifests.ts';
 import { serveHere, Terraform, terraformMissing, type Attached } from '../../support/terraform/terraform.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = terraformMissing('modules, data and copies by Terraform and by gantry');
 
 let attached: Attached | undefined;
-let folder = '';
+const folder = tempFolder('gtm-');
 beforeAll(async () => {
   attached = missing === undefined ? await serveHere() : undefined;
-  folder = mkdtempSync(join(realpathSync(tmpdir()), 'gtm-'));
   packImage(folder, 'image.tar.gz', 'gtm');
 });
-afterAll(() => {
-  attached?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => attached?.stop());
 
 const settings = { required_version: '>= 1.5', required_providers: { gantry: { source: 'gantry/gantry' } } };
 

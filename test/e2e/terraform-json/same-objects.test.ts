@@ -1,7 +1,6 @@
 // One Terraform configuration with every feature of documents, applied by Terraform to one daemon and by gantry to another: both have
 // an empty plan afterwards, follow the same change, and leave both daemons in the same state, inside the containers too.
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient } from '../../../server/client/client.ts';
@@ -13,20 +12,17 @@ import { makeClient } from '../../support/daemons/tls.ts';
 import { packImage } from '../../support/cli/daemon-with-manifests.ts';
 import { contentOf } from '../../support/daemons/file-contents.ts';
 import { serveHere, Terraform, terraformMissing, type Attached } from '../../support/terraform/terraform.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = terraformMissing('Terraform JSON by Terraform and by gantry');
 
 let attached: Attached | undefined;
-let folder = '';
+const folder = tempFolder('gtj-');
 beforeAll(async () => {
   attached = missing === undefined ? await serveHere() : undefined;
-  folder = mkdtempSync(join(realpathSync(tmpdir()), 'gtj-'));
   packImage(folder, 'image.tar.gz', 'gtj');
 });
-afterAll(() => {
-  attached?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => attached?.stop());
 
 interface Wishes {
   readonly motd: string;

@@ -128,7 +128,6 @@ resource "gantry_snapshot" "s" {
         }
       });
     } finally {
-      programs.remove();
     }
   });
 
@@ -214,7 +213,6 @@ output "version" {
     });
     afterAll(async () => {
       if (gantryd !== undefined) await remove(gantryd, []);
-      programs?.remove();
     });
 
     test('A daemon killed at any moment leaves no object that the state does not know', async () => {

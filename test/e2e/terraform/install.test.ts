@@ -1,20 +1,9 @@
 // Installation of the provider from the sources or the npm package: `terraform-provider-gantry install`, mirrors in a CLI
 // configuration, and packaging while a daemon runs from dist/.
 import { spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bundleProvider } from '../../../provider/packaging/bundle.ts';
 import { install } from '../../../provider/packaging/install.ts';
 import { installationBlock, launcherName, platformOf } from '../../../provider/packaging/mirror.ts';
@@ -22,11 +11,12 @@ import { packageFiles, writeRelease } from '../../../provider/packaging/release.
 import { version as ownVersion } from '../../../server/api/version.ts';
 import { buildPrograms, repository, type Programs } from '../../support/cli/programs.ts';
 import { terraformMissing } from '../../support/terraform/terraform.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = terraformMissing('installations of the provider');
 const version = '0.0.9';
 let npmPackage: Programs;
-let place = '';
+const place = tempFolder('gtf-install-');
 let program = '';
 
 beforeAll(async () => {
@@ -35,11 +25,6 @@ beforeAll(async () => {
   const programs = await bundleProvider(repository);
   const files = packageFiles({ version, programs, license: Buffer.from('l') });
   writeRelease(files, join(npmPackage.root, 'dist/provider-package'));
-  place = mkdtempSync(join(realpathSync(tmpdir()), 'gtf-install-'));
-});
-afterAll(() => {
-  npmPackage?.remove();
-  rmSync(place, { recursive: true, force: true });
 });
 
 function folder(name: string, files: Readonly<Record<string, string>> = {}): string {

@@ -1,6 +1,5 @@
 // The provider as a user of an OpenID Connect issuer, with real Terraform: with the file of `gantry login`, and with a token of its own.
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli } from '../../support/cli/io.ts';
@@ -8,6 +7,7 @@ import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { audience, startIssuer, type TestIssuer } from '../../support/daemons/issuer.ts';
 import { makeProject } from '../../support/daemons/projects.ts';
 import { serveHere, Terraform, terraformMissing, type Attached } from '../../support/terraform/terraform.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = terraformMissing('tokens of the provider');
 
@@ -16,11 +16,10 @@ describe.skipIf(missing !== undefined)('a provider with a token', () => {
   let issuer: TestIssuer;
   let attached: Attached;
   let terraform: Terraform;
-  let home = '';
+  const home = tempFolder('gttl-');
   let host = '';
   let pin = '';
   beforeAll(async () => {
-    home = mkdtempSync(join(realpathSync(tmpdir()), 'gttl-'));
     [issuer, daemon, attached] = await Promise.all([
       startIssuer('ES256'),
       makeDaemon({ https: '127.0.0.1:0' }),
@@ -39,7 +38,6 @@ describe.skipIf(missing !== undefined)('a provider with a token', () => {
     attached.stop();
     await daemon.cleanUp();
     await issuer.close();
-    rmSync(home, { recursive: true, force: true });
   });
   const write = (settings: string, value: string, more = ''): void =>
     terraform.write(

@@ -1,15 +1,14 @@
 // Completion of names from files: hosts and environments.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { cli } from '../../support/cli/io.ts';
 import { openMemoryDaemon } from '../../support/daemons/in-memory.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
-let dir = '';
+const dir = tempFolder('gantry-names-');
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'gantry-names-'));
   mkdirSync(join(dir, 'overlays', 'stage'), { recursive: true });
   const patch = 'kind: profile\nname: a\npatch: true\n';
   writeFileSync(join(dir, 'stack.yaml'), 'kind: profile\nname: a\n');
@@ -20,7 +19,6 @@ beforeAll(() => {
     'kind: hosts\ngroups: { web: {} }\nhosts:\n  - { name: one, address: "unix:///a", groups: [web] }\n  - { name: two, address: "unix:///b" }\n',
   );
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 /** The completions that bash offers for the words; `gantry` is a stub that prints its arguments. */
 async function offered(...words: readonly string[]): Promise<readonly string[]> {

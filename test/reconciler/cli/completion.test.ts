@@ -1,10 +1,10 @@
 // The completion scripts in their shells: the typed line, and the line after a tab.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { cli } from '../../support/cli/io.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = (shell: string): boolean => {
   const isMissing = spawnSync(shell, ['--version']).status !== 0;
@@ -12,10 +12,9 @@ const missing = (shell: string): boolean => {
   return isMissing;
 };
 
-let dir = '';
+const dir = tempFolder('gtco-');
 let env: Readonly<Record<string, string>> = {};
 beforeAll(async () => {
-  dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtco-'));
   mkdirSync(join(dir, 'bin'));
   mkdirSync(join(dir, 'work'));
   writeFileSync(join(dir, 'work', 'stack.yaml'), '');
@@ -36,7 +35,6 @@ esac
   for (const shell of ['bash', 'zsh', 'fish'])
     writeFileSync(join(dir, `gantry.${shell}`), (await cli(['completion', shell])).stdout);
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 /** The typed line, and the line after one tab where only one completion matches. */
 const typed: readonly (readonly [string, string])[] = [

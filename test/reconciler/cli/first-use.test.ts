@@ -1,12 +1,11 @@
 // Situations of a new user: help on a small terminal, a host that never answers, an interruption.
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { processIo } from '../../../reconciler/cli/output/process-io.ts';
 import { buildProgram } from '../../../reconciler/cli/program/program.ts';
 import { cli } from '../../support/cli/io.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 describe('help', () => {
   test('Help lists every command in a group, fits 80 columns, and gives valid examples', async () => {
@@ -62,18 +61,16 @@ describe('an interruption', () => {
 });
 
 describe('a host that takes connections and never answers', () => {
-  let dir = '';
+  const dir = tempFolder('gtex-');
   let server: Server;
   const sockets = new Set<Socket>();
   beforeAll(async () => {
-    dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtex-'));
     server = createServer((socket) => void sockets.add(socket));
     await new Promise<void>((resolve) => server.listen(join(dir, 'mute.socket'), resolve));
   });
   afterAll(async () => {
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
-    rmSync(dir, { recursive: true, force: true });
   });
 
   test('A host that never answers is reported during the wait, and named with exit code 7 when the time is over', async () => {

@@ -1,23 +1,20 @@
 // The command line with several simulated daemons: selection of hosts, documents for each, their order, and the effect of a failed host.
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { makeClient } from '../../support/daemons/tls.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let dir = '';
 let daemons: TestDaemon[] = [];
-beforeEach(() => {
-  dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtfl-'));
-});
+beforeEach(() => void (dir = tempFolder('gtfl-')));
 afterEach(async () => {
   for (const daemon of daemons) await daemon.cleanUp();
   daemons = [];
-  rmSync(dir, { recursive: true, force: true });
 });
 
 async function start(count: number): Promise<readonly TestDaemon[]> {

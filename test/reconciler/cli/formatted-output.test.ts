@@ -1,18 +1,14 @@
 // What gantry writes as manifests, gantry fmt --check accepts: the templates of init, and export.
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { firstContainer, templates } from '../../../reconciler/cli/verbs/setup/init-templates.ts';
 import { formatManifest } from '../../../reconciler/manifest/text/format.ts';
 import { cli } from '../../support/cli/io.ts';
 import { createContainer, seed, withDaemon } from '../../support/daemons/daemon.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
-let dir = '';
-beforeAll(() => {
-  dir = mkdtempSync(join(realpathSync(tmpdir()), 'gfmt-'));
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = tempFolder('gfmt-');
 
 test.each(Object.entries({ ...templates, first: { files: firstContainer('', 'debian/12', 'web') } }))(
   'The files of the template %s are formatted',

@@ -1,6 +1,5 @@
 // Labels and environments through the command line: selectors, labels on the server, overlays with --env.
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -10,17 +9,15 @@ import {
 } from '../../../reconciler/core/documents/label-selector.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let dir = '';
 let daemon: TestDaemon;
 beforeEach(async () => {
-  dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtlb-'));
+  dir = tempFolder('gtlb-');
   daemon = await makeDaemon();
 });
-afterEach(async () => {
-  await daemon.cleanUp();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => daemon.cleanUp());
 
 const on = (verb: string, ...more: readonly string[]): Promise<CliRun> =>
   cli([verb, ...more, '--host', `unix://${daemon.socketPath}`]);

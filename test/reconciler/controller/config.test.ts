@@ -1,18 +1,13 @@
 // gantry.yaml: defaults, and every problem at its place.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../../reconciler/controller/config/read-config.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let folder = '';
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gantry-config-'));
-});
-afterEach(async () => {
-  await rm(folder, { recursive: true, force: true });
-});
+beforeEach(() => void (folder = tempFolder('gantry-config-')));
 
 async function read(text: string) {
   const file = join(folder, 'gantry.yaml');

@@ -1,6 +1,5 @@
 // The decisions of the controller: windows, drift rules, batches, pauses, verdicts on comparisons, sets that wait for sets, hosts that share documents.
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseSchedule } from '../../../server/api/container/snapshot-schedule.ts';
@@ -13,6 +12,7 @@ import { dependentsOf, whyHostWaits } from '../../../reconciler/controller/decid
 import { opensInMs } from '../../../reconciler/controller/decide/windows.ts';
 import { loadRevision } from '../../../reconciler/controller/sets/load-revision.ts';
 import { endsInMs, ofHost, ofObject } from '../../../reconciler/controller/decide/suspensions.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const hourMs = 3_600_000;
 
@@ -237,7 +237,7 @@ describe('suspensions', () => {
 });
 
 test('hosts whose documents are alike share them; a variable of a host sets it apart', async () => {
-  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-alike-'));
+  const folder = tempFolder('gantry-alike-');
   try {
     writeFileSync(join(folder, 'a.yaml'), 'kind: profile\nname: web\nconfig: { user.rack: "${rack}" }\n');
     const hosts = ['h1', 'h2', 'h3'].map((name) => ({

@@ -1,17 +1,17 @@
 // No path in the manifests of a source leads out of its files: each field that names a file is tried with absolute paths, .. and links.
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { SetConfig } from '../../../reconciler/controller/config/config.ts';
 import { loadRevision } from '../../../reconciler/controller/sets/load-revision.ts';
 import { loadManifests } from '../../../reconciler/manifest/load.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const secret = 'the-token-of-the-operator';
 let work = '';
 let source = '';
 beforeEach(() => {
-  work = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-fence-'));
+  work = tempFolder('gantry-fence-');
   source = join(work, 'checkout');
   mkdirSync(join(source, 'inside'), { recursive: true });
   mkdirSync(join(work, 'outside/module'), { recursive: true });
@@ -20,7 +20,6 @@ beforeEach(() => {
   symlinkSync(join(work, 'outside/secret'), join(source, 'link'));
   symlinkSync(join(work, 'outside'), join(source, 'linked'));
 });
-afterEach(() => rmSync(work, { recursive: true, force: true }));
 
 const config = { name: 'web', path: '.', variables: {}, hosts: [] } as unknown as SetConfig;
 const host = { name: 'h1', address: 'unix:///x', groups: [], labels: {}, vars: {} };

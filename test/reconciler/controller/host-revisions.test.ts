@@ -1,7 +1,6 @@
 // The revision of a set on each host, over random commits, edits of gantry.yaml, kills, failures and rollbacks: a host leaves the revision
 // that it has, in full or in part, only for the one that a rollout or an asked rollback brings.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import * as fc from 'fast-check';
@@ -14,6 +13,7 @@ import type { Run } from '../../../reconciler/controller/sets/run.ts';
 import { SetRevisions } from '../../../reconciler/controller/sets/set-revisions.ts';
 import { StoredSet } from '../../../reconciler/controller/sets/stored-set.ts';
 import type { Source } from '../../../reconciler/controller/sources/source.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const hostNames = ['h1', 'h2', 'h3'] as const;
 type HostName = (typeof hostNames)[number];
@@ -235,7 +235,7 @@ class FakeHost {
 }
 
 async function ranSteps(steps: readonly Step[], takesBack: boolean): Promise<World> {
-  const folder = await mkdtemp(join(tmpdir(), 'gantry-moves-'));
+  const folder = tempFolder('gantry-moves-');
   const world = new World(folder, takesBack);
   try {
     await world.begin();

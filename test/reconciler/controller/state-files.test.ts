@@ -1,8 +1,7 @@
 // The files of the controller's state after the end of a process, and with several changes at once.
-import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import {
   changesOn,
   changesOf,
@@ -13,10 +12,10 @@ import { pathsText } from '../../../reconciler/controller/decide/suspended-drift
 import { RecordLog } from '../../../reconciler/controller/sets/state-file.ts';
 import { StoredSet } from '../../../reconciler/controller/sets/stored-set.ts';
 import { Suspensions } from '../../../reconciler/controller/sets/suspensions.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let folder: string;
-beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'gantry-state-'))));
-afterEach(() => rm(folder, { recursive: true, force: true }));
+beforeEach(async () => void (folder = tempFolder('gantry-state-')));
 
 test('a record after one that was cut off is not lost', async () => {
   const file = join(folder, 'log');

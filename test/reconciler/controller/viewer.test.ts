@@ -1,6 +1,5 @@
 // `gantry ui`: what it shows of one host with and without manifests, how it follows changes, and that nothing can be changed through it.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ObjectDetail, ObjectPage, Overview, SetStatus } from '../../../reconciler/controller/contract/index.ts';
@@ -8,12 +7,12 @@ import { cli, type CliRun } from '../../support/cli/io.ts';
 import { ask, cookiesOf } from '../../support/controller/http-harness.ts';
 import { openMemoryDaemon, type MemoryDaemon } from '../../support/daemons/in-memory.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: MemoryDaemon;
-let folder: string;
+const folder = tempFolder('gantry-ui-');
 beforeAll(async () => {
   daemon = await openMemoryDaemon();
-  folder = await mkdtemp(join(tmpdir(), 'gantry-ui-'));
   await writeFile(
     join(folder, 'stack.yaml'),
     `kind: profile
@@ -28,10 +27,7 @@ config: { user.color: red }
   await daemon.client.create('profile', { name: 'web', config: { 'user.color': 'green' } });
   await daemon.client.create('profile', { name: 'other', config: { 'user.color': 'white' } });
 });
-afterAll(async () => {
-  await daemon?.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => daemon?.close());
 
 interface Opened {
   readonly url: string;

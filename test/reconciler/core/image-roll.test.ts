@@ -1,7 +1,6 @@
 // Images that move on: what the lock file pins, which containers follow, and that a rebuild keeps what it must, undoes what
 // fails, and is gone on with wherever it broke off.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { asideKey } from '../../../reconciler/core/live/image-updates.ts';
@@ -10,6 +9,7 @@ import type { FakeDaemon } from '../../support/fakes/http-daemon.ts';
 import { FakeWorld } from '../../support/fakes/client.ts';
 import { startWorldDaemon } from '../../support/fakes/world-daemon.ts';
 import { fingerprintOf } from '../../support/fakes/worlds.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const [old, next] = [fingerprintOf('old'), fingerprintOf('next')];
 let world = new FakeWorld();
@@ -20,12 +20,9 @@ beforeEach(async () => {
   for (const fingerprint of [old, next]) world.objects.image.set(fingerprint, { fingerprint, properties: {} });
   point('base', old);
   daemon = await startWorldDaemon(world);
-  folder = mkdtempSync(join(tmpdir(), 'gantry-roll-'));
+  folder = tempFolder('gantry-roll-');
 });
-afterEach(async () => {
-  await daemon.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => daemon.stop());
 
 const point = (name: string, target: string): void =>
   void world.objects.image_alias.set(name, { name, target, description: '' });

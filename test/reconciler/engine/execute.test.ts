@@ -1,10 +1,9 @@
 // The engine against an in-memory server: order, parallelism, interrupted runs, conflicts, power, waits, interruption.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
 import { planDestroy } from '../../../reconciler/core/decide/plan-destroy.ts';
 import type { Document } from '../../../reconciler/core/documents/document.ts';
@@ -18,13 +17,12 @@ import { observe } from '../../../reconciler/engine/observe/observe.ts';
 import { loadManifests } from '../../../reconciler/manifest/load.ts';
 import { ClientError } from '../../../server/client/client-error.ts';
 import { FakeWorld, type FaultKind } from '../../support/fakes/client.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
-let folder = '';
+const folder = tempFolder('gantry-engine-');
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'gantry-engine-'));
   writeFileSync(join(folder, 'image.tar'), 'not really a tarball');
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const stack = (): string => `
 kind: storage_pool

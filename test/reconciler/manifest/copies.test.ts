@@ -1,25 +1,20 @@
 // Objects that begin as something else: volumes as copies, with snapshots of their own; containers as copies and images with properties of
 // which, in exact mode, only what is written stays. On a whole daemon, through the commands.
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { fileDaemon } from '../../support/daemons/file-daemon.ts';
 import { packImage } from '../../support/cli/daemon-with-manifests.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
-let daemon: TestDaemon;
+const daemon = await fileDaemon({ runtime: 'sim' });
 beforeAll(async () => {
-  daemon = await makeDaemon({ runtime: 'sim' });
   await daemon.call('POST', '/1.0/storage-pools', { name: 'pre', driver: 'dir' });
 });
-afterAll(() => daemon.cleanUp());
 
 let folder = '';
-beforeEach(() => {
-  folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-copies-'));
-});
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+beforeEach(() => void (folder = tempFolder('gantry-copies-')));
 
 const run = (...argv: readonly string[]): Promise<CliRun> =>
   cli([...argv, '--host', `unix://${daemon.socketPath}`, '-f', join(folder, 'all.yaml')]);

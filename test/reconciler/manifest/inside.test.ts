@@ -1,20 +1,16 @@
 // Reading `files:`, `exec:` and `snapshots:` of container documents: every form, local files, secrets, and messages.
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Document } from '../../../reconciler/core/documents/document.ts';
 import { defineStack } from '../../../reconciler/manifest/define-stack.ts';
 import { loadManifests } from '../../../reconciler/manifest/load.ts';
 import type { Loaded } from '../../../reconciler/manifest/load-contract.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'gantry-inside-'));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = tempFolder('gantry-inside-');
 
 const head = 'kind: container\nname: c1\nsource: { type: none }\n';
 function load(text: string, env: Record<string, string> = {}): Promise<Loaded> {

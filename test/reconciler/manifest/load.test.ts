@@ -1,9 +1,8 @@
 // Loading manifests: what is accepted, and what people are told about what is not.
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { renderDiagnostics } from '../../../reconciler/core/render/render-diagnostics.ts';
 import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
 import { validateDocuments } from '../../../reconciler/core/graph/check-documents.ts';
@@ -12,12 +11,10 @@ import { loadManifests } from '../../../reconciler/manifest/load.ts';
 import type { Loaded, LoadInput } from '../../../reconciler/manifest/load-contract.ts';
 import { expectGolden } from '../../support/golden.ts';
 import { world, liveProfile } from '../../support/fakes/worlds.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let folder = '';
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'manifests-'));
-});
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+beforeEach(() => void (folder = tempFolder('manifests-')));
 
 const put = (name: string, text: string | Uint8Array): string => {
   writeFileSync(join(folder, name), text);

@@ -1,17 +1,13 @@
 // Overlays: what is merged, replaced and taken out, whose place a problem has, and overlays that fit nothing.
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { loadManifests } from '../../../reconciler/manifest/load.ts';
 import type { Loaded } from '../../../reconciler/manifest/load-contract.ts';
 import { cli } from '../../support/cli/io.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
-let folder = '';
-beforeAll(() => {
-  folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-overlays-'));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = tempFolder('gantry-overlays-');
 
 const base = `
 kind: vars

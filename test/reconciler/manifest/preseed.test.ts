@@ -1,7 +1,6 @@
 // Preseed documents: what dumps of servers hold, our lists beside them, nothing taken away, and what is wrong told at its place.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadManifests } from '../../../reconciler/manifest/load.ts';
@@ -9,12 +8,9 @@ import type { Loaded } from '../../../reconciler/manifest/load-contract.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../../support/hosts/stock-lxd.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
-let folder = '';
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'gantry-preseed-'));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = tempFolder('gantry-preseed-');
 const load = (stdin: string): Promise<Loaded> => loadManifests({ paths: ['-'], stdin });
 
 const preseed = `

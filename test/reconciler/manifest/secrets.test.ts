@@ -1,27 +1,15 @@
 // Secrets that a manifest only points at: put in from the environment, files and sops, and shown by nothing that gantry writes.
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Json } from '../../../reconciler/core/documents/document.ts';
 import { resolveSecrets, type ResolvedSecrets } from '../../../reconciler/manifest/variables/secret-references.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let folder = '';
-beforeEach(() => {
-  folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-secrets-'));
-});
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+beforeEach(() => void (folder = tempFolder('gantry-secrets-')));
 
 const decrypted: string[] = [];
 const resolve = (value: Json, read = true): Promise<ResolvedSecrets> =>

@@ -1,20 +1,17 @@
 // The daemon's own certificate: fit for TLS, made once, never half written.
 import { execFileSync } from 'node:child_process';
 import { X509Certificate, createPrivateKey } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, createServer } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { ensureServerCertificate, thisHost } from '../../../server/auth/server-certificate.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let dir = '';
-beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'gantry-cert-'));
-});
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
+beforeEach(() => void (dir = tempFolder('gantry-cert-')));
 
 const now = new Date('2030-03-01T12:00:00Z');
 const host = () => ({ hostname: 'box', user: 'root', addresses: ['10.0.0.7', '2001:db8::7', '10.0.0.7'], now });
@@ -107,7 +104,7 @@ describe('the server certificate', () => {
     const certificate = readFileSync(join(dir, 'server.crt'), 'utf8');
     rmSync(join(dir, 'server.key'));
     await expect(ensureServerCertificate(dir, host)).rejects.toThrow('restore the key');
-    const other = mkdtempSync(join(tmpdir(), 'gantry-cert-'));
+    const other = tempFolder('gantry-cert-');
     try {
       const foreign = await ensureServerCertificate(other, host);
       writeFileSync(join(dir, 'server.key'), foreign.keyPem);

@@ -2,8 +2,9 @@
 import { request } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { Profile } from 'pprof-format';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { type TestDaemon } from '../../support/daemons/daemon.ts';
+import { fileDaemon } from '../../support/daemons/file-daemon.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
 import { until } from '../../support/until.ts';
 
@@ -12,14 +13,12 @@ interface Got {
   readonly bytes: Buffer;
 }
 
-let daemon: TestDaemon;
+const daemon = await fileDaemon();
 let port = 0;
 beforeAll(async () => {
-  daemon = await makeDaemon();
   port = await freePort();
   expect((await set(`:${port}`)).status).toBe(200);
 });
-afterAll(() => daemon.cleanUp());
 
 const set = (address: string): ReturnType<TestDaemon['call']> =>
   daemon.call('PATCH', '/1.0', { config: { 'core.debug_address': address } });

@@ -1,7 +1,6 @@
 // Looking through images and unpacking them: good ones of every packing, and a corpus of hostile ones.
 import { execFileSync } from 'node:child_process';
 import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inspectImage } from '../../../server/drivers/image/archive.ts';
@@ -12,6 +11,7 @@ import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import type { ImageCompression } from '../../support/images/busybox.ts';
 import { hostileImages, metadataFile, oddImages, pax, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const signal = new AbortController().signal;
 const isRoot = process.getuid?.() === 0;
@@ -19,11 +19,7 @@ const noBusybox = busyboxMissing();
 if (noBusybox !== undefined) console.log(`skipped: images of busybox: ${noBusybox}`);
 if (!isRoot) console.log('skipped: owners, devices and capabilities of images: not root');
 
-let base = '';
-beforeAll(async () => {
-  base = await mkdtemp(join(tmpdir(), 'gantry-image-'));
-});
-afterAll(() => rm(base, { recursive: true, force: true }));
+const base = tempFolder('gantry-image-');
 
 async function stored(bytes: Buffer): Promise<{ metadataPath: string }> {
   const metadataPath = join(await mkdtemp(join(base, 'stored-')), 'image');

@@ -1,11 +1,10 @@
 // The life of the daemon as a process: start, stop, restart, crash, a second one on the same directory, a full disk.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { autostartOrder } from '../../../server/services/containers/power/autostart.ts';
 import {
   createContainer,
@@ -24,21 +23,17 @@ import {
   read,
   settle,
   startChild,
-  type Bundle,
   type ChildDaemon,
 } from '../../support/daemons/child-process.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
-let bundle: Bundle;
-beforeAll(() => {
-  bundle = bundleDaemon();
-});
-afterAll(() => bundle.remove());
+const bundle = bundleDaemon();
 const missing = await realRuntimeMissing();
 
 async function inDir(work: (dir: string) => Promise<void>): Promise<void> {
-  const dir = await mkdtemp(join(await realpath(tmpdir()), 'gtya-life-'));
+  const dir = tempFolder('gtya-life-');
   try {
     await work(dir);
   } finally {

@@ -1,18 +1,14 @@
 // Image files that a power cut or a faulty disk has damaged: the messages for users, and the repair by an upload of the same image.
 import { truncateSync, writeFileSync, rmSync, statSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createContainer, makeDaemon, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { describe, expect, test } from 'vitest';
+import { createContainer } from '../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../support/daemons/file-daemon.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
 import { splitUpload } from '../../support/images/split-upload.ts';
 import { fakeServer, serveDirect, sha256 } from '../../support/images/remotes.ts';
 
-let daemon: TestDaemon;
-beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
-});
-afterAll(() => daemon.cleanUp());
+const daemon = await seededDaemon();
 
 let count = 0;
 const metadataText = (): string => `${goodMetadata}properties: {n: damaged-${(count += 1)}}\n`;

@@ -1,7 +1,7 @@
 // A daemon whose records are in an etcd: restarts, a hard end, a second daemon, another writer, an etcd that goes away.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { hostname, tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openEtcdStore } from '../../../server/store/etcd/etcd.ts';
@@ -16,6 +16,7 @@ import {
 import { createContainer, makeDaemon, seed, statusOf, setState, withDaemon } from '../../support/daemons/daemon.ts';
 import { etcdMissing, startEtcd, type TestEtcd } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = etcdMissing();
 
@@ -27,10 +28,7 @@ describe.skipIf(missing !== undefined)('a daemon on etcd', () => {
     etcd = await startEtcd();
     bundle = bundleDaemon();
   });
-  afterAll(async () => {
-    bundle?.remove();
-    await etcd?.stop();
-  });
+  afterAll(() => etcd?.stop());
   const nameOf = (address: string): string => address.split('/').at(-1) ?? '';
   const newAddress = (): string => `etcd://${etcd.endpoints.join(',')}/host${names++}`;
 
@@ -53,7 +51,7 @@ describe.skipIf(missing !== undefined)('a daemon on etcd', () => {
   });
 
   test('continues at once after kill -9, with every acknowledged container', async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'gtya-'));
+    const dir = tempFolder('gtya-');
     const flags = ['--store', newAddress()];
     let child = await startChild(bundle, dir, 'sim', flags);
     try {
@@ -210,7 +208,7 @@ describe.skipIf(missing !== undefined)('a daemon on etcd', () => {
     [['--store', 'etcd://a', '--store-cert', 'x'], '--store-cert and --store-key belong together'],
     [['--store', 'etcd://127.0.0.1:1', '--store-login', '/none'], '--store-login: cannot read /none'],
   ])('refuses the flags %j', async (flags, why) => {
-    const dir = await mkdtemp(join(tmpdir(), 'gtya-'));
+    const dir = tempFolder('gtya-');
     try {
       const error: unknown = await startChild(bundle, dir, 'sim', flags).catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(DaemonFailed);

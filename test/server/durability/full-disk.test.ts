@@ -1,7 +1,6 @@
 // A daemon whose disk is full, also after a kill: it starts, reads, deletes, refuses all else with the reason, and recovers by itself.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DiskRoom, nextDiskState, reserveBytesOf } from '../../../server/services/server/disk-space.ts';
@@ -16,6 +15,7 @@ import {
 } from '../../support/daemons/child-process.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 describe('the state of the disk', () => {
   const megabyte = 1024 * 1024;
@@ -44,7 +44,7 @@ describe('the state of the disk', () => {
 });
 
 test('a missing state directory changes nothing and throws nothing', async () => {
-  const vanished = mkdtempSync(join(tmpdir(), 'gantry-vanished-'));
+  const vanished = tempFolder('gantry-vanished-');
   const log = { debug() {}, info() {}, warn() {}, error() {} };
   const room = new DiskRoom({ dir: vanished, log, nowMs: () => Date.now() });
   await room.close();
@@ -59,7 +59,7 @@ if (!isRoot) console.log('skipped: a daemon on a full disk: mounting a small one
 describe.skipIf(!isRoot)('a daemon that was killed on a full disk', () => {
   let bundle: Bundle;
   let daemon: ChildDaemon | undefined;
-  let dir = '';
+  const dir = tempFolder('gantry-full-');
   const stateDir = (): string => join(dir, 'state');
   const running = (): ChildDaemon => {
     if (daemon === undefined) throw new Error('the daemon does not run');
@@ -68,14 +68,12 @@ describe.skipIf(!isRoot)('a daemon that was killed on a full disk', () => {
 
   beforeAll(() => {
     bundle = bundleDaemon();
-    dir = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-full-'));
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=32m,mode=0700', 'tmpfs', dir]);
   });
   afterAll(async () => {
     await daemon?.kill('SIGKILL');
     execFileSync('umount', ['-l', dir]);
     rmSync(dir, { recursive: true });
-    bundle.remove();
   });
 
   const start = async (): Promise<void> => {

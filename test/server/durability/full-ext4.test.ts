@@ -1,7 +1,6 @@
 // A daemon on ext4, which counts blocks as free that nobody gets: it notices that the disk is full, and its reserve then starts containers.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, realpathSync, rmSync, statfsSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readDiskSpace } from '../../../server/services/server/free-bytes.ts';
@@ -15,6 +14,7 @@ import {
   type ChildDaemon,
 } from '../../support/daemons/child-process.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = loopDiskMissing();
 if (missing !== undefined) console.log(`skipped: a daemon on a full ext4: ${missing}`);
@@ -23,7 +23,7 @@ describe.skipIf(missing !== undefined)('a daemon on a full ext4', () => {
   let bundle: Bundle;
   let daemon: ChildDaemon | undefined;
   let disk: MountedDisk | undefined;
-  let dir = '';
+  const dir = tempFolder('gantry-ext4-full-');
   const mountPoint = (): string => join(dir, 'mounted');
   const stateDir = (): string => join(mountPoint(), 'state');
   const reserve = (): string => join(stateDir(), 'database/reserve');
@@ -34,7 +34,6 @@ describe.skipIf(missing !== undefined)('a daemon on a full ext4', () => {
 
   beforeAll(() => {
     bundle = bundleDaemon();
-    dir = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-ext4-full-'));
     makeDisk(join(dir, 'disk'), 256 * 1024 * 1024);
     disk = mountDisk(join(dir, 'disk'), mountPoint(), 'defaults');
   });
@@ -42,7 +41,6 @@ describe.skipIf(missing !== undefined)('a daemon on a full ext4', () => {
     await daemon?.kill('SIGKILL');
     disk?.unmount();
     rmSync(dir, { recursive: true });
-    bundle.remove();
   });
 
   /** Until the disk is completely full. */

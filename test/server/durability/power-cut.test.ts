@@ -1,19 +1,15 @@
 // The short form of `npm run faults -- power-cut`: a few power cuts while clients write.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { faultFailures } from '../../faults/report.ts';
 import { powerCutSuite, runPowerCuts } from '../../faults/power-cut/suite.ts';
-import { bundleDaemon, type Bundle } from '../../support/daemons/child-process.ts';
+import { bundleDaemon } from '../../support/daemons/child-process.ts';
 import { isLongRun } from '../../support/left-out.ts';
 import { seededRandom } from '../../support/random.ts';
 
 const missing = await powerCutSuite.missing();
 if (missing !== undefined) console.log(`skipped: power cuts: ${missing}`);
 
-let bundle: Bundle;
-beforeAll(() => {
-  bundle = bundleDaemon();
-});
-afterAll(() => bundle.remove());
+const bundle = bundleDaemon();
 
 test.skipIf(missing !== undefined)(
   'everything that a daemon has acknowledged survives a power cut',

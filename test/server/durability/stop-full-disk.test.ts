@@ -1,8 +1,7 @@
 // A stop on a full disk: the container has stopped, so the stop succeeds; the record follows when there is space again.
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
@@ -14,6 +13,7 @@ import {
   type TestDaemon,
 } from '../../support/daemons/daemon.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const isRoot = process.getuid?.() === 0;
 if (!isRoot) console.log('skipped: a stop on a full disk: the disk is mounted by root');
@@ -38,7 +38,7 @@ function fill(file: string): void {
 test.skipIf(!isRoot)(
   'a stop on a full disk succeeds, and is recorded once there is space, without a restart',
   async () => {
-    const disk = await mkdtemp(join(await realpath(tmpdir()), 'gtya-full-'));
+    const disk = tempFolder('gtya-full-');
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m,mode=0700', 'tmpfs', disk]);
     let daemon: TestDaemon | undefined;
     try {

@@ -1,8 +1,7 @@
 // gantryd store: records move into an etcd, into a file and back; a command that is cut off leaves a store that can be used.
 import { execFile } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openEtcdStore } from '../../../server/store/etcd/etcd.ts';
@@ -16,6 +15,7 @@ import {
 } from '../../support/daemons/child-process.ts';
 import { etcdMissing, startEtcd, type TestEtcd } from '../../support/store/etcd.ts';
 import { put } from '../../support/store/watching.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = etcdMissing();
 
@@ -29,17 +29,11 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
     etcd = await startEtcd();
     bundle = bundleDaemon();
   });
-  afterAll(async () => {
-    bundle?.remove();
-    await etcd?.stop();
-  });
-  beforeEach(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'gtya-'));
-  });
+  afterAll(() => etcd?.stop());
+  beforeEach(() => void (dir = tempFolder('gtya-')));
   afterEach(async () => {
     await child?.kill('SIGKILL');
     child = undefined;
-    await rm(dir, { recursive: true, force: true });
   });
 
   const start = async (...flags: string[]): Promise<ChildDaemon> => {

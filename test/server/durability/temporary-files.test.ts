@@ -1,17 +1,17 @@
 // Uploads where the file system has no unnamed files: a temporary name, which is removed even after a kill.
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openUnnamed } from '../../../server/drivers/files/unnamed-file.ts';
 import { fill } from '../../../server/drivers/files/copy-bytes.ts';
 import { below, holdEntry, type HeldEntry } from '../../../server/drivers/files/held-entry.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let dir = '';
 let parent: HeldEntry;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'gantry-temporary-'));
+  dir = tempFolder('gantry-temporary-');
   parent = holdEntry(Buffer.from(dir));
 });
 afterEach(() => {

@@ -1,37 +1,27 @@
 // New containers whose files are not on the disk yet: marked from their creation, warned of after a power cut, not after an orderly end or a kill.
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readBootId } from '../../../server/lib/shared/processes.ts';
 import { openSqliteStore } from '../../../server/store/sqlite/sqlite.ts';
 import type { Json } from '../../support/daemons/daemon.ts';
-import {
-  bundleDaemon,
-  read,
-  settle,
-  startChild,
-  type Bundle,
-  type ChildDaemon,
-} from '../../support/daemons/child-process.ts';
+import { bundleDaemon, read, settle, startChild, type ChildDaemon } from '../../support/daemons/child-process.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
-let bundle: Bundle;
+const bundle = bundleDaemon();
 let daemon: ChildDaemon;
-let dir = '';
+const dir = tempFolder('gantry-unsynced-');
 const otherBoot = '00000000-0000-4000-8000-000000000000';
 const type = 'Files of instance lost in power cut';
 
 beforeAll(async () => {
-  bundle = bundleDaemon();
-  dir = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-unsynced-'));
   daemon = await startChild(bundle, dir, 'sim');
 });
 afterAll(async () => {
   await daemon.kill('SIGKILL');
   rmSync(dir, { recursive: true });
-  bundle.remove();
 });
 
 const done = async (method: string, path: string, body?: object | Buffer): Promise<void> => {

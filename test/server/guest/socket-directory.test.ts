@@ -1,17 +1,7 @@
 // A guest's writes to /dev/lxd reach no disk of the host: an unprivileged one cannot write there, a privileged one fills a small
 // separate file system.
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statfsSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readdirSync, rmSync, statfsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openToAll } from '../../../server/guest/socket-mount.ts';
@@ -25,16 +15,14 @@ import {
 } from '../../support/daemons/daemon.ts';
 import { busyboxContainer } from '../../support/hostile/busybox-container.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = await realRuntimeMissing();
 const never = new AbortController().signal;
 const attempt = `mount -o remount,rw,bind /dev/lxd; dd if=/dev/zero of=/dev/lxd/fill bs=1024 count=2048; ls /dev/lxd`;
 
 describe('a place where a socket was', () => {
-  let work: string;
-  beforeAll(() => {
-    work = mkdtempSync(join(tmpdir(), 'gtysock-'));
-  });
+  const work = tempFolder('gtysock-');
   afterAll(() => rmSync(work, { recursive: true }));
 
   test('a socket is opened to all', async () => {

@@ -1,7 +1,6 @@
 // The guest socket of real containers: its answers depend on the calling process. Processes of the container use the host's perl.
 import { readdirSync, statSync } from 'node:fs';
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -16,6 +15,7 @@ import {
 } from '../../support/daemons/daemon.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { until as within } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 /** A limit for busy machines. */
 const until = (condition: Parameters<typeof within>[0]): Promise<void> => within(condition, 25_000);
@@ -30,7 +30,7 @@ my ($head, $body) = split /\\r\\n\\r\\n/, $all, 2; $head =~ /^HTTP\\S+ (\\d+)/; 
 
 describe.skipIf(missing !== undefined)('guests of real containers', () => {
   let daemon: TestDaemon;
-  let work: string;
+  const work = tempFolder('gtyg-');
   let count = 0;
   const host = Object.fromEntries(
     ['/usr', '/lib', '/lib64'].map((path) => [
@@ -40,7 +40,6 @@ describe.skipIf(missing !== undefined)('guests of real containers', () => {
   );
 
   beforeAll(async () => {
-    work = await mkdtemp(join(await realpath(tmpdir()), 'gtyg-'));
     const built = await buildBusyboxImage(join(work, 'image'), { busybox: { dhcp: false } });
     daemon = await makeDaemon({ runtime: 'lxc' });
     await seed(daemon);
@@ -54,7 +53,6 @@ describe.skipIf(missing !== undefined)('guests of real containers', () => {
   afterAll(async () => {
     const dir = daemon?.dir;
     await daemon?.cleanUp();
-    await rm(work, { recursive: true, force: true });
     expect(hostRemains(dir ?? 'none')).toEqual([]);
   });
 

@@ -2,10 +2,9 @@
 // socket-lxc.test.ts.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
-import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises';
+import { mkdir, rm, symlink } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Pace } from '../../../server/guest/rate-limit.ts';
@@ -27,6 +26,7 @@ import {
 } from '../../support/daemons/daemon.ts';
 import { until as within } from '../../support/until.ts';
 import { goodMetadata, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 /** A limit for busy machines. */
 const until = (condition: Parameters<typeof within>[0]): Promise<void> => within(condition, 25_000);
@@ -351,7 +351,7 @@ describe('the guest socket exists', () => {
   test.skipIf(process.platform !== 'linux')(
     'also where the path of the state directory is too long for sockets',
     async () => {
-      const base = await mkdtemp(join(await realpath(tmpdir()), 'gtyg-'));
+      const base = tempFolder('gtyg-');
       const dir = join(base, 'a'.repeat(85 - base.length));
       await mkdir(dir);
       try {

@@ -1,14 +1,10 @@
 // Multipart uploads that cannot be split into parts are the sender's mistake: 400 with the reason, and nothing is left behind.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { expect, test } from 'vitest';
+import { fileDaemon } from '../../support/daemons/file-daemon.ts';
 
-let daemon: TestDaemon;
-beforeAll(async () => {
-  daemon = await makeDaemon();
-});
-afterAll(() => daemon.cleanUp());
+const daemon = await fileDaemon();
 
 const part = '--b\r\nContent-Disposition: form-data; name="metadata"; filename="m"\r\n\r\nabc';
 

@@ -1,12 +1,12 @@
 // Replaced or deleted secrets are gone from all database files after some seconds, also when an older release wrote them.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadDriver } from '../../../server/store/sqlite/driver.ts';
 import { openSqliteStore } from '../../../server/store/sqlite/sqlite.ts';
 import { createContainer, seed, withDaemon } from '../../support/daemons/daemon.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const holds = (dir: string, text: string): boolean =>
   readdirSync(dir, { recursive: true, withFileTypes: true })
@@ -47,7 +47,7 @@ test('a replaced password of a container and of a profile, and the hash of a rep
 }, 240_000);
 
 test('remains of an older release in history and free pages are erased', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'gtya-secrets-'));
+  const dir = tempFolder('gtya-secrets-');
   try {
     const path = join(dir, 'state.db');
     const bytes = (text: string) => Buffer.from(`${text}${'x'.repeat(5000)}`);

@@ -1,17 +1,16 @@
 // A backup from elsewhere grants no access to the host silently: it is refused with the list of its privileges, unless the caller, or
 // the server's config for clients without such a flag, trusts it.
-import { mkdtemp, realpath } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hostAccessOf } from '../../../server/services/transfer/backups/host-access.ts';
 import { call, createContainer, makeDaemon, seed, type Answer, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { backupByHand, type SavedByHand } from '../../support/hostile/backups.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
 let lxdSocket: string;
 beforeAll(async () => {
-  const dir = await mkdtemp(join(await realpath(tmpdir()), 'gtyb-'));
+  const dir = tempFolder('gtyb-');
   lxdSocket = join(dir, 'lxd/unix.socket');
   daemon = await makeDaemon({ dir, lxd: { socket: lxdSocket } });
   await seed(daemon);

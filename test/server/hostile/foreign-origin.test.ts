@@ -1,20 +1,18 @@
 // Requests that a web page makes a browser send to the daemon over TLS, with the user's certificate, are accepted only for the origin
 // in the CORS keys; programs, which send no origin or the server's own, are not affected.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { originProblem } from '../../../server/auth/origin.ts';
 import { callTls, makeClient, type ClientCertificate } from '../../support/daemons/tls.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { fileDaemon } from '../../support/daemons/file-daemon.ts';
 
-let daemon: TestDaemon;
+const daemon = await fileDaemon({ https: '127.0.0.1:0', lxd: { https: '127.0.0.1:0' } });
 let client: ClientCertificate;
 beforeAll(async () => {
-  daemon = await makeDaemon({ https: '127.0.0.1:0', lxd: { https: '127.0.0.1:0' } });
   client = await makeClient();
   const certificate = client.certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
   await daemon.call('POST', '/1.0/certificates', { type: 'client', certificate });
 });
-afterAll(() => daemon.cleanUp());
 
 const page = 'https://evil.example';
 const allow = (origin: string) => daemon.call('PATCH', '/1.0', { config: { 'core.https_allowed_origin': origin } });

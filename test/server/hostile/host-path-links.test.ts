@@ -1,24 +1,14 @@
 // A tenant who may write in a directory that his project may show exchanges the source of a disk with a link out of it, as fast as the
 // kernel allows, while his container starts and while the disk is plugged in. On real containers.
-import {
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hostRemains, makeDaemon, realRuntimeMissing, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { makeProject } from '../../support/daemons/projects.ts';
 import { flip, flipperMissing } from '../../support/hostile/flipper.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = (await realRuntimeMissing()) ?? flipperMissing();
 if (missing !== undefined) console.log(`skipped: links exchanged before a mount: ${missing}`);
@@ -38,11 +28,10 @@ describe.skipIf(missing !== undefined)(
   'the source of a disk that becomes a link out of what the project may show',
   () => {
     let daemon: TestDaemon;
-    let base: string;
+    const base = tempFolder('gantry-links-');
     const team = (): string => join(base, 'team');
 
     beforeAll(async () => {
-      base = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-links-'));
       for (const dir of ['team/data', 'outside']) {
         mkdirSync(join(base, dir), { recursive: true });
         writeFileSync(join(base, dir, 'word'), dir);
@@ -63,7 +52,6 @@ describe.skipIf(missing !== undefined)(
     afterAll(async () => {
       const dir = daemon?.dir ?? 'none';
       await daemon?.cleanUp();
-      rmSync(base, { recursive: true, force: true });
       expect(hostRemains(dir)).toEqual([]);
     });
 

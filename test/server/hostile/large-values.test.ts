@@ -1,28 +1,24 @@
 // Values, headers and queries of a megabyte and more: taken, or refused with a status that the client gets to see. By curl, by the
 // client room, and on a bare socket.
 import { execFile } from 'node:child_process';
-import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { connect as dial } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect } from '../../../server/client/index.ts';
 import { createContainer, makeDaemon, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const MiB = 1024 * 1024;
 let daemon: TestDaemon;
-let work = '';
+const work = tempFolder('gtyw-');
 beforeAll(async () => {
-  work = await mkdtemp(join(await realpath(tmpdir()), 'gtyw-'));
   daemon = await makeDaemon();
   await seed(daemon);
   await createContainer(daemon, 'c1');
   await daemon.call('POST', '/1.0/profiles', { name: 'p1' });
 });
-afterAll(async () => {
-  await daemon?.cleanUp();
-  await rm(work, { recursive: true, force: true });
-});
+afterAll(() => daemon?.cleanUp());
 
 interface Curled {
   readonly code: number;

@@ -1,6 +1,5 @@
 // A certificate authority in the state directory lets only its clients connect over TLS, on the listeners of both dialects.
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -16,6 +15,7 @@ import {
 } from '../../support/daemons/daemon.ts';
 import { callTls, makeClient, type ClientCertificate } from '../../support/daemons/tls.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let root: Authority;
 let other: Authority;
@@ -37,7 +37,7 @@ afterEach(async () => {
 });
 
 async function start(files: Readonly<Record<string, string>>, more: TestDaemonOptions = {}): Promise<TestDaemon> {
-  dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtpk-'));
+  dir = tempFolder('gtpk-');
   for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
   daemon = await makeDaemon({ dir, https: '127.0.0.1:0', lxd: { https: '127.0.0.1:0' }, ...more });
   return daemon;

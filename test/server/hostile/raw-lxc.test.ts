@@ -1,15 +1,13 @@
 // Keys of raw.lxc that belong to the daemon are refused in the request, with line and key, not only at a start.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createContainer, makeDaemon, seed, type Answer, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createContainer, type Answer } from '../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../support/daemons/file-daemon.ts';
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
   await createContainer(daemon, 'c1');
   await daemon.call('POST', '/1.0/profiles', { name: 'p1' });
 });
-afterAll(() => daemon.cleanUp());
 
 const bad = { 'raw.lxc': 'lxc.environment = A=b\nlxc.idmap = u 0 0 65536' };
 

@@ -1,15 +1,15 @@
 // Recorded output of a command is bounded: the excess is dropped and reported, and the command runs to its end.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { maxRecordedBytes, recordOutput } from '../../../server/services/containers/exec/record-output.ts';
 import { makeDaemon, realRuntimeMissing, seed, setState, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { busyboxContainer } from '../../support/hostile/busybox-container.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 test('a stream is cut at the limit, in the middle of a chunk, and the rest is counted', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'gtya-recorded-'));
+  const dir = tempFolder('gtya-recorded-');
   try {
     const record = async (pieces: string[]): Promise<[number, string]> => {
       const dropped = await recordOutput(Readable.from(pieces.map((piece) => Buffer.from(piece))), join(dir, 'f'), 5);

@@ -1,14 +1,12 @@
 // A wrong trust password leaves a line in the log that names the address, so that guessing can be noticed and stopped.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { callTls, makeClient } from '../../support/daemons/tls.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { fileDaemon } from '../../support/daemons/file-daemon.ts';
 
-let daemon: TestDaemon;
+const daemon = await fileDaemon({ https: '127.0.0.1:0' });
 beforeAll(async () => {
-  daemon = await makeDaemon({ https: '127.0.0.1:0' });
   await daemon.call('PATCH', '/1.0', { config: { 'core.trust_password': 'right one' } });
 });
-afterAll(() => daemon.cleanUp());
 
 const lines = (): string[] => daemon.logged.filter((line) => line.includes('trust password'));
 

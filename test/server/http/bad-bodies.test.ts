@@ -1,18 +1,14 @@
 // Request bodies of every wrong kind: refused with 400 and the place, and the daemon keeps working (spec 7).
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { endpoints } from '../../../server/api/endpoints/endpoint-table.ts';
 import type { Endpoint } from '../../../server/api/endpoints/endpoint.ts';
-import { makeDaemon, seed, type Answer, type Json, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { type Answer, type Json } from '../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../support/daemons/file-daemon.ts';
 import { until } from '../../support/until.ts';
 
-let daemon: TestDaemon;
-beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
-});
-afterAll(() => daemon.cleanUp());
+const daemon = await seededDaemon();
 
 const rows: readonly Endpoint[] = endpoints;
 const place = (path: string): string => path.replace(/:[a-z]+/g, 'default').replace('*', 'x');

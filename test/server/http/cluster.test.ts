@@ -1,20 +1,15 @@
 // The endpoints of the cluster on a server that is in none, in both dialects.
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call, makeDaemon, type Answer, type Sent, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
-let work = '';
+const work = tempFolder('gtyk-');
 beforeAll(async () => {
-  work = await mkdtemp(join(await realpath(tmpdir()), 'gtyk-'));
   daemon = await makeDaemon({ lxd: { socket: join(work, 'unix.socket') } });
 });
-afterAll(async () => {
-  await daemon?.cleanUp();
-  await rm(work, { recursive: true, force: true });
-});
+afterAll(() => daemon?.cleanUp());
 
 const svc = (method: string, path: string, body?: Sent, headers = {}): Promise<Answer> =>
   daemon.call(method, path, body, headers);

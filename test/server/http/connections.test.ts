@@ -1,18 +1,16 @@
 // Clients that say nothing, or that keep their side open, hold neither descriptors nor the stop of the daemon, and are limited.
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { svcDialect } from '../../../server/http/dialects/svc.ts';
 import { Connections, networkLimits, watchConnections } from '../../../server/http/listen/connections.ts';
 import { listenTls } from '../../../server/http/listen/listen.ts';
 import { bundleDaemon, startChild, type Bundle } from '../../support/daemons/child-process.ts';
 import { makeClient } from '../../support/daemons/tls.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const silentLog = { warn: () => {} };
 
@@ -113,14 +111,9 @@ test('a handshake that is never finished is cut', async () => {
 
 describe('a stop', () => {
   let bundle: Bundle;
-  let dir = '';
-  beforeAll(async () => {
+  const dir = tempFolder('gtyc-');
+  beforeAll(() => {
     bundle = bundleDaemon();
-    dir = await mkdtemp(join(tmpdir(), 'gtyc-'));
-  });
-  afterAll(async () => {
-    bundle.remove();
-    await rm(dir, { recursive: true, force: true });
   });
 
   /** Stays open on its side whatever the server does. */

@@ -1,26 +1,21 @@
 // Answers with cached JSON show every change at the next request: of containers, their profiles, their status, and of the server.
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call, createContainer, makeDaemon, seed, type Json, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
-let work = '';
+const work = tempFolder('gtyf-');
 let lxdSocket = '';
 beforeAll(async () => {
-  work = await mkdtemp(join(await realpath(tmpdir()), 'gtyf-'));
   lxdSocket = join(work, 'unix.socket');
   daemon = await makeDaemon({ lxd: { socket: lxdSocket } });
   await seed(daemon);
   await change('POST', '/1.0/profiles', { name: 'shared', config: { 'user.p': '1' }, devices: {} });
   for (const name of ['a', 'b', 'c']) await createContainer(daemon, name, { profiles: ['default', 'shared'] });
 });
-afterAll(async () => {
-  await daemon.cleanUp();
-  await rm(work, { recursive: true, force: true });
-});
+afterAll(() => daemon.cleanUp());
 
 /** A change that is complete when it is answered. */
 async function change(method: string, path: string, body: object): Promise<void> {

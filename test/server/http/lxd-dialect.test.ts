@@ -1,7 +1,5 @@
 // The dialect of LXD on separate listeners: envelopes, statuses, words and filters, where they differ from the spec's.
 import { existsSync, statSync } from 'node:fs';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lxdExtensions, servedExtensions } from '../../../server/api/server/extensions.ts';
@@ -18,12 +16,12 @@ import {
 } from '../../support/daemons/daemon.ts';
 import { makeContainerIn, makeProject } from '../../support/daemons/projects.ts';
 import { goodMetadata, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
-let work = '';
+const work = tempFolder('gtyd-');
 let socketPath = '';
 beforeAll(async () => {
-  work = await mkdtemp(join(await realpath(tmpdir()), 'gtyd-'));
   socketPath = join(work, 'made', 'unix.socket');
   daemon = await makeDaemon({ lxd: { socket: socketPath } });
   await seed(daemon);
@@ -33,7 +31,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await daemon.cleanUp();
   expect(existsSync(socketPath)).toBe(false);
-  await rm(work, { recursive: true, force: true });
 });
 const lxd = (method: string, path: string, body?: Sent, headers = {}): Promise<Answer> =>
   call({ socketPath }, method, path, body, headers);

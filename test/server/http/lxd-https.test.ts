@@ -1,20 +1,17 @@
 // core.https_address opens the listener of the dialect of the client that set it, now and after restarts; flags go before it.
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { reachable } from '../../../server/services/server/https-listeners.ts';
 import { call, withDaemon, type Answer, type TestDaemon, type Wire } from '../../support/daemons/daemon.ts';
 import { callTls } from '../../support/daemons/tls.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
-let work = '';
+const work = tempFolder('gtyh-');
 let lxd: Wire = { socketPath: '' };
-beforeAll(async () => {
-  work = await mkdtemp(join(await realpath(tmpdir()), 'gtyh-'));
+beforeAll(() => {
   lxd = { socketPath: join(work, 'unix.socket') };
 });
-afterAll(() => rm(work, { recursive: true, force: true }));
 
 const freeAddress = async () => ({ 'core.https_address': `127.0.0.1:${await freePort()}` });
 const set = (wire: Wire, config: object): Promise<Answer> => call(wire, 'PATCH', '/1.0', { config });

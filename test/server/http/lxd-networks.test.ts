@@ -1,15 +1,13 @@
 // Networks as clients of LXD see them from projects: a restricted one has those that its containers may use.
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call, makeDaemon, seed, type Answer, type Sent, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { makeProject } from '../../support/daemons/projects.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
-let work = '';
+const work = tempFolder('gtyn-');
 beforeAll(async () => {
-  work = await mkdtemp(join(await realpath(tmpdir()), 'gtyn-'));
   daemon = await makeDaemon({ lxd: { socket: join(work, 'unix.socket') } });
   await seed(daemon);
   for (const name of ['ours', 'others'])
@@ -19,10 +17,7 @@ beforeAll(async () => {
   await makeProject(daemon, 'some', { restricted: 'true', 'restricted.networks.access': 'ours' });
   await makeProject(daemon, 'none', { restricted: 'true', 'restricted.devices.nic': 'block' });
 });
-afterAll(async () => {
-  await daemon?.cleanUp();
-  await rm(work, { recursive: true, force: true });
-});
+afterAll(() => daemon?.cleanUp());
 const lxd = (method: string, path: string, body?: Sent): Promise<Answer> =>
   call({ socketPath: join(work, 'unix.socket') }, method, path, body);
 const managed = (names: readonly string[]): readonly string[] => names.filter((name) => /^(ours|others)$/.test(name));

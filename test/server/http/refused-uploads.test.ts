@@ -1,17 +1,15 @@
 // Uploads that are refused while the client still sends: the answer arrives, also at clients that read only when everything is sent.
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createContainer, makeDaemon, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createContainer } from '../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../support/daemons/file-daemon.ts';
 import { makeProject } from '../../support/daemons/projects.ts';
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
   await makeProject(daemon, 'small', { 'limits.disk': '1MiB', 'features.images': 'true' });
   await createContainer(daemon, 'c');
 });
-afterAll(() => daemon.cleanUp());
 
 /** More than the buffers of both ends of a connection hold. */
 const size = 48 * 1024 ** 2;

@@ -1,10 +1,9 @@
 // What a program that reads the archives of strangers may still do: shells stand for programs that were taken over.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   confined,
   filter,
@@ -15,6 +14,7 @@ import {
   type Confinement,
 } from '../../../server/lib/confined.ts';
 import { fenced, noFenceHere } from '../../../server/lib/fence.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const strength = strengthHere();
 if (strength !== 'fenced')
@@ -23,11 +23,10 @@ if (strength !== 'fenced')
 describe.skipIf(strength !== 'fenced')('a confined program', () => {
   let work: string;
   beforeAll(() => {
-    work = mkdtempSync(join(tmpdir(), 'gtyfence-'));
+    work = tempFolder('gtyfence-');
     for (const name of ['in', 'out']) execFileSync('mkdir', [join(work, name)]);
     writeFileSync(join(work, 'secret'), 'secret', { mode: 0o600 });
   });
-  afterAll(() => rmSync(work, { recursive: true, force: true }));
   const shell = (confinement: Confinement, script: string): { status: number | null; out: string; err: string } => {
     const [file = '', ...args] = confined({ argv: ['bash', '-c', script], confinement });
     const { status, stdout, stderr } = spawnSync(file, args, { encoding: 'utf8', cwd: work });
@@ -160,7 +159,7 @@ if (!ofUser) console.log('skipped: confined programs of a user: only root can be
 
 describe.skipIf(!ofUser)('a program of a user who is not root', () => {
   test('has no sockets, and writes in its folders only', () => {
-    const work = mkdtempSync(join(tmpdir(), 'gtyuser-'));
+    const work = tempFolder('gtyuser-');
     execFileSync('chmod', ['777', work]);
     for (const name of ['out', 'other']) execFileSync('mkdir', ['-m', '777', join(work, name)]);
     try {

@@ -1,7 +1,6 @@
 // Failed undos are retried without a restart of the daemon, and a deletion of such an object retries them too.
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { PendingUndos, pauseAfter } from '../../../server/operations/pending-undos.ts';
@@ -9,6 +8,7 @@ import type { StorageDriver } from '../../../server/drivers/storage/driver.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { createContainer, makeDaemon, seed, setState, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { until } from '../../support/until.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 type Operation =
   | 'createVolume'
@@ -227,7 +227,7 @@ if (!isRoot) console.log('skipped: a pool that turns read-only: it is mounted by
 
 describe.skipIf(!isRoot)('on a disk that turns read-only for a moment', () => {
   test('a container in creation is removed soon after the disk is writable again', async () => {
-    const disk = await mkdtemp(join(await realpath(tmpdir()), 'gtya-ro-'));
+    const disk = tempFolder('gtya-ro-');
     const mount = (...args: string[]): void => void execFileSync('mount', args, { stdio: 'pipe' });
     mount('-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk);
     const storage = new FailingStorage();

@@ -1,6 +1,6 @@
 // Background operations and their events over the real daemon (spec 2.2, 4.7, 4.10, 6), and the rules of both separately.
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { statusCodes } from '../../../server/api/status.ts';
 import type { Operation } from '../../../server/api/operation.ts';
 import { EventHub } from '../../../server/events/hub.ts';
@@ -8,26 +8,16 @@ import { systemClock } from '../../../server/lib/clock.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { Operations } from '../../../server/operations/manager.ts';
 import { nextStatus, type Transition } from '../../../server/operations/operation.ts';
-import {
-  createContainer,
-  listenOn,
-  makeDaemon,
-  seed,
-  setState,
-  type Json,
-  type TestDaemon,
-} from '../../support/daemons/daemon.ts';
+import { createContainer, listenOn, setState, type Json } from '../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../support/daemons/file-daemon.ts';
 import { metadataFile, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 let image = '';
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
   const { metadata } = await daemon.ok('POST', '/1.0/images', tarOf(metadataFile, rootfsDirectory));
   image = String(metadata?.['fingerprint']);
 });
-afterAll(() => daemon.cleanUp());
 
 const token = async (): Promise<string> =>
   (await daemon.call('POST', `/1.0/images/${image}/secret`, {})).body.operation as string;

@@ -3,8 +3,9 @@ import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { emptySource, makeDaemon, seed, type Answer, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { emptySource, type Answer } from '../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../support/daemons/file-daemon.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
 import { fakeServer, serveDirect } from '../../support/images/remotes.ts';
 import { btrfsMissing } from '../../../server/drivers/storage/btrfs/btrfs.ts';
@@ -13,13 +14,10 @@ import { makeContainerIn, makeProject } from '../../support/daemons/projects.ts'
 const noBtrfs = (await btrfsMissing()) ?? (existsSync('/dev/loop-control') ? undefined : 'there are no loop devices');
 if (noBtrfs !== undefined) console.log(`skipped: limits of published images: ${noBtrfs}`);
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
   await daemon.call('POST', '/1.0/storage-pools', { name: 'other', driver: 'dir' });
 });
-afterAll(() => daemon.cleanUp());
 
 const limited = (name: string, config: Record<string, string>): Promise<string> => makeProject(daemon, name, config);
 const create = (project: string, name: string, more: object = {}): Promise<Answer> =>

@@ -1,8 +1,7 @@
 // Networks over the real daemon: on the simulation for the rules, on real bridges for their effect on the host (spec 2.12, 4.9).
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -18,19 +17,16 @@ import {
   type Json,
   type TestDaemon,
 } from '../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../support/daemons/file-daemon.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { until } from '../../support/until.ts';
 import { freeSubnet } from '../../support/hosts/free-resources.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 /** For networks on the real host. */
 const subnet = freeSubnet();
 
-let daemon: TestDaemon;
-beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
-});
-afterAll(() => daemon.cleanUp());
+const daemon = await seededDaemon();
 const missing = await realRuntimeMissing();
 
 let count = 0;
@@ -321,13 +317,12 @@ describe('interfaces of the host', () => {
 
 describe.skipIf(missing !== undefined)('on real bridges, with real containers', () => {
   let real: TestDaemon;
-  let work = '';
+  const work = tempFolder('gtya-net-');
   const bridge = `gtyar${process.pid % 1000}`;
   const call: TestDaemon['call'] = (...args) => real.call(...args);
   const source = { type: 'image', alias: 'busybox' };
 
   beforeAll(async () => {
-    work = await mkdtemp(join(await realpath(tmpdir()), 'gtya-net-'));
     const built = await buildBusyboxImage(join(work, 'image'), {});
     real = await makeDaemon({ runtime: 'lxc' });
     await seed(real);
@@ -336,7 +331,6 @@ describe.skipIf(missing !== undefined)('on real bridges, with real containers', 
   afterAll(async () => {
     const { dir } = real;
     await real.cleanUp();
-    await rm(work, { recursive: true, force: true });
     expect(hostRemains(dir)).toEqual([]);
     expect(execFileSync('ip', ['-o', 'link'], { encoding: 'utf8' })).not.toContain(bridge);
   });

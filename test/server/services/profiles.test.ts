@@ -1,21 +1,9 @@
 // Profiles over the real daemon on the simulation: rules, use by containers, renaming (spec 2.11, 4.11).
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  createContainer,
-  lifecycleOf,
-  makeDaemon,
-  seed,
-  setState,
-  type Json,
-  type TestDaemon,
-} from '../../support/daemons/daemon.ts';
+import { describe, expect, test } from 'vitest';
+import { createContainer, lifecycleOf, setState, type Json } from '../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../support/daemons/file-daemon.ts';
 
-let daemon: TestDaemon;
-beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
-});
-afterAll(() => daemon.cleanUp());
+const daemon = await seededDaemon();
 
 let count = 0;
 const fresh = (): string => `p${(count += 1)}`;

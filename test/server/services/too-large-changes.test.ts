@@ -1,19 +1,17 @@
 // Changes that hold more records than one transaction takes: the caller is told what and how many, and nothing is half done.
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { emptySource, makeDaemon, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { emptySource } from '../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../support/daemons/file-daemon.ts';
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 const many = Array.from({ length: 130 }, (_, index) => `p${index}`);
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
   for (const name of many) {
     expect((await daemon.call('POST', '/1.0/profiles', { name })).status).toBe(200);
     const volume = await daemon.call('POST', '/1.0/storage-pools/default/volumes/custom', { name });
     if (volume.status === 202) await daemon.wait(volume.body.operation as string);
   }
 });
-afterAll(() => daemon.cleanUp());
 
 const create = (name: string, more: object) =>
   daemon.call('POST', '/1.0/containers', { name, source: emptySource, ...more });

@@ -1,23 +1,13 @@
 // The shipped programs, bundled as `npm run build` bundles them, in a separate directory that any user can read; runs them as
 // processes, also on a terminal. Starts no daemon: that is gantryd.ts.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { copyBuilt, keepBuilt } from '../built-once.ts';
 import { replaceTaken, type Replacements } from '../hosts/free-resources.ts';
+import { tempFolder } from '../temp-folder.ts';
 
 export const repository = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
 
@@ -28,11 +18,10 @@ export interface Programs {
   readonly gantryd: string;
   /** The examples in `root` have subnets and ports that are free on this machine. */
   readonly replaced: Replacements;
-  remove(): void;
 }
 
 export function buildPrograms(): Programs {
-  const root = mkdtempSync(join(realpathSync(tmpdir()), 'gte-'));
+  const root = tempFolder('gte-');
   chmodSync(root, 0o755);
   const bin = join(root, 'dist', 'bin');
   cpSync(join(repository, 'package.json'), join(root, 'package.json'));
@@ -48,7 +37,6 @@ export function buildPrograms(): Programs {
     gantry: join(bin, 'gantry.js'),
     gantryd: join(bin, 'gantryd.js'),
     replaced,
-    remove: () => rmSync(root, { recursive: true, force: true }),
   };
 }
 

@@ -1,5 +1,5 @@
 // A socket in front of a daemon's socket that causes failures: a change is refused, or cut off permanently before or after it is made;
-// another client is faster; event sockets break.
+// another client is faster.
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
@@ -14,8 +14,6 @@ export interface BreakingProxy {
   readonly host: string;
   /** Changing requests that arrived, by method and path. */
   readonly changes: readonly string[];
-  /** Number of opened event sockets. */
-  readonly upgrades: () => number;
   close(): Promise<void>;
 }
 
@@ -25,15 +23,12 @@ export interface Trouble {
   readonly meddle?: (change: string) => Promise<void>;
   /** Whether this changing request is answered 500 without the change. */
   readonly fails?: (change: string) => boolean;
-  /** Lifetime of event sockets; 0: they are refused. */
-  readonly eventsLiveMs?: number;
 }
 
 export const breakAt = (socketPath: string, cut: Break): Promise<BreakingProxy> => troubled(socketPath, { cut });
 
 export async function troubled(socketPath: string, trouble: Trouble): Promise<BreakingProxy> {
   const plan = trouble.cut;
-  let upgrades = 0;
   const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtbx-'));
   const changes: string[] = [];
   const sockets = new Set<Duplex>();
@@ -60,14 +55,8 @@ export async function troubled(socketPath: string, trouble: Trouble): Promise<Br
     socket.on('close', () => sockets.delete(socket));
   });
   server.on('upgrade', (incoming, socket: Duplex, head) => {
-    upgrades += 1;
-    if (trouble.eventsLiveMs === 0) {
-      socket.end('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n');
-      return;
-    }
     const behind = connect(socketPath);
     sockets.add(socket).add(behind);
-    if (trouble.eventsLiveMs !== undefined) setTimeout(() => socket.destroy(), trouble.eventsLiveMs);
     const lines = Object.entries(incoming.headers).map(([name, value]) => `${name}: ${String(value)}`);
     behind.write(`${incoming.method} ${incoming.url} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
     behind.write(head);
@@ -84,7 +73,6 @@ export async function troubled(socketPath: string, trouble: Trouble): Promise<Br
   return {
     host: `unix://${join(dir, 's')}`,
     changes,
-    upgrades: () => upgrades,
     close: () =>
       new Promise((resolve) => {
         rmSync(dir, { recursive: true, force: true });

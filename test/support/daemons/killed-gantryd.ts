@@ -1,16 +1,12 @@
 // The shipped daemon on the simulation, for tests that kill it.
-import { afterAll, beforeAll, expect } from 'vitest';
-import { buildPrograms, type Programs } from '../cli/programs.ts';
+import { expect } from 'vitest';
+import { buildPrograms } from '../cli/programs.ts';
 import { remove } from '../hosts/remains.ts';
 import { startGantryd, type Gantryd } from './gantryd.ts';
 
 /** Builds it once for a file. The function runs a test on one of its own. */
 export function useGantryd(): (work: (gantryd: Gantryd) => Promise<void>) => Promise<void> {
-  let programs: Programs;
-  beforeAll(() => {
-    programs = buildPrograms();
-  });
-  afterAll(() => programs.remove());
+  const programs = buildPrograms();
   return async (work) => {
     const gantryd = await startGantryd(programs, { runtime: 'sim' });
     try {

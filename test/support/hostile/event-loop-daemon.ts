@@ -85,7 +85,6 @@ export async function openHeldDaemon(): Promise<HeldDaemon> {
     },
     async close() {
       await daemon.kill('SIGTERM');
-      bundle.remove();
       await rm(dir, { recursive: true, force: true });
     },
   };

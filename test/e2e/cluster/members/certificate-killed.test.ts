@@ -37,7 +37,6 @@ describe.skipIf(etcdMissing() !== undefined)('a member that is killed', () => {
     await host?.kill();
     if (host !== undefined) rmSync(host.dir, { recursive: true, force: true });
     await cluster?.cleanUp();
-    bundle?.remove();
   });
 
   test('while it changes the certificate has all of the former pair or all of the new one, as the other has', async () => {

@@ -1,7 +1,6 @@
 // A cluster of a release that had no keys is upgraded: it gets its first keys when all members can have them, and says for whom it waits until then.
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -17,6 +16,7 @@ import { asOlderRelease } from '../../../support/cluster/older-release.ts';
 import { runningMinutes } from '../../../support/daemons/clock.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const patienceMs = 120_000;
 
@@ -45,7 +45,7 @@ async function plainIn(member: TestMember): Promise<readonly string[]> {
 describe.skipIf(etcdMissing() !== undefined)('a cluster of a release without keys', { timeout: 300_000 }, () => {
   let cluster: TestCluster;
   let [one, two, three] = [] as unknown as [TestMember, TestMember, TestMember];
-  const copy = mkdtempSync(join(tmpdir(), 'first-keys-'));
+  const copy = tempFolder('first-keys-');
 
   beforeAll(async () => {
     cluster = await makeCluster(3, 'own');
@@ -58,10 +58,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster of a release without key
     await asOlderRelease(cluster.members);
     cpSync(join(three.dir, 'cluster', 'tls'), copy, { recursive: true });
   }, 240_000);
-  afterAll(async () => {
-    await cluster?.cleanUp();
-    rmSync(copy, { recursive: true, force: true });
-  });
+  afterAll(() => cluster?.cleanUp());
 
   const isLetIn = async (member: TestMember): Promise<boolean> => {
     const flags = [`--cacert=${copy}/ca.crt`, `--cert=${copy}/member.crt`, `--key=${copy}/member.key`];

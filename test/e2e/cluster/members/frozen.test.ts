@@ -29,7 +29,6 @@ describe.skipIf(etcdMissing() !== undefined)('a frozen member', () => {
   afterAll(async () => {
     two.gantryd.signal('SIGCONT');
     await cluster.remove();
-    bundle.remove();
   });
 
   const refusal = async (): Promise<string> => {

@@ -47,7 +47,6 @@ describe.skipIf(etcdMissing() !== undefined)(
         await gantryd.kill();
         rmSync(gantryd.dir, { recursive: true, force: true });
       }
-      bundle?.remove();
     });
 
     const at = (index: number): FrozenMember => members[index] ?? expect.unreachable();

@@ -1,7 +1,6 @@
 // The keys of a cluster change while its members are killed or away: all of them end with the same new keys, and nothing is lost.
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -16,6 +15,7 @@ import { freePorts } from '../../../support/hosts/free-port.ts';
 import { isLongRun } from '../../../support/left-out.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const run = promisify(execFile);
 /** From the request to the kill; the three phases take some seconds. */
@@ -53,7 +53,6 @@ describe.skipIf(etcdMissing() !== undefined)('the keys of a cluster', { timeout:
       rmSync(daemon.dir, { recursive: true, force: true });
     }
     for (const copy of copies) rmSync(copy, { recursive: true, force: true });
-    bundle?.remove();
   });
 
   const first = (): Gantryd => members[0]?.daemon ?? expect.unreachable();
@@ -82,7 +81,7 @@ describe.skipIf(etcdMissing() !== undefined)('the keys of a cluster', { timeout:
     }
   };
   const copyOf = (daemon: Gantryd): string => {
-    const copy = mkdtempSync(join(tmpdir(), 'gtyc-'));
+    const copy = tempFolder('gtyc-');
     copies.push(copy);
     cpSync(join(daemon.dir, 'cluster', 'tls'), copy, { recursive: true });
     return copy;

@@ -1,7 +1,6 @@
 // A removed member cannot be let in again with a copy of what it had: neither by the other members nor by their etcds.
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -12,6 +11,7 @@ import { makeCluster, type TestCluster, type TestMember } from '../../../support
 import { callTls } from '../../../support/daemons/tls.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const pairOf = ({ cert, key }: { readonly cert: string; readonly key: string }) => ({
   certPem: readFileSync(cert, 'utf8'),
@@ -22,7 +22,7 @@ describe.skipIf(etcdMissing() !== undefined)('a member that was removed', { time
   let cluster: TestCluster;
   let [one, two, three] = [] as unknown as [TestMember, TestMember, TestMember];
   /** A copy of the third member's state directory, made before its removal. */
-  const copy = mkdtempSync(join(tmpdir(), 'lock-out-'));
+  const copy = tempFolder('lock-out-');
 
   let etcds: readonly string[] = [];
   let before = '';
@@ -44,10 +44,7 @@ describe.skipIf(etcdMissing() !== undefined)('a member that was removed', { time
       () => 'refused',
     );
   };
-  afterAll(async () => {
-    await cluster?.cleanUp();
-    rmSync(copy, { recursive: true, force: true });
-  });
+  afterAll(() => cluster?.cleanUp());
 
   /** As a member asks another one, with a pair of the copy. */
   const ask = async (pair: KeyAndCertificate, member = one): Promise<number> => {

@@ -1,24 +1,22 @@
 // The stock `lxc copy` and `lxc move` between members of a cluster that was formed as documented: nothing but its members' address listens.
 import { mkdirSync } from 'node:fs';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../../support/cluster/members.ts';
 import { clientMissing, lxcClient } from '../../../support/hosts/lxd-clients.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const missing = clientMissing('lxc') ?? etcdMissing();
 if (missing !== undefined) console.log(`skipped: lxc copy in a cluster: ${missing}`);
 
 describe.skipIf(missing !== undefined)('lxc copy --target', () => {
-  let work: string;
+  const work = tempFolder('gtlt-');
   let cluster: TestCluster;
   let one: TestMember;
   let lxc: ReturnType<typeof lxcClient>;
 
   beforeAll(async () => {
-    work = await mkdtemp(join(await realpath(tmpdir()), 'gtlt-'));
     cluster = await makeCluster(3, 1, (name) => {
       mkdirSync(join(work, name));
       return { lxd: { socket: join(work, name, 'unix.socket') } };
@@ -36,10 +34,7 @@ describe.skipIf(missing !== undefined)('lxc copy --target', () => {
     await one.ok('POST', '/1.0/containers/near/snapshots', { name: 's1' });
     await one.ok('POST', '/1.0/containers?target=m2', { name: 'far', source: { type: 'none' }, devices });
   });
-  afterAll(async () => {
-    await cluster.cleanUp();
-    await rm(work, { recursive: true, force: true });
-  });
+  afterAll(() => cluster.cleanUp());
 
   const shown = async (name: string) => await one.get(`/1.0/containers/${name}`);
 

@@ -1,7 +1,5 @@
 // Keys of pools and networks that each member has for itself: a host that joins brings its own, and a target changes those only.
 import { existsSync, mkdirSync } from 'node:fs';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli } from '../../../support/cli/io.ts';
@@ -10,15 +8,15 @@ import { makeDaemon, type TestDaemon } from '../../../support/daemons/daemon.ts'
 import { callTls, makeClient } from '../../../support/daemons/tls.ts';
 import { freePort } from '../../../support/hosts/free-port.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 describe.skipIf(etcdMissing() !== undefined)('keys of single members', () => {
   let cluster: TestCluster;
   let [one, two] = [] as unknown as [TestMember, TestMember];
-  let work: string;
+  const work = tempFolder('gtmc-');
   const hosts: TestDaemon[] = [];
 
   beforeAll(async () => {
-    work = await mkdtemp(join(await realpath(tmpdir()), 'gtmc-'));
     cluster = await makeCluster(2);
     [one, two] = cluster.members as unknown as [TestMember, TestMember];
     for (const name of ['one', 'two', 'three']) mkdirSync(join(work, name));
@@ -31,7 +29,6 @@ describe.skipIf(etcdMissing() !== undefined)('keys of single members', () => {
   afterAll(async () => {
     for (const host of hosts) await host.cleanUp();
     await cluster.cleanUp();
-    await rm(work, { recursive: true, force: true });
   });
 
   const asked = { entity: 'storage-pool', name: 'fast', key: 'source' };

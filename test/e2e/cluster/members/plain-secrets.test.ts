@@ -1,6 +1,5 @@
 // What etcd keeps of a cluster: nothing that is secret can be read there, and nothing that is written after a removal with the keys from before it.
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generationOf, isPlainKey } from '../../../../server/membership/keys/vault.ts';
@@ -12,12 +11,13 @@ import type { Store, StoreRecord } from '../../../../server/store/store.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../../support/cluster/members.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 describe.skipIf(etcdMissing() !== undefined)('the records of a cluster in etcd', () => {
   let cluster: TestCluster;
   let [one, two] = [] as unknown as [TestMember, TestMember];
   let secrets: readonly string[] = [];
-  const copy = mkdtempSync(join(tmpdir(), 'gtyp-'));
+  const copy = tempFolder('gtyp-');
 
   beforeAll(async () => {
     cluster = await makeCluster(2);
@@ -42,10 +42,7 @@ describe.skipIf(etcdMissing() !== undefined)('the records of a cluster in etcd',
     secrets = [hash, secretHash, 'open-sesame', 'token-of-a-tenant', 'of-cloud-init', 'PRIVATE KEY'];
     expect([hash, secretHash].map(({ length }) => length > 60)).toEqual([true, true]);
   });
-  afterAll(async () => {
-    await cluster?.cleanUp();
-    rmSync(copy, { recursive: true, force: true });
-  });
+  afterAll(() => cluster?.cleanUp());
 
   const withStore = async <T>(dir: string | undefined, work: (store: Store) => Promise<T>): Promise<T> => {
     const etcd = await openEtcdStore({ endpoints: cluster.etcd.endpoints, name: 'east' });

@@ -1,6 +1,5 @@
 // The host with the only vote of two is lost for good: the other one has a copy without a vote, and continues alone with it.
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findEtcd } from '../../../../server/membership/etcd/etcd-program.ts';
@@ -10,6 +9,7 @@ import { findProgram } from '../../../../server/drivers/runtime/host/programs.ts
 import { makeCluster, type TestCluster, type TestMember } from '../../../support/cluster/members.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 describe.skipIf(etcdMissing() !== undefined)('a cluster of two members', () => {
   let cluster: TestCluster;
@@ -34,7 +34,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster of two members', () => {
 
   test('says which program is missing for the recovery, and changes nothing then', async () => {
     const { path } = await findEtcd();
-    const dir = mkdtempSync(join(tmpdir(), 'gtrl-'));
+    const dir = tempFolder('gtrl-');
     symlinkSync(path, join(dir, 'etcd'));
     // The program that starts etcd, so that it ends with its daemon.
     const setpriv = findProgram('setpriv');

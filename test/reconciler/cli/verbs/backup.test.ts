@@ -1,13 +1,13 @@
 // `gantry backup` against the real daemon on the simulation: a round trip through a file, and error messages.
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../../support/cli/io.ts';
 import { createContainer, makeDaemon, seed, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
-let here = '';
+const here = tempFolder('gtyb-');
 let count = 0;
 const backup = (args: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
   cli(['backup', ...args], { ...setting, env: { GANTRY_HOST: `unix://${daemon.socketPath}` } });
@@ -23,14 +23,10 @@ async function fresh(): Promise<string> {
 }
 
 beforeAll(async () => {
-  here = mkdtempSync(join(tmpdir(), 'gtyb-'));
   daemon = await makeDaemon();
   await seed(daemon);
 });
-afterAll(async () => {
-  rmSync(here, { recursive: true, force: true });
-  await daemon.cleanUp();
-});
+afterAll(() => daemon.cleanUp());
 
 test('A container is restored from its backup file by create, list, export, delete and import', async () => {
   const c = await fresh();

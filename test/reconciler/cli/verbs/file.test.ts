@@ -1,23 +1,14 @@
 // `gantry file` against the real daemon on the simulation: copies in both directions, and error messages.
-import {
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../../support/cli/io.ts';
 import { createContainer, makeDaemon, seed, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
-let here = '';
+const here = tempFolder('gtyf-');
 const rootfs = (): string => join(daemon.dir, 'storage-pools/default/containers/web/rootfs');
 const file = (args: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
   cli(['file', ...args], { ...setting, env: { GANTRY_HOST: `unix://${daemon.socketPath}` } });
@@ -28,15 +19,11 @@ const ok = async (args: readonly string[], setting: CliSetting = {}): Promise<st
 };
 
 beforeAll(async () => {
-  here = mkdtempSync(join(tmpdir(), 'gtyf-'));
   daemon = await makeDaemon();
   await seed(daemon);
   await createContainer(daemon, 'web');
 });
-afterAll(async () => {
-  rmSync(here, { recursive: true, force: true });
-  await daemon.cleanUp();
-});
+afterAll(() => daemon.cleanUp());
 
 describe('push and pull', () => {
   test('A file is pushed and pulled with its permissions', async () => {

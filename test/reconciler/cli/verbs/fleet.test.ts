@@ -1,24 +1,23 @@
 // Verbs for several hosts on simulated daemons: reading, rollback, dry run, lock and the continuous loop.
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../../support/daemons/daemon.ts';
 import { repository } from '../../../support/cli/programs.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 let dir = '';
 let daemons: TestDaemon[] = [];
 beforeEach(async () => {
-  dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtfv-'));
+  dir = tempFolder('gtfv-');
   for (let index = 0; index < 2; index += 1) daemons.push(await makeDaemon());
   writeHosts();
 });
 afterEach(async () => {
   for (const daemon of daemons) await daemon.cleanUp();
   daemons = [];
-  rmSync(dir, { recursive: true, force: true });
 });
 
 const names = ['web1', 'web2'] as const;

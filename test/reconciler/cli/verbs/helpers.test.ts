@@ -1,19 +1,8 @@
 // The helping verbs of the command line: fmt, init, completion, doctor.
 import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { formatManifest } from '../../../../reconciler/manifest/text/format.ts';
 import {
   clockFinding,
@@ -25,21 +14,13 @@ import { buildProgram } from '../../../../reconciler/cli/program/program.ts';
 import { groups, verbs } from '../../../../reconciler/cli/program/verbs.ts';
 import { commandNodes } from '../../../../reconciler/cli/verbs/setup/completion-scripts.ts';
 import { cli, type CliRun } from '../../../support/cli/io.ts';
-import { makeDaemon, seed, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { repository } from '../../../support/cli/programs.ts';
 import { startStockLxd, stockLxdMissing } from '../../../support/hosts/stock-lxd.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
-let dir: string;
-let daemon: TestDaemon;
-beforeAll(async () => {
-  dir = mkdtempSync(join(realpathSync(tmpdir()), 'gthp-'));
-  daemon = await makeDaemon();
-  await seed(daemon);
-});
-afterAll(async () => {
-  await daemon.cleanUp();
-  rmSync(dir, { recursive: true, force: true });
-});
+const dir = tempFolder('gthp-');
+const daemon = await seededDaemon();
 let count = 0;
 const place = (): string => join(dir, `p${(count += 1)}`);
 const onHost = (...argv: readonly string[]): Promise<CliRun> => cli([...argv, '--host', `unix://${daemon.socketPath}`]);

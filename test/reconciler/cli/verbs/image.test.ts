@@ -1,16 +1,16 @@
 // `gantry image` against real daemons on the simulation: creation, deletion, and error messages.
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../../support/cli/io.ts';
 import { createContainer, makeDaemon, seed, type Json, type TestDaemon } from '../../../support/daemons/daemon.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
 import { fakeServer, serveDirect, sha256 } from '../../../support/images/remotes.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
 let other: TestDaemon;
-let here = '';
+const here = tempFolder('gtyi-');
 const image = (args: readonly string[]): Promise<CliRun> =>
   cli(['image', ...args], { env: { GANTRY_HOST: `unix://${daemon.socketPath}` } });
 const ok = async (args: readonly string[]): Promise<string> => {
@@ -31,13 +31,11 @@ function fileOf(bytes: Buffer): string {
 }
 
 beforeAll(async () => {
-  here = mkdtempSync(join(tmpdir(), 'gtyi-'));
   daemon = await makeDaemon();
   other = await makeDaemon({ https: '127.0.0.1:0' });
   await seed(daemon);
 });
 afterAll(async () => {
-  rmSync(here, { recursive: true, force: true });
   await daemon.cleanUp();
   await other.cleanUp();
 });

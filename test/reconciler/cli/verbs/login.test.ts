@@ -1,11 +1,11 @@
 // `gantry login` by device flow, the commands that use it, its renewal and its end.
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { cli } from '../../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../../support/daemons/daemon.ts';
 import { audience, startIssuer, type TestIssuer } from '../../../support/daemons/issuer.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
 let issuer: TestIssuer;
@@ -13,7 +13,7 @@ let home = '';
 let host = '';
 let pin = '';
 beforeEach(async () => {
-  home = mkdtempSync(join(realpathSync(tmpdir()), 'gtlg-'));
+  home = tempFolder('gtlg-');
   issuer = await startIssuer('ES256');
   issuer.claims = { groups: ['ops'], email: 'ann@example.com' };
   daemon = await makeDaemon({ https: '127.0.0.1:0' });
@@ -25,7 +25,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await daemon.cleanUp();
   await issuer.close();
-  rmSync(home, { recursive: true, force: true });
 });
 
 const env = () => ({ XDG_CONFIG_HOME: home });

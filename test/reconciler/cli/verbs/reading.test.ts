@@ -1,7 +1,6 @@
 // The reading verbs of the command line: explain, graph, get, diff.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -11,6 +10,7 @@ import { containerConfigKeys } from '../../../../server/api/container/container-
 import { networkConfigKeys } from '../../../../server/api/network/network-config.ts';
 import { cli, type CliRun } from '../../../support/cli/io.ts';
 import { containerWith, openBench, type Bench } from '../../../support/cli/daemon-with-manifests.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 describe('explain', () => {
   const explain = (...argv: readonly string[]): Promise<CliRun> => cli(['explain', ...argv]);
@@ -60,7 +60,7 @@ describe('graph', () => {
   const stack = `kind: storage_pool\nname: p\ndriver: dir\n---\nkind: profile\nname: 'a"b'\ndevices: {root: {type: disk, path: /, pool: p}}\n`;
 
   test('graph draws dependencies for Mermaid and for DOT, with quoted names', async () => {
-    const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtvb-'));
+    const dir = tempFolder('gtvb-');
     try {
       writeFileSync(join(dir, 's.yaml'), stack);
       const mermaid = await cli(['graph', dir]);
@@ -126,7 +126,7 @@ describe('unified diffs', () => {
   test.skipIf(spawnSync('patch', ['--version']).status !== 0)(
     'patch(1) turns one text into the other with a unified diff',
     () => {
-      const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtud-'));
+      const dir = tempFolder('gtud-');
       const lines = fc
         .array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 14 })
         .map((all) => all.map((one) => `${one}\n`).join(''));

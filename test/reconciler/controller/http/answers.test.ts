@@ -1,8 +1,7 @@
 // Answers of a controller: results of the contract, streams of events, probes, metrics, files of the page, and bad requests.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -14,14 +13,14 @@ import type { WebhookRequest } from '../../../../reconciler/controller/http/webh
 import { anObject, anOperation, aSet, FakeController } from '../../../support/controller/fake-controller.ts';
 import { startHttp, tokens, type HttpHarness } from '../../../support/controller/http-harness.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 let http: HttpHarness;
-let page: string;
+const page = tempFolder('gantry-page-');
 const webhooks: WebhookRequest[] = [];
 const script = `const text = ${JSON.stringify('long '.repeat(200))};`;
 
 beforeAll(async () => {
-  page = await mkdtemp(join(tmpdir(), 'gantry-page-'));
   await mkdir(join(page, 'assets'));
   await writeFile(join(page, 'index.html'), '<!doctype html><title>page</title>');
   await writeFile(join(page, 'assets', 'app-Ab12Cd34.js'), script);
@@ -33,10 +32,7 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(async () => {
-  await http.close();
-  await rm(page, { recursive: true, force: true });
-});
+afterAll(() => http.close());
 beforeEach(() => void http.controller.asked.splice(0));
 
 const view = { token: tokens.view };

@@ -1,12 +1,12 @@
 // The login of browsers at an OpenID Connect issuer: roles from claims, and the ways to forge one; and cookies over TLS.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makeSelfSigned } from '../../../../server/lib/self-signed.ts';
 import { ask, cookiesOf, startHttp, tokens, type HttpHarness } from '../../../support/controller/http-harness.ts';
 import { startIssuer, type TestIssuer } from '../../../support/daemons/issuer.ts';
 import { callTls } from '../../../support/daemons/tls.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 describe('a login at an issuer', () => {
   let issuer: TestIssuer;
@@ -86,7 +86,7 @@ describe('a login at an issuer', () => {
 });
 
 test('over TLS cookies are sent over TLS alone, and browsers are told to stay there', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'gantry-tls-'));
+  const directory = tempFolder('gantry-tls-');
   const hour = 3_600_000;
   const pair = await makeSelfSigned({
     commonName: 'controller',

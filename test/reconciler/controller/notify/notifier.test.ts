@@ -2,8 +2,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -13,6 +12,7 @@ import { createNotifier } from '../../../../reconciler/controller/notify/notifie
 import { slackBody, textOf } from '../../../../reconciler/controller/notify/messages.ts';
 import { verifyWebhook } from '../../../../reconciler/controller/sources/webhooks/verify-webhook.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 interface Received {
   readonly method: string;
@@ -31,7 +31,7 @@ let notifiers: Notifier[] = [];
 let stop = (): void => undefined;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-notify-'));
+  folder = tempFolder('gantry-notify-');
   writeFileSync(join(folder, 'secret'), 'the-shared-secret\n');
   [received, deliveries, answers, notifiers] = [[], [], [], []];
   const server = createServer((request, response) => {
@@ -53,7 +53,6 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const notifier of notifiers) await notifier.close(0);
   stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 function open(

@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
@@ -15,16 +14,14 @@ import { openSource } from '../../../../reconciler/controller/sources/open-sourc
 import type { ArchiveSettings, OciSettings } from '../../../../reconciler/controller/sources/source-schema.ts';
 import type { Source } from '../../../../reconciler/controller/sources/source.ts';
 import { readOciReference } from '../../../../reconciler/controller/sources/oci/oci-reference.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 let folder = '';
 let closers: (() => void)[] = [];
-beforeEach(() => {
-  folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-tar-'));
-});
+beforeEach(() => void (folder = tempFolder('gantry-tar-')));
 afterEach(() => {
   for (const close of closers) close();
   closers = [];
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function serve(listener: RequestListener): Promise<string> {

@@ -1,30 +1,20 @@
 // The directory source: each state of a folder is a revision with a copy of its own.
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { openSource } from '../../../../reconciler/controller/sources/open-source.ts';
 import type { DirectorySettings } from '../../../../reconciler/controller/sources/source-schema.ts';
 import type { Source } from '../../../../reconciler/controller/sources/source.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 let folder = '';
 beforeEach(() => {
-  folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-dir-'));
+  folder = tempFolder('gantry-dir-');
   mkdirSync(join(folder, 'site/.git'), { recursive: true });
   writeFileSync(join(folder, 'site/.git/config'), 'x');
   writeFileSync(join(folder, 'site/web.yaml'), 'one');
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function source(settings: Partial<DirectorySettings> = {}): Source {
   const context = {

@@ -1,16 +1,6 @@
 // A git source that pushes changes, and one that is reached over ssh: with a stand-in for ssh that shows how it was called.
 import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openSource } from '../../../../reconciler/controller/sources/open-source.ts';
@@ -18,20 +8,18 @@ import type { GitSettings } from '../../../../reconciler/controller/sources/sour
 import type { Source, SourceChange } from '../../../../reconciler/controller/sources/source.ts';
 import { startGitServer, type GitServer } from '../../../support/git/git-server.ts';
 import { Repository } from '../../../support/git/repository.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 let folder = '';
 let repository: Repository;
 let server: GitServer;
 beforeEach(async () => {
-  folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-push-'));
+  folder = tempFolder('gantry-push-');
   mkdirSync(join(folder, 'served'));
   repository = new Repository(join(folder, 'served'));
   server = await startGitServer(join(folder, 'served'));
 });
-afterEach(async () => {
-  await server.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => server.close());
 
 function source(settings: Partial<GitSettings> = {}): Source {
   const context = { stateDir: join(folder, 'state'), absolute: (path: string) => join(folder, path), now: () => '' };

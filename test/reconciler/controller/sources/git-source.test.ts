@@ -3,15 +3,12 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readdirSync,
-  realpathSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openSource } from '../../../../reconciler/controller/sources/open-source.ts';
@@ -20,20 +17,18 @@ import type { Source, SourceProblem } from '../../../../reconciler/controller/so
 import { strengthHere } from '../../../../server/lib/confined.ts';
 import { startGitServer, type GitServer } from '../../../support/git/git-server.ts';
 import { Repository } from '../../../support/git/repository.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 let folder = '';
 let repository: Repository;
 let server: GitServer;
 beforeEach(async () => {
-  folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-git-'));
+  folder = tempFolder('gantry-git-');
   mkdirSync(join(folder, 'served'));
   repository = new Repository(join(folder, 'served'));
   server = await startGitServer(join(folder, 'served'));
 });
-afterEach(async () => {
-  await server.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => server.close());
 
 function source(settings: Partial<GitSettings> = {}, name = 'site'): Source {
   const entry = { name, git: { url: `${server.url}/site.git`, ...settings } };

@@ -1,6 +1,5 @@
 // A git source over ssh against a real sshd on loopback: whom it believes, with which key it comes, what it says when it is refused.
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openSource } from '../../../../reconciler/controller/sources/open-source.ts';
@@ -8,25 +7,22 @@ import type { Credentials } from '../../../../reconciler/controller/sources/sour
 import type { Source } from '../../../../reconciler/controller/sources/source.ts';
 import { Repository } from '../../../support/git/repository.ts';
 import { knownHost, newKey, startSshServer, whyNoSshServer, type SshServer } from '../../../support/git/ssh-server.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const missing = whyNoSshServer();
 if (missing !== undefined) console.warn(`skipped: git over a real sshd, because ${missing}`);
 
 describe.skipIf(missing !== undefined)('a git source over a real sshd', () => {
-  let folder = '';
+  const folder = tempFolder('gantry-sshd-');
   let repository: Repository;
   let server: SshServer;
   let opened = 0;
   beforeAll(async () => {
-    folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-sshd-'));
     mkdirSync(join(folder, 'served'));
     repository = new Repository(join(folder, 'served'));
     server = await startSshServer(folder);
   });
-  afterAll(async () => {
-    await server?.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => server?.close());
   beforeEach(() => {
     repository.commit({ 'web/a.yaml': `${(opened += 1)}\n` });
   });

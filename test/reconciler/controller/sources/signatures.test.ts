@@ -1,7 +1,6 @@
 // Commit signatures: only commits that a named GPG or SSH key signed are used. The keys are made here.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openSource } from '../../../../reconciler/controller/sources/open-source.ts';
@@ -9,8 +8,9 @@ import { readGpgStatus, readSshOutput } from '../../../../reconciler/controller/
 import type { GitSettings } from '../../../../reconciler/controller/sources/source-schema.ts';
 import type { Source } from '../../../../reconciler/controller/sources/source.ts';
 import { Repository } from '../../../support/git/repository.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
-let folder = '';
+const folder = tempFolder('gantry-sig-');
 let repository: Repository;
 let opened = 0;
 const gpg = (home: string, ...args: string[]): Buffer =>
@@ -32,7 +32,6 @@ if (!hasGpg) console.warn('skipped: GPG signatures, because gpg is not installed
 if (!hasSsh) console.warn('skipped: SSH signatures, because ssh-keygen is not installed');
 
 beforeAll(() => {
-  folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-sig-'));
   for (const who of hasGpg ? ['ada', 'eve'] : []) {
     mkdirSync(join(folder, who), { mode: 0o700 });
     gpg(
@@ -58,7 +57,6 @@ beforeAll(() => {
 afterAll(() => {
   for (const who of hasGpg ? ['ada', 'eve'] : [])
     execFileSync('gpgconf', ['--homedir', join(folder, who), '--kill', 'all']);
-  rmSync(folder, { recursive: true, force: true });
 });
 beforeEach(() => {
   opened += 1;

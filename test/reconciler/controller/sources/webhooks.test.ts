@@ -1,7 +1,6 @@
 // Webhooks of sources: who is believed, what is refused, and how many looks a flood causes.
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -16,6 +15,7 @@ import {
 } from '../../../../reconciler/controller/sources/webhooks/verify-webhook.ts';
 import type { WebhookSettings } from '../../../../reconciler/controller/sources/source-schema.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const secret = 'a secret of the hook';
 const body = Buffer.from('{"ref":"refs/heads/main","odd":"ä\\u0000"}');
@@ -104,7 +104,7 @@ describe('the receiver of webhooks', () => {
   let clock = nowMs;
   let receiver: WebhookReceiver;
   beforeEach(() => {
-    folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-hook-'));
+    folder = tempFolder('gantry-hook-');
     writeFileSync(join(folder, 'secret'), `${secret}\n`);
     looks = [];
     clock = nowMs;
@@ -119,10 +119,7 @@ describe('the receiver of webhooks', () => {
       lookAt: (source) => looks.push(source),
     });
   });
-  afterEach(() => {
-    receiver.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterEach(() => receiver.close());
   const send = async (text: string, headers: Headers = {}, source = 'site', address = '192.0.2.1'): Promise<number> => {
     const sent = Buffer.from(text);
     const signed = { 'x-hub-signature-256': `sha256=${hex(sent)}`, ...headers };

@@ -1,24 +1,17 @@
 // Terraform JSON given to the commands: planned, applied and settled on a daemon, beside manifests, with variables from everywhere,
 // and refused with file, line, construct and remedy.
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../../support/cli/io.ts';
-import { makeDaemon, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { fileDaemon } from '../../../support/daemons/file-daemon.ts';
 import { packImage } from '../../../support/cli/daemon-with-manifests.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
-let daemon: TestDaemon;
-beforeAll(async () => {
-  daemon = await makeDaemon({ runtime: 'sim' });
-});
-afterAll(() => daemon.cleanUp());
+const daemon = await fileDaemon({ runtime: 'sim' });
 
 let folder = '';
-beforeEach(() => {
-  folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-tf-'));
-});
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+beforeEach(() => void (folder = tempFolder('gantry-tf-')));
 
 const run = (argv: readonly string[], setting?: CliSetting): Promise<CliRun> =>
   cli([...argv, '--host', `unix://${daemon.socketPath}`], setting);

@@ -1,9 +1,8 @@
 // Data sources of Terraform JSON: they take and tell what the provider's do, read from a daemon what the provider reads, decide about
 // resources, and are told when they find nothing.
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Link } from '../../../../provider/connection/link.ts';
 import type { Context } from '../../../../provider/framework/object-type.ts';
 import { gantryProvider } from '../../../../provider/gantry.ts';
@@ -11,9 +10,11 @@ import type { Json } from '../../../../reconciler/core/documents/document.ts';
 import { readData } from '../../../../reconciler/manifest/terraform/live-data.ts';
 import { createClient } from '../../../../server/client/client.ts';
 import { cli, type CliRun } from '../../../support/cli/io.ts';
-import { makeDaemon, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { fileDaemon } from '../../../support/daemons/file-daemon.ts';
 import { makeClient } from '../../../support/daemons/tls.ts';
 import { TerraformFolder } from '../../../support/terraform/folder.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const provider = gantryProvider({ env: {}, log: () => undefined });
 
@@ -23,9 +24,8 @@ async function trust(where: TestDaemon, name: string): Promise<void> {
   await where.call('POST', '/1.0/certificates', { type: 'client', name, certificate });
 }
 
-let daemon: TestDaemon;
+const daemon = await fileDaemon({ runtime: 'sim' });
 beforeAll(async () => {
-  daemon = await makeDaemon({ runtime: 'sim' });
   await daemon.call('POST', '/1.0/storage-pools', { name: 'data', driver: 'dir', config: { 'user.a': 'b' } });
   const volume = { name: 'kept', description: 'for long', config: { 'user.a': 'b' } };
   await daemon.call('POST', '/1.0/storage-pools/data/volumes/custom', volume);
@@ -45,13 +45,9 @@ beforeAll(async () => {
   ] as const)
     await daemon.call('POST', '/1.0/containers', { name, profiles: ['p'], config, source: { type: 'none' } });
 });
-afterAll(() => daemon.cleanUp());
 
 let folder = '';
-beforeEach(() => {
-  folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-data-'));
-});
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+beforeEach(() => void (folder = tempFolder('gantry-data-')));
 
 const run = (...argv: readonly string[]): Promise<CliRun> => cli([...argv, '--host', `unix://${daemon.socketPath}`]);
 const write = (value: object): void => writeFileSync(join(folder, 'main.tf.json'), JSON.stringify(value, null, 1));

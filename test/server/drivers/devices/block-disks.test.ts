@@ -1,8 +1,7 @@
 // Disks of block devices: the file system on them is mounted in containers, as LXD does; what has none is refused when it is configured.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { contentOf } from '../../../../server/drivers/devices/block-file-system.ts';
@@ -17,6 +16,7 @@ import {
 } from '../../../support/daemons/daemon.ts';
 import { attachLoop, detachLoop, loopDeviceMissing } from '../../../support/hosts/loop-device.ts';
 import { buildBusyboxImage } from '../../../support/images/busybox.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const missing = (await realRuntimeMissing()) ?? loopDeviceMissing();
 if (missing !== undefined) console.log(`skipped: disks of block devices: ${missing}`);
@@ -55,12 +55,11 @@ describe('the first bytes of a device', () => {
 
 describe.skipIf(missing !== undefined)('on real containers', () => {
   let daemon: TestDaemon;
-  let work = '';
+  const work = tempFolder('gtyd-block-');
   let disk = '';
   let blank = '';
   let count = 0;
   beforeAll(async () => {
-    work = await mkdtemp(join(await realpath(tmpdir()), 'gtyd-block-'));
     mkdirSync(join(work, 'files'));
     writeFileSync(join(work, 'files/hello'), 'from the disk');
     disk = attachLoop(join(work, 'disk'), join(work, 'files'));
@@ -79,7 +78,6 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
       execFileSync('mkfs.ext4', ['-q', '-F', device]);
       detachLoop(device);
     }
-    await rm(work, { recursive: true, force: true });
   });
 
   const device = (more: object = {}): object => ({ type: 'disk', source: disk, path: '/data', ...more });

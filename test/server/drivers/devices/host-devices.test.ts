@@ -1,24 +1,23 @@
 // Devices that are read from the kernel's description of the host, on trees made up for the purpose; nothing real is touched.
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { DeviceContext, DeviceRun } from '../../../../server/drivers/devices/device.ts';
 import { DirectoryWatch } from '../../../../server/drivers/devices/directory-watch.ts';
 import type { HostPaths, NodeNumbers } from '../../../../server/drivers/devices/host-paths.ts';
 import { deviceHandler } from '../../../../server/drivers/devices/index.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 let base: string;
 let nodes: Map<string, NodeNumbers>;
 let host: HostPaths;
 beforeEach(() => {
-  base = mkdtempSync(join(tmpdir(), 'gantry-host-'));
+  base = tempFolder('gantry-host-');
   nodes = new Map();
   host = { sys: join(base, 'sys'), dev: join(base, 'dev'), node: (path) => nodes.get(path) };
   mkdirSync(host.dev);
 });
-afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 const file = (path: string, text: string): void => {
   mkdirSync(dirname(join(host.sys, path)), { recursive: true });

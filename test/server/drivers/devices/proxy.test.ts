@@ -2,9 +2,8 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -22,6 +21,7 @@ import { bundleDaemon, startChild } from '../../../support/daemons/child-process
 import { buildBusyboxImage } from '../../../support/images/busybox.ts';
 import { until } from '../../../support/until.ts';
 import { freeSubnet } from '../../../support/hosts/free-resources.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const subnet = freeSubnet();
 
@@ -55,11 +55,10 @@ udp.bind(7001, '127.0.0.1', () => console.log('ready'));
 describe.skipIf(missing !== undefined)('on real containers', () => {
   const bridge = 'gtyebr0';
   let real: TestDaemon;
-  let work: string;
+  const work = tempFolder('gtye-');
   let devices: Json = {};
   let server: ChildProcess | undefined;
   beforeAll(async () => {
-    work = await mkdtemp(join(await realpath(tmpdir()), 'gtye-'));
     const built = await buildBusyboxImage(join(work, 'image'), {});
     real = await makeDaemon({ runtime: 'lxc' });
     await seed(real);
@@ -84,7 +83,6 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     server?.kill('SIGKILL');
     const dir = real?.dir;
     await real?.cleanUp();
-    await rm(work, { recursive: true, force: true });
     expect(hostRemains(dir ?? 'none')).toEqual([]);
     expect(text('ip', '-o', 'link')).not.toMatch(/gtye/);
     expect(ownParts()).toEqual([]);
@@ -356,7 +354,6 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
         await expect(ask(17113, 'x')).rejects.toThrow(/ECONNREFUSED/);
       });
     } finally {
-      bundle.remove();
       await real.restart();
       if ((await real.get('/1.0/containers/c1')).status === 'Stopped') await setState(real, 'c1', 'start');
     }

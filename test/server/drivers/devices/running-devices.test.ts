@@ -1,8 +1,7 @@
 // Devices of running containers over the real daemon: rules on the simulation, traffic and files on real containers (spec 2.5).
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -21,6 +20,7 @@ import { dirTag } from '../../../../server/drivers/runtime/safe-names.ts';
 import { buildBusyboxImage } from '../../../support/images/busybox.ts';
 import { until } from '../../../support/until.ts';
 import { freeSubnet } from '../../../support/hosts/free-resources.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const subnet = freeSubnet();
 
@@ -30,17 +30,13 @@ const leaseArgs = '-s /usr/share/udhcpc/default.script -i eth0 -n -q -t 10 -T 1'
 
 describe('on the simulation', () => {
   let daemon: TestDaemon;
-  let shared: string;
+  const shared = tempFolder('gtyd-');
   let count = 0;
   beforeAll(async () => {
     daemon = await makeDaemon();
     await seed(daemon);
-    shared = await mkdtemp(join(tmpdir(), 'gtyd-'));
   });
-  afterAll(async () => {
-    await daemon.cleanUp();
-    await rm(shared, { recursive: true, force: true });
-  });
+  afterAll(() => daemon.cleanUp());
   afterEach(() => daemon.sim.faults.clear());
   const running = async (more: object = {}): Promise<string> => {
     const name = `d${(count += 1)}`;
@@ -188,11 +184,10 @@ describe('on the simulation', () => {
 describe.skipIf(missing !== undefined)('on real containers', () => {
   const bridge = 'gtydbr0';
   let real: TestDaemon;
-  let work: string;
+  const work = tempFolder('gtyd-real-');
   /** How the kernel's list of interfaces shows those that this daemon made for rates. */
   const ours = (): string => `gantry:nic:${dirTag(join(real.dir, 'runtime'))}`;
   beforeAll(async () => {
-    work = await mkdtemp(join(await realpath(tmpdir()), 'gtyd-real-'));
     const built = await buildBusyboxImage(join(work, 'image'), {});
     // Throughput is limited on a block device, which files in memory do not have.
     real = await makeDaemon({ runtime: 'lxc', dir: await mkdtemp('/var/tmp/gtya-') });
@@ -207,7 +202,6 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
   afterAll(async () => {
     const dir = real?.dir;
     await real?.cleanUp();
-    await rm(work, { recursive: true, force: true });
     expect(hostRemains(dir ?? 'none')).toEqual([]);
     expect(execFileSync('ip', ['-o', 'link'], { encoding: 'utf8' })).not.toMatch(new RegExp(`gtyd|${ours()}`));
   });

@@ -1,12 +1,10 @@
 // The simulated network driver: the conformance suite, and what only it can do.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { openSimNetwork, SimNetworkFaults } from '../../../../server/drivers/network/sim.ts';
 import { networkConformance } from '../../../conformance/network.ts';
 import { makeSimHarness } from '../../../support/drivers/network-sim.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 networkConformance('simulated networks', makeSimHarness);
 
@@ -14,10 +12,7 @@ const never = new AbortController().signal;
 
 describe('simulated networks, their own powers', () => {
   let dir: string;
-  beforeEach(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'gtyn-sim-'));
-  });
-  afterEach(() => rm(dir, { recursive: true, force: true }));
+  beforeEach(() => void (dir = tempFolder('gtyn-sim-')));
 
   test('counters move with time', async () => {
     let now = 1000;

@@ -1,20 +1,9 @@
 // Checkpoints on both runtimes: the common suite, on LXC with stand-ins for CRIU, and with CRIU itself where it works; what its output
 // is read for, and how it is called.
 import { spawn } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   CriuProbe,
   criuSettings,
@@ -31,6 +20,7 @@ import { fakeCheckpoint } from '../../../support/drivers/fake-checkpoint.ts';
 import { lxcHarness, lxcTestsMissing } from '../../../support/drivers/runtime-lxc.ts';
 import { simHarness } from '../../../support/drivers/runtime-sim.ts';
 import { until as within } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 /** However busy the machine is. */
 const until = (condition: Parameters<typeof within>[0]): Promise<void> => within(condition, 25_000);
@@ -168,8 +158,7 @@ async function restoredFrom(driver: RuntimeDriver, dir: string): Promise<string>
 }
 
 describe('CRIU', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'gantry-criu-'));
-  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = tempFolder('gantry-criu-');
 
   test('CRIU on this host works, or there is a reason', () => {
     if (real.ok) return;

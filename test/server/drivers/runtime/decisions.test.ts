@@ -1,6 +1,5 @@
 // The pure halves of the runtimes: id maps, cpus, limits of both cgroup generations, config lines, names, parsers.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -38,6 +37,7 @@ import { nativeOnly } from '../../../../server/drivers/runtime/lxc/native-abi-fi
 import { renderSeccomp } from '../../../../server/drivers/runtime/lxc/seccomp.ts';
 import { shiftId } from '../../../../server/drivers/runtime/idmap/shift-ownership.ts';
 import { linkLocal } from '../../../../server/drivers/runtime/sim/metrics.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const host = { onlineCpus: [0, 1, 2, 3], memoryBytes: 1000 * 1024 * 1024, hasMemsw: true, hugePages: ['2MB'] };
 const map: readonly IdMapEntry[] = [
@@ -155,7 +155,7 @@ describe('cpus', () => {
   test.each([1, 2] as const)(
     'a group of cgroup v%i is confined, and in v1 the groups inside it as far as they have to',
     (version) => {
-      const root = mkdtempSync(join(tmpdir(), 'gtycpu-'));
+      const root = tempFolder('gtycpu-');
       const file = (group: string): string => join(root, group, 'cpuset.cpus');
       const read = (group: string): string => readFileSync(file(group), 'utf8').trim();
       try {

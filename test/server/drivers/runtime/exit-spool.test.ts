@@ -1,22 +1,19 @@
 // The hook that LXC runs when the init of a container has ended, run as LXC runs it: `exec VALUE NAME SECTION TYPE` in a shell.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ExitSpool } from '../../../../server/drivers/runtime/lxc/exit-spool.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 let dir = '';
 let spool: ExitSpool;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'gantry-spool-'));
+  dir = tempFolder('gantry-spool-');
   spool = new ExitSpool(join(dir, 'exits'));
 });
-afterEach(() => {
-  spool.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => spool.close());
 
 function runHook(target: 'reboot' | 'stop'): { readonly hasEnded: () => boolean } {
   let ended = false;

@@ -1,13 +1,13 @@
 // The guard ends what it guards when it is not fed in time, whatever has become of the one who fed it.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { killDir, readCgroupTree, removeGroup } from '../../../../server/drivers/runtime/cgroup/cgroup.ts';
 import { guardEnd, guardLine } from '../../../../server/drivers/runtime/guard/guard-line.ts';
 import { Guard } from '../../../../server/drivers/runtime/guard/guard.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 test('a pause between the readings of the clocks makes the end earlier, never later', () => {
   expect(guardEnd(5_000, 100, 1_000)).toBe(104);
@@ -23,12 +23,11 @@ describe.skipIf(Guard.missing() !== undefined)('a guard', () => {
   let dir: string;
   let guards: Guard[];
   beforeEach(() => {
-    dir = mkdtempSync(join(tmpdir(), 'gtgd-'));
+    dir = tempFolder('gtgd-');
     guards = [];
   });
   afterEach(() => {
     for (const guard of guards) guard.quit();
-    rmSync(dir, { recursive: true, force: true });
   });
 
   const open = (): Guard => {

@@ -1,20 +1,19 @@
 // Where the source of a mount may lie, whatever links lead there. Needs no rights and makes no mounts.
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { loadLibc } from '../../../../server/drivers/runtime/host/syscalls.ts';
 import { holdSource } from '../../../../server/drivers/runtime/mounts/held-source.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const loaded = await loadLibc();
 if (loaded === undefined) console.log('skipped: sources of mounts: there is no koffi for this platform');
 
 describe.skipIf(loaded === undefined)('the source of a mount', () => {
   const libc = loaded as NonNullable<typeof loaded>;
-  let base: string;
+  const base = tempFolder('gantry-held-');
   const at = (path: string): string => join(base, path);
   beforeAll(() => {
-    base = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-held-'));
     mkdirSync(at('team/real'), { recursive: true });
     mkdirSync(at('team2'));
     mkdirSync(at('outside'));
@@ -25,7 +24,6 @@ describe.skipIf(loaded === undefined)('the source of a mount', () => {
     symlinkSync('/proc/self/root', at('team/magic'));
     symlinkSync('team', at('alias'));
   });
-  afterAll(() => rmSync(base, { recursive: true, force: true }));
 
   const wordBelow = (source: string, within: readonly string[] | undefined): string => {
     const held = holdSource(libc, source, within);

@@ -1,12 +1,11 @@
 // A daemon with real containers starts all its programs without a copy of itself.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { lxcAvailable, openLxcRuntime } from '../../../../server/drivers/runtime/lxc/lxc.ts';
 import { exec } from '../../../../server/lib/exec.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
 import { startProgramsBy } from '../../../../server/lib/start-program.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const available = process.getuid?.() === 0 ? await lxcAvailable() : { ok: false as const, reason: 'it needs root' };
 if (!available.ok) console.log(`skipped: programs of a daemon with real containers: ${available.reason}`);
@@ -17,7 +16,7 @@ const forked = (): number => process.getActiveResourcesInfo().filter((name) => n
 test.skipIf(!available.ok)(
   'programs are forked until the LXC runtime is open, and by posix_spawn from then on',
   async () => {
-    const dir = mkdtempSync(join(tmpdir(), 'quick-start-'));
+    const dir = tempFolder('quick-start-');
     startProgramsBy(undefined);
     const before = forked();
     const first = exec(['sleep', '0.2']);

@@ -1,14 +1,14 @@
 // The control group that all daemons of a host share: the last one takes it along, and no daemon takes another's.
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { CgroupTree } from '../../../../server/drivers/runtime/cgroup/cgroup.ts';
 import { LxcPaths } from '../../../../server/drivers/runtime/lxc-paths.ts';
 import { removeEmptyPlaces } from '../../../../server/drivers/runtime/lxc/liveness.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 test('the last daemon of a host removes the control group that daemons share', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gantry-groups-'));
+  const folder = tempFolder('gantry-groups-');
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const tree: CgroupTree = { version: 2, roots: new Map([['', folder]]) };
   const [one, other] = ['/one', '/other'].map((dir) => new LxcPaths(dir, folder)) as [LxcPaths, LxcPaths];

@@ -1,12 +1,12 @@
 // The simulated runtime: the common suite, and what only it can do.
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RunConfig } from '../../../../server/drivers/runtime/driver.ts';
 import { openSimRuntime, type SimRuntime } from '../../../../server/drivers/runtime/sim/sim.ts';
 import { runtimeConformance } from '../../../conformance/runtime.ts';
 import { simHarness } from '../../../support/drivers/runtime-sim.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 runtimeConformance('the simulated runtime', simHarness);
 
@@ -28,17 +28,14 @@ describe('the simulation in particular', () => {
   });
 
   beforeEach(async () => {
-    base = mkdtempSync(join(tmpdir(), 'gantry-sim-'));
+    base = tempFolder('gantry-sim-');
     sim = await openSimRuntime({
       dir: join(base, 'state'),
       now: () => now,
       addressesOf: () => [{ family: 'inet', address: '10.1.2.3', netmask: '24', scope: 'global' }],
     });
   });
-  afterEach(async () => {
-    await sim.close();
-    rmSync(base, { recursive: true, force: true });
-  });
+  afterEach(() => sim.close());
 
   test('an injected failure hits the named container, as often as told', async () => {
     sim.faults.inject({ operation: 'start', container: 'a', error: 'no luck', times: 1 });

@@ -1,19 +1,16 @@
 // The hook that LXC runs before init, run as LXC runs it, decides as the driver does: in time, too late, of another boot, without a limit.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { bootSeconds } from '../../../../server/drivers/runtime/guard/guard-line.ts';
 import { Guard } from '../../../../server/drivers/runtime/guard/guard.ts';
 import { mayBegin, mayBeginHook, startUntilLine } from '../../../../server/drivers/runtime/guard/start-until.ts';
 import { readBootId } from '../../../../server/lib/shared/processes.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 let dir: string;
-beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), `gtsu $a'b`));
-});
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
+beforeEach(() => void (dir = tempFolder(`gtsu $a'b`)));
 
 /** As both say. */
 function may(file: string): boolean {

@@ -3,7 +3,6 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { countSubvolumes } from '../../../../server/drivers/storage/btrfs/commands.ts';
@@ -17,6 +16,7 @@ import { codeOf, storageConformance } from '../../../conformance/storage.ts';
 import { busyboxMissing } from '../../../support/images/busybox-rootfs.ts';
 import { loopsBelow, mountsBelow, openBtrfsFixture, unmountBelow } from '../../../support/drivers/storage-btrfs.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const why = busyboxMissing() ?? (await btrfsMissing()) ?? loopMissing();
 if (why !== undefined) console.log(`skipped: the btrfs driver: ${why}`);
@@ -35,7 +35,7 @@ const image = { fingerprint: 'a'.repeat(64), metadataPath: '/nowhere' };
 let base = '';
 const devices: string[] = [];
 beforeAll(async () => {
-  base = await realpath(await mkdtemp(join(tmpdir(), 'gantry-btrfs-')));
+  base = await realpath(tempFolder('gantry-btrfs-'));
 });
 afterAll(async () => {
   unmountBelow(base);

@@ -14,7 +14,6 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -26,6 +25,7 @@ import { type ProgramPlan, startProgramsBy } from '../../../../server/lib/start-
 import { codeOf, storageConformance } from '../../../conformance/storage.ts';
 import { busyboxMissing } from '../../../support/images/busybox-rootfs.ts';
 import { openDirFixture } from '../../../support/drivers/storage-dir.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const isRoot = process.getuid?.() === 0;
 const noBusybox = busyboxMissing();
@@ -51,11 +51,7 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
   }
 }
 
-let base = '';
-beforeAll(async () => {
-  base = await mkdtemp(join(tmpdir(), 'gantry-dir-'));
-});
-afterAll(() => rm(base, { recursive: true, force: true }));
+const base = tempFolder('gantry-dir-');
 
 interface Place {
   readonly storage: StorageDriver;

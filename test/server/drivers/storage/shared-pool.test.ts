@@ -1,22 +1,21 @@
 // A pool that the members of a cluster share: each proves that it has the same file system, and none removes what another one makes.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { openDirStorage } from '../../../../server/drivers/storage/dir.ts';
 import type { PoolSpec, StorageDriver } from '../../../../server/drivers/storage/driver.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 let dir: string;
 let mount: string;
 const never = new AbortController().signal;
 
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'gtsp-'));
+  dir = tempFolder('gtsp-');
   mount = join(dir, 'mount');
   mkdirSync(mount);
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 function member(number: number | undefined, cluster = 'east'): StorageDriver {
   const root = join(dir, `${cluster}${number ?? 'alone'}`, 'storage-pools');

@@ -1,8 +1,7 @@
 // Two teams on one network: root in a container of one tries to be the other, the router or the server of addresses. Real containers and frames.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dirTag } from '../../../../server/drivers/runtime/safe-names.ts';
@@ -26,6 +25,7 @@ import {
 import { freeSubnet } from '../../../support/hosts/free-resources.ts';
 import { buildBusyboxImage } from '../../../support/images/busybox.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const missing = await realRuntimeMissing();
 const never = new AbortController().signal;
@@ -35,7 +35,7 @@ describe.skipIf(missing !== undefined)('a network that two restricted projects s
   const subnet = freeSubnet();
   const prefix = `fd42:${subnet.split('.')[1]}:${subnet.split('.')[2]}:5`;
   let real: TestDaemon;
-  let work: string;
+  const work = tempFolder('gtysn-');
 
   const names = { victim: 'victim', attacker: 'attacker', watcher: 'watcher' } as const;
   const projectOf = { victim: 'red', attacker: 'blue', watcher: 'default' } as const;
@@ -67,7 +67,6 @@ describe.skipIf(missing !== undefined)('a network that two restricted projects s
   };
 
   beforeAll(async () => {
-    work = await mkdtemp(join(await realpath(tmpdir()), 'gtysn-'));
     const built = await buildBusyboxImage(join(work, 'image'), {});
     real = await makeDaemon({ runtime: 'lxc', dir: await mkdtemp('/var/tmp/gtysn-') });
     const eth0 = { type: 'nic', network: bridge, name: 'eth0' };
@@ -87,7 +86,6 @@ describe.skipIf(missing !== undefined)('a network that two restricted projects s
   });
   afterAll(async () => {
     await real?.cleanUp();
-    await rm(work, { recursive: true, force: true });
     expect(execFileSync('nft', ['list', 'tables'], { encoding: 'utf8' })).not.toContain(table());
   });
 

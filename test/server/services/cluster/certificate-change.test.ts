@@ -1,9 +1,7 @@
 // The certificate of a cluster changes on a member when the others say that they know it, and the request ends when all serve with it.
 import { writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { ServingCertificate } from '../../../../server/auth/serving-certificate.ts';
 import type { Member } from '../../../../server/membership/members.ts';
 import { EventHub } from '../../../../server/events/hub.ts';
@@ -15,6 +13,7 @@ import { daemonCaller } from '../../../../server/services/shared/caller.ts';
 import { CertificateChange } from '../../../../server/services/cluster/certificate/certificate-change.ts';
 import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const hourMs = 3_600_000;
 const makePair = (name: string): Promise<KeyAndCertificate> =>
@@ -28,15 +27,13 @@ const makePair = (name: string): Promise<KeyAndCertificate> =>
   });
 
 describe('a member that is asked for another certificate of the cluster', () => {
-  let dir: string;
+  const dir = tempFolder('gantry-cert-');
   let first: KeyAndCertificate;
   beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'gantry-cert-'));
     first = await makePair('first');
     writeFileSync(join(dir, 'cluster.crt'), first.certPem);
     writeFileSync(join(dir, 'cluster.key'), first.keyPem);
   });
-  afterAll(() => rm(dir, { recursive: true, force: true }));
 
   async function makeMember() {
     const records = await Records.open(openMemoryStore(), 1);

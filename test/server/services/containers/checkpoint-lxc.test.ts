@@ -1,8 +1,7 @@
 // Checkpoints of real containers over the API: with stand-ins for CRIU (or, named by GANTRY_TEST_CRIU, with a working CRIU), and the
 // answer of this host itself.
 import { readdirSync, writeFileSync } from 'node:fs';
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openLxcRuntime } from '../../../../server/drivers/runtime/lxc/lxc.ts';
@@ -20,6 +19,7 @@ import {
 import { fakeCheckpoint, type FakeCheckpoint } from '../../../support/drivers/fake-checkpoint.ts';
 import { buildBusyboxImage } from '../../../support/images/busybox.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const missing = await realRuntimeMissing();
 const criu = process.env['GANTRY_TEST_CRIU'];
@@ -29,12 +29,11 @@ const config = { 'raw.lxc': 'lxc.console.path = none' };
 describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
   let daemon: TestDaemon;
   let plain: TestDaemon;
-  let work: string;
+  const work = tempFolder('gtys-');
   let fake: FakeCheckpoint;
   let image: Buffer;
 
   beforeAll(async () => {
-    work = await mkdtemp(join(await realpath(tmpdir()), 'gtys-'));
     const counting = (rootfs: string): void =>
       writeFileSync(
         join(rootfs, 'etc/rc.local'),
@@ -44,7 +43,7 @@ describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
     const built = await buildBusyboxImage(join(work, 'image'), { busybox: { dhcp: false }, change: counting });
     image = await readFile(built.metadataPath);
     fake = fakeCheckpoint(join(work, 'tools'));
-    const dir = await mkdtemp(join(await realpath(tmpdir()), 'gtya-'));
+    const dir = tempFolder('gtya-');
     daemon = await makeDaemon({
       runtime: 'lxc',
       dir,
@@ -66,7 +65,6 @@ describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
   });
   afterAll(async () => {
     for (const one of [daemon, plain]) await one?.cleanUp();
-    await rm(work, { recursive: true, force: true });
     for (const one of [daemon, plain]) expect(hostRemains(one?.dir ?? 'none')).toEqual([]);
   });
 

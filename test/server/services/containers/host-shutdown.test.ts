@@ -1,6 +1,5 @@
 // Host shutdown with containers: they stop in order, each within its time, and run again afterwards.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -21,6 +20,7 @@ import {
 } from '../../../support/daemons/daemon.ts';
 import { bundleDaemon, read, settle, startChild, type Bundle } from '../../../support/daemons/child-process.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const missing = await realRuntimeMissing();
 
@@ -120,7 +120,7 @@ describe('the process', () => {
   let bundle: Bundle;
   const dirs: string[] = [];
   const makeDir = (): string => {
-    const dir = mkdtempSync(join(tmpdir(), 'gtyp-'));
+    const dir = tempFolder('gtyp-');
     dirs.push(dir);
     return dir;
   };
@@ -128,7 +128,6 @@ describe('the process', () => {
     bundle = bundleDaemon();
   });
   afterAll(() => {
-    bundle.remove();
     for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
   });
 

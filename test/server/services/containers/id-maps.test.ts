@@ -1,8 +1,7 @@
 // Host ids of containers, over the real daemon: recorded, disjoint, and refused with clear messages; and their effect on files,
 // commands and the kernel's view in real containers.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kernelMap } from '../../../../server/drivers/runtime/idmap/user-namespaces.ts';
@@ -18,6 +17,7 @@ import {
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
 import { bundleDaemon, read, settle, startChild } from '../../../support/daemons/child-process.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const missing = await realRuntimeMissing();
 const isolated = { 'security.idmap.isolated': 'true' };
@@ -209,7 +209,7 @@ test('where a start changes owners on disk, a volume has the ids of one map at a
 
 test('a daemon killed while it assigns ids never assigns the same ones twice', async () => {
   const bundle = bundleDaemon();
-  const dir = mkdtempSync(join(tmpdir(), 'gtyi-'));
+  const dir = tempFolder('gtyi-');
   try {
     for (let round = 0; round < 3; round++) {
       const child = await startChild(bundle, dir, 'sim');
@@ -246,7 +246,6 @@ test('a daemon killed while it assigns ids never assigns the same ones twice', a
     }
   } finally {
     rmSync(dir, { recursive: true, force: true });
-    bundle.remove();
   }
 });
 
@@ -283,14 +282,11 @@ describe.skipIf(missing !== undefined)('id maps of real containers', () => {
   };
 
   beforeAll(async () => {
-    base = mkdtempSync(join(tmpdir(), 'gtyh-'));
+    base = tempFolder('gtyh-');
     daemon = await makeDaemon({ runtime: 'lxc', adapt: lending(1000, 1) });
     await seed(daemon);
   });
-  afterAll(async () => {
-    await daemon?.cleanUp();
-    rmSync(base, { recursive: true, force: true });
-  });
+  afterAll(() => daemon?.cleanUp());
 
   test('isolated containers started at once have disjoint maps, and files of one have no known owner in the other', async () => {
     const names = [fresh(), fresh(), fresh()];

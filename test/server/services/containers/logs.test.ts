@@ -1,25 +1,16 @@
 // Log files of containers over the real daemon: which exist, which may be read and removed, and when they expire.
 import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { keepLogsMs, pruneLogs } from '../../../../server/services/containers/exec/logs.ts';
-import {
-  createContainer,
-  makeDaemon,
-  realRuntimeMissing,
-  seed,
-  setState,
-  type TestDaemon,
-} from '../../../support/daemons/daemon.ts';
+import { createContainer, makeDaemon, realRuntimeMissing, seed, setState } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 
 const missing = await realRuntimeMissing();
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
   await createContainer(daemon, 'c1');
 });
-afterAll(() => daemon.cleanUp());
 
 const place = (container: string, file: string): string => join(daemon.dir, 'logs', container, file);
 function write(container: string, file: string, ageMs = 0): string {

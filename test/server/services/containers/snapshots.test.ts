@@ -1,29 +1,16 @@
 // Container snapshots over the real daemon on the simulation (spec 2.7, 4.6; real system section 19).
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  createContainer,
-  lifecycleOf,
-  makeDaemon,
-  seed,
-  setState,
-  statusOf,
-  type Json,
-  type TestDaemon,
-} from '../../../support/daemons/daemon.ts';
+import { describe, expect, test } from 'vitest';
+import { createContainer, lifecycleOf, setState, statusOf, type Json } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { testMinutes } from '../../../support/daemons/clock.ts';
 import { until } from '../../../support/until.ts';
 
 const minuteMs = 60_000;
 const zero = '0001-01-01T00:00:00Z';
 const minutes = testMinutes('2026-03-01T10:00:30Z');
-let daemon: TestDaemon;
-beforeAll(async () => {
-  daemon = await makeDaemon({ time: minutes.time });
-  await seed(daemon);
-});
-afterAll(() => daemon.cleanUp());
+const daemon = await seededDaemon({ time: minutes.time });
 
 let count = 0;
 async function fresh(more: object = {}): Promise<string> {

@@ -1,27 +1,21 @@
 // The state machine of containers over the real daemon on the simulation: every row of the table, and its consequences.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { RuntimeDriver } from '../../../../server/drivers/runtime/driver.ts';
 import { endWhileDown } from '../../../../server/drivers/runtime/sim/sim.ts';
 import { join } from 'node:path';
 import {
   createContainer,
   lifecycleOf,
-  makeDaemon,
   seed,
   setState,
   statusOf,
   withDaemon,
   type Json,
-  type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { until } from '../../../support/until.ts';
 
-let daemon: TestDaemon;
-beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
-});
-afterAll(() => daemon.cleanUp());
+const daemon = await seededDaemon();
 
 let count = 0;
 async function containerIn(state: string, more: object = {}): Promise<string> {

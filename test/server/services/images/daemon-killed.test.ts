@@ -1,29 +1,21 @@
 // Images in progress leave nothing behind when the daemon is killed, or the disk is full.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, statSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { call, createContainer, makeDaemon, type Json } from '../../../support/daemons/daemon.ts';
-import { bundleDaemon, read, settle, startChild, type Bundle } from '../../../support/daemons/child-process.ts';
+import { bundleDaemon, read, settle, startChild } from '../../../support/daemons/child-process.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
 import { fakeServer, serveDirect, sha256, type Handler } from '../../../support/images/remotes.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const isRoot = process.getuid?.() === 0;
 if (!isRoot) console.log('skipped: images on a full disk: mounting a small one needs root');
 
-let bundle: Bundle;
-let folder = '';
-beforeAll(() => {
-  bundle = bundleDaemon();
-  folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-imgkill-'));
-});
-afterAll(() => {
-  bundle.remove();
-  rmSync(folder, { recursive: true, force: true });
-});
+const bundle = bundleDaemon();
+const folder = tempFolder('gantry-imgkill-');
 
 const filesIn = (dir: string): string[] =>
   (readdirSync(join(dir, 'images'), { recursive: true }) as string[]).filter((name) => name !== '.uploads');

@@ -1,7 +1,6 @@
 // A copy of an image from another member of a cluster counts only while a member has the image: no kill brings a deleted one back.
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../../server/lib/clock.ts';
@@ -13,6 +12,7 @@ import { addImageSaga } from '../../../../server/services/images/sagas/image-add
 import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
 import type { Store } from '../../../../server/store/store.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const fingerprint = 'a'.repeat(64);
 const never = '1970-01-01T00:00:00Z';
@@ -40,7 +40,7 @@ let two: Records;
 let stop: AbortController;
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'gantry-copied-image-'));
+  dir = tempFolder('gantry-copied-image-');
   store = openMemoryStore();
   [one, two] = [await Records.open(store, 1), await Records.open(store, 2)];
   stop = new AbortController();
@@ -54,7 +54,6 @@ beforeEach(async () => {
 afterEach(async () => {
   stop.abort();
   await store.close();
-  await rm(dir, { recursive: true, force: true });
 });
 
 /** Member 2 copies the image from member 1; `meanwhile` happens once the files are there, before they count. */

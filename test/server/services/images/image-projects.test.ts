@@ -3,21 +3,19 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Operation } from '../../../../server/api/operation.ts';
-import { makeDaemon, seed, type Answer, type Json, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { type Answer, type Json } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { makeContainerIn, makeProject } from '../../../support/daemons/projects.ts';
 import { callTls } from '../../../support/daemons/tls.ts';
 import { goodMetadata, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon({ https: '127.0.0.1:0' });
 beforeAll(async () => {
-  daemon = await makeDaemon({ https: '127.0.0.1:0' });
-  await seed(daemon);
   for (const name of ['red', 'blue']) await makeProject(daemon, name);
   await makeProject(daemon, 'guestly', { 'features.images': 'false' });
 });
-afterAll(() => daemon.cleanUp());
 
 let count = 0;
 function tarball(): Buffer {

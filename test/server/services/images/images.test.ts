@@ -1,41 +1,25 @@
 // Images and aliases over the real daemon: uploads, visibility, secrets, export, hostile archives (spec 2.9, 2.10, 4.8).
 import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Operation } from '../../../../server/api/operation.ts';
 import { busyboxMissing } from '../../../support/images/busybox-rootfs.ts';
 import { callTls, makeClient } from '../../../support/daemons/tls.ts';
-import {
-  createContainer,
-  lifecycleOf,
-  makeDaemon,
-  seed,
-  type Answer,
-  type Json,
-  type TestDaemon,
-} from '../../../support/daemons/daemon.ts';
+import { createContainer, lifecycleOf, type Answer, type Json } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { buildBusyboxImage } from '../../../support/images/busybox.ts';
 import { goodMetadata, hostileImages, metadataFile, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
-let daemon: TestDaemon;
-let work = '';
-beforeAll(async () => {
-  work = await mkdtemp(join(tmpdir(), 'gtya-images-'));
-  daemon = await makeDaemon({ https: '127.0.0.1:0' });
-  await seed(daemon);
-});
-afterAll(async () => {
-  await daemon.cleanUp();
-  await rm(work, { recursive: true, force: true });
-});
+const daemon = await seededDaemon({ https: '127.0.0.1:0' });
+const work = tempFolder('gtya-images-');
 
 const sha = (...parts: readonly Buffer[]): string => createHash('sha256').update(Buffer.concat(parts)).digest('hex');
 let count = 0;

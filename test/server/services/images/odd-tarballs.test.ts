@@ -1,8 +1,7 @@
 // Images as real tools and odd builders pack them, imported by the daemon: what arrives in a container is what was packed. On the
 // simulation with every packing, and in real containers, seen from inside.
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isLongRun } from '../../../support/left-out.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -23,6 +22,7 @@ import {
   packings,
 } from '../../../support/images/odd-trees.ts';
 import { splitUpload } from '../../../support/images/split-upload.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const missing = oddTreesMissing();
 if (missing !== undefined) console.log(`skipped: images with odd contents: ${missing}`);
@@ -33,7 +33,7 @@ let work = '';
 let tree = '';
 beforeAll(async () => {
   if (missing !== undefined) return;
-  work = await realpath(await mkdtemp(join(tmpdir(), 'gtya-odd-')));
+  work = await realpath(tempFolder('gtya-odd-'));
   tree = join(work, 'tree');
   await makeOddTree(tree);
 });

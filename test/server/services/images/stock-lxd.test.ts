@@ -1,6 +1,5 @@
 // Images to and from a real LXD, where one is installed: pulled from it as a guest, and images published here unpacked there.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Operation } from '../../../../server/api/operation.ts';
@@ -10,6 +9,7 @@ import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../../sup
 import { sha256 } from '../../../support/images/remotes.ts';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../../../support/hosts/stock-lxd.ts';
 import { freePort } from '../../../support/hosts/free-port.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const missing = stockLxdMissing();
 if (missing !== undefined) console.log(`skipped: images of a real LXD, since ${missing}`);
@@ -17,10 +17,9 @@ if (missing !== undefined) console.log(`skipped: images of a real LXD, since ${m
 describe.skipIf(missing !== undefined)('a real LXD', () => {
   let lxd: StockLxd | undefined;
   let daemon: TestDaemon;
-  let folder = '';
+  const folder = tempFolder('gantry-lxdimg-');
   let source: Json;
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'gantry-lxdimg-'));
     daemon = await makeDaemon({ https: '127.0.0.1:0' });
     await seed(daemon);
     lxd = await startStockLxd();
@@ -38,7 +37,6 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
   afterAll(async () => {
     await daemon?.cleanUp();
     await lxd?.cleanUp();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   async function onLxd(bytes: Buffer, headers: Record<string, string>): Promise<void> {

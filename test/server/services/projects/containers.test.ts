@@ -1,17 +1,15 @@
 // Containers of projects: names of one project never reach objects of another, whatever a request says.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { emptySource, makeDaemon, seed, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { emptySource } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { makeContainerIn, makeProject } from '../../../support/daemons/projects.ts';
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
   await daemon.call('POST', '/1.0/storage-pools', { name: 'second', driver: 'dir' });
   for (const name of ['a', 'b']) await makeProject(daemon, name);
   await makeProject(daemon, 'shared', { 'features.profiles': 'false' });
 });
-afterAll(() => daemon.cleanUp());
 
 let count = 0;
 const fresh = (): string => `c${(count += 1)}`;

@@ -1,20 +1,17 @@
 // The effect of a request's project at the edge: lists, operations, events, the server object, and the words of errors.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeDaemon, seed, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { listenOn } from '../../../support/daemons/daemon.ts';
 import { makeContainerIn, makeProject } from '../../../support/daemons/projects.ts';
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
   for (const name of ['a', 'b']) {
     await makeProject(daemon, name);
     await makeContainerIn(daemon, name, 'web');
   }
   await makeContainerIn(daemon, 'default', 'web');
 });
-afterAll(() => daemon.cleanUp());
 
 describe('a list', () => {
   test('has the containers of its project, with their project and URLs that name it', async () => {

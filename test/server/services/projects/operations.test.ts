@@ -1,24 +1,15 @@
 // Operations belong to the project of their request, also those on images and volumes that it has from the project default.
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  listenOn,
-  makeDaemon,
-  seed,
-  type Answer,
-  type Sent,
-  type TestDaemon,
-} from '../../../support/daemons/daemon.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { listenOn, type Answer, type Sent } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { makeProject } from '../../../support/daemons/projects.ts';
 import { goodMetadata, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon({ https: '127.0.0.1:0' });
 beforeAll(async () => {
-  daemon = await makeDaemon({ https: '127.0.0.1:0' });
-  await seed(daemon);
   await makeProject(daemon, 'p', { 'features.images': 'false', 'features.storage.volumes': 'false' });
   await daemon.call('POST', `${volumes}?project=p`, { name: 'v', type: 'custom' });
 });
-afterAll(() => daemon.cleanUp());
 
 const volumes = '/1.0/storage-pools/default/volumes';
 const snapshots = `${volumes}/custom/v/snapshots`;

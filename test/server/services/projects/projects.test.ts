@@ -1,14 +1,9 @@
 // Projects over the wire: what can be made, changed and deleted, and what is refused with its reason.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeDaemon, seed, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { describe, expect, test } from 'vitest';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { makeContainerIn, makeProject } from '../../../support/daemons/projects.ts';
 
-let daemon: TestDaemon;
-beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
-});
-afterAll(() => daemon.cleanUp());
+const daemon = await seededDaemon();
 
 const own = { 'features.images': 'true', 'features.profiles': 'true', 'features.storage.volumes': 'true' };
 const project = (name: string, config: Record<string, string> = {}) => makeProject(daemon, name, config);

@@ -1,15 +1,10 @@
 // A renamed project keeps everything in it; what is refused, and what restricted certificates and old names become.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { makeSelfSigned } from '../../../../server/lib/self-signed.ts';
-import { makeDaemon, seed, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { makeContainerIn, makeProject } from '../../../support/daemons/projects.ts';
 
-let daemon: TestDaemon;
-beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
-});
-afterAll(() => daemon.cleanUp());
+const daemon = await seededDaemon();
 
 test('containers with snapshots and backups, profiles and volumes come along', async () => {
   await makeProject(daemon, 'before', { 'user.a': 'b' });

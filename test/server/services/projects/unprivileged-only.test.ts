@@ -1,6 +1,5 @@
 // A daemon for unprivileged containers only, over the wire: each way to a privileged container is refused, and nothing is left behind.
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { privilegeProblems } from '../../../../server/api/container/unprivileged-only.ts';
@@ -18,6 +17,7 @@ import {
   type Answer,
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const privileged = { 'security.privileged': 'true' };
 const refusal =
@@ -144,13 +144,12 @@ describe('gantryd', () => {
   beforeAll(() => {
     programs = buildPrograms();
   });
-  afterAll(() => programs.remove());
 
   test.each([
     ['the flag', ['--unprivileged-only'], {}],
     ['the variable of LXD', [], { LXD_UNPRIVILEGED_ONLY: 'true' }],
   ] as const)('is for unprivileged containers only with %s', async (_, flags, env) => {
-    const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtun-'));
+    const dir = tempFolder('gtun-');
     const child = await startChild({ entry: programs.gantryd }, dir, 'sim', flags, { ...plainEnv(), ...env });
     try {
       const { metadata } = await call({ socketPath: join(dir, 'unix.socket') }, 'GET', '/1.0');

@@ -1,24 +1,22 @@
 // Volumes of type container over the real daemon: description, user.* and size, and those of snapshots, on both drivers.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { copyContainer } from '../../../../server/client/index.ts';
 import { createClient } from '../../../../server/client/client.ts';
-import { makeDaemon, seed, type Answer, type Json, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { type Answer, type Json } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 
 const noBtrfs = (await btrfsMissing()) ?? (existsSync('/dev/loop-control') ? undefined : 'there are no loop devices');
 if (noBtrfs !== undefined) console.log(`skipped: volumes of containers on btrfs: ${noBtrfs}`);
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
   await daemon.call('POST', '/1.0/storage-pools', { name: 'dir', driver: 'dir' });
   if (noBtrfs === undefined)
     await daemon.call('POST', '/1.0/storage-pools', { name: 'btrfs', driver: 'btrfs', config: { size: '256MiB' } });
 });
-afterAll(() => daemon.cleanUp());
 
 let count = 0;
 async function made(pool: string, root: object = {}): Promise<string> {

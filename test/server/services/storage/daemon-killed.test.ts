@@ -2,33 +2,22 @@
 // device and mount, each of them complete.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { mkdtemp, realpath } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { call, type Json } from '../../../support/daemons/daemon.ts';
-import {
-  bundleDaemon,
-  read,
-  settle,
-  startChild,
-  type Bundle,
-  type ChildDaemon,
-} from '../../../support/daemons/child-process.ts';
+import { bundleDaemon, read, settle, startChild, type ChildDaemon } from '../../../support/daemons/child-process.ts';
 import { loopsBelow, mountsBelow, unmountBelow } from '../../../support/drivers/storage-btrfs.ts';
 import { isLongRun } from '../../../support/left-out.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const noBtrfs = (await btrfsMissing()) ?? (existsSync('/dev/loop-control') ? undefined : 'there are no loop devices');
 if (noBtrfs !== undefined) console.log(`skipped: kill -9 with btrfs: ${noBtrfs}`);
 const drivers = noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'];
 
-let bundle: Bundle;
-beforeAll(() => {
-  bundle = bundleDaemon();
-});
-afterAll(() => bundle.remove());
+const bundle = bundleDaemon();
 
 describe.each(drivers)('on a pool of driver %s', (driver) => {
   let dir = '';
@@ -38,7 +27,7 @@ describe.each(drivers)('on a pool of driver %s', (driver) => {
   const custom = (name: string): string => `/1.0/storage-pools/p/volumes/custom/${name}`;
 
   beforeAll(async () => {
-    dir = await realpath(await mkdtemp(join(tmpdir(), 'gtya-kill-')));
+    dir = await realpath(tempFolder('gtya-kill-'));
     const first = await start();
     const config = driver === 'btrfs' ? { size: '512MiB' } : {};
     await call(first, 'POST', '/1.0/storage-pools', { name: 'p', driver, config });

@@ -2,8 +2,7 @@
 // pool, and are restored.
 import { execFileSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
@@ -19,6 +18,7 @@ import {
 import { buildBusyboxImage } from '../../../support/images/busybox.ts';
 import { loopsBelow, mountsBelow } from '../../../support/drivers/storage-btrfs.ts';
 import { until } from '../../../support/until.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const missing =
   (await realRuntimeMissing()) ??
@@ -30,7 +30,7 @@ describe.skipIf(missing !== undefined)('real containers', () => {
   let daemon: TestDaemon;
   let work = '';
   beforeAll(async () => {
-    work = await realpath(await mkdtemp(join(tmpdir(), 'gtya-real-')));
+    work = await realpath(tempFolder('gtya-real-'));
     const built = await buildBusyboxImage(join(work, 'image'), {});
     daemon = await makeDaemon({ runtime: 'lxc' });
     await seed(daemon);

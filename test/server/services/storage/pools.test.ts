@@ -1,23 +1,15 @@
 // Storage pools of the driver dir over the real daemon (spec 2.13, 4.12).
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createContainer, makeDaemon, seed, type Json, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { describe, expect, test } from 'vitest';
+import { createContainer, type Json, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
-let daemon: TestDaemon;
-let elsewhere = '';
-beforeAll(async () => {
-  elsewhere = await mkdtemp(join(tmpdir(), 'gtya-pools-'));
-  daemon = await makeDaemon();
-  await seed(daemon);
-});
-afterAll(async () => {
-  await daemon.cleanUp();
-  await rm(elsewhere, { recursive: true, force: true });
-});
+const daemon = await seededDaemon();
+const elsewhere = tempFolder('gtya-pools-');
 
 let count = 0;
 const fresh = (): string => `pool${(count += 1)}`;

@@ -1,26 +1,18 @@
 // Custom volumes of projects: what each sees and uses, copies and moves between projects, and that no project finds another's.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
-import {
-  lifecycleOf,
-  makeDaemon,
-  seed,
-  type Answer,
-  type Json,
-  type TestDaemon,
-} from '../../../support/daemons/daemon.ts';
+import { lifecycleOf, type Answer, type Json } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { makeContainerIn, makeProject } from '../../../support/daemons/projects.ts';
 
 const noBtrfs = (await btrfsMissing()) ?? (existsSync('/dev/loop-control') ? undefined : 'there are no loop devices');
 if (noBtrfs !== undefined) console.log(`skipped: volumes of projects on btrfs: ${noBtrfs}`);
 const drivers = noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'];
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
   for (const name of ['dir', 'second']) await daemon.call('POST', '/1.0/storage-pools', { name, driver: 'dir' });
   if (noBtrfs === undefined)
     await daemon.call('POST', '/1.0/storage-pools', { name: 'btrfs', driver: 'btrfs', config: { size: '256MiB' } });
@@ -28,7 +20,6 @@ beforeAll(async () => {
   await makeProject(daemon, 'shared', { 'features.storage.volumes': 'false' });
   await makeProject(daemon, 'lender', { 'features.profiles': 'false' });
 });
-afterAll(() => daemon.cleanUp());
 
 const at = (path: string, project: string): string =>
   `${path}${path.includes('?') ? '&' : '?'}project=${encodeURIComponent(project)}`;

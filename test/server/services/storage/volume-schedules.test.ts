@@ -1,13 +1,7 @@
 // Snapshots of custom volumes by schedule, their names and their end, with a clock that tests set (real system sections 19 and 29).
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  createContainer,
-  makeDaemon,
-  seed,
-  type Answer,
-  type Json,
-  type TestDaemon,
-} from '../../../support/daemons/daemon.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createContainer, type Answer, type Json } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { testMinutes } from '../../../support/daemons/clock.ts';
 import { makeProject } from '../../../support/daemons/projects.ts';
 import { until } from '../../../support/until.ts';
@@ -16,13 +10,10 @@ const minuteMs = 60_000;
 const zero = '0001-01-01T00:00:00Z';
 const everyMinute = { 'snapshots.schedule': '* * * * *' };
 const minutes = testMinutes('2026-03-01T10:00:30Z');
-let daemon: TestDaemon;
+const daemon = await seededDaemon({ time: minutes.time });
 beforeAll(async () => {
-  daemon = await makeDaemon({ time: minutes.time });
-  await seed(daemon);
   await makeProject(daemon, 'red');
 });
-afterAll(() => daemon.cleanUp());
 
 const at = (pool: string, name = '', rest = '', project = 'default'): string =>
   `/1.0/storage-pools/${pool}/volumes/custom${name === '' ? '' : `/${name}`}${rest}${project === 'default' ? '' : `?project=${project}`}`;

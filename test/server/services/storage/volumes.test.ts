@@ -1,32 +1,21 @@
 // Custom storage volumes over the real daemon: on the simulation with both drivers, and inside real containers (spec 2.14, 4.12).
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
-import {
-  createContainer,
-  lifecycleOf,
-  makeDaemon,
-  seed,
-  setState,
-  type Answer,
-  type Json,
-  type TestDaemon,
-} from '../../../support/daemons/daemon.ts';
+import { createContainer, lifecycleOf, setState, type Answer, type Json } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 
 const noBtrfs = (await btrfsMissing()) ?? (existsSync('/dev/loop-control') ? undefined : 'there are no loop devices');
 if (noBtrfs !== undefined) console.log(`skipped: volumes on btrfs: ${noBtrfs}`);
 const drivers = noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'];
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
   await daemon.call('POST', '/1.0/storage-pools', { name: 'dir', driver: 'dir' });
   if (noBtrfs === undefined)
     await daemon.call('POST', '/1.0/storage-pools', { name: 'btrfs', driver: 'btrfs', config: { size: '256MiB' } });
 });
-afterAll(() => daemon.cleanUp());
 
 const volumes = (pool: string, ...rest: string[]): string => ['/1.0/storage-pools', pool, 'volumes', ...rest].join('/');
 const disk = (pool: string, source: string, more = {}) => ({ type: 'disk', path: '/mnt', pool, source, ...more });

@@ -1,7 +1,6 @@
 // Limits and demands of an etcd: space, users and passwords, certificates; and servers that only look like one.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Server, ServerCredentials, type UntypedHandleCall } from '@grpc/grpc-js';
 import { describe, expect, test } from 'vitest';
@@ -9,6 +8,7 @@ import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
 import { etcdDefinitions } from '../../../../server/store/etcd/member.ts';
 import { etcdMissing, startEtcd } from '../../../support/store/etcd.ts';
 import { del, put } from '../../../support/store/watching.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const missing = etcdMissing();
 
@@ -77,7 +77,7 @@ describe.skipIf(missing !== undefined)('etcd', () => {
   });
 
   test('etcd with TLS takes certificates of its authority and no others', async () => {
-    const dir = mkdtempSync(join(tmpdir(), 'gantry-etcd-tls-'));
+    const dir = tempFolder('gantry-etcd-tls-');
     const file = (name: string): string => join(dir, name);
     const openssl = (...args: string[]): void => void execFileSync('openssl', args, { stdio: 'pipe', cwd: dir });
     const authority = (name: string): void =>

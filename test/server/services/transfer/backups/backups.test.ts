@@ -1,48 +1,19 @@
 // Backups of containers over the real daemon on the simulation (spec 4.14; real system section 11).
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import {
-  chown,
-  link,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rm,
-  stat,
-  symlink,
-  truncate,
-  writeFile,
-} from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chown, link, mkdir, readdir, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  createContainer,
-  lifecycleOf,
-  makeDaemon,
-  seed,
-  type Json,
-  type TestDaemon,
-} from '../../../../support/daemons/daemon.ts';
+import { describe, expect, test } from 'vitest';
+import { createContainer, lifecycleOf, type Json } from '../../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../../support/daemons/file-daemon.ts';
 import { tarOf, type TarPiece } from '../../../../support/images/hostile.ts';
 import { testMinutes } from '../../../../support/daemons/clock.ts';
 import { until } from '../../../../support/until.ts';
 
 const zero = '0001-01-01T00:00:00Z';
 const minutes = testMinutes('2026-03-01T10:30:30Z');
-let daemon: TestDaemon;
-let work = '';
-beforeAll(async () => {
-  work = await mkdtemp(join(tmpdir(), 'gantry-backup-'));
-  daemon = await makeDaemon({ time: minutes.time });
-  await seed(daemon);
-});
-afterAll(async () => {
-  await daemon.cleanUp();
-  await rm(work, { recursive: true, force: true });
-});
+const daemon = await seededDaemon({ time: minutes.time });
 
 let count = 0;
 const freshName = (): string => `b${(count += 1)}`;

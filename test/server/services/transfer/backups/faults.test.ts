@@ -10,8 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { mkdtemp, realpath } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { randomBytes } from 'node:crypto';
@@ -25,18 +24,12 @@ import {
   type Json,
   type TestDaemon,
 } from '../../../../support/daemons/daemon.ts';
-import {
-  bundleDaemon,
-  read,
-  settle,
-  startChild,
-  type Bundle,
-  type ChildDaemon,
-} from '../../../../support/daemons/child-process.ts';
+import { bundleDaemon, read, settle, startChild, type ChildDaemon } from '../../../../support/daemons/child-process.ts';
 import { flip, flipperMissing } from '../../../../support/hostile/flipper.ts';
 import { tarOf, type TarPiece } from '../../../../support/images/hostile.ts';
 import { loopsBelow, mountsBelow, unmountBelow } from '../../../../support/drivers/storage-btrfs.ts';
 import { until } from '../../../../support/until.ts';
+import { tempFolder } from '../../../../support/temp-folder.ts';
 
 const notRoot = process.getuid?.() === 0 ? undefined : 'it needs root';
 if (notRoot !== undefined) console.log(`skipped: backups on full disks and of hostile guests: ${notRoot}`);
@@ -48,11 +41,7 @@ if (noFlip !== undefined) console.log(`skipped: backups of a guest that swaps li
 const octets = { 'content-type': 'application/octet-stream' };
 const list = (path: string): string[] => (existsSync(path) ? readdirSync(path).toSorted() : []);
 
-let bundle: Bundle;
-beforeAll(() => {
-  bundle = bundleDaemon();
-});
-afterAll(() => bundle.remove());
+const bundle = bundleDaemon();
 
 describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a pool of driver %s', (driver) => {
   let dir = '';
@@ -64,7 +53,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a 
   const body = { optimized_storage: driver === 'btrfs', compression_algorithm: 'zstd' };
 
   beforeAll(async () => {
-    dir = await realpath(await mkdtemp(join(tmpdir(), 'gtya-bkill-')));
+    dir = await realpath(tempFolder('gtya-bkill-'));
     const first = await start();
     const config = driver === 'btrfs' ? { size: '256MiB' } : {};
     await call(first, 'POST', '/1.0/storage-pools', { name: 'p', driver, config });
@@ -145,7 +134,7 @@ describe.skipIf(notRoot !== undefined)('a full disk', () => {
   let folder = '';
   let daemon: TestDaemon;
   beforeAll(async () => {
-    folder = await realpath(await mkdtemp(join(tmpdir(), 'gtya-bfull-')));
+    folder = await realpath(tempFolder('gtya-bfull-'));
     for (const [name, size] of [
       ['state', '40m'],
       ['small', '6m'],
@@ -161,7 +150,6 @@ describe.skipIf(notRoot !== undefined)('a full disk', () => {
   afterAll(async () => {
     await daemon?.cleanUp();
     unmountBelow(folder);
-    rmSync(folder, { recursive: true, force: true });
   });
   const files = (): string[] => list(join(daemon.dir, 'backups')).filter((each) => each !== '.uploads');
   const index = JSON.stringify({
@@ -274,7 +262,7 @@ describe.skipIf(notRoot !== undefined)('a full disk', () => {
 test.skipIf(noFlip !== undefined)(
   'a guest that swaps a directory and a link brings no file of the host into its backup',
   async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'gtya-bflip-'));
+    const folder = tempFolder('gtya-bflip-');
     const daemon = await makeDaemon();
     try {
       await seed(daemon);

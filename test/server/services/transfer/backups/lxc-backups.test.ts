@@ -1,14 +1,13 @@
 // Backups of running containers on the real runtime: files keep their owners inside the container, and restored containers run.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { makeDaemon, realRuntimeMissing, seed, statusOf, type TestDaemon } from '../../../../support/daemons/daemon.ts';
 import { buildBusyboxImage } from '../../../../support/images/busybox.ts';
 import { until } from '../../../../support/until.ts';
+import { tempFolder } from '../../../../support/temp-folder.ts';
 
 const missing = await realRuntimeMissing();
 const noBtrfs = (await btrfsMissing()) ?? (existsSync('/dev/loop-control') ? undefined : 'there are no loop devices');
@@ -26,10 +25,9 @@ const octets = { 'content-type': 'application/octet-stream', 'x-svc-allow-host-a
 
 describe.skipIf(missing !== undefined)('a running container', () => {
   let daemon: TestDaemon;
-  let folder = '';
+  const folder = tempFolder('gantry-bkreal-');
   let fingerprint = '';
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gantry-bkreal-'));
     daemon = await makeDaemon({ runtime: 'lxc' });
     await seed(daemon);
     const image = await buildBusyboxImage(join(folder, 'image'), { busybox: { dhcp: false } });
@@ -38,10 +36,7 @@ describe.skipIf(missing !== undefined)('a running container', () => {
     if (noBtrfs === undefined)
       await daemon.call('POST', '/1.0/storage-pools', { name: 'bt', driver: 'btrfs', config: { size: '256MiB' } });
   });
-  afterAll(async () => {
-    await daemon?.cleanUp();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => daemon?.cleanUp());
 
   test.each([
     ['default', false, false],

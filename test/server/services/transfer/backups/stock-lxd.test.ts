@@ -1,8 +1,7 @@
 // Backups between this daemon and a stock LXD, where one is installed: each reads the backups of the other, as files and as btrfs
 // streams.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs/btrfs.ts';
@@ -10,6 +9,7 @@ import { busyboxMissing } from '../../../../support/images/busybox-rootfs.ts';
 import { makeDaemon, seed, type Answer, type TestDaemon } from '../../../../support/daemons/daemon.ts';
 import { buildBusyboxImage } from '../../../../support/images/busybox.ts';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../../../../support/hosts/stock-lxd.ts';
+import { tempFolder } from '../../../../support/temp-folder.ts';
 
 const missing = stockLxdMissing() ?? busyboxMissing() ?? (await btrfsMissing());
 if (missing !== undefined) console.log(`skipped: backups between this daemon and a stock LXD, since ${missing}`);
@@ -32,7 +32,7 @@ const lxdDoes = async (method: string, path: string, body?: object): Promise<voi
 
 describe.skipIf(missing !== undefined)('a stock LXD', () => {
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'gantry-bk-'));
+    folder = tempFolder('gantry-bk-');
     lxd = await startStockLxd();
     daemon = await makeDaemon();
     await seed(daemon);
@@ -54,7 +54,6 @@ describe.skipIf(missing !== undefined)('a stock LXD', () => {
       await lxd.call('DELETE', `/1.0/storage-pools/bk${pool}`);
     }
     await lxd?.cleanUp();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   const root = (pool: string) => ({ root: { type: 'disk', path: '/', pool: `bk${pool}` } });

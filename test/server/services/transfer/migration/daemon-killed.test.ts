@@ -2,32 +2,21 @@
 // of every object, each of them complete.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { mkdtemp, realpath } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { call, type Json } from '../../../../support/daemons/daemon.ts';
-import {
-  bundleDaemon,
-  read,
-  settle,
-  startChild,
-  type Bundle,
-  type ChildDaemon,
-} from '../../../../support/daemons/child-process.ts';
+import { bundleDaemon, read, settle, startChild, type ChildDaemon } from '../../../../support/daemons/child-process.ts';
 import { loopsBelow, unmountBelow } from '../../../../support/drivers/storage-btrfs.ts';
 import { describeTree } from '../../../../support/daemons/two-daemons.ts';
 import { until } from '../../../../support/until.ts';
+import { tempFolder } from '../../../../support/temp-folder.ts';
 
 const noBtrfs = (await btrfsMissing()) ?? (existsSync('/dev/loop-control') ? undefined : 'there are no loop devices');
 if (noBtrfs !== undefined) console.log(`skipped: killed migrations between btrfs pools: ${noBtrfs}`);
 
-let bundle: Bundle;
-beforeAll(() => {
-  bundle = bundleDaemon();
-});
-afterAll(() => bundle.remove());
+const bundle = bundleDaemon();
 
 const list = (path: string): string[] => (existsSync(path) ? readdirSync(path).toSorted() : []);
 
@@ -45,7 +34,7 @@ class Host {
   }
 
   async make(driver: string): Promise<void> {
-    this.dir = await realpath(await mkdtemp(join(tmpdir(), 'gtya-mig-')));
+    this.dir = await realpath(tempFolder('gtya-mig-'));
     await this.start();
     const config = driver === 'btrfs' ? { size: '256MiB' } : {};
     await call(this.daemon, 'POST', '/1.0/storage-pools', { name: 'p', driver, config });

@@ -2,8 +2,7 @@
 // time the source is unchanged and the target has no leftovers.
 import { randomBytes } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Operation } from '../../../../../server/api/operation.ts';
@@ -21,6 +20,7 @@ import {
   type TwoDaemons,
 } from '../../../../support/daemons/two-daemons.ts';
 import { until } from '../../../../support/until.ts';
+import { tempFolder } from '../../../../support/temp-folder.ts';
 
 let two: TwoDaemons;
 beforeAll(async () => {
@@ -312,7 +312,7 @@ if (!isRoot) console.log('skipped: a full disk at the target needs root to mount
 test.skipIf(!isRoot)('a full disk at the target leaves nothing there, and both operations report it', async () => {
   const name = fresh();
   const before = await filled(name, 6_000_000);
-  const small = mkdtempSync(join(tmpdir(), 'gtya-small-'));
+  const small = tempFolder('gtya-small-');
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'gantry-test', small]);
   try {
     const pool = { name: 'small', driver: 'dir', config: { source: small } };

@@ -1,8 +1,7 @@
 // Real containers move between two daemons with real runtimes: files of root and other users keep their owners at the target, and the
 // container runs there.
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { copyContainer, moveContainer } from '../../../../../server/client/index.ts';
@@ -18,6 +17,7 @@ import { buildBusyboxImage } from '../../../../support/images/busybox.ts';
 import { loopsBelow, mountsBelow } from '../../../../support/drivers/storage-btrfs.ts';
 import { twoDaemons, type TwoDaemons } from '../../../../support/daemons/two-daemons.ts';
 import { until } from '../../../../support/until.ts';
+import { tempFolder } from '../../../../support/temp-folder.ts';
 
 const missing = await realRuntimeMissing();
 if (missing !== undefined) console.log(`skipped: migration of real containers: ${missing}`);
@@ -30,7 +30,7 @@ describe.skipIf(missing !== undefined).each(pairs)('real containers from %s to %
   let two: TwoDaemons;
   let work = '';
   beforeAll(async () => {
-    work = await realpath(await mkdtemp(join(tmpdir(), 'gtya-real-')));
+    work = await realpath(tempFolder('gtya-real-'));
     const built = await buildBusyboxImage(join(work, 'image'), {});
     two = await twoDaemons({ runtime: 'lxc', drivers });
     await two.a.daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), {

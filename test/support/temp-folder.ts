@@ -1,0 +1,23 @@
+// Folders of tests below the folder for temporary files, removed when the file that made them has ended.
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const made = new Set<string>();
+
+/** A new folder, as a path without links; nobody else has to remove it. `name`: how its name begins. */
+export const tempFolder = (name: string): string => removedAtEnd(mkdtempSync(join(realpathSync(tmpdir()), name)));
+
+/** The same for a folder that exists elsewhere. */
+export function removedAtEnd(folder: string): string {
+  // A file whose tests are all skipped runs no hook.
+  if (made.size === 0) process.once('exit', removeTempFolders);
+  made.add(folder);
+  return folder;
+}
+
+export function removeTempFolders(): void {
+  process.removeListener('exit', removeTempFolders);
+  for (const folder of made) rmSync(folder, { recursive: true, force: true });
+  made.clear();
+}
