@@ -312,12 +312,11 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(await harness.remains(name)).toEqual([]);
     });
 
-    test('auto that was not resolved is refused, fan and openvswitch are not supported', async () => {
+    test('auto that was not resolved is refused, and a fan is not supported', async () => {
       await expect(up({ 'ipv4.address': 'auto' })).rejects.toMatchObject({ code: 'Invalid' });
       await expect(driver.up({ name, config: { 'bridge.mode': 'fan' } }, never)).rejects.toMatchObject({
         code: 'NotSupported',
       });
-      await expect(up({ 'bridge.driver': 'openvswitch' })).rejects.toMatchObject({ code: 'NotSupported' });
     });
 
     test('an interface that somebody else made is refused and survives a down', async () => {

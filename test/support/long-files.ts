@@ -23,6 +23,7 @@ export const longFiles: readonly string[] = [
   'test/e2e/kill/converge.test.ts',
   'test/server/hostile/tenants/shared-network.test.ts',
   'test/server/services/maas.test.ts',
+  'test/server/drivers/network/openvswitch.test.ts',
   'test/e2e/process/closed-output-verbs.test.ts',
   'test/server/membership/etcd/membership.test.ts',
   'test/e2e/documents/inside.test.ts',

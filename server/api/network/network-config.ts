@@ -89,8 +89,8 @@ export const networkConfigKeys: readonly NetworkConfigKey[] = [
     key: 'bridge.driver',
     type: { kind: 'enum', values: ['native', 'openvswitch'] },
     default: 'native',
-    doc: 'Implementation of the bridge.',
-    effect: live,
+    doc: 'What switches the frames: the bridge of the kernel, or Open vSwitch. It cannot change while the bridge is there.',
+    effect: 'recreate',
   },
   {
     key: 'bridge.external_interfaces',

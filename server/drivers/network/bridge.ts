@@ -18,6 +18,7 @@ import { hostInterface, linkState } from './ip-commands.ts';
 import type { Link } from './ip-commands.ts';
 import { openNetworkFiles } from './network-files.ts';
 import type { NetworkFiles, NetworkRecord } from './network-files.ts';
+import { readOvsBridge, removeOvsBridge, type Datapath } from './ovs-bridge.ts';
 import { hostHasIpv6 } from './sysctls.ts';
 
 export { bridgeAvailable } from './bridge-available.ts';
@@ -28,12 +29,14 @@ export interface BridgeNetworkDeps {
   readonly log: Log;
   /** Default /run/gantry/networks. Pid files and what dnsmasq's unprivileged user must read. */
   readonly runDir?: string;
+  /** What switches the bridges of Open vSwitch; default: the kernel. */
+  readonly datapath?: Datapath;
 }
 
 export function openBridgeNetwork(deps: BridgeNetworkDeps): NetworkDriver {
   const files = openNetworkFiles(deps.dir, deps.runDir ?? '/run/gantry/networks');
   const mutex = new KeyedMutex();
-  const context = { files, log: deps.log };
+  const context = { files, log: deps.log, datapath: deps.datapath ?? 'system' };
   return {
     name: 'bridge',
     async fillConfig(config, options) {
@@ -55,7 +58,7 @@ export function openBridgeNetwork(deps: BridgeNetworkDeps): NetworkDriver {
       return link === undefined ? undefined : linkState(link);
     },
     async interfaces() {
-      return (await readLinks()).flatMap((link) => hostInterface(link) ?? []);
+      return (await readLinks()).flatMap((link) => hostInterface(link, files.mark) ?? []);
     },
     hwaddr: readHwaddr,
     async close() {},
@@ -71,23 +74,27 @@ async function routedSubnets(): Promise<string[]> {
 }
 
 /** A bridge without mark is ours only when this daemon died while making it. */
-function isOwn(files: NetworkFiles, link: Link, record: NetworkRecord | undefined): boolean {
-  if (link.kind !== 'bridge') return false;
-  return link.alias === files.mark || (link.alias === '' && record?.creating === true);
+async function isOwn(files: NetworkFiles, link: Link, record: NetworkRecord | undefined): Promise<boolean> {
+  if (link.kind === 'bridge') return link.alias === files.mark || (link.alias === '' && record?.creating === true);
+  if (!isOvs(record?.config)) return false;
+  return (await readOvsBridge(link.name))?.mark === files.mark;
 }
+
+const isOvs = (config: NetworkRecord['config'] | undefined): boolean => config?.['bridge.driver'] === 'openvswitch';
 
 async function bringUp(context: Context, spec: NetworkSpec, signal: AbortSignal): Promise<void> {
   const { files, log } = context;
   await Promise.all([findTool('ip'), findTool('nft'), findTool('dnsmasq')]);
   const link = await readLink(spec.name, signal);
   const before = await files.read(spec.name);
-  if (link !== undefined && !isOwn(files, link, before)) {
+  if (link !== undefined && !(await isOwn(files, link, before))) {
     const kind = link.kind === '' ? 'interface' : link.kind;
     throw new DriverError(
       'InUse',
       `network ${spec.name}: this host has a ${kind} of that name already, made by somebody else`,
     );
   }
+  if (link !== undefined && isOvs(before?.config) !== isOvs(spec.config)) refuseOtherDriver(spec);
   await withRevert(async (revert) => {
     revert.push(async () => {
       try {
@@ -98,6 +105,14 @@ async function bringUp(context: Context, spec: NetworkSpec, signal: AbortSignal)
     });
     await converge(context, spec, signal);
   });
+}
+
+/** Containers on the old bridge would lose their networks. */
+function refuseOtherDriver({ name }: NetworkSpec): never {
+  throw new DriverError(
+    'InUse',
+    `network ${name}: bridge.driver cannot change while the bridge is there: make another network, and move the nics to it`,
+  );
 }
 
 /** Restores the state before: the config before when it was up, its files alone when it was not, nothing when it is new. */
@@ -119,12 +134,14 @@ async function takeDown(context: Context, name: string, what: 'volatile' | 'all'
   const { files } = context;
   const record = await files.read(name);
   const link = await readLink(name);
-  const isForeign = link !== undefined && !isOwn(files, link, record);
+  const isForeign = link !== undefined && !(await isOwn(files, link, record));
   if (isForeign && record === undefined) return;
   await stopDnsmasq(files.pidFile(name));
   const hadTunnels = Object.keys(record?.config ?? {}).some((key) => key.startsWith('tunnel.'));
   const tunnels = hadTunnels ? ownTunnels(name, files.mark, await readLinks()) : [];
-  const bridge = link === undefined || isForeign ? [] : [`link del dev ${name}`];
+  const isSwitch = isOvs(record?.config);
+  if (isSwitch && !isForeign && (await readOvsBridge(name))?.mark === files.mark) await removeOvsBridge(name);
+  const bridge = link === undefined || isForeign || isSwitch ? [] : [`link del dev ${name}`];
   await ipBatch(`remove the bridge of network ${name}`, [
     ...tunnels.map((tunnel) => `link del dev ${tunnel.name}`),
     ...bridge,

@@ -44,6 +44,7 @@ export interface TunnelPlan {
 
 export interface NetworkPlan {
   readonly name: string;
+  readonly driver: 'native' | 'openvswitch';
   readonly mtu: number;
   /** Empty: the driver picks a stable one. */
   readonly hwaddr: string;
@@ -66,6 +67,7 @@ export function planNetwork(spec: NetworkSpec): NetworkPlan {
   const tunnels = tunnelNames(config).map((tunnel) => planTunnel(name, tunnel, config));
   return {
     name,
+    driver: config['bridge.driver'] === 'openvswitch' ? 'openvswitch' : 'native',
     mtu: Number(config['bridge.mtu'] ?? (tunnels.length > 0 ? 1400 : 1500)),
     hwaddr: (config['bridge.hwaddr'] ?? '').toLowerCase(),
     families: ([4, 6] as const).flatMap((family) => planFamily(family, config)),
@@ -92,11 +94,8 @@ function refuse(name: string, config: Readonly<Record<string, string>>): void {
   if (config['bridge.mode'] === 'fan') {
     throw new DriverError(
       'NotSupported',
-      `network ${name}: bridge.mode fan is not supported; use standard with a vxlan tunnel`,
+      `network ${name}: bridge.mode fan is not supported: it needs kernels with Ubuntu's fan-map; use standard with a vxlan tunnel`,
     );
-  }
-  if (config['bridge.driver'] === 'openvswitch') {
-    throw new DriverError('NotSupported', `network ${name}: bridge.driver openvswitch is not supported; use native`);
   }
 }
 

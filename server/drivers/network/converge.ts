@@ -11,15 +11,25 @@ import type { NetworkSpec } from './driver.ts';
 import { findDnsmasq, sameArguments, startDnsmasq, stopDnsmasq } from './dnsmasq/process.ts';
 import { renderFirewall } from './firewall.ts';
 import { ipBatch, nftApply, readLink, readLinks, readRoutes } from './host-tools.ts';
-import { addressCommands, bridgeCommands, memberCommands, routeCommands, tunnelCommands } from './ip-commands.ts';
+import {
+  addressCommands,
+  bridgeCommands,
+  memberCommands,
+  routeCommands,
+  tunnelCommands,
+  withPorts,
+} from './ip-commands.ts';
 import type { Link } from './ip-commands.ts';
 import { editLeases } from './dnsmasq/lease-file.ts';
 import type { NetworkFiles, NetworkRecord } from './network-files.ts';
+import { bridgeArguments, makeOvsBridge, portArguments, readOvsBridge, type Datapath } from './ovs-bridge.ts';
+import { ovs } from '../openvswitch.ts';
 import { applySwitches } from './sysctls.ts';
 
 export interface ConvergeDeps {
   readonly files: NetworkFiles;
   readonly log: Log;
+  readonly datapath: Datapath;
 }
 
 export async function converge(deps: ConvergeDeps, spec: NetworkSpec, signal?: AbortSignal): Promise<void> {
@@ -27,7 +37,8 @@ export async function converge(deps: ConvergeDeps, spec: NetworkSpec, signal?: A
   const plan = planNetwork(spec);
   const before = await files.read(plan.name);
   const current = await readLink(plan.name, signal);
-  const others = needsLinks(plan, before) ? await readLinks(signal) : [];
+  const ports = plan.driver === 'openvswitch' ? ((await readOvsBridge(plan.name))?.ports ?? []) : [];
+  const others = needsLinks(plan, before) ? withPorts(await readLinks(signal), plan.name, ports) : [];
   checkMembers(plan, others);
   const record: NetworkRecord = {
     config: spec.config,
@@ -87,6 +98,8 @@ async function setLinks(
   const { mark, ownerId } = deps.files;
   const what = `set up the bridge of network ${plan.name}`;
   const hwaddr = plan.hwaddr === '' ? await stableHwaddr(ownerId, plan.name) : plan.hwaddr;
+  if (plan.driver === 'openvswitch')
+    await makeOvsBridge(bridgeArguments(plan, hwaddr, mark, deps.datapath), plan.name, signal);
   await ipBatch(what, bridgeCommands(plan, hwaddr, seen.current, mark), signal);
   await applySwitches(plan);
   const routes = seen.current === undefined ? [] : await staticRoutes(plan.name, signal);
@@ -100,6 +113,14 @@ async function setLinks(
     ],
     signal,
   );
+  if (plan.driver === 'openvswitch') await setPorts(plan, mark, seen, signal);
+}
+
+async function setPorts(plan: NetworkPlan, mark: string, seen: Seen, signal: AbortSignal | undefined): Promise<void> {
+  const wanted = [...plan.external, ...plan.tunnels.map(({ link }) => link)];
+  const lost = [...seen.last, ...ownTunnels(plan.name, mark, seen.others).map(({ name }) => name)];
+  const args = portArguments(plan.name, wanted, lost);
+  if (args.length > 0) await ovs(`set the ports of network ${plan.name}`, args, signal);
 }
 
 /** The same after every restart, else the bridge would take that of its lowest port and clients lose their gateway. */

@@ -104,8 +104,8 @@ function linkStateType(flags: readonly string[]): NetworkState['type'] {
   return flags.includes('BROADCAST') ? 'broadcast' : 'unknown';
 }
 
-/** undefined for ends of container cables: they are no interfaces of the host's own. */
-export function hostInterface(link: Link): HostInterface | undefined {
+/** undefined for ends of container cables: they are no interfaces of the host's own. `mark`: the alias of our own bridges. */
+export function hostInterface(link: Link, mark = ''): HostInterface | undefined {
   if (link.kind === 'veth') return undefined;
   const kinds: Readonly<Record<string, HostInterface['type']>> = {
     bridge: 'bridge',
@@ -115,12 +115,18 @@ export function hostInterface(link: Link): HostInterface | undefined {
   };
   const plain = link.linkType === 'loopback' ? 'loopback' : link.linkType === 'ether' ? 'physical' : 'unknown';
   const addresses = link.addresses.filter(({ scope }) => scope === 'global').map(cidrText);
-  return { name: link.name, type: link.kind === '' ? plain : (kinds[link.kind] ?? 'unknown'), addresses };
+  const type = link.kind === '' ? plain : (kinds[link.kind] ?? 'unknown');
+  return { name: link.name, type: mark !== '' && link.alias === mark ? 'bridge' : type, addresses };
 }
+
+/** The ports of a bridge of Open vSwitch, which the kernel shows as members of something else, or of nothing. */
+export const withPorts = (links: readonly Link[], bridge: string, ports: readonly string[]): Link[] =>
+  links.map((link) => (ports.includes(link.name) ? { ...link, master: bridge } : link));
 
 /** Before the sysctls: the bridge itself. `mark` is the alias by which we know it again. */
 export function bridgeCommands(plan: NetworkPlan, hwaddr: string, current: Link | undefined, mark: string): string[] {
   const dev = `dev ${plan.name}`;
+  if (plan.driver === 'openvswitch') return current?.alias === mark ? [] : [`link set ${dev} alias ${mark}`];
   if (current === undefined) {
     return [
       `link add name ${plan.name} address ${hwaddr} type bridge no_linklocal_learn 1`,
@@ -182,10 +188,14 @@ export function tunnelCommands(plan: NetworkPlan, tunnel: TunnelPlan, defaultDev
   return [
     `link add name ${tunnel.link} mtu ${plan.mtu} type ${tunnelType(tunnel, defaultDevice)}`,
     `link set ${dev} alias ${mark}`,
-    `link set ${dev} master ${plan.name}`,
+    ...joinLines(plan, tunnel.link),
     `link set ${dev} up`,
   ];
 }
+
+/** Open vSwitch is asked by ovs-bridge.ts. */
+const joinLines = (plan: NetworkPlan, port: string): string[] =>
+  plan.driver === 'openvswitch' ? [] : [`link set dev ${port} master ${plan.name}`];
 
 function tunnelType(tunnel: TunnelPlan, defaultDevice: string): string {
   if (tunnel.protocol === 'gre') {
@@ -205,7 +215,7 @@ export function memberCommands(plan: NetworkPlan, last: readonly string[], links
   const gone = last.filter((name) => !plan.external.includes(name) && masterOf(name) === plan.name);
   const added = plan.external.filter((name) => masterOf(name) !== plan.name);
   return [
-    ...gone.map((name) => `link set dev ${name} nomaster`),
-    ...added.flatMap((name) => [`link set dev ${name} master ${plan.name}`, `link set dev ${name} up`]),
+    ...(plan.driver === 'openvswitch' ? [] : gone.map((name) => `link set dev ${name} nomaster`)),
+    ...added.flatMap((name) => [...joinLines(plan, name), `link set dev ${name} up`]),
   ];
 }

@@ -6,6 +6,8 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openBridgeNetwork } from '../../../server/drivers/network/bridge.ts';
 import { openNetworkFiles } from '../../../server/drivers/network/network-files.ts';
+import type { NetworkDriver } from '../../../server/drivers/network/driver.ts';
+import { attachPort, detachPort, isOvsBridge } from '../../../server/drivers/openvswitch.ts';
 import { exec } from '../../../server/lib/exec.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import type { NetworkHarness } from '../../conformance/network.ts';
@@ -20,8 +22,8 @@ export interface BridgeHarness extends NetworkHarness {
   dnsmasqPid(network: string): number;
 }
 
-/** `half`: test files that run at the same time use different halves of 10.213.0.0/16. */
-export async function makeBridgeHarness(half: 0 | 1 = 0): Promise<BridgeHarness> {
+/** `half`: test files that run at the same time use different halves of 10.213.0.0/16. `onSwitch`: the bridges are those of Open vSwitch. */
+export async function makeBridgeHarness(half: 0 | 1 = 0, onSwitch = false): Promise<BridgeHarness> {
   const dir = await mkdtemp(join(tmpdir(), 'gtyn-bridge-'));
   const files = openNetworkFiles(dir, runDir);
   const prefix = `gtyn${Math.floor(Math.random() * 36 ** 3)
@@ -31,12 +33,19 @@ export async function makeBridgeHarness(half: 0 | 1 = 0): Promise<BridgeHarness>
   let count = 0;
   const used: string[] = [];
   const foreign: string[] = [];
+  const open = (): NetworkDriver => {
+    const driver = openBridgeNetwork({ dir, log: silentLog, runDir, ...(onSwitch ? { datapath: 'netdev' } : {}) });
+    if (!onSwitch) return driver;
+    const up: NetworkDriver['up'] = ({ name, config }, signal) =>
+      driver.up({ name, config: { 'bridge.driver': 'openvswitch', ...config } }, signal);
+    return { ...driver, up };
+  };
   const dnsmasqPid = (network: string): number => Number(readFileSync(files.pidFile(network), 'utf8').trim());
   return {
     dir,
     prefix,
     dnsmasqPid,
-    open: () => openBridgeNetwork({ dir, log: silentLog, runDir }),
+    open,
     fresh() {
       count += 1;
       do octet = (octet + 2) % 128;
@@ -46,10 +55,22 @@ export async function makeBridgeHarness(half: 0 | 1 = 0): Promise<BridgeHarness>
       used.push(name);
       return { name, ipv4: `10.213.${third}`, otherIpv4: `10.213.${third + 1}`, ipv6: `fd42:213:1${third}` };
     },
-    join: (network, client) => joinNetns(prefix, network, client),
+    async join(network, client) {
+      if (!onSwitch) return joinNetns(prefix, network, client);
+      const joined = await joinNetns(prefix, undefined, client);
+      await attachPort(network, joined.hostEnd);
+      const leave = async (): Promise<void> => {
+        await joined.leave();
+        await detachPort(network, joined.hostEnd).catch(() => {});
+      };
+      return { ...joined, leave };
+    },
     resolve: (network, hostname) => resolveAt(network, `${hostname}.gantry`),
     serviceId: (network) => String(dnsmasqPid(network)),
-    remains: (network) => remainsOf(dir, files.pidFile(network), network),
+    async remains(network) {
+      const left = await remainsOf(dir, files.pidFile(network), network);
+      return onSwitch && (await isOvsBridge(network)) ? [...left, `bridge ${network} of Open vSwitch`] : left;
+    },
     sabotage: () => ({ 'raw.dnsmasq': 'no-such-option=1' }),
     async foreignInterface() {
       const name = `${prefix}f${foreign.length}`;
@@ -58,7 +79,7 @@ export async function makeBridgeHarness(half: 0 | 1 = 0): Promise<BridgeHarness>
       return name;
     },
     async cleanup() {
-      const driver = openBridgeNetwork({ dir, log: silentLog, runDir });
+      const driver = open();
       for (const name of used) await driver.down(name);
       for (const name of foreign) await exec(['ip', 'link', 'del', 'dev', name], { okCodes: [0, 1] });
       await rm(dir, { recursive: true, force: true });

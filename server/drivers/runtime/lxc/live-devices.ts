@@ -13,6 +13,7 @@ import { unmount } from '../mounts/mapped-mounts.ts';
 import type { InterfaceSettings } from '../nic/commands.ts';
 import {
   checkNicPlaces,
+  leaveSwitch,
   restoreInterface,
   readInterfaceSettings,
   removeShape,
@@ -58,7 +59,7 @@ export class LxcLive implements LiveDevices {
         throw new DriverError('Exists', `Container "${name}" has a device ${plug.device} already`);
       }
       checkTargets(devices.now, plug);
-      for (const nic of plug.nics) checkNicPlaces(nic, before.initPid);
+      for (const nic of plug.nics) await checkNicPlaces(nic, before.initPid);
       const lent = { ...devices.lent, ...settingsBefore(plug.nics) };
       this.#note(before, { ...devices, lent, now: joined(devices.now, plug) });
       await withRevert(async (revert) => {
@@ -202,6 +203,7 @@ export class LxcLive implements LiveDevices {
         if (nic.kind === 'physical' && before !== undefined) await restoreInterface(nic.hostName, before);
         if (nic.kind === 'veth') await removeShape(nic.hostName);
         await filters.remove(nic);
+        await leaveSwitch(nic);
         await dropRoutes(nic);
         await removeVlan(nic, paths.tag);
       } catch (error) {

@@ -122,7 +122,7 @@ async function refuseSecondCopy({ tree, paths }: StartDeps, run: RunConfig): Pro
   for (const hostName of Object.values(cablesOf(run))) await interfaceGone(hostName);
   for (const nic of run.nics) {
     try {
-      checkNicPlaces(nic, undefined);
+      await checkNicPlaces(nic, undefined);
     } catch (error) {
       throw startFailure(run, errorText(error));
     }

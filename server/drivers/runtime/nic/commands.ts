@@ -24,8 +24,8 @@ export function checkNicNames(nic: NicRun): void {
   }
 }
 
-/** Puts the interface into the network namespace of `pid`. */
-export function plugNic(nic: NicRun, pid: number): IpPlan {
+/** Puts the interface into the network namespace of `pid`. `isOnSwitch`: its bridge is asked by other means. */
+export function plugNic(nic: NicRun, pid: number, isOnSwitch = false): IpPlan {
   const mtu = nic.mtu === undefined ? '' : ` mtu ${nic.mtu}`;
   const address = nic.hwaddr === undefined ? '' : ` address ${nic.hwaddr}`;
   const inside = [`link set dev ${nic.name} up`];
@@ -34,7 +34,7 @@ export function plugNic(nic: NicRun, pid: number): IpPlan {
       return {
         host: [
           `link add name ${nic.hostName}${mtu} type veth peer name ${nic.name}${address}${mtu} netns ${pid}`,
-          ...(nic.link === undefined ? [] : [`link set dev ${nic.hostName} master ${nic.link}`]),
+          ...(nic.link === undefined || isOnSwitch ? [] : [`link set dev ${nic.hostName} master ${nic.link}`]),
           `link set dev ${nic.hostName} up`,
         ],
         inside,

@@ -16,7 +16,10 @@ import {
   shapeCommands,
   unplugNic,
 } from './commands.ts';
+import { attachPort, detachPort, isOvsBridge } from '../../openvswitch.ts';
 import { addRoutes, dropRoutes } from './routes.ts';
+
+const isKernelBridge = (name: string): boolean => existsSync(`/sys/class/net/${name}/bridge`);
 
 export const interfaceExists = (name: string): boolean => existsSync(`/sys/class/net/${name}`);
 
@@ -50,15 +53,17 @@ const insideOf = (pid: number): readonly string[] => [
 ];
 
 /** Refuses what would fail half way: parents that are missing, names that are taken. */
-export function checkNicPlaces(nic: NicRun, pid: number | undefined): void {
+export async function checkNicPlaces(nic: NicRun, pid: number | undefined): Promise<void> {
   checkNicNames(nic);
-  const fail = (code: 'NotFound' | 'Exists', why: string): never => {
+  const fail = (code: 'NotFound' | 'NotSupported' | 'Exists', why: string): never => {
     throw new DriverError(code, `Device ${nic.device}: ${why}`);
   };
   const below = nic.vlan?.parent ?? (nic.kind === 'physical' ? nic.hostName : nic.link);
   if (below !== undefined && !interfaceExists(below)) fail('NotFound', `the host has no interface ${below}`);
-  if (nic.kind === 'veth' && nic.link !== undefined && !existsSync(`/sys/class/net/${nic.link}/bridge`)) {
-    fail('NotFound', `the interface ${nic.link} of the host is no bridge`);
+  if (nic.kind === 'veth' && nic.link !== undefined && !isKernelBridge(nic.link)) {
+    if (!(await isOvsBridge(nic.link))) fail('NotFound', `the interface ${nic.link} of the host is no bridge`);
+    if (nic.macFilter === true || nic.ipFilter !== undefined || nic.isolated === true)
+      fail('NotSupported', `security.* cannot hold on ${nic.link}: frames of Open vSwitch pass no filter of nftables`);
   }
   if (nic.kind !== 'physical' && interfaceExists(nic.hostName)) {
     fail('Exists', `the interface ${nic.hostName} exists already on the host`);
@@ -82,9 +87,11 @@ export async function prepareHost(nic: NicRun, mark: string): Promise<void> {
 /** All or nothing. */
 export async function plugInto(nic: NicRun, pid: number, tag: string): Promise<void> {
   await prepareHost(nic, markOf(tag));
-  const plan = plugNic(nic, pid);
+  const isOnSwitch = nic.link !== undefined && nic.kind === 'veth' && !isKernelBridge(nic.link);
+  const plan = plugNic(nic, pid, isOnSwitch);
   try {
     await batch('ip', [], plan.host);
+    if (isOnSwitch) await attachPort(nic.link ?? '', nic.hostName);
     await batch('ip', insideOf(pid), plan.inside);
     if (nic.rates !== undefined) await shape(nic, tag);
     await addRoutes(nic);
@@ -97,10 +104,17 @@ export async function plugInto(nic: NicRun, pid: number, tag: string): Promise<v
   }
 }
 
+/** After its interface has gone: Open vSwitch would keep the port, and take any interface of that name for it. Idempotent. */
+export async function leaveSwitch(nic: NicRun): Promise<void> {
+  if (nic.kind !== 'veth' || nic.link === undefined || isKernelBridge(nic.link) || !interfaceExists(nic.link)) return;
+  if (await isOvsBridge(nic.link)) await detachPort(nic.link, nic.hostName);
+}
+
 /** Idempotent: an interface that is gone already is fine. */
 export async function unplugFrom(nic: NicRun, pid: number): Promise<void> {
   await unshape(nic);
   await dropRoutes(nic);
+  await leaveSwitch(nic);
   const plan = unplugNic(nic, process.pid);
   if (nic.kind === 'veth') {
     if (interfaceExists(nic.hostName)) await batch('ip', [], plan.host);
