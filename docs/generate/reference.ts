@@ -3,6 +3,7 @@ import { deviceSchemas, type DeviceTypeName } from '../../server/api/devices/ind
 import { kindNames, type KindName } from '../../server/api/kinds.ts';
 import { explain, isUnknown, type Explanation } from '../../reconciler/core/kinds/explain-kinds.ts';
 import { code, table } from './markdown.ts';
+import { networkKeyTests, nicPropertyTests } from './network-tests.ts';
 
 type Documented = KindName | 'hosts';
 
@@ -95,21 +96,26 @@ function keysBlock(kind: KindName): string {
       code(factOf(facts, 'default')),
       costOf(facts),
       doc + rest(facts, ['default', 'a change is']),
+      ...(kind === 'network' ? [shownBy(networkKeyTests[name])] : []),
     ];
   });
-  return table(['key', 'type', 'default', 'a change', 'effect'], rows);
+  return table(['key', 'type', 'default', 'a change', 'effect', ...(kind === 'network' ? ['shown by'] : [])], rows);
 }
+
+const shownBy = (file: string | undefined): string => (file === undefined ? '' : code(`test/${file}`));
 
 function deviceBlock(name: DeviceTypeName): string {
   const { doc, facts, members } = at('container', `devices.${name}`);
   const rows = members.map((member) => {
     const property = at('container', `devices.${name}.${member.name}`);
     const more = rest(property.facts, ['default', 'a change is']);
-    return [code(member.name), code(factOf(property.facts, 'default')), costOf(property.facts), property.doc + more];
+    const shown = name === 'nic' ? [shownBy(nicPropertyTests[member.name])] : [];
+    const facts = [code(factOf(property.facts, 'default')), costOf(property.facts), property.doc + more];
+    return [code(member.name), ...facts, ...shown];
   });
   return [
     doc,
     `Adding one is ${factOf(facts, 'adding one is')}.`,
-    table(['property', 'default', 'a change', 'effect'], rows),
+    table(['property', 'default', 'a change', 'effect', ...(name === 'nic' ? ['shown by'] : [])], rows),
   ].join('\n\n');
 }

@@ -236,6 +236,84 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect(await harness.remains(name)).toEqual([]);
   });
 
+  test.each([
+    ['unicast', { local: '198.18.213.1', remote: '198.18.213.2' }, 'remote 198.18.213.1 local 198.18.213.2'],
+    ['multicast', { group: '239.9.9.9' }, 'group 239.9.9.9 dev eth0'],
+  ] as const)(
+    'a %s vxlan tunnel carries DHCP, pings and whole packets to another machine',
+    async (_kind, ends, theirs) => {
+      await outsideMachine();
+      const other = clients.at(-1) as Netns;
+      const facts = {
+        protocol: 'vxlan',
+        id: '4215',
+        ...('group' in ends ? { ...ends, interface: other.hostEnd } : ends),
+      };
+      await up(Object.fromEntries(Object.entries(facts).map(([key, value]) => [`tunnel.far.${key}`, value])));
+      const near = await join(1);
+      const nearAddress = (await near.request()) ?? '';
+      const lines = [
+        `link add vx0 mtu 1400 type vxlan id 4215 dstport 0 ${theirs}`,
+        'link set dev vx0 up',
+        'link set dev eth0 up',
+      ];
+      await exec(['ip', '-n', other.netns, '-batch', '-'], { input: `${lines.join('\n')}\n` });
+      const lease = ['busybox', 'udhcpc', '-i', 'vx0', '-n', '-q', '-f', '-t', '5', '-T', '1', '-s', '/bin/true'];
+      expect((await other.run(lease, [0, 1])).code).toBe(0);
+      await other.run(['ip', 'addr', 'add', `${ipv4}.250/24`, 'dev', 'vx0']);
+      await until(() => canPing(other, `${ipv4}.1`));
+      expect(await canPing(other, nearAddress)).toBe(true);
+      expect(await canPing(near, `${ipv4}.250`)).toBe(true);
+      const whole = ['ping', '-c', '3', '-W', '2', '-s', '1372', '-M', 'do', nearAddress];
+      const { code } = await other.run(['which', 'ping'], [0, 1]);
+      if (code === 0) expect((await other.run(whole, [0, 1])).code).toBe(0);
+      else
+        expect(
+          (await other.run(['busybox', 'ping', '-c', '3', '-W', '2', '-s', '1372', nearAddress], [0, 1])).code,
+        ).toBe(0);
+      await up();
+      expect(await canPing(other, nearAddress)).toBe(false);
+    },
+  );
+
+  test('a host that went down gets all of a network back: addresses, rules, members, tunnels, service and leases', async () => {
+    const outside = await joinNetns(harness.prefix, undefined, { hwaddr: '02:00:00:00:fe:03', hostname: 'outside' });
+    clients.push(outside);
+    const all = {
+      'ipv4.nat': 'true',
+      'ipv6.address': `${ipv6}::1/64`,
+      'ipv6.nat': 'true',
+      'ipv4.routes': '10.215.0.8/32',
+      'bridge.external_interfaces': outside.hostEnd,
+      'tunnel.t.protocol': 'vxlan',
+      'tunnel.t.local': '198.18.213.1',
+      'tunnel.t.remote': '198.18.213.2',
+    };
+    await up(all);
+    await driver.setHosts(name, [{ id: 'a', hwaddr: '02:00:00:00:ff:09', hostname: 'alpha', ipv4: `${ipv4}.90` }]);
+    const whole = async (): Promise<object> => ({
+      addresses: (await ip('-o', 'addr', 'show', 'dev', name, 'scope', 'global')).match(/inet6? [^ ]+/g),
+      routes: (await ip('route', 'show', 'dev', name, 'proto', 'static')).trim(),
+      members: (await ip('-o', 'link', 'show', 'master', name))
+        .match(/^\d+: ([^@:]+)/gm)
+        ?.map((line) => line.replace(/^\d+: /, ''))
+        .sort(),
+      rules: (await exec(['nft', 'list', 'table', 'inet', `gantry_${name}`])).stdout,
+      names: await resolveAt(name, 'alpha.gantry'),
+    });
+    const before = await whole();
+    // A reboot: what the kernel had is gone, and so is /run.
+    process.kill(harness.dnsmasqPid(name), 'SIGKILL');
+    await ip('link', 'del', 'dev', `${name}-t`);
+    await ip('link', 'del', 'dev', name);
+    await exec(['nft', 'delete', 'table', 'inet', `gantry_${name}`]);
+    const files = openNetworkFiles(harness.dir, '/run/gantry/networks');
+    rmSync(dirname(files.pidFile(name)), { recursive: true, force: true });
+    driver = harness.open();
+    await up(all);
+    expect(await whole()).toEqual(before);
+  });
+
   test('a tunnel that cannot be made leaves the network without half of it', async () => {
     await up();
     const gre = { 'tunnel.g.protocol': 'gre', 'tunnel.g.local': '198.18.213.1', 'tunnel.g.remote': '198.18.213.2' };

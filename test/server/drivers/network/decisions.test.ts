@@ -428,6 +428,43 @@ describe('dnsmasq', () => {
     expect(plain.join(' ')).not.toMatch(/domain-search|dhcp-range|--domain|leasefile|ignore-names/);
   });
 
+  test('leases of IPv6 are handed out with their ranges and expiry only where DHCPv6 is stateful', () => {
+    const config = {
+      'ipv6.address': 'fd42::1/64',
+      'ipv6.dhcp.stateful': 'true',
+      'ipv6.dhcp.ranges': 'fd42::10-fd42::20,fd42::40-fd42::41',
+      'ipv6.dhcp.expiry': '30m',
+    };
+    const ranges = (changes: object): string[] =>
+      dnsmasqArguments(planNetwork({ name: 'net0', config: { ...config, ...changes } }), places).filter((word) =>
+        word.startsWith('--dhcp-range'),
+      );
+    expect(ranges({})).toEqual(['--dhcp-range=fd42::10,fd42::20,64,30m', '--dhcp-range=fd42::40,fd42::41,64,30m']);
+    expect(ranges({ 'ipv6.dhcp.stateful': 'false' })).toEqual([
+      '--dhcp-range=::,constructor:net0,ra-stateless,ra-names',
+    ]);
+  });
+
+  test('ipv6.firewall leaves out the rules of IPv6 alone, and ipv6.routes lead to the bridge', () => {
+    const config = { 'ipv4.address': '10.1.1.1/24', 'ipv6.address': 'fd42::1/64', 'ipv6.firewall': 'false' };
+    const rules = renderFirewall(planNetwork({ name: 'net0', config }));
+    expect(rules).toContain('meta nfproto ipv4');
+    expect(rules).not.toContain('meta nfproto ipv6');
+    const routed = planNetwork({ name: 'net0', config: { ...config, 'ipv6.routes': 'fd42:9::/48' } });
+    expect(routeCommands(routed, [])).toEqual(['route add fd42:9::/48 dev net0 proto static']);
+  });
+
+  test.each(['fan.overlay_subnet', 'fan.underlay_subnet', 'fan.type'])(
+    '%s is refused without bridge.mode fan, which no kernel of Debian has',
+    (key) => {
+      const value = key === 'fan.type' ? 'vxlan' : '240.0.0.0/8';
+      expect(() => planNetwork({ name: 'net0', config: { [key]: value } })).toThrow(/needs bridge.mode to be fan/);
+      expect(() => planNetwork({ name: 'net0', config: { [key]: value, 'bridge.mode': 'fan' } })).toThrow(
+        /Ubuntu's fan-map/,
+      );
+    },
+  );
+
   test.each([
     ['web', true],
     ['web-1', true],
