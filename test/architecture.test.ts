@@ -300,6 +300,7 @@ describe('the use cases', () => {
     'projects',
     'transfer',
     'cluster',
+    'recovery',
     'server',
   ];
   const floorOf = (path: string): number => floors.indexOf(/^server\/services\/([^/]+)\//.exec(path)?.[1] ?? '');

@@ -5,6 +5,7 @@ import type { ClusterMember } from '../api/cluster/cluster.ts';
 import type { ContainerState, ContainerStatePut } from '../api/container/container.ts';
 import type { NetworkLease } from '../api/network/network.ts';
 import type { Operation } from '../api/operation.ts';
+import type { Recovery, RecoveryPost } from '../api/server/recovery.ts';
 import type { Server, ServerPut } from '../api/server/server.ts';
 import type { Warning } from '../api/server/warning.ts';
 import { ClientError } from './client-error.ts';
@@ -91,6 +92,8 @@ export interface Client {
   members(signal?: AbortSignal): Promise<readonly ClusterMember[]>;
   /** Only servers with the extension `warnings` have them. */
   warnings(signal?: AbortSignal): Promise<readonly Warning[]>;
+  /** What of the server's records is lost and found in its pools. LXD has no such call. */
+  recover(body: RecoveryPost, signal?: AbortSignal): Promise<Recovery>;
   /** Names of the network ACLs, which LXD has. */
   acls(signal?: AbortSignal): Promise<readonly string[]>;
   /** These four may return an operation: wrap them in `operations.run` to wait for it. */
@@ -212,6 +215,8 @@ function clientOver(transport: Link, host: string, options: ClientOptions): Clie
     acls: async (signal) =>
       (await listOf(send, '/1.0/network-acls', signal)).map((one) => (one as { name: string }).name),
     warnings: async (signal) => (await listOf(send, '/1.0/warnings', signal)) as readonly Warning[],
+    recover: async (json, signal) =>
+      (await send<Recovery>({ method: 'POST', path: '/1.0/recovery', json }, signal)).metadata,
     members: async (signal) => (await listOf(send, '/1.0/cluster/members', signal)) as readonly ClusterMember[],
     get: async (kind, name, signal, target) => {
       const reply: Reply<object> =

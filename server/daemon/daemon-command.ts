@@ -14,11 +14,13 @@ export const daemonUsage = `Usage: gantryd --state-dir DIR [options]
        gantryd shutdown --state-dir DIR [--timeout SECONDS]
        gantryd store migrate --state-dir DIR --to etcd://... | backup FILE | restore FILE [--replace]
        gantryd cluster list|show|leave|recover-from-quorum-loss|rotate-ca --state-dir DIR [--yes]
+       gantryd recover --state-dir DIR [--pool NAME=DRIVER:SOURCE]... [--yes]
        gantryd openapi
 
 shutdown stops all containers, in order, and then the daemon, as for a host that goes down; the next start of the daemon
 brings them back. So does the signal SIGPWR. SIGTERM and SIGINT end only the daemon.
 cluster looks after a member whose daemon, or whose cluster, is gone; gantryd cluster --help says more.
+recover brings back what the pools have copies of, on a host whose records are lost; gantryd recover --help says more.
 store moves records into an etcd (and ends a running daemon for that), writes them to a file, or takes them from one.
 
 Options:
@@ -58,6 +60,7 @@ interface Flags {
 export async function runDaemonCommand(argv: readonly string[]): Promise<number> {
   if (argv[0] === 'openapi') return printOpenApi();
   if (argv[0] === 'shutdown') return runShutdownCommand(argv.slice(1));
+  if (argv[0] === 'recover') return (await import('./recover-command.ts')).runRecoverCommand(argv.slice(1));
   if (argv[0] === 'cluster') return (await import('./cluster/cluster-command.ts')).runClusterCommand(argv.slice(1));
   if (argv[0] === 'store') return (await import('./stores/store-command.ts')).runStoreCommand(argv.slice(1));
   if (argv.includes('--help')) return print(daemonUsage);

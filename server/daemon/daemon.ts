@@ -23,6 +23,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const services = composeServices(base, options);
     open.add(() => services.warningBook.close());
     open.add(() => services.sagas.close());
+    open.add(() => services.recordCopies.close());
     await recover(base, services);
     open.add(() => services.guestSockets.closeAll());
     open.add(() => services.guests.detach());
@@ -72,6 +73,7 @@ function runningDaemon(
   const starting = new AbortController();
   const isQuiet = isDryRun || isEvacuated(base.records);
   const started = isQuiet ? Promise.resolve() : autostart(containerDeps, starting.signal);
+  if (!isDryRun) services.recordCopies.begin();
   if (!isDryRun) void services.warningWatch.look();
   const syncing = new AbortController();
   if (!isDryRun) void services.unsyncedFiles.sync(syncing.signal);

@@ -37,6 +37,7 @@ export class Records {
   /** Set while the records move to another store. */
   #moving: Promise<void> | undefined;
   readonly #turns = new Turns();
+  readonly #writeListeners = new Set<() => void>();
   readonly #views = new Map<number, WeakRef<Records>>();
 
   private constructor(store: Store, space: KeySpace) {
@@ -233,6 +234,12 @@ export class Records {
     return this.contents.onShared(listener);
   }
 
+  /** Calls it after each transaction of this daemon. Returns how to end that. */
+  onWrite(listener: () => void): () => void {
+    this.#writeListeners.add(listener);
+    return () => this.#writeListeners.delete(listener);
+  }
+
   /** Records of a member that is gone; this one hears of it by following. */
   async deleteKeys(keys: readonly string[]): Promise<void> {
     await this.#store.txn(
@@ -277,6 +284,7 @@ export class Records {
       );
     }
     for (const accept of changes.accepts) accept(rev);
+    for (const listener of this.#writeListeners) listener();
   }
 
   async #holding(changes: Changes, work: () => Promise<void>): Promise<void> {

@@ -12,6 +12,7 @@ import * as operation from '../operation.ts';
 import * as pool from '../storage/pool.ts';
 import * as project from '../project/project.ts';
 import * as profile from '../container/profile.ts';
+import * as recovery from '../server/recovery.ts';
 import * as server from '../server/server.ts';
 import * as snapshot from '../container/snapshot.ts';
 import * as volume from '../storage/volume.ts';
@@ -20,6 +21,7 @@ import * as warning from '../server/warning.ts';
 const modules: readonly object[] = [
   envelope,
   server,
+  recovery,
   certificate,
   container,
   containerExec,

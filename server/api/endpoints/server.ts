@@ -2,6 +2,7 @@
 import { Certificate, CertificateCreate, CertificatePut } from '../server/certificate.ts';
 import { endpointsOf, everyone, trustedOnly } from './endpoint.ts';
 import { Resources, Server, ServerPut } from '../server/server.ts';
+import { Recovery, RecoveryPost } from '../server/recovery.ts';
 import { recursion, strings } from './shared.ts';
 
 const endpoint = endpointsOf('server');
@@ -43,6 +44,13 @@ export const serverEndpoints = [
     access: 'metrics',
     traced: false,
   }),
+  endpoint(
+    'recovery.run',
+    'POST /1.0/recovery',
+    'sync',
+    'Find what is lost of the records in the copies that pools have, and with apply bring it back.',
+    { query: ['target'], body: RecoveryPost, result: Recovery },
+  ),
   endpoint(
     'server.gc',
     'GET /internal/gc',

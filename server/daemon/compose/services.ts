@@ -6,6 +6,7 @@ import { composeCluster } from './cluster.ts';
 import { type Common, composeCommon } from './common.ts';
 import { composeContainers } from './containers.ts';
 import { composeImages } from './images.ts';
+import { composeRecovery } from './recovery.ts';
 import { composeWarnings } from './warnings.ts';
 import { trustLimits } from '../../auth/trust.ts';
 import { Attempts } from '../../lib/shared/attempts.ts';
@@ -43,6 +44,7 @@ export function composeServices(base: Foundation, { remoteLimits, stateDir }: Co
   const clusterParts = composeCluster(base, common, stateDir, members);
   const server = composeServer(base, common);
   const watched = composeWarnings(base, book, { view, pools, hosts, maas, sagas, server, fencing, ...clusterParts });
+  const recoveryParts = composeRecovery(base, common, { ...containerParts, ...watched });
   const volumes = new Volumes(common);
   const volumeSnapshots = new VolumeSnapshots(common);
   const backups = new Backups({ ...common, dir: dirs.backups });
@@ -51,6 +53,7 @@ export function composeServices(base: Foundation, { remoteLimits, stateDir }: Co
     ...containerParts,
     ...clusterParts,
     ...watched,
+    ...recoveryParts,
     backups,
     certificates: new Certificates({
       ...common,
@@ -82,7 +85,9 @@ export function composeServices(base: Foundation, { remoteLimits, stateDir }: Co
       ...imageParts.imageRefresh.tasks(),
       ...(isDryRun ? [] : [replicateImages({ ...common, cluster, members: imageParts.members })]),
       ...(base.room === undefined ? [] : [base.room.task()]),
-      ...(isDryRun ? [] : [watched.warningWatch.task(), watched.unsyncedFiles.task()]),
+      ...(isDryRun
+        ? []
+        : [watched.warningWatch.task(), watched.unsyncedFiles.task(), recoveryParts.recordCopies.task()]),
     ],
     server,
     storagePools,

@@ -6,6 +6,7 @@ import { DriverError } from '../driver-error.ts';
 import {
   isInside,
   poolFolders,
+  recordsFolder,
   replacedFolder,
   replacedVolume,
   temporaryFolder,
@@ -48,6 +49,13 @@ async function takePlace(source: string, name: string): Promise<void> {
     throw new DriverError('InUse', `config.source: ${source} of pool ${name} is not empty: it has ${foreign} in it`);
   await makeFolders(source);
   for (const path of [source, dirname(source)]) await syncDirectory(path);
+}
+
+/** Throws NotFound unless an earlier daemon has made the directory a pool. Changes nothing. */
+export async function checkDirPool(source: string, name: string): Promise<void> {
+  const stats = await lstat(join(source, recordsFolder)).catch(() => undefined);
+  if (stats?.isDirectory() === true) return;
+  throw new DriverError('NotFound', `there is no pool ${name} in ${source}: it has no directory ${recordsFolder}`);
 }
 
 /** Images go with their pool; other volumes must have been deleted. The directory itself stays. */

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { Log } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
 import { copyGuestTree, copyTree, shareTree } from './copy-tree.ts';
-import { createDirPool, createSharedPool, emptyDirPool, mountDirPool } from './dir-pool.ts';
+import { checkDirPool, createDirPool, createSharedPool, emptyDirPool, mountDirPool } from './dir-pool.ts';
 import type { PoolSpec, StorageDriver, UnpackImage } from './driver.ts';
 import { poolSource } from './layout.ts';
 import { hasCode, removeTree } from './remove-tree.ts';
@@ -69,6 +69,10 @@ export function openDirStorage(deps: DirStorageDeps): StorageDriver {
           if (hasCode(error, 'ENOENT')) return;
           throw new DriverError('Failed', `cannot delete the directory ${source} of pool ${pool.name}`, error);
         });
+      },
+      findPool: async (pool) => {
+        await checkDirPool(sourceOf(pool), pool.name);
+        return { ...pool.config, source: sourceOf(pool) };
       },
       applyConfig: async (pool) => {
         if (isShared(pool)) await checkMarker(sourceOf(pool), pool.name, wantedMarker(pool, cluster()));

@@ -142,6 +142,10 @@ export interface StorageDriver {
   applyConfig(pool: PoolSpec, before: PoolSpec): Promise<void>;
   /** At daemon start: makes the pool usable and removes half-made volumes of a crash (temporary names). */
   mountPool(pool: PoolSpec): Promise<void>;
+  /** The config of a pool that is there already, found by its `source`. Changes nothing. NotFound: there is none. */
+  findPool(pool: PoolSpec): Promise<Record<string, string>>;
+  /** Directory in the pool for copies of the records about it; it is there while the pool is mounted. */
+  recordsPath(pool: PoolSpec): string;
   resources(pool: PoolSpec): Promise<PoolResources>;
   /** Host directory of the volume; containers have `rootfs/` (and maybe `metadata.yaml`, `templates/`) in it. */
   volumePath(pool: PoolSpec, volume: VolumeRef): string;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DriverError } from '../driver-error.ts';
 import { fillDirConfig } from './dir.ts';
 import type { PoolSpec, SnapshotRef, StorageDriver, VolumeRef } from './driver.ts';
-import { snapshotPathIn, volumePathIn } from './layout.ts';
+import { recordsFolder, snapshotPathIn, volumePathIn } from './layout.ts';
 
 export interface PretendedStorageDeps {
   /** Where directories of volumes are made on demand; they stay empty. */
@@ -33,6 +33,8 @@ export function openPretendedStorage({ root, name }: PretendedStorageDeps): Stor
     deletePool: done,
     applyConfig: done,
     mountPool: done,
+    findPool: (pool) => Promise.resolve({ ...pool.config }),
+    recordsPath: (pool) => join(place(pool), recordsFolder),
     resources: () => Promise.resolve({ space: { used: 0, total: 0 }, inodes: { used: 0, total: 0 } }),
     volumePath: (pool: PoolSpec, volume: VolumeRef) => directory(volumePathIn(place(pool), volume)),
     hasVolume: () => Promise.resolve(false),

@@ -14,6 +14,9 @@ export const temporaryFolder = 'tmp';
 /** Volumes taken out of their place while their restored content moves in; mountPool puts back what has no successor. */
 export const replacedFolder = 'replaced';
 
+/** Copies of the records about the pool, by which a host that has lost its own finds what it had. */
+export const recordsFolder = 'records';
+
 export const volumeTypes = ['container', 'image', 'custom'] as const satisfies readonly VolumeRef['type'][];
 
 const snapshotFolders = { container: 'containers-snapshots', custom: 'custom-snapshots' } as const;
@@ -21,6 +24,7 @@ const snapshotFolders = { container: 'containers-snapshots', custom: 'custom-sna
 export const poolFolders: readonly string[] = [
   ...Object.values(folders),
   ...Object.values(snapshotFolders),
+  recordsFolder,
   replacedFolder,
   temporaryFolder,
 ];

@@ -12,7 +12,15 @@ import { asDriverError, syncTree } from './copy-tree.ts';
 import type { ImageFiles, PoolSpec, StorageDriver, UnpackImage, VolumeRef, VolumeSource } from './driver.ts';
 import { durably } from './durable.ts';
 import { createImageCache } from './image-cache.ts';
-import { checkVolumeName, snapshotPathIn, snapshotsPathIn, volumeFolder, volumePathIn, volumeTypes } from './layout.ts';
+import {
+  checkVolumeName,
+  recordsFolder,
+  snapshotPathIn,
+  snapshotsPathIn,
+  volumeFolder,
+  volumePathIn,
+  volumeTypes,
+} from './layout.ts';
 import { directoryNames } from './tree-names.ts';
 import { openTreeStaging } from './tree-staging.ts';
 import { hasCode } from './remove-tree.ts';
@@ -176,6 +184,8 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       await kind.deletePool(pool);
     },
     applyConfig: (pool, before) => kind.applyConfig(pool, before),
+    findPool: async (pool) => (await kind.findPool?.(pool)) ?? { ...pool.config },
+    recordsPath: (pool) => join(kind.root(pool), recordsFolder),
     mountPool: (pool) => kind.mountPool(pool, staging.busy),
     resources: async (pool) => {
       // Deleted trees count as free space.

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import type { OidcSettings } from '../../auth/oidc/settings.ts';
 import type { ServerMetrics } from '../../services/server/metrics.ts';
 import { metricsContentType } from '../../services/server/metrics-text.ts';
+import type { Recovery } from '../../services/recovery/recovery.ts';
 import { readResources } from '../../services/server/resources.ts';
 import type { ServerSettings } from '../../services/server/server.ts';
 import type { Dialect } from '../dialects/dialect.ts';
@@ -17,7 +18,11 @@ function issuerHeaders(oidc: OidcSettings | undefined, prefix: string): Readonly
 
 /** `dialect` is the one that its clients speak. */
 export function serverRoutes(
-  { server, metrics }: { readonly server: ServerSettings; readonly metrics: ServerMetrics },
+  {
+    server,
+    metrics,
+    recovery,
+  }: { readonly server: ServerSettings; readonly metrics: ServerMetrics; readonly recovery: Recovery },
   { name: dialect, headerPrefix }: Pick<Dialect, 'name' | 'headerPrefix'>,
 ) {
   return {
@@ -39,6 +44,7 @@ export function serverRoutes(
       const text = await metrics.text(caller, query.project || undefined);
       return { kind: 'stream', headers: { 'content-type': metricsContentType }, stream: Readable.from([text]) };
     },
+    'recovery.run': async ({ caller, body }) => sync(await recovery.recover(caller, body)),
     'resources.get': async () => sync(await readResources()),
   } satisfies Partial<RouteTable>;
 }

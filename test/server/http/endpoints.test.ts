@@ -335,6 +335,7 @@ const good: Partial<Record<EndpointId, () => Promise<Answer>>> = {
   'projects.patch': on('PATCH', freshProject, { description: 'x' }),
   'projects.post': on('POST', freshProject, () => ({ name: fresh() })),
   'projects.delete': on('DELETE', freshProject),
+  'recovery.run': () => daemon.call('POST', '/1.0/recovery', {}),
   'warnings.list': get('/1.0/warnings'),
   'warnings.get': on('GET', () => warning()),
   'warnings.put': on('PUT', () => warning(), { status: 'acknowledged' }),

@@ -1,5 +1,5 @@
 // `gantry doctor`: checks everything that a run needs, one line each, with a remedy for each problem. Changes nothing on
-// the server.
+// the server, but for --recover.
 import type { Command, Context, Output, Run } from '../../session/context.ts';
 import { randomBytes } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
@@ -8,6 +8,8 @@ import type { Client } from '../../../../server/client/client.ts';
 import { ClientError } from '../../../../server/client/client-error.ts';
 import type { Server } from '../../../../server/api/server/server.ts';
 import type { Warning } from '../../../../server/api/server/warning.ts';
+import type { Recovery } from '../../../../server/api/server/recovery.ts';
+import { recoveryLines } from '../../../../server/api/server/recovery-lines.ts';
 import { version } from '../../../../server/api/version.ts';
 import type { DoctorOptions } from './setup-verbs.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
@@ -15,6 +17,7 @@ import { answersOf } from '../../hosts/ask-hosts.ts';
 import { worstCode } from '../../hosts/each-host.ts';
 import { hostOf } from '../../session/host.ts';
 import { paintFor } from '../../output/paint.ts';
+import { confirm } from '../../session/confirm.ts';
 import { withClient } from '../../session/connect.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
@@ -100,7 +103,7 @@ const remedyOf = ({ options, io }: Context<DoctorOptions>): string =>
     ? 'see the messages of the daemon above'
     : `tried ${hostOf(options, io)}; --host or GANTRY_HOST select another`;
 
-async function daemon(context: Command, client: Client): Promise<readonly Finding[]> {
+async function daemon(context: Context<DoctorOptions>, client: Client): Promise<readonly Finding[]> {
   const beforeMs = context.io.nowMs();
   const answer = await client.http.open({ method: 'GET', path: '/1.0' }, context.stop);
   const afterMs = context.io.nowMs();
@@ -110,8 +113,23 @@ async function daemon(context: Command, client: Client): Promise<readonly Findin
   const clock = clockFinding(answer.headers['date'], beforeMs, afterMs);
   const trust = trustFinding(metadata);
   if (trust.level === 'error') return [reached, trust, clock];
+  if (context.options.recover === true) return [reached, ...(await recovered(context, client))];
   const found = [reached, trust, ...serverFindings(metadata), clock, await locks(context, metadata)];
   return [...found, ...(await warnings(context, client, metadata))];
+}
+
+/** Looks first: what is found is shown before anybody is asked. */
+async function recovered(context: Context<DoctorOptions>, client: Client): Promise<readonly Finding[]> {
+  const found = await client.recover({}, context.stop);
+  if (found.recovered.length === 0) return recoveryFindings(found);
+  if (!context.isJson) for (const line of recoveryLines(found)) context.out(line);
+  await confirm(context, 'Write these records?', 'Recovering records');
+  return recoveryFindings(await client.recover({ apply: true }, context.stop));
+}
+
+export function recoveryFindings(found: Recovery): readonly Finding[] {
+  const level = found.problems.length > 0 ? 'error' : found.unknown.length + found.kept.length > 0 ? 'warning' : 'ok';
+  return recoveryLines(found).map((text) => ({ name: 'recovery', level, text }));
 }
 
 /** Pure, as are those that follow. */

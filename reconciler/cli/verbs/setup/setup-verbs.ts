@@ -59,7 +59,13 @@ export const completion = {
 export const doctor = {
   name: 'doctor',
   summary: 'check this program, the connection to the daemon, and the daemon',
-  flags: { ...hostFlags, ...hostSelectorFlag },
+  flags: {
+    ...hostFlags,
+    ...hostSelectorFlag,
+    recover: toggle('--recover', 'bring back what a server has lost of its records and its pools have copies of'),
+    ...approveFlag,
+    yes: toggle('--yes', 'do not ask', { isHidden: true }),
+  },
 } satisfies Verb;
 export type DoctorOptions = OptionsOf<typeof doctor>;
 

@@ -15,6 +15,7 @@ import {
 import {
   ensureMounted,
   fillBtrfsConfig,
+  findBtrfsPool,
   makeFileSystem,
   mountedForRemoval,
   locationOf,
@@ -70,6 +71,7 @@ export function openBtrfsStorage(deps: BtrfsStorageDeps): StorageDriver {
         if (await mountedForRemoval(location, pool)) await emptyDirPool(rootOf(location), pool.name, removeSubvolume);
         await removeFileSystem(location, pool);
       },
+      findPool: (pool) => findBtrfsPool(deps.root, pool),
       applyConfig: (pool) => remount(locationOf(deps.root, pool), pool),
       async mountPool(pool, busy) {
         const location = locationOf(deps.root, pool);

@@ -20,6 +20,18 @@ export const commands = {
   ],
   allocate: (path: string, bytes: number) => ['truncate', `--size=${bytes}`, path],
   findByUuid: (uuid: string) => ['blkid', '--cache-file', '/dev/null', '--uuid', uuid],
+  uuidOf: (device: string) => [
+    'blkid',
+    '--cache-file',
+    '/dev/null',
+    '--match-token',
+    'TYPE=btrfs',
+    '--match-tag',
+    'UUID',
+    '--output',
+    'value',
+    device,
+  ],
   mount: (source: BlockSource, target: string, options: string) => [
     'mount',
     '-t',

@@ -15,6 +15,7 @@ import {
   type BlockSource,
 } from './commands.ts';
 import { asDriverError } from '../copy-tree.ts';
+import { checkDirPool } from '../dir-pool.ts';
 import type { PoolSpec } from '../driver.ts';
 import { poolSource } from '../layout.ts';
 import { moveDurably } from '../../../lib/durable-files.ts';
@@ -65,6 +66,28 @@ export async function fillBtrfsConfig(root: string, pool: PoolSpec): Promise<Rec
   if ((await statfs(location.path)).type !== btrfsMagic)
     throw new DriverError('Invalid', `${what} is not on a btrfs file system; leave source out for a file of its own`);
   return { ...pool.config, source: location.path };
+}
+
+/** The config of the pool that is at `source` already. Throws NotFound; changes nothing. */
+export async function findBtrfsPool(root: string, pool: PoolSpec): Promise<Record<string, string>> {
+  const location = locationOf(root, pool);
+  const none = (where: string): DriverError => new DriverError('NotFound', `there is no pool ${pool.name}: ${where}`);
+  if (location.kind === 'file') {
+    if (!(await isThere(location.path))) throw none(`its file ${location.path} does not exist`);
+    return { ...pool.config, source: location.path };
+  }
+  if (location.kind === 'device') {
+    if ((await deviceOf(location.uuid)) === undefined) throw none(`no device has the file system ${location.uuid}`);
+    return { ...pool.config };
+  }
+  const stats = await stat(location.path).catch(() => undefined);
+  if (stats?.isBlockDevice() !== true) {
+    await checkDirPool(location.path, pool.name);
+    return { ...pool.config, source: location.path };
+  }
+  const { stdout } = await exec(commands.uuidOf(location.path), { okCodes: [0, 2] });
+  if (!uuidForm.test(stdout.trim())) throw none(`${location.path} has no btrfs file system`);
+  return { ...pool.config, source: stdout.trim(), 'volatile.initial_source': location.path };
 }
 
 /** Idempotent: file systems that are there are kept, and mounted. */

@@ -9,9 +9,9 @@ import type { BlockTrees } from '../blocks/blocks.ts';
 import { contentOf } from '../blocks/mounts.ts';
 import { makeFolders } from '../dir-pool.ts';
 import type { PoolResources, PoolSpec } from '../driver.ts';
-import { poolFolders, volumeFolder } from '../layout.ts';
+import { poolFolders, recordsFolder, volumeFolder } from '../layout.ts';
 import { attachedLoop, freeSize, hasLoopFile, loopFileOf, makeLoopFile, removeLoopFile } from '../loop-file.ts';
-import { hasCode } from '../remove-tree.ts';
+import { hasCode, removeTree } from '../remove-tree.ts';
 import { commands, devicesIn, groupsIn, madeTag, type Group } from './commands.ts';
 import { escaped, longestGroup } from './names.ts';
 import { groupOf, logicalsOf, lvmStore, runLvm, thinPoolOf } from './store.ts';
@@ -219,6 +219,7 @@ async function dropGroup(pool: PoolSpec, location: Location, tag: string): Promi
 }
 
 async function removePlace(root: string): Promise<void> {
+  await removeTree(join(root, recordsFolder));
   for (const path of [...poolFolders.map((folder) => join(root, folder)), root])
     await rmdir(path).catch((error: unknown) => {
       if (!hasCode(error, 'ENOENT')) throw new DriverError('Failed', `cannot delete the directory ${path}`, error);

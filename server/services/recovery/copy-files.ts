@@ -1,0 +1,98 @@
+// The files of copied records in the directory of a pool: written whole, read, listed, removed.
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hasCode } from '../../drivers/storage/remove-tree.ts';
+import { errorText } from '../../lib/shared/reason.ts';
+import {
+  copiedKinds,
+  fileOf,
+  readCopy,
+  type CopiedKind,
+  type CopiedRecord,
+  type RecordName,
+} from './copied-records.ts';
+
+const pathOf = (directory: string, { kind, name }: RecordName): string => join(directory, kind, fileOf(name));
+
+/** The old text or the new one, whenever it is cut short. The directory of the pool must be there: it is not made below an empty mount. */
+export async function writeCopy(directory: string, record: RecordName, text: string): Promise<void> {
+  const path = pathOf(directory, record);
+  const draft = `${path}.new`;
+  try {
+    await writeFile(draft, text, { mode: 0o600 });
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+    await mkdir(join(directory, record.kind), { mode: 0o700 }).catch((again: unknown) => {
+      if (!hasCode(again, 'EEXIST')) throw again;
+    });
+    await writeFile(draft, text, { mode: 0o600 });
+  }
+  await rename(draft, path);
+}
+
+/** Idempotent. */
+export const removeCopy = (directory: string, record: RecordName): Promise<void> =>
+  rm(pathOf(directory, record), { force: true });
+
+/** Undefined: there is none. */
+export async function copyText(directory: string, record: RecordName): Promise<string | undefined> {
+  return readFile(pathOf(directory, record), 'utf8').catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  });
+}
+
+export interface FoundCopy {
+  readonly record: CopiedRecord;
+  readonly writtenMs: number;
+}
+
+/** All copies of a kind; a file that cannot be read is told to `onDamage`. */
+export async function readCopies(
+  directory: string,
+  kind: CopiedKind,
+  onDamage: (problem: string) => void,
+): Promise<readonly FoundCopy[]> {
+  const found: FoundCopy[] = [];
+  for (const file of await filesOf(directory, kind)) {
+    const path = join(directory, kind, file);
+    try {
+      const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
+      found.push({ record: readCopy(kind, text), writtenMs: mtimeMs });
+    } catch (error) {
+      onDamage(`The file ${path} cannot be read: ${errorText(error)}`);
+    }
+  }
+  return found;
+}
+
+/** Copies that are no copy of these records. */
+export async function strayCopies(directory: string, wanted: readonly RecordName[]): Promise<readonly CopiedRecord[]> {
+  const files = new Set(wanted.map(({ kind, name }) => `${kind}/${fileOf(name)}`));
+  const strays: CopiedRecord[] = [];
+  for (const kind of copiedKinds) {
+    const others = (await filesOf(directory, kind)).filter((file) => !files.has(`${kind}/${file}`));
+    for (const file of others) {
+      const text = await readFile(join(directory, kind, file), 'utf8').catch(() => '');
+      const record = attempt(() => readCopy(kind, text));
+      if (record !== undefined) strays.push(record);
+    }
+  }
+  return strays;
+}
+
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}
+
+async function filesOf(directory: string, kind: CopiedKind): Promise<readonly string[]> {
+  const files = await readdir(join(directory, kind)).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw error;
+  });
+  return files.filter((file) => file.endsWith('.json'));
+}

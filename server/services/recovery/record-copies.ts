@@ -1,0 +1,199 @@
+// Keeps copies of the records in the pools that they are about: written behind each change, compared with the records at the start.
+import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
+import type { Records } from '../../records/records.ts';
+import { ownedKey } from '../../records/record-names.ts';
+import { KnownProblems } from '../shared/known-problems.ts';
+import { ownedBy } from '../shared/owned-records.ts';
+import type { ScheduledTask } from '../shared/scheduler.ts';
+import { poolLock, type Pools } from '../storage/pools.ts';
+import { copyText, removeCopy, strayCopies, writeCopy } from './copy-files.ts';
+import {
+  copiedKinds,
+  copyOf,
+  placeOf,
+  poolsWithCopies,
+  type CopiedKind,
+  type CopiedRecord,
+  type RecordName,
+} from './copied-records.ts';
+import type { KnownPools } from './known-pools.ts';
+
+export interface RecordCopiesDeps {
+  readonly records: Records;
+  readonly pools: Pick<Pools, 'use'>;
+  readonly knownPools: KnownPools;
+  readonly locks: KeyedMutex;
+  readonly log: Log;
+}
+
+/** Changes that come close together cost one file. */
+const delayMs = 50;
+const atOnce = 8;
+
+export class RecordCopies {
+  readonly #deps: RecordCopiesDeps;
+  readonly #problems: KnownProblems;
+  readonly #seen = new Map<CopiedKind, number>();
+  readonly #poolOf = new Map<string, string>();
+  /** Pools whose copies were as the records, but for what changed since. */
+  readonly #current = new Set<string>();
+  /** Pools that failed: tried again each minute. */
+  readonly #failed = new Set<string>();
+  #hasBegun = false;
+  #timer: NodeJS.Timeout | undefined;
+  #flushing: Promise<void> = Promise.resolve();
+  #stopListening: () => void = () => {};
+
+  constructor(deps: RecordCopiesDeps) {
+    this.#deps = deps;
+    this.#problems = new KnownProblems(deps.log);
+  }
+
+  /** Once the records are recovered: at the start they are compared with the copies. */
+  begin(): void {
+    this.#hasBegun = true;
+    for (const kind of copiedKinds) this.#seen.set(kind, -1);
+    const ends = [this.#deps.records.onWrite(() => this.#soon()), this.#deps.records.onShared(() => this.#soon())];
+    this.#stopListening = () => ends.forEach((end) => end());
+    this.#soon();
+  }
+
+  task(): ScheduledTask {
+    return {
+      name: 'Copying records into pools',
+      run: async () => {
+        if (this.#failed.size === 0) return;
+        this.#failed.clear();
+        await this.flush();
+      },
+    };
+  }
+
+  /** All that was acknowledged before has its copy then. */
+  async close(): Promise<void> {
+    this.#stopListening();
+    if (this.#hasBegun) await this.flush();
+  }
+
+  /** Resolves when the copies are as the records are now. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#flushing = this.#flushing.then(() => this.#write());
+    return this.#flushing;
+  }
+
+  #soon(): void {
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => void this.flush(), delayMs);
+    this.#timer.unref();
+  }
+
+  async #write(): Promise<void> {
+    const changed = copiedKinds.flatMap((kind) => this.#changed(kind));
+    const pools = poolsWithCopies(this.#deps.records);
+    for (const pool of this.#current) if (!pools.includes(pool)) this.#current.delete(pool);
+    const names = changed.flatMap(({ kind, name }) => (kind === 'pools' ? [name] : []));
+    if (names.length > 0) await this.#deps.knownPools.note(names);
+    for (const pool of pools) {
+      if (this.#failed.has(pool)) continue;
+      await this.#inPool(pool, (directory) =>
+        this.#current.has(pool) ? this.#update(pool, directory, changed) : this.#compare(pool, directory),
+      );
+    }
+  }
+
+  /** What became others since the last time, with what belongs to a container or volume that is in another pool now. */
+  #changed(kind: CopiedKind): readonly RecordName[] {
+    const { records } = this.#deps;
+    const collection = records[kind];
+    const since = this.#seen.get(kind) ?? -1;
+    if (since === collection.generation) return [];
+    this.#seen.set(kind, collection.generation);
+    const names = since < 0 ? undefined : collection.changedSince(since);
+    if (names === undefined) this.#current.clear();
+    const changed = [...(names ?? collection.list().map(({ name }) => name))];
+    return changed.flatMap((name) => [{ kind, name }, ...this.#movedWith({ kind, name })]);
+  }
+
+  #movedWith({ kind, name }: RecordName): readonly RecordName[] {
+    if (kind !== 'containers' && kind !== 'volumes') return [];
+    const { records } = this.#deps;
+    const uuid = records[kind].get(name)?.document.uuid;
+    const pool = placeOf(records, { kind, name });
+    if (uuid === undefined || pool === undefined || this.#poolOf.get(uuid) === pool) return [];
+    this.#poolOf.set(uuid, pool);
+    const owned = kind === 'volumes' ? (['volumeSnapshots'] as const) : (['snapshots', 'backups'] as const);
+    return owned.flatMap((each) =>
+      ownedBy(records, each, uuid).map((one) => ({ kind: each, name: ownedKey(uuid, one.name) })),
+    );
+  }
+
+  async #inPool(name: string, work: (directory: string) => Promise<void>): Promise<void> {
+    try {
+      await this.#deps.locks.run(poolLock(name), async () => {
+        if (!poolsWithCopies(this.#deps.records).includes(name)) return;
+        const { driver, pool } = this.#deps.pools.use(name);
+        await work(driver.recordsPath(pool));
+        this.#current.add(name);
+      });
+      this.#problems.forget(name);
+    } catch (error) {
+      this.#current.delete(name);
+      this.#failed.add(name);
+      if (this.#deps.records.pools.has(name))
+        this.#problems.note(name, `The storage pool ${name} cannot take copies of the records: ${errorText(error)}`);
+    }
+  }
+
+  async #update(pool: string, directory: string, changed: readonly RecordName[]): Promise<void> {
+    const { records } = this.#deps;
+    await side(changed, async (record) => {
+      const place = placeOf(records, record);
+      if (place !== 'every' && place !== pool) return removeCopy(directory, record);
+      const text = copyOf(records, record);
+      if (text !== undefined) await writeCopy(directory, record, text);
+    });
+  }
+
+  /** All of them: what changed while nobody wrote copies. */
+  async #compare(pool: string, directory: string): Promise<void> {
+    const { records } = this.#deps;
+    const wanted = copiedKinds.flatMap((kind) =>
+      records[kind]
+        .list()
+        .map(({ name }): RecordName => ({ kind, name }))
+        .filter((record) => [pool, 'every'].includes(placeOf(records, record) ?? '')),
+    );
+    await side(wanted, async (record) => {
+      const text = copyOf(records, record);
+      if (text !== undefined && text !== (await copyText(directory, record).catch(() => undefined)))
+        await writeCopy(directory, record, text);
+    });
+    await this.#dropStrays(pool, directory, await strayCopies(directory, wanted));
+  }
+
+  /** Copies of what is not in the records, but in the pool, are for `recover`; while there are some, those that they need stay, too. */
+  async #dropStrays(poolName: string, directory: string, strays: readonly CopiedRecord[]): Promise<void> {
+    const { driver, pool } = this.#deps.pools.use(poolName);
+    let areSome = false;
+    for (const record of strays) {
+      const type = record.kind === 'containers' ? 'container' : record.kind === 'volumes' ? 'custom' : undefined;
+      if (type === undefined) continue;
+      const name = type === 'custom' ? record.name.slice(record.name.indexOf('/') + 1) : record.name;
+      areSome ||= await driver.hasVolume(pool, { type, name });
+    }
+    if (!areSome) await side(strays, (record) => removeCopy(directory, record));
+  }
+}
+
+/** Several at once. */
+async function side<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const queue = items.values();
+  const worker = async (): Promise<void> => {
+    for (const item of queue) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
+}
