@@ -18,7 +18,8 @@ work=$(mktemp -d)
 trap 'rm -rf --one-file-system "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 root=$work/rootfs
-debootstrap --variant=minbase --include=systemd-sysv,systemd-resolved,iproute2 "$suite" "$root" \
+# The D-Bus that resolved needs is a virtual package, which debootstrap does not resolve.
+debootstrap --variant=minbase --include=systemd-sysv,dbus,systemd-resolved,iproute2 "$suite" "$root" \
   "${mirror:-http://deb.debian.org/debian}" >"$work/log" 2>&1 || { tail -n 3 "$work/log" >&2; exit 1; }
 
 # An address by DHCP, an identity for each container, no packages that were only downloaded.

@@ -92,7 +92,10 @@ test('init makes a Debian with debootstrap, offers it where no image server is r
   expect(failed.stderr).toContain('a Debian with debootstrap, from the mirror of apt (--image debootstrap)');
   expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('no mirror http://mirror.test/debian')]);
   expect(existsSync(join(folder('five'), 'stack.yaml'))).toBe(false);
-  stub('mkdir -p "$4/etc" "$4/var/lib/apt/lists" "$4/bin"; echo "$3" > "$4/etc/suite"');
+  // As debootstrap, which does not find the package behind the virtual one that systemd-resolved needs.
+  stub(
+    'case $2 in *,dbus,*) ;; *) exit 1 ;; esac; mkdir -p "$4/etc" "$4/var/lib/apt/lists"; echo "$3" > "$4/etc/suite"',
+  );
   const made = await init(folder('five'));
   expect(made.code, made.stderr).toBe(0);
   const listed = execFileSync('tar', ['-tzf', join(folder('five'), 'debian.tar.gz')], { encoding: 'utf8' });
