@@ -86,7 +86,7 @@ export class Wiring {
     const { hub, nowMs } = this.#deps;
     const watch = new SourceWatch({
       source,
-      intervalMs: intervalOf(entry),
+      intervalMs: () => intervalOf(entry),
       onRevision: (found) => this.#offer(entry.name, found),
       onStatus: (status) => hub.emit({ type: 'source', source: status }),
       onError: (message) => hub.log('error', message, { source: entry.name }),

@@ -36,6 +36,10 @@ export async function withClient<T>(
   }
 }
 
+/** A client for the host of the flags, which the caller closes. */
+export const openClient = (context: Context<ConnectOptions>): Promise<Client> =>
+  connectTo(context, hostOf(context.options, context.io));
+
 /** The host as journals name it: an embedded daemon by its directory, since its socket may be anywhere. */
 export const hostName = ({ options }: Context<HostOptions>, client: Client): string =>
   options.embedded === undefined ? client.host : `embedded:${resolve(options.embedded)}`;

@@ -30,8 +30,6 @@ export interface RevisionSource {
   readonly paths: readonly string[];
   readonly message?: string;
   readonly rollbackOf?: number;
-  /** No revision is made when the newest has the same documents: the run only repairs drift. */
-  readonly onlyNew?: boolean;
 }
 
 export interface SetPlan extends MadePlan {

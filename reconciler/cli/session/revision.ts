@@ -3,12 +3,14 @@ import type { Document } from '../../core/documents/document.ts';
 import { valueAt } from '../../core/plan/apply-edits.ts';
 import { defaultLimits, type WrittenDocument } from '../../core/history/revisions.ts';
 import { fillSecrets } from '../../core/history/revision-secrets.ts';
+import type { PlaceText } from '../../core/ownership/place.ts';
 import type { RevisionNotes } from '../../engine/runs/history.ts';
+import type { RevisionFacts } from '../../engine/runs/notes-of.ts';
 import type { Context } from './context.ts';
 import { commitOf } from './git-commit.ts';
 import { parseNumber } from '../flags/parse-values.ts';
 import type { RunOptions } from '../flags/plan-flags.ts';
-import type { SetPlan } from './plan.ts';
+import type { RevisionSource, SetPlan } from './plan.ts';
 import { usageError } from '../errors/usage-error.ts';
 
 const longestMessage = 1000;
@@ -24,33 +26,35 @@ export function messageOf({ options }: Context<RunOptions>): string | undefined 
 
 export async function revisionNotes(
   context: Context<RunOptions>,
-  { plan, owner, images, revision }: SetPlan,
+  planned: SetPlan,
 ): Promise<RevisionNotes | undefined> {
+  const { owner, revision } = planned;
   if (revision === undefined) return undefined;
-  const [{ RevisionNotes }, { cutWritten }, { whoAmI }, commit] = await Promise.all([
-    import('../../engine/runs/history.ts'),
-    import('../../engine/runs/cut-written.ts'),
-    import('../../engine/notes/lock.ts'),
-    commitOf(revision.paths, context.io.env, context.stop),
-  ]);
-  const planned = new Set<string>(plan.changes.map(({ address }) => address));
-  const written = revision.written.filter(({ address }) => planned.has(address));
-  const message = messageOf(context) ?? revision.message;
+  const { notesOf } = await import('../../engine/runs/notes-of.ts');
+  const { rollout } = context.host ?? {};
+  return notesOf(planned, revision.written, {
+    ...(await revisionFacts(context, { ...revision, place: owner.place?.here })),
+    ...(rollout === undefined ? {} : { rollout }),
+    ...(revision.rollbackOf === undefined ? {} : { rollbackOf: revision.rollbackOf }),
+  });
+}
+
+/** Who runs it, and why, and the commit of the manifests at `paths`. */
+export async function revisionFacts(
+  context: Context<RunOptions>,
+  origin: Pick<RevisionSource, 'paths' | 'message'> & { readonly place: PlaceText | undefined },
+): Promise<RevisionFacts> {
+  const { whoAmI } = await import('../../engine/notes/lock.ts');
+  const commit = await commitOf(origin.paths, context.io.env, context.stop);
+  const message = messageOf(context) ?? origin.message;
   const limit = parseNumber('--history-limit', context.options.historyLimit);
-  return new RevisionNotes(owner.set, {
+  return {
     who: whoAmI(),
     ...(message === undefined ? {} : { message }),
     ...(commit === undefined ? {} : { commit }),
-    ...(owner.place === undefined ? {} : { place: owner.place.here }),
-    // `gantry run` rolls out more than once with the same scope.
-    ...(revision.onlyNew === true || context.host?.rollout === undefined ? {} : { rollout: context.host.rollout }),
-    ...(revision.onlyNew === true ? { onlyNew: true } : {}),
-    ...(revision.rollbackOf === undefined ? {} : { rollbackOf: revision.rollbackOf }),
-    isPartial: plan.isPartial === true || written.length < revision.written.length,
-    documents: cutWritten(written, owner.hash),
-    images: Object.fromEntries(images),
+    ...(origin.place === undefined ? {} : { place: origin.place }),
     ...(limit === undefined ? {} : { limits: { ...defaultLimits, revisions: limit } }),
-  });
+  };
 }
 
 /** Restores secrets from documents that have them. */

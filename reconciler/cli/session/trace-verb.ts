@@ -2,7 +2,8 @@
 import { endingSpan, type Span, type Tracer } from '../../../server/lib/shared/spans.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { OpenTracer } from '../../../server/traces/open.ts';
-import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
+import type { RunResult } from '../../engine/run-result.ts';
+import { exitCodeOf, exitCodes, type ExitCode } from '../errors/exit-codes.ts';
 import { usageError } from '../errors/usage-error.ts';
 import type { Output } from './context.ts';
 
@@ -51,13 +52,17 @@ export interface RepairFacts {
 export async function traceRepair(
   tracer: Tracer | undefined,
   { set, host, fromMs, toMs }: RepairFacts,
-  work: () => Promise<ExitCode>,
-): Promise<ExitCode> {
+  work: () => Promise<RunResult>,
+): Promise<RunResult> {
   if (tracer === undefined) return work();
   const attributes = { 'gantry.set': set, 'gantry.host': host };
   const span = tracer.begin('gantry run', { startMs: fromMs, attributes });
   tracer.begin('plan', { parent: span.place, startMs: fromMs }).end(undefined, toMs);
-  return endingSpan(tracer, span, async (own) => noted(own, await work()));
+  return endingSpan(tracer, span, async (own) => {
+    const result = await work();
+    noted(own, exitCodeOf(result));
+    return result;
+  });
 }
 
 function noted(span: Span, code: ExitCode): ExitCode {

@@ -21,8 +21,14 @@ export interface BatchHost {
 }
 
 /** wait: hosts are at work. halt: too many hosts failed. go: the next batch may begin. */
-export function batchVerdict(hosts: readonly BatchHost[], stopAfter: number): 'wait' | 'halt' | 'go' {
+export function batchVerdict(
+  hosts: readonly BatchHost[],
+  stopAfter: number,
+  waitsForAway = false,
+): 'wait' | 'halt' | 'go' {
   const failed = hosts.filter(({ isFailed }) => isFailed).length;
   if (failed >= stopAfter) return 'halt';
-  return hosts.every(({ isSynced, isFailed, isAway }) => isSynced || isFailed || isAway) ? 'go' : 'wait';
+  return hosts.every(({ isSynced, isFailed, isAway }) => isSynced || isFailed || (isAway && !waitsForAway))
+    ? 'go'
+    : 'wait';
 }

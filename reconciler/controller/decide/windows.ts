@@ -1,11 +1,22 @@
 // When a set may make changes: within one of its allowed windows and in none of the denied ones. Pure: the caller passes the time.
-import { isDue, type Minute } from '../../../server/api/container/snapshot-schedule.ts';
+import { isDue, parseSchedule, type Minute } from '../../../server/api/container/snapshot-schedule.ts';
 import type { Window, Windows } from '../config/config.ts';
 
 const minuteMs = 60_000;
+const dayMinutes = 1440;
 const hourMs = 3_600_000;
 /** Monthly windows are found as well. */
 const horizonMs = 32 * 86_400_000;
+
+/** `22:00-06:00`, every day by UTC; undefined when the text is not such a time. */
+export function dailyWindow(text: string): Window | undefined {
+  const match = /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-4]):([0-5]\d)$/.exec(text);
+  const [hour = 0, minute = 0, toHour = 0, toMinute = 0] = (match ?? []).slice(1).map(Number);
+  const [from, to] = [hour * 60 + minute, toHour * 60 + toMinute];
+  const schedule = parseSchedule(`${minute} ${hour} * * *`);
+  if (match === null || from === to || to > dayMinutes || typeof schedule === 'string') return undefined;
+  return { schedule, durationMs: ((to - from + dayMinutes) % dayMinutes || dayMinutes) * minuteMs, timezone: 'UTC' };
+}
 
 interface Span {
   readonly fromMs: number;

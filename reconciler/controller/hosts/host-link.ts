@@ -1,11 +1,13 @@
 // One host of the controller: its connection, its cached lists, and the watch that reports what changed there. Shared by all sets on it.
 import { createClient, type Client, type ClientOptions } from '../../../server/client/client.ts';
+import { pause } from '../../../server/lib/shared/deadline.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { LifecycleChange } from '../../core/drift/lifecycle-changes.ts';
 import { CachedLists } from '../../engine/observe/cached-reader.ts';
 import { CertificateBook } from '../../engine/observe/certificate-names.ts';
 import { watch, type Occasion } from '../../engine/observe/watch.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
+import { retryPauseMs } from '../decide/retry.ts';
 import { readTls } from '../../engine/certificate-files.ts';
 import type { HostStatus } from '../contract/index.ts';
 
@@ -22,6 +24,7 @@ type Listener = (occasion: Occasion) => void;
 
 /** Pause after a failed look; it grows with each further failure. */
 const retryMs = 1000;
+const longestRetryMs = 30_000;
 
 export class HostLink {
   readonly #deps: LinkDeps;
@@ -70,7 +73,7 @@ export class HostLink {
     const events: Parameters<typeof watch>[0]['events'] = (ended, options) =>
       this.#opened().events(['lifecycle'], ended, options);
     try {
-      await this.#open();
+      await this.#open(signal);
       await watch(
         {
           events,
@@ -87,7 +90,7 @@ export class HostLink {
         signal,
       );
     } catch (error) {
-      this.#setStatus('offline', reasonOf(error));
+      if (!signal.aborted) this.#setStatus('offline', reasonOf(error));
     }
     await this.#client?.close();
   }
@@ -117,8 +120,15 @@ export class HostLink {
     return (await this.#book?.name(seen, signal)) ?? seen;
   }
 
-  async #open(): Promise<void> {
-    this.#client = await (this.#deps.connect?.() ?? this.#connect());
+  /** Tries until the host answers: its certificates may come later, and so may the host. */
+  async #open(signal: AbortSignal): Promise<void> {
+    for (let failures = 1; this.#client === undefined; failures += 1)
+      try {
+        this.#client = await (this.#deps.connect?.() ?? this.#connect());
+      } catch (error) {
+        this.#setStatus('offline', reasonOf(error));
+        await pause(retryPauseMs({ firstMs: retryMs, longestMs: longestRetryMs }, failures, 1), signal);
+      }
     this.#lists = new CachedLists(this.#client);
     this.#book = new CertificateBook(this.#lists.list);
   }

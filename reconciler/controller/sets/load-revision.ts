@@ -76,7 +76,7 @@ async function loadFenced(
       const on = problems.get(text) ?? new Set();
       problems.set(text, on.add(host.name));
     }
-    found.set(host.name, kept.of({ loaded, pins, text: textOf(loaded, pins) }));
+    found.set(host.name, kept.of(loadedSet(loaded, pins)));
   }
   return { hosts: found, problems: [...problems].map(([text, on]) => onHosts(text, on, hosts.length)) };
 }
@@ -95,6 +95,9 @@ class Alike {
 }
 
 const hashOf = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');
+
+/** `pins`: those beside the manifests. */
+export const loadedSet = (loaded: Loaded, pins: Pins): LoadedSet => ({ loaded, pins, text: textOf(loaded, pins) });
 
 const textOf = ({ documents }: Loaded, pins: Pins): string => hashOf([documents, [...pins]]);
 

@@ -1,9 +1,11 @@
 // One set on all its hosts: brings its revisions to them, keeps them as declared, and says how it stands.
+import { join } from 'node:path';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { SetConfig } from '../config/config.ts';
 import type { HostLink } from '../hosts/host-link.ts';
 import type { Hub } from '../hub.ts';
 import { ControllerError } from '../controller.ts';
+import { batchesOf } from '../decide/rollout.ts';
 import { short } from '../decide/short-revision.ts';
 import type {
   DriftRecord,
@@ -80,6 +82,7 @@ export class ManagedSet {
     this.#hosts = new SetHosts({ links, make: (link) => this.#on(link), drift: () => this.#records.allDrift() });
     this.#rollouts = new Rollouts({
       rollout: config.rollout,
+      batchesOf: (hosts) => batchesOf(config.rollout, hosts),
       hosts: this.hosts,
       appliedText: (host) => this.#stored.state.hosts[host]?.text,
       noteGiven: (hosts, revision) =>
@@ -117,7 +120,8 @@ export class ManagedSet {
         config,
         link,
         rules: this.#rules,
-        place: placeInRepository(deps.source.url, config.path === '.' ? '' : config.path),
+        // The controller alone says what its sets hold: objects of another place are its own, too.
+        place: { here: placeInRepository(deps.source.url, config.path === '.' ? '' : config.path), others: 'allow' },
         suspensions: () => deps.suspensions.of(config.name, nowMs()),
         isActive: deps.isActive,
         stored: () => this.#stored.flush(),
@@ -125,6 +129,15 @@ export class ManagedSet {
         isPruneApproved: (revision) => this.#stored.state.pruneApproval?.revision === revision,
         beginOwn: (planned, late) =>
           this.#begin({ ...(late?.start ?? { kind: 'heal', reason: 'drift', by: this.#self }), planned }),
+        facts: async (target, run, isRepair) => ({
+          who: this.#self,
+          message: run.start.message ?? run.start.reason,
+          commit: target.revision,
+          ...(target.run === run ? { rollout: run.id } : {}),
+          ...(isRepair ? { onlyNew: true } : {}),
+        }),
+        journal: ({ host }) => ({ directory: join(stateDir, 'hosts', link.host.name), host }),
+        limits: { parallelism: deps.parallelism, timeoutMs: config.timeoutMs },
         onState: () => this.#stateChanged(),
         onObjects: (changed, gone) => this.#reports.objects(changed, gone),
         onDrift: (record) => {
@@ -135,9 +148,6 @@ export class ManagedSet {
         onApplied: (host, applied) => this.#noteApplied(host, applied),
         log: (level, message, host) => this.#reports.log(level, message, host),
         turn: deps.turn,
-        who: this.#self,
-        stateDir,
-        parallelism: deps.parallelism,
         nowMs,
       },
       () => this.#stored.state.hosts[link.host.name],

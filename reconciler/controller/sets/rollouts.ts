@@ -1,22 +1,27 @@
 // The rollouts of a set: a revision goes to the hosts batch by batch, one rollout at a time, and is taken back when too many hosts fail.
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { Rollout } from '../config/config.ts';
-import { batchesOf, batchVerdict } from '../decide/rollout.ts';
+import { batchVerdict } from '../decide/rollout.ts';
 import { short } from '../decide/short-revision.ts';
 import type { LoadedRevision } from './load-revision.ts';
 import type { Run, RunStart } from './run.ts';
+import type { HostRun } from './on-host/host-target.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';
 
 export type StartPart = Omit<RunStart, 'revision' | 'previousRevision'>;
 
-export interface RolloutDeps {
-  readonly rollout: Rollout;
+export interface RolloutDeps<R extends HostRun> {
+  readonly rollout: Pick<Rollout, 'stopAfter' | 'rollback'>;
+  /** In which order hosts get a revision: those of a batch at once. */
+  readonly batchesOf: (hosts: readonly SetOnHost[]) => readonly (readonly SetOnHost[])[];
+  /** A host that is away holds its batch up. */
+  readonly waitsForAway?: boolean;
   readonly hosts: readonly SetOnHost[];
   /** The text of the documents that a host has. */
   readonly appliedText: (host: string) => string | undefined;
   /** Begins to store what these hosts get. */
   readonly noteGiven: (hosts: readonly string[], revision: string) => void;
-  readonly begin: (start: StartPart & { readonly revision: string }) => Run;
+  readonly begin: (start: StartPart & { readonly revision: string }) => R;
   readonly hasEarlier: () => boolean;
   /** Makes the last good revision the current one again; undefined when there is none. */
   readonly goBack: (
@@ -30,15 +35,15 @@ export interface RolloutDeps {
   readonly nowMs: () => number;
 }
 
-export class Rollouts {
-  readonly #deps: RolloutDeps;
+export class Rollouts<R extends HostRun = Run> {
+  readonly #deps: RolloutDeps<R>;
   #current: AbortController | undefined;
   #message: string | undefined;
   /** The hosts whose failure the message tells; absent: it is about a rollout that was taken back. */
   #halted: readonly SetOnHost[] | undefined;
   #changed = (): void => {};
 
-  constructor(deps: RolloutDeps) {
+  constructor(deps: RolloutDeps<R>) {
     this.#deps = deps;
   }
 
@@ -64,7 +69,7 @@ export class Rollouts {
     { hosts: loaded }: LoadedRevision,
     start: StartPart,
     onlyOn?: readonly string[],
-  ): Run | undefined {
+  ): R | undefined {
     const { hosts, appliedText, begin, onError, nowMs } = this.#deps;
     this.stop('A newer revision came first.');
     const overtaken = new AbortController();
@@ -83,15 +88,15 @@ export class Rollouts {
     revision: string,
     loaded: LoadedRevision['hosts'],
     hosts: readonly SetOnHost[],
-    run: Run | undefined,
+    run: R | undefined,
     overtaken: AbortSignal,
   ): Promise<void> {
-    const { rollout, noteGiven, nowMs, onGood } = this.#deps;
+    const { batchesOf, noteGiven, nowMs, onGood } = this.#deps;
     this.#message = undefined;
     this.#halted = undefined;
     overtaken.addEventListener('abort', () => this.#changed(), { once: true });
     const given: SetOnHost[] = [];
-    for (const batch of batchesOf(rollout, hosts)) {
+    for (const batch of batchesOf(hosts)) {
       if (overtaken.aborted) return run?.end('cancelled', nowMs(), String(overtaken.reason));
       noteGiven(
         batch.map(({ name }) => name),
@@ -119,13 +124,13 @@ export class Rollouts {
     revision: string,
     overtaken: AbortSignal,
   ): Promise<'go' | 'overtaken' | 'withdrawn'> {
-    const { rollout, hosts, hasEarlier, onError } = this.#deps;
+    const { rollout, hosts, hasEarlier, onError, waitsForAway = false } = this.#deps;
     const before = given.filter((one) => !batch.includes(one));
     let isTold = false;
     while (!overtaken.aborted) {
       const change = new Promise<void>((resolve) => (this.#changed = resolve));
       const counted = [...before.filter(({ isFailed }) => isFailed), ...batch];
-      const verdict = batchVerdict(counted, rollout.stopAfter);
+      const verdict = batchVerdict(counted, rollout.stopAfter, waitsForAway);
       if (verdict === 'go') return 'go';
       if (verdict === 'halt') {
         const isLast = given.length === hosts.length;
@@ -143,7 +148,7 @@ export class Rollouts {
   }
 
   /** Back to the last good revision, until the source has another one. */
-  async #withdraw(revision: string, run: Run | undefined): Promise<void> {
+  async #withdraw(revision: string, run: R | undefined): Promise<void> {
     const { goBack, onWithdrawn, by, nowMs } = this.#deps;
     const message = this.#message ?? '';
     const last = await goBack(revision);

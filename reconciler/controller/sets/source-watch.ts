@@ -5,8 +5,8 @@ import type { Source, SourceRevision } from '../sources/source.ts';
 import { retryPauseMs } from '../decide/retry.ts';
 
 export interface SourceWatchDeps {
-  readonly source: Source;
-  readonly intervalMs: number;
+  readonly source: Pick<Source, 'name' | 'kind' | 'url' | 'check'>;
+  readonly intervalMs: () => number;
   readonly onRevision: (revision: SourceRevision) => Promise<void>;
   readonly onStatus: (status: SourceStatus) => void;
   readonly onError: (message: string) => void;
@@ -44,13 +44,13 @@ export class SourceWatch {
 
   /** Ends when `signal` fires. */
   async run(signal: AbortSignal): Promise<void> {
-    const { intervalMs } = this.#deps;
     signal.addEventListener('abort', () => this.#wake(), { once: true });
     let failures = 0;
     while (!signal.aborted) {
       this.#isDue = false;
       failures = (await this.#check(signal)) ? 0 : failures + 1;
       this.#wasChecked();
+      const intervalMs = this.#deps.intervalMs();
       const retry = { firstMs: Math.min(1000, intervalMs), longestMs: Math.max(1000, Math.min(60_000, intervalMs)) };
       await this.#sleep(failures === 0 ? intervalMs : retryPauseMs(retry, failures, Math.random()), signal);
     }

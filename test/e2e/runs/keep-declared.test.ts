@@ -2,7 +2,8 @@
 // another client. It continues when the server is reachable again.
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { parseWindow, repairPauseMs, untilOpenMs } from '../../../reconciler/core/drift/repair-pace.ts';
+import { dailyWindow, opensInMs } from '../../../reconciler/controller/decide/windows.ts';
+import { repairPauseMs } from '../../../reconciler/core/drift/repair-pace.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import type { TestDaemon } from '../../support/daemons/daemon.ts';
 import { containerWith, openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
@@ -93,7 +94,7 @@ describe('on the simulation', () => {
     const window = ['--window', `${far(6)}-${far(7)}`];
     const run = await cli(['run', join(bench.dir, 'stack.yaml'), '-y', ...at(), ...window, '--for', '4s'], { env });
     expect(run.code).toBe(0);
-    expect(run.stderr).toContain('container/c1 differ, but no repair window is open');
+    expect(run.stderr).toContain('container/c1 differ: No window for changes is open.');
     expect(await noteOf()).toBe('d');
     await bench.apply();
   });
@@ -123,17 +124,16 @@ describe('on the simulation', () => {
 describe('the pace', () => {
   test('windows open by the day, also over midnight', () => {
     const at = (hour: number, minute = 0): number => Date.UTC(2030, 0, 1, hour, minute);
-    const night = parseWindow('22:00-06:00');
-    expect(night).toBeDefined();
-    const windows = night === undefined ? [] : [night];
-    expect(untilOpenMs(windows, at(23))).toBe(0);
-    expect(untilOpenMs(windows, at(5, 59))).toBe(0);
-    expect(untilOpenMs(windows, at(6))).toBe(16 * 3_600_000);
-    expect(untilOpenMs([], at(6))).toBe(0);
+    const opensIn = (text: string, nowMs: number): number => {
+      const window = dailyWindow(text);
+      return window === undefined ? -1 : opensInMs({ allow: [window], deny: [] }, nowMs);
+    };
+    expect(opensIn('22:00-06:00', at(23))).toBe(0);
+    expect(opensIn('22:00-06:00', at(5, 59))).toBe(0);
+    expect(opensIn('22:00-06:00', at(6))).toBe(16 * 3_600_000);
     for (const wrong of ['22-06', '24:00-01:00', '10:00-10:00', '10:60-11:00', '10:00-24:30'])
-      expect(parseWindow(wrong), wrong).toBeUndefined();
-    const day = parseWindow('00:00-24:00');
-    expect(day === undefined ? -1 : untilOpenMs([day], at(12))).toBe(0);
+      expect(dailyWindow(wrong), wrong).toBeUndefined();
+    expect(opensIn('00:00-24:00', at(12))).toBe(0);
   });
 
   test('pauses longer the more repairs an object needed, and resets the pause after a while', () => {

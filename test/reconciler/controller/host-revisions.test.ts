@@ -82,9 +82,10 @@ class World {
     );
     const list = hosts as unknown as readonly SetOnHost[];
     const run = { end: () => {}, include: () => {} } as unknown as Run;
-    const rollout = { size: { count: 1 }, canary: 0, stopAfter: 1, rollback: this.#takesBack };
+    const rollout = { stopAfter: 1, rollback: this.#takesBack };
     const rollouts: Rollouts = new Rollouts({
       rollout,
+      batchesOf: (all) => all.map((host) => [host]),
       hosts: list,
       appliedText: (host) => stored.state.hosts[host]?.text,
       noteGiven: (names, revision) => void stored.noteGiven(names, revision).catch(ignored),

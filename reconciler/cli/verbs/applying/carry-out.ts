@@ -2,6 +2,7 @@
 import type { Client } from '../../../../server/client/client.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { ExecuteDeps } from '../../../engine/execute.ts';
+import type { RunResult } from '../../../engine/run-result.ts';
 import type { Context, Output } from '../../session/context.ts';
 import { exitCodeOf, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { colorOf } from '../../output/safe-io.ts';
@@ -58,22 +59,36 @@ export async function carryOut(
   planned: SetPlan,
   tell?: (counts: Counts) => void,
 ): Promise<ExitCode> {
-  const { io, options } = context;
   const { plan } = planned;
-  const report = reporterFor(io, { json: context.isJson, color: options.color !== false }, plan.steps.length);
-  if (!context.isJson) context.announcer.say = (text) => report.say(text);
+  const report = beginReport(context, plan);
   const result = await executeDepsOf(context, client, planned, report)
     .then(async (deps) => (await import('../../../engine/execute.ts')).execute(plan, deps, context.cancel))
     .catch(withLockRemedy)
     .finally(() => report.finish());
-  const counts = countDone(plan, result);
+  const counts = showOutcome(context, plan, result);
   tell?.(counts);
+  return exitCodeOf(result);
+}
+
+/** Shows the progress of a plan from now on. */
+export function beginReport(context: Context, plan: Plan): Reporter {
+  const { io, options, isJson, announcer } = context;
+  const report = reporterFor(io, { json: isJson, color: options.color !== false }, plan.steps.length);
+  if (!isJson) announcer.say = (text) => report.say(text);
+  io.deferOptimization?.();
+  return report;
+}
+
+/** Says what was done and what failed. */
+export function showOutcome(context: Context, plan: Plan, result: RunResult): Counts {
+  const { io, options } = context;
+  const counts = countDone(plan, result);
   const line = outcomeLine(plan, counts, result);
   context.json(changeSummary(counts, plan.mode, line, io.nowMs()));
   const failures = renderFailures(result, paintFor(colorOf(io, io.stderr, options.color !== false)));
   if (failures !== '') context.note(`\n${failures.trimEnd()}`);
   context.out(`\n${paintOutcome(context, line, result.failures.length === 0)}`);
-  return exitCodeOf(result);
+  return counts;
 }
 
 async function executeDepsOf(
@@ -108,7 +123,6 @@ async function executeDepsOf(
     ...noted,
   });
   const place = { directory: stateDirectory(io.env), set: owner.set, host: hostName(context, client) };
-  io.deferOptimization?.();
   return {
     client,
     run,

@@ -1,57 +1,79 @@
-// `gantry run`: keeps a host, or several, as declared until it is stopped.
+// `gantry run`: keeps a host, or several, as declared until it is stopped, with the loop of the controller.
+import type { Window } from '../../../controller/config/config.ts';
+import { dailyWindow } from '../../../controller/decide/windows.ts';
+import { SourceWatch } from '../../../controller/sets/source-watch.ts';
 import type { Client } from '../../../../server/client/client.ts';
-import { parseWindow, type Window } from '../../../core/drift/repair-pace.ts';
-import type { Run } from '../../session/context.ts';
+import type { Tracer } from '../../../../server/lib/shared/spans.ts';
+import type { Context, Fleet, Run } from '../../session/context.ts';
 import { codeOf } from '../../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { parseCount } from '../../flags/parse-values.ts';
 import { isApproved } from '../../flags/plan-flags.ts';
 import type { RunVerbOptions } from './applying-verbs.ts';
-import { retryUntilReachable } from '../../watch/retry-until-reachable.ts';
+import { checkRolloutFlags } from './rollout.ts';
+import { KeptHosts } from './run-hosts.ts';
+import { ManifestSource } from './run-manifests.ts';
 import { messageOf } from '../../session/revision.ts';
-import { loadSet } from '../../session/load-set.ts';
-import { withClient } from '../../session/connect.ts';
+import { openClient, withClient } from '../../session/connect.ts';
 import { withTracer } from '../../session/trace-verb.ts';
 import { usageError } from '../../errors/usage-error.ts';
-import { endOf, timesOf } from '../../watch/watch-times.ts';
-import { firstOf, Keeper, type RunContext, type RunSettings } from './keeper.ts';
+import { endOf, timesOf, type WatchTimes } from '../../watch/watch-times.ts';
+
+export type RunContext = Context<RunVerbOptions>;
+
+export interface RunSettings extends WatchTimes {
+  readonly windows: readonly Window[];
+  /** Gets a trace of each repair. */
+  readonly tracer?: Tracer | undefined;
+}
+
+/** Opens a connection to the host of a context. */
+export type Connect = (own: RunContext) => Promise<Client>;
 
 const defaultIntervalMs = 60_000;
 
 export const run: Run<RunVerbOptions> = (context, args, fleet) => {
   const settings = runSettings(context);
-  return withTracer(context, async (tracer) =>
-    fleet === undefined
-      ? runTraced(context, args, { ...settings, tracer })
-      : (await import('./run-on-hosts.ts')).runOnHosts(context, fleet, args, { ...settings, tracer }),
-  );
+  const { embedded, runtime } = context.options;
+  return withTracer(context, (tracer) => {
+    const keep = (connect: Connect): Promise<ExitCode> =>
+      keepHosts(context, args, fleet, connect, { ...settings, tracer });
+    return embedded === undefined && runtime === undefined
+      ? keep(openClient)
+      : withClient(context, (client) => keep(async () => client));
+  });
 };
 
-async function runTraced(context: RunContext, args: readonly string[], settings: RunSettings): Promise<ExitCode> {
-  const end = endOf(context, settings.limitMs);
-  // Manifests from stdin cannot be read again.
-  const isOnce = args.includes('-');
-  const read = isOnce ? {} : { read: (own: RunContext) => loadSet(own, args) };
-  try {
-    const loaded = await firstOf(context, isOnce, end, (own) => loadSet(own, args));
-    const work = async (client: Client): Promise<void> => {
-      const keeper = new Keeper(context, client, { ...settings, ...read, loaded });
-      await keeper.keep(end);
-    };
-    // An embedded daemon that fails to start is not a temporary error.
-    const passes = (error: unknown): boolean =>
-      context.options.embedded === undefined && codeOf(error) === exitCodes.unreachable;
-    await retryUntilReachable(context, () => withClient({ ...context, stop: end }, work), {
-      what: 'the server',
-      passes,
-      end,
-    });
-  } catch (error) {
-    // An interruption is the normal end.
-    if (context.stop.aborted && codeOf(context.stop.reason) === exitCodes.interrupted) return exitCodes.ok;
-    throw error;
-  }
-  return exitCodes.ok;
+async function keepHosts(
+  context: RunContext,
+  args: readonly string[],
+  fleet: Fleet | undefined,
+  connect: Connect,
+  settings: RunSettings,
+): Promise<ExitCode> {
+  const fatal = new AbortController();
+  const end = AbortSignal.any([endOf(context, settings.limitMs), fatal.signal]);
+  const fail = (error: unknown): void => fatal.abort(error);
+  const source = new ManifestSource(context, args, fleet, fail);
+  const hosts = new KeptHosts({ context, isFleet: fleet !== undefined, connect, settings, end, fail });
+  const once = new AbortController();
+  const watch = new SourceWatch({
+    source,
+    intervalMs: () => hosts.intervalMs(),
+    onRevision: async ({ revision }) => {
+      await hosts.offer(revision, source.latest);
+      if (source.isReadOnce) once.abort();
+    },
+    onStatus: () => {},
+    onError: (why) => source.tell(why),
+    nowMs: context.io.nowMs,
+  });
+  await watch.run(AbortSignal.any([end, once.signal]));
+  await hosts.ended();
+  if (fatal.signal.aborted) throw fatal.signal.reason;
+  // An interruption is the normal end.
+  if (context.stop.aborted && codeOf(context.stop.reason) === exitCodes.interrupted) return exitCodes.ok;
+  if (source.latest.length === 0) throw source.failure;
+  return hosts.code();
 }
 
 /** Refuses wrong flags before anything is read. */
@@ -59,12 +81,12 @@ function runSettings(context: RunContext): RunSettings {
   const { options } = context;
   if (!isApproved(options)) throw usageError('run applies changes without asking: it needs --auto-approve');
   messageOf(context);
-  parseCount('--parallelism', options.parallelism);
+  checkRolloutFlags(context);
   return { ...timesOf(options, defaultIntervalMs), windows: (options.window ?? []).map(windowOf) };
 }
 
 function windowOf(text: string): Window {
-  const window = parseWindow(text);
+  const window = dailyWindow(text);
   if (window === undefined)
     throw usageError(`--window ${JSON.stringify(text)} is not a time of day (UTC) such as 22:00-06:00`);
   return window;

@@ -1,7 +1,7 @@
 // Carries out the plan of one host as part of a run: of the rollout that brings the revision, or of a repair of its own.
-import { join } from 'node:path';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
+import { notesOf } from '../../../engine/runs/notes-of.ts';
 import { rolloutOf, type HostTarget, type SetOnHostDeps } from './host-target.ts';
 import type { ComparisonTime } from '../../traces/run-trace.ts';
 import { changesOn } from '../object-history.ts';
@@ -25,7 +25,7 @@ export async function carryOut(
   onEnd: (failures: Failures, failure: string | undefined) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { config, link, beginOwn, who, stateDir, parallelism, nowMs, log, onChanges } = deps;
+  const { link, beginOwn, facts, journal, limits, nowMs, log, onChanges } = deps;
   const { name } = link.host;
   const clean = (text: string): string => cleaned(text, target.loaded.loaded.documents);
   const rollout = rolloutOf(target, isNew);
@@ -36,21 +36,15 @@ export async function carryOut(
     const work: PlanRun = {
       client: link.client,
       made,
-      loaded: target.loaded,
-      revision: target.revision,
-      who,
-      message: run.start.message ?? run.start.reason,
-      isRepair: !isNew,
-      ...(rollout === undefined ? {} : { rollout: rollout.id }),
-      stateDir: join(stateDir, 'hosts', name),
-      parallelism,
-      timeoutMs: config.timeoutMs,
+      notes: notesOf(made, target.loaded.loaded.written, await facts(target, run, !isNew)),
+      journal: journal(link.client),
+      ...limits,
       nowMs,
       emit: (event) => run.event(name, event),
       warn: (text) => log('warn', clean(text), name),
       stop: signal,
     };
-    const done = await run.onHost(name, () => runPlan(work, signal));
+    const done = await run.onHost(name, () => runPlan(work));
     const failures = done.failures.map((one) => ({ ...one, what: clean(one.what), why: clean(one.why) }));
     const result = { ...done, failures };
     failure = textOf(result.failures);

@@ -14,6 +14,8 @@ export interface HostState {
   readonly error?: string;
   /** Rollouts go on without the host. */
   readonly isAway?: boolean;
+  /** Another run, or a person, has the lock of the set. */
+  readonly isLocked?: boolean;
 }
 
 export class HostDisplay {

@@ -1,4 +1,10 @@
 // The parts that a set on one host gets from its set: the target, and the world around it.
+import type { Client } from '../../../../server/client/client.ts';
+import type { SetPlace } from '../../../core/ownership/place.ts';
+import type { PlanOptions } from '../../../core/plan/plan.ts';
+import type { JournalPlace } from '../../../engine/runs/journal.ts';
+import type { RevisionFacts } from '../../../engine/runs/notes-of.ts';
+import type { RunResult } from '../../../engine/run-result.ts';
 import type { SetConfig } from '../../config/config.ts';
 import type { HostLink } from '../../hosts/host-link.ts';
 import type { DriftRecord, ObjectSummary, Suspension } from '../../contract/index.ts';
@@ -9,20 +15,36 @@ import type { LoadedSet } from '../load-revision.ts';
 import type { HostChanges } from '../object-history.ts';
 import type { ComparisonTime } from '../../traces/run-trace.ts';
 import type { Run } from '../run.ts';
+import type { PlanLimits } from './run-plan.ts';
+
+/** A run as its hosts know it: they say what happens to them. */
+export type HostRun = Pick<
+  Run,
+  'id' | 'start' | 'isEnded' | 'include' | 'planning' | 'hostBegan' | 'event' | 'hostEnded' | 'end'
+> & {
+  /** Carries out a plan on the host, as a part of the run. */
+  onHost(host: string, work: () => Promise<RunResult>): Promise<RunResult>;
+};
+
+/** What a set says about each of its hosts. */
+export type HostSetConfig = Pick<
+  SetConfig,
+  'name' | 'allowsPartial' | 'retry' | 'health' | 'windows' | 'disruptive' | 'suspended'
+> & { readonly plan: PlanOptions };
 
 export interface HostTarget {
   readonly revision: string;
   readonly loaded: LoadedSet;
   /** The run that brings the revision to the hosts. */
-  readonly run?: Run;
+  readonly run?: HostRun;
 }
 
 export interface SetOnHostDeps {
-  readonly config: SetConfig;
+  readonly config: HostSetConfig;
   readonly link: HostLink;
   readonly rules: DriftRules;
   /** Where the set is declared, as it is recorded on its objects. */
-  readonly place: string;
+  readonly place: SetPlace;
   readonly suspensions: () => readonly Suspension[];
   /** False while another controller is the active one. */
   readonly isActive: () => boolean;
@@ -33,7 +55,7 @@ export interface SetOnHostDeps {
   /** A person allowed this revision to delete more than the limit. */
   readonly isPruneApproved: (revision: string) => boolean;
   /** A run of this host alone: a repair, or a rollout that came by while the host could not take it (`late`). */
-  readonly beginOwn: (planned: ComparisonTime, late: Run | undefined) => Run;
+  readonly beginOwn: (planned: ComparisonTime, late: HostRun | undefined) => HostRun;
   readonly onState: () => void;
   readonly onObjects: (changed: readonly ObjectSummary[], gone: readonly ObjectSummary[]) => void;
   readonly onDrift: (record: DriftRecord) => void;
@@ -43,12 +65,13 @@ export interface SetOnHostDeps {
   readonly log: (level: 'info' | 'warn' | 'error', message: string, host: string) => void;
   /** Limits how many hosts are planned at a time. */
   readonly turn: <T>(work: () => Promise<T>) => Promise<T>;
-  readonly who: string;
-  readonly stateDir: string;
-  readonly parallelism: number;
+  /** The revision that a run leaves in the history of the set on the host. */
+  readonly facts: (target: HostTarget, run: HostRun, isRepair: boolean) => Promise<RevisionFacts>;
+  readonly journal: (client: Client) => Omit<JournalPlace, 'set'>;
+  readonly limits: PlanLimits;
   readonly nowMs: () => number;
 }
 
 /** The run that brings the target to the host, while it continues. */
-export const rolloutOf = ({ run }: HostTarget, isNew: boolean): Run | undefined =>
+export const rolloutOf = ({ run }: HostTarget, isNew: boolean): HostRun | undefined =>
   isNew && run?.isEnded === false ? run : undefined;

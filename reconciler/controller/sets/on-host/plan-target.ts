@@ -2,6 +2,7 @@
 import { coreKind } from '../../../core/kinds/index.ts';
 import type { Document } from '../../../core/documents/document.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
+import type { SetPlace } from '../../../core/ownership/place.ts';
 import type { Guard, PlanOptions } from '../../../core/plan/plan.ts';
 import { makePlan, requireSound, type MadePlan } from '../../../engine/runs/make-plan.ts';
 import { planAround } from '../../decide/plan-around.ts';
@@ -15,8 +16,8 @@ export interface TargetPlan {
   readonly set: string;
   readonly options: PlanOptions;
   readonly restraint: Restraint;
-  /** The folder in the source. */
-  readonly place: string;
+  /** Where the documents are declared. */
+  readonly place: SetPlace;
 }
 
 export function planTarget(observed: Observed, { loaded, set, options, restraint, place }: TargetPlan): MadePlan {
@@ -33,8 +34,7 @@ export function planTarget(observed: Observed, { loaded, set, options, restraint
       set,
       mode: 'apply',
       images: loaded.pins,
-      // The controller alone says what its sets hold: objects of another place are its own, too.
-      place: { here: place, others: 'allow' },
+      place,
     }),
   );
   requireSound(made);

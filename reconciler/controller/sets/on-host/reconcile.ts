@@ -1,7 +1,7 @@
 // Brings one host to the target of its set: compares, decides whether changes are made now, makes them, and notes what became of them.
-import { join } from 'node:path';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { LifecycleChange } from '../../../core/drift/lifecycle-changes.ts';
+import type { Address } from '../../../core/documents/document.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
 import { setInProject } from '../../../core/ownership/project-notes.ts';
 import { observeAll } from '../../../engine/observe/observe-all.ts';
@@ -44,6 +44,8 @@ export class HostReconciler {
   #nextOpenMs: number | undefined;
   /** The last failure in the log: tries that fail alike are no news. */
   #logged: string | undefined;
+  /** The objects that were left alone last. */
+  #resting = '';
 
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps;
@@ -200,7 +202,7 @@ export class HostReconciler {
     if (waits) this.attempts.hasToWait(nowMs());
     else this.attempts.notDone(revision, nowMs());
     const status = waits ? 'waiting' : held === undefined ? 'failed' : 'suspended';
-    display.state = { status, error: text, isAway: (held ?? needed)?.isAway ?? isLocked };
+    display.state = { status, error: text, isAway: (held ?? needed)?.isAway ?? isLocked, isLocked };
     if (this.#logged !== text) log(waits ? 'info' : 'error', text, this.#host);
     this.#logged = text;
   }
@@ -211,8 +213,19 @@ export class HostReconciler {
     const resting = this.#repairs.resting(new Set(plan.steps.map(({ address }) => address)), nowMs());
     const first = Math.min(...resting.values());
     if (resting.size > 0) setTimeout(look, first + 5).unref();
+    this.#tellResting([...resting.keys()]);
     const reason = 'something keeps changing it back; it is repaired later';
     return new Map([...resting.keys()].map((address) => [address, reason]));
+  }
+
+  #tellResting(addresses: readonly Address[]): void {
+    const text = addresses.join(', ');
+    if (text !== '' && text !== this.#resting) {
+      const times = Math.max(...addresses.map((address) => this.#repairs.count(address)));
+      const why = `something keeps changing them back; repaired ${times} times, and again later`;
+      this.#deps.log('warn', `${text} differ: ${why}`, this.#host);
+    }
+    this.#resting = text;
   }
 
   async #noteDrift({ drift }: DriftJudgement, signal: AbortSignal): Promise<void> {
@@ -224,9 +237,9 @@ export class HostReconciler {
   /** Operations that a run of an earlier process left running. */
   async #resumeOnce(signal: AbortSignal): Promise<void> {
     if (this.#isResumed) return;
-    const { link, log, stateDir } = this.#deps;
-    const place = { directory: join(stateDir, 'hosts', this.#host), set: this.#setName(), host: link.client.host };
-    const note = (text: string): void => log('info', `an earlier run started ${text}: waiting for it`, this.#host);
+    const { link, log, journal } = this.#deps;
+    const place = { ...journal(link.client), set: this.#setName() };
+    const note = (text: string): void => log('warn', `an earlier run started ${text}: waiting for it`, this.#host);
     await resumeOperations(link.client, place, note, signal);
     this.#isResumed = true;
   }

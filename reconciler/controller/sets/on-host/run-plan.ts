@@ -2,29 +2,18 @@
 import { pause, within } from '../../../../server/lib/shared/deadline.ts';
 import { execute } from '../../../engine/execute.ts';
 import type { RunResult } from '../../../engine/run-result.ts';
-import { cutWritten } from '../../../engine/runs/cut-written.ts';
-import { RevisionNotes } from '../../../engine/runs/history.ts';
-import { Journal } from '../../../engine/runs/journal.ts';
+import { Journal, type JournalPlace } from '../../../engine/runs/journal.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
-import { SetRun } from '../../../engine/runs/set-run.ts';
+import { SetRun, type RunNotes } from '../../../engine/runs/set-run.ts';
 import type { EngineEvent } from '../../../engine/steps/events.ts';
 import type { Client } from '../../../../server/client/client.ts';
-import type { LoadedSet } from '../load-revision.ts';
 
-export interface PlanRun {
+export interface PlanRun extends PlanLimits {
   readonly client: Client;
   readonly made: MadePlan;
-  readonly loaded: LoadedSet;
-  readonly revision: string;
-  readonly who: string;
-  readonly message: string;
-  /** Repairs leave no revision of their own. */
-  readonly isRepair: boolean;
-  readonly rollout?: string;
-  /** Directory of the journals of this host. */
-  readonly stateDir: string;
-  readonly parallelism: number;
-  readonly timeoutMs: number;
+  readonly notes: RunNotes;
+  /** Directory of the journals, and the host as they name it. */
+  readonly journal: Omit<JournalPlace, 'set'>;
   readonly nowMs: () => number;
   readonly emit: (event: EngineEvent) => void;
   readonly warn: (text: string) => void;
@@ -32,42 +21,39 @@ export interface PlanRun {
   readonly stop: AbortSignal;
 }
 
+/** How much at once, and for how long. */
+export interface PlanLimits {
+  readonly parallelism: number;
+  /** Default: no limit. */
+  readonly timeoutMs?: number | undefined;
+  /** How long to wait for the lock of the set. */
+  readonly lockTimeoutMs?: number | undefined;
+  /** Start no step after the first failure. */
+  readonly failFast?: boolean;
+  /** Cancels the steps at work; default: the end of the loop. */
+  readonly cancel?: AbortSignal;
+}
+
 /** The lock of a controller that died is free for the next one soon. */
 export const runTtlMs = 9000;
 
 /** Throws LockedError and OvertakenError; failures of steps are in the result. */
-export async function runPlan(run: PlanRun, signal: AbortSignal): Promise<RunResult> {
-  const { client, made, stateDir, nowMs, emit, warn, parallelism, timeoutMs, stop } = run;
+export async function runPlan(run: PlanRun): Promise<RunResult> {
+  const { client, made, notes, nowMs, emit, warn, stop, parallelism, timeoutMs, lockTimeoutMs = 0 } = run;
   const { plan, observed, owner } = made;
   const setRun = new SetRun({
     ...owner,
     ...(observed.base === undefined ? {} : { project: observed.base }),
     client,
     runs: observed.sets?.get(owner.set)?.runs ?? 0,
-    lockTimeoutMs: 0,
+    lockTimeoutMs,
     ttlMs: runTtlMs,
     nowMs,
     pause,
     warn,
-    notes: notesOf(run),
+    notes,
   });
-  const journal = new Journal({ directory: stateDir, set: owner.set, host: client.host }, setRun.id, nowMs, warn);
-  const deps = { client, run: setRun, journal, emit, stop, nowMs, parallelism };
-  return within(timeoutMs, (limited) => execute(plan, deps, limited), signal);
-}
-
-function notesOf({ made, loaded, revision, who, message, isRepair, rollout }: PlanRun): RevisionNotes {
-  const { plan, owner, images } = made;
-  const planned = new Set<string>(plan.changes.map(({ address }) => address));
-  const written = loaded.loaded.written.filter(({ address }) => planned.has(address));
-  return new RevisionNotes(owner.set, {
-    who,
-    message,
-    commit: revision,
-    ...(isRepair || rollout === undefined ? {} : { rollout }),
-    ...(isRepair ? { onlyNew: true } : {}),
-    isPartial: plan.isPartial === true || written.length < loaded.loaded.written.length,
-    documents: cutWritten(written, owner.hash),
-    images: Object.fromEntries(images),
-  });
+  const journal = new Journal({ ...run.journal, set: owner.set }, setRun.id, nowMs, warn);
+  const deps = { client, run: setRun, journal, emit, stop, nowMs, parallelism, failFast: run.failFast === true };
+  return within(timeoutMs, (limited) => execute(plan, deps, limited), run.cancel ?? stop);
 }

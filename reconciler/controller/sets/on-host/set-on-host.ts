@@ -6,7 +6,7 @@ import type { DriftRecord, ObjectSummary, SetHostStatus } from '../../contract/i
 import { endsInMs } from '../../decide/suspensions.ts';
 import type { AppliedRevision } from '../../decide/set-state.ts';
 import type { HostTarget, SetOnHostDeps } from './host-target.ts';
-import { HostDisplay } from './host-display.ts';
+import { HostDisplay, type HostState } from './host-display.ts';
 import { LookLoop } from './look-loop.ts';
 import { HostReconciler } from './reconcile.ts';
 
@@ -52,6 +52,11 @@ export class SetOnHost {
   /** The last comparison. */
   get made(): MadePlan | undefined {
     return this.#display.made;
+  }
+
+  /** The outcome of the last comparison, and why. */
+  get state(): HostState {
+    return this.#display.state;
   }
 
   /** Objects whose deletion waits for an approval. */

@@ -1,0 +1,228 @@
+// One host of `gantry run`: its connection, the loop of the controller on it, and what people see of it.
+import type { Client } from '../../../../server/client/client.ts';
+import type { DriftRecord } from '../../../controller/contract/index.ts';
+import { DriftRules } from '../../../controller/decide/drift-rules.ts';
+import type { AppliedRevision } from '../../../controller/decide/set-state.ts';
+import { HostLink } from '../../../controller/hosts/host-link.ts';
+import type { HostSetConfig, SetOnHostDeps } from '../../../controller/sets/on-host/host-target.ts';
+import { SetOnHost } from '../../../controller/sets/on-host/set-on-host.ts';
+import type { Document } from '../../../core/documents/document.ts';
+import type { SetPlace } from '../../../core/ownership/place.ts';
+import { stateDirectory } from '../../../engine/runs/journal.ts';
+import type { Host } from '../../../manifest/hosts-file.ts';
+import { codeOf } from '../../errors/error-outcome.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { CliError } from '../../errors/usage-error.ts';
+import { parseCount, parseDuration } from '../../flags/parse-values.ts';
+import { planOptionsOf } from '../../flags/plan-flags.ts';
+import { setNameOf } from '../../flags/set-name.ts';
+import { jsonLine } from '../../output/render-json.ts';
+import { hostName } from '../../session/connect.ts';
+import { revisionFacts } from '../../session/revision.ts';
+import { reportingOnce } from '../../watch/report-once.ts';
+import { refusalOf } from './refused-parts.ts';
+import type { RunContext } from './run.ts';
+import type { KeptHostsDeps } from './run-hosts.ts';
+
+export interface KeptHostDeps extends KeptHostsDeps, Pick<SetOnHostDeps, 'beginOwn' | 'onState'> {
+  readonly host: Host;
+  readonly set: string;
+  readonly place: SetPlace;
+  readonly intervalMs: () => number;
+  /** Called with the processor time of a full comparison. */
+  readonly onLook: (cpuMs: number) => void;
+}
+
+export class KeptHost {
+  readonly context: RunContext;
+  readonly onHost: SetOnHost;
+  readonly #deps: KeptHostDeps;
+  readonly #link: HostLink;
+  readonly #closed = new AbortController();
+  #applied: AppliedRevision | undefined;
+  #failure: unknown;
+  #cpu: NodeJS.CpuUsage | undefined;
+  #told = '';
+  #ended: Promise<unknown> = Promise.resolve();
+
+  constructor(deps: KeptHostDeps) {
+    const { context, host, end, intervalMs } = deps;
+    this.#deps = deps;
+    this.context = reportingOnce(context);
+    this.#link = new HostLink(host, {
+      intervalMs,
+      parallelism: 4,
+      connect: () => this.#connect(),
+      onStatus: ({ status, message = '' }) => {
+        if (end.aborted) return;
+        if (status === 'offline') this.#tellWaiting(message);
+        deps.onState();
+      },
+    });
+    this.#link.listen(({ isWhole }) => {
+      if (isWhole) this.#cpu = process.cpuUsage();
+    });
+    this.onHost = new SetOnHost(this.#onHostDeps(), () => this.#applied);
+  }
+
+  get set(): string {
+    return this.#deps.set;
+  }
+
+  /** As journals and traces name the host. */
+  get address(): string {
+    return hostName(this.context, this.#link.client);
+  }
+
+  get ended(): Promise<unknown> {
+    return this.#ended;
+  }
+
+  /** Why the host never answered. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  /** The outcome of the last comparison with the present manifests; undefined before it, and while changes wait for a window. */
+  get code(): ExitCode | undefined {
+    const { state, made, isTried, target } = this.onHost;
+    if (target === undefined) return undefined;
+    if (this.#link.status.status === 'offline') return exitCodes.unreachable;
+    if (state.isLocked === true) return exitCodes.locked;
+    if (!isTried) return undefined;
+    if (state.status === 'failed') return (made?.plan.guards.length ?? 0) > 0 ? exitCodes.guard : exitCodes.error;
+    return state.status === 'synced' ? exitCodes.ok : undefined;
+  }
+
+  begin(): void {
+    const linked = this.#link.run(this.#closed.signal);
+    this.#ended = this.onHost.run(this.#deps.end).then(() => {
+      this.#closed.abort();
+      return linked;
+    });
+  }
+
+  /** Refuses documents of another set: this run would delete what it has of its own. */
+  check(documents: readonly Document[]): void {
+    const named = setNameOf({ ...this.context.options, project: undefined }, documents);
+    if (named !== this.#deps.set)
+      throw new CliError(
+        `the manifests name the set ${named} now, and this run keeps ${this.#deps.set}: start it again`,
+        exitCodes.error,
+      );
+  }
+
+  #config(): HostSetConfig {
+    const { options } = this.context;
+    const allow = this.#deps.settings.windows;
+    return {
+      name: this.#deps.set,
+      plan: planOptionsOf(options),
+      allowsPartial: options.partial === true,
+      retry: { firstMs: 5000, longestMs: 60_000 },
+      health: { wait: true },
+      windows: { allow, deny: [] },
+      disruptive: { allow: [], deny: [] },
+    };
+  }
+
+  #onHostDeps(): SetOnHostDeps {
+    const { context } = this;
+    const { io, options, cancel } = context;
+    const { place, beginOwn, isFleet } = this.#deps;
+    return {
+      config: this.#config(),
+      link: this.#link,
+      rules: new DriftRules('heal', []),
+      place,
+      suspensions: () => [],
+      isActive: () => true,
+      stored: async () => {},
+      waitsFor: () => undefined,
+      isPruneApproved: () => false,
+      beginOwn,
+      onState: () => this.#looked(),
+      onObjects: () => {},
+      onDrift: (record) => this.#tellDrift(record),
+      onChanges: () => {},
+      onApplied: (_host, applied) => void (this.#applied = applied),
+      log: (level, text) => {
+        if (level === 'warn') context.note(text);
+      },
+      turn: (work) => work(),
+      facts: async (target, run) => ({
+        ...(await revisionFacts(context, { paths: target.loaded.loaded.files, place: place.here })),
+        ...(isFleet && target.run === run ? { rollout: run.id } : {}),
+        onlyNew: true,
+      }),
+      journal: (client) => ({ directory: stateDirectory(io.env), host: hostName(context, client) }),
+      limits: {
+        parallelism: parseCount('--parallelism', options.parallelism) ?? 4,
+        lockTimeoutMs: parseDuration('--lock-timeout', options.lockTimeout),
+        failFast: options.failFast === true,
+        cancel,
+      },
+      nowMs: io.nowMs,
+    };
+  }
+
+  /** An error that is not about the host's being away ends the run: no later try would go better. */
+  async #connect(): Promise<Client> {
+    try {
+      const client = await this.#deps.connect({ ...this.context, stop: this.#deps.end });
+      this.#failure = undefined;
+      return client;
+    } catch (error) {
+      if (this.#deps.end.aborted) throw error;
+      this.#failure = error;
+      if (codeOf(error) !== exitCodes.unreachable) this.#deps.fail(error);
+      throw error;
+    }
+  }
+
+  #tellWaiting(why: string): void {
+    const text = `Waiting for the server: ${why}. Retrying`;
+    this.#tell(text);
+    const fields = { diagnostic: { severity: 'warning', summary: why, detail: '' } };
+    this.context.json(jsonLine('diagnostic', text, fields, this.context.io.nowMs(), 'warn'));
+  }
+
+  #tellDrift({ action, healedAt, address, by, paths }: DriftRecord): void {
+    if (action !== 'healing' || healedAt !== undefined) return;
+    this.context.note(`${address}: changed${by === undefined ? '' : ` by ${by}`}: ${paths.join(', ')}`);
+  }
+
+  #looked(): void {
+    const { state, made, target } = this.onHost;
+    if (state.status === 'syncing') return;
+    if (this.#cpu !== undefined) {
+      const { user, system } = process.cpuUsage(this.#cpu);
+      this.#deps.onLook((user + system) / 1000);
+      this.#cpu = undefined;
+    }
+    const locate = target?.loaded.loaded.locate ?? ((found) => found);
+    void this.context.diagnostics((made?.plan.diagnostics ?? []).map(locate));
+    this.#tell(this.#textOfState());
+    this.#deps.onState();
+  }
+
+  /** Empty when all is well. */
+  #textOfState(): string {
+    const { state, made } = this.onHost;
+    const { status, error = '', isLocked } = state;
+    if (status !== 'waiting' && status !== 'failed') return '';
+    if (isLocked === true) return `Suspended: ${error}`;
+    const refusal = made === undefined ? undefined : refusalOf(this.context.options, made.plan);
+    if (made !== undefined && refusal !== undefined)
+      return [...made.plan.guards.map(({ message }) => `Refused: ${message}`), refusal].join('\n');
+    if (status === 'failed') return `The run failed and is retried: ${error}`;
+    const addresses = [...new Set(made?.plan.steps.map(({ address }) => address))];
+    return `${addresses.slice(0, 5).join(', ')}${addresses.length > 5 ? ' and others' : ''} differ: ${error}`;
+  }
+
+  /** Prints a text once, until there is another one. */
+  #tell(text: string): void {
+    if (text !== '' && text !== this.#told) this.context.note(text);
+    this.#told = text;
+  }
+}

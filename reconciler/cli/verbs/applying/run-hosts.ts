@@ -1,0 +1,145 @@
+// The hosts of `gantry run`: new manifests come to them batch by batch, and each is kept as declared. No batch starts while a host of an
+// earlier one fails, unless --keep-going.
+import { Rollouts } from '../../../controller/sets/rollouts.ts';
+import type { SetOnHost } from '../../../controller/sets/on-host/set-on-host.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { setNameOf } from '../../flags/set-name.ts';
+import { batchesOf, type Batch } from '../../hosts/batches.ts';
+import { outcomeWord, worstCode } from '../../hosts/each-host.ts';
+import { jsonLine } from '../../output/render-json.ts';
+import { setPlaceOf } from '../../session/place.ts';
+import { pacedIntervalMs } from '../../watch/watch-times.ts';
+import { noteBatch } from './rollout.ts';
+import type { Connect, RunContext, RunSettings } from './run.ts';
+import { KeptHost } from './run-host.ts';
+import type { HostManifests } from './run-manifests.ts';
+import { ShownRun } from './shown-run.ts';
+
+export interface KeptHostsDeps {
+  readonly context: RunContext;
+  readonly isFleet: boolean;
+  readonly connect: Connect;
+  readonly settings: RunSettings;
+  readonly end: AbortSignal;
+  /** Ends everything with an error. */
+  readonly fail: (error: unknown) => void;
+}
+
+export class KeptHosts {
+  readonly #deps: KeptHostsDeps;
+  readonly #hosts = new Map<string, KeptHost>();
+  readonly #list: SetOnHost[] = [];
+  readonly #rollouts: Rollouts<ShownRun>;
+  #batches: readonly Batch<SetOnHost>[] = [];
+  #at = 0;
+  #told = '';
+  /** Processor time of the longest full comparison. */
+  #lookCpuMs = 0;
+
+  constructor(deps: KeptHostsDeps) {
+    this.#deps = deps;
+    const { context } = deps;
+    const keepGoing = context.options.keepGoing === true;
+    this.#rollouts = new Rollouts({
+      rollout: { stopAfter: keepGoing ? Number.POSITIVE_INFINITY : 1, rollback: false },
+      batchesOf: (hosts) => this.#inBatches(hosts),
+      waitsForAway: !keepGoing,
+      hosts: this.#list,
+      appliedText: () => undefined,
+      noteGiven: () => this.#beginBatch(),
+      begin: (start) => new ShownRun(this.#hosts, deps.settings.tracer, start),
+      hasEarlier: () => false,
+      goBack: async () => undefined,
+      onWithdrawn: () => {},
+      onGood: () => {},
+      // What fails is said of each host.
+      onError: () => {},
+      by: 'gantry run',
+      nowMs: context.io.nowMs,
+    });
+  }
+
+  /** The time between two full comparisons, and between two readings of the manifests. */
+  intervalMs(): number {
+    return pacedIntervalMs(this.#deps.settings, this.#lookCpuMs);
+  }
+
+  /** Brings manifests to the hosts that have others. */
+  async offer(revision: string, manifests: readonly HostManifests[]): Promise<void> {
+    if (this.#hosts.size === 0) for (const one of manifests) await this.#begin(one);
+    for (const { host, set } of manifests) this.#hosts.get(host.name)?.check(set.loaded.documents);
+    const sets = new Map(manifests.map(({ host, set }) => [host.name, set]));
+    const others = this.#list.filter(({ name, target }) => target?.loaded.text !== sets.get(name)?.text);
+    if (others.length === 0) return;
+    const start = { kind: 'sync', reason: 'manifests', by: 'gantry run' } as const;
+    this.#rollouts.start(
+      revision,
+      { hosts: sets, problems: [] },
+      start,
+      others.map(({ name }) => name),
+    );
+  }
+
+  async ended(): Promise<void> {
+    this.#rollouts.stop('The run ends.');
+    await Promise.all([...this.#hosts.values()].map((host) => host.ended));
+  }
+
+  /** The most urgent code of a host. One host that never answered is the error itself. */
+  code(): ExitCode {
+    const hosts = [...this.#hosts.values()];
+    for (const { failure } of hosts) if (!this.#deps.isFleet && failure !== undefined) throw failure;
+    return worstCode(hosts.map(({ code = exitCodes.ok }) => code));
+  }
+
+  async #begin({ host, context, set }: HostManifests): Promise<void> {
+    const { loaded } = set;
+    const name = setNameOf({ ...context.options, project: undefined }, loaded.documents);
+    const place = await setPlaceOf(context, loaded.files);
+    const kept = new KeptHost({
+      ...this.#deps,
+      context,
+      host,
+      set: name,
+      place,
+      intervalMs: () => this.intervalMs(),
+      onLook: (cpuMs) => void (this.#lookCpuMs = Math.max(cpuMs, this.#lookCpuMs)),
+      onState: () => this.#stateChanged(),
+      beginOwn: (planned, late) =>
+        new ShownRun(this.#hosts, this.#deps.settings.tracer, late?.start ?? { reason: 'drift' }, planned),
+    });
+    this.#hosts.set(host.name, kept);
+    this.#list.push(kept.onHost);
+    kept.begin();
+  }
+
+  #inBatches(hosts: readonly SetOnHost[]): readonly (readonly SetOnHost[])[] {
+    const known = this.#list.map(({ name }) => name);
+    this.#batches = batchesOf(this.#deps.context.options, hosts, known);
+    this.#at = 0;
+    return this.#batches.map((batch) => batch.hosts);
+  }
+
+  #beginBatch(): void {
+    const batch = this.#batches[this.#at];
+    if (this.#deps.isFleet && batch !== undefined) noteBatch(this.#deps.context, batch, this.#at, this.#batches.length);
+    this.#at += 1;
+  }
+
+  #stateChanged(): void {
+    this.#rollouts.hostChanged();
+    if (!this.#deps.isFleet || this.#deps.context.options.keepGoing === true) return;
+    const given = this.#batches.slice(0, this.#at).flatMap(({ hosts }) => hosts.map(({ name }) => name));
+    const later = this.#batches.slice(this.#at).flatMap(({ hosts }) => hosts.map(({ name }) => name));
+    const bad = given.flatMap((name) => {
+      const { code = exitCodes.ok } = this.#hosts.get(name) ?? {};
+      return code === exitCodes.ok ? [] : [`${name} (${outcomeWord(code)})`];
+    });
+    const text = `Failing: ${bad.join(', ')}. Until they recover, these hosts are not changed: ${later.join(', ')}`;
+    if (bad.length === 0 || later.length === 0 || text === this.#told) return;
+    this.#told = text;
+    const { note, json, io } = this.#deps.context;
+    note(text);
+    json(jsonLine('fleet_halt', text, { waiting: later }, io.nowMs(), 'warn'));
+  }
+}
