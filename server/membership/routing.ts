@@ -9,7 +9,7 @@ import { placeVolume } from './placement.ts';
 import { noMember, type Member, type Members } from './members.ts';
 
 export interface RoutedRequest {
-  readonly endpoint: Pick<Endpoint, 'id' | 'method' | 'path' | 'placedBy'>;
+  readonly endpoint: Pick<Endpoint, 'id' | 'method' | 'path' | 'query' | 'placedBy' | 'target'>;
   /** Parameters; names are qualified. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string | undefined>>;
@@ -39,23 +39,25 @@ export class Routing {
   }
 
   #numberFor({ endpoint, params, query }: RoutedRequest): number | undefined {
-    const { id, path } = endpoint;
+    const { path, query: known, target: names = 'member', placedBy } = endpoint;
     const group = groupIn(query['target']);
-    if (group !== undefined && needsOneMember(id))
+    const takesTarget = known.includes('target') && names !== 'part';
+    if (group !== undefined && takesTarget && names === 'member')
       throw errors.badRequest(`The target @${group} is a group, and this request is for one member: name it`);
     const target = this.#targetOf(query['target']);
-    if (path.startsWith('/1.0/containers/:name'))
-      return isReadHere(id, query) ? undefined : this.#ownerOfContainer(params['name'] ?? '');
+    if (placedBy === 'anyone' && !asksOneMember(query)) return undefined;
+    if (path.startsWith('/1.0/containers/:name')) return this.#ownerOfContainer(params['name'] ?? '');
     if (path === '/1.0/cluster/members/:name/state') return this.#targetOf(params['name']);
     if (path.startsWith('/1.0/operations/:id')) return this.memberOfOperation(params['id'] ?? '')?.number;
     // A volume that the target has not goes there, which the member that was asked sees to.
-    if (id === 'volumes.post' && group !== undefined) return undefined;
-    if (id === 'volumes.post' && target !== undefined && !this.#hasVolume(target, params)) return undefined;
+    if (names === 'destination' && group !== undefined) return undefined;
+    if (names === 'destination' && target !== undefined && !this.#hasVolume(target, params)) return undefined;
     if (path.startsWith(volumePath))
       return target ?? this.#ownerOfVolume(params['type'] ?? '', params['pool'] ?? '', params['name'] ?? '');
-    if (path.startsWith('/1.0/images/:fingerprint')) return this.#holderOfImage(id, params['fingerprint'] ?? '', query);
-    if (group !== undefined && takesGroup.has(id)) return placeVolume(this.#members.list(), `@${group}`).number;
-    return takesTarget(id) ? target : undefined;
+    if (path.startsWith('/1.0/images/:fingerprint'))
+      return this.#holderOfImage(placedBy, params['fingerprint'] ?? '', query);
+    if (group !== undefined && names === 'group') return placeVolume(this.#members.list(), `@${group}`).number;
+    return takesTarget && names !== 'destination' ? target : undefined;
   }
 
   /** Whether the member for the request depends on what others wrote a moment ago: a volume may just have been moved or deleted there. For
@@ -64,19 +66,20 @@ export class Routing {
     return path.startsWith(volumePath) && this.#targetOf(query['target']) === undefined;
   }
 
-  /** Changes and secrets are the matter of the member with the lowest number that has it; its files come from any. Lists and deletions
-   *  are those of any member. */
-  #holderOfImage(id: string, prefix: string, query: RoutedRequest['query']): number | undefined {
-    const hasSecret = (query['secret'] ?? '') !== '';
-    if (id === 'images.delete' || (id === 'images.get' && !hasSecret)) return undefined;
+  /** Changes are the matter of the member with the lowest number that has it; all else is that of any that has it and answers. */
+  #holderOfImage(
+    placedBy: RoutedRequest['endpoint']['placedBy'],
+    prefix: string,
+    query: RoutedRequest['query'],
+  ): number | undefined {
     const matching = imagesOfCluster(this.#records).filter(({ name }) => name.startsWith(prefix));
     const [image] = matching;
     // The member that was asked says what is wrong.
     if (image === undefined || matching.length > 1) return undefined;
     const holders = holdersOf(this.#records, image.name);
-    if (id === 'images.export' && !hasSecret && holders.includes(this.#members.here)) return undefined;
-    const isChange = id === 'images.put' || id === 'images.patch';
-    return isChange ? holders[0] : (holders.find((each) => this.#members.isPresent(each)) ?? holders[0]);
+    if (placedBy === 'nearest' && !asksOneMember(query) && holders.includes(this.#members.here)) return undefined;
+    if (placedBy === 'first') return holders[0];
+    return holders.find((each) => this.#members.isPresent(each)) ?? holders[0];
   }
 
   /** The number of the member that `?target=` names. */
@@ -115,26 +118,13 @@ export class Routing {
   }
 }
 
-/** One object without its state is read from what this member knows of all. */
-const isReadHere = (id: string, query: RoutedRequest['query']): boolean =>
-  id === 'containers.get' && !(Number.parseInt(query['recursion'] ?? '0', 10) > 0);
-
-/** Endpoints whose `target` says which member carries them out; on others it has a meaning of its own, or none. */
-function takesTarget(id: string): boolean {
-  return /^(server|resources|networks|pools|volumes)\./.test(id) && !clusterWide.has(id);
-}
-
-/** A volume comes to one of its members; where containers are made, and what moves them, is decided elsewhere. */
-const takesGroup: ReadonlySet<string> = new Set(['volumes.create', 'volumes.createType', 'volumes.post']);
-const needsOneMember = (id: string): boolean =>
-  /^(server|resources|networks|pools|volumes|volumeSnapshots)\./.test(id) && !takesGroup.has(id);
+/** The state of an object, and a secret of an image, are known to the member that has it. */
+const asksOneMember = ({ recursion = '0', secret = '' }: RoutedRequest['query']): boolean =>
+  Number.parseInt(recursion, 10) > 0 || secret !== '';
 
 function groupIn(target = ''): string | undefined {
   return target.startsWith('@') ? target.slice(1) : undefined;
 }
-
-/** `target` names a part of a change that the whole cluster makes. */
-const clusterWide: ReadonlySet<string> = new Set(['networks.create', 'pools.create']);
 
 /** Ids of operations begin with the number of their member, so that any member finds it without asking. */
 export function operationIdOf(member: number, random: string): string {

@@ -1,6 +1,7 @@
 // Starts, stops, restarts containers and waits until they are ready; on a timeout reports their state.
 import type { Container, ContainerStatePut } from '../../../server/api/container/container.ts';
 import type { WaitCondition } from '../../../server/api/container/wait-condition.ts';
+import { isNic } from '../../../server/api/devices/index.ts';
 import { ClientError, isNotFound, isRefused } from '../../../server/client/client-error.ts';
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import { NotReadyError } from '../../../server/client/wait/readiness.ts';
@@ -68,7 +69,7 @@ const addressWaitMs = 10_000;
 export async function awaitAddress(context: Context<Link>, name: string): Promise<void> {
   const { client } = context.client;
   const { metadata } = await client.get('container', name, context.signal);
-  const nics = Object.values(metadata.expanded_devices ?? {}).filter(({ type }) => type === 'nic');
+  const nics = Object.values(metadata.expanded_devices ?? {}).filter(isNic);
   const networks = new Set(nics.flatMap(({ network, parent }) => network ?? parent ?? []));
   for (const network of networks) {
     if (!(await givesAddresses(context, network))) continue;

@@ -45,6 +45,8 @@ export type Verdict =
       readonly isAway?: true;
       /** Time until a window opens. */
       readonly opensInMs?: number;
+      /** The host waits for the next try, and is as the last one left it. */
+      readonly isRetry?: true;
     };
 
 export function verdictOn(facts: HostFacts): Verdict {
@@ -82,7 +84,12 @@ function hindranceOf(facts: HostFacts): Verdict | undefined {
   const needed = neededSets(facts);
   if (needed !== undefined) return needed;
   if (retryMs > 0)
-    return { kind: 'hindered', status: 'failed', why: lastError ?? 'It failed and is tried again later.' };
+    return {
+      kind: 'hindered',
+      status: 'failed',
+      why: lastError ?? 'It failed and is tried again later.',
+      isRetry: true,
+    };
   return undefined;
 }
 

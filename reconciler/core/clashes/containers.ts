@@ -1,6 +1,6 @@
 // Containers that claim the same static address of a network or the same port of the host. Warnings: they may never run together. Pure.
 import type { DeviceConfig } from '../../../server/api/devices/index.ts';
-import { parseProxyAddress } from '../../../server/api/devices/index.ts';
+import { isNic, parseProxyAddress } from '../../../server/api/devices/index.ts';
 import { formatIp, parseIp } from '../../../server/api/text/ip.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import { resolved, type ExpectedContainer } from './expected-containers.ts';
@@ -44,7 +44,7 @@ export function containerClashes(containers: readonly ExpectedContainer[]): read
 
 function* claimsOf(container: ExpectedContainer): Iterable<Claim> {
   for (const [device, given] of Object.entries(container.devices)) {
-    if (given['type'] === 'nic') yield* addressClaims(device, resolved(given));
+    if (isNic(given)) yield* addressClaims(device, resolved(given));
     else if (given['type'] === 'proxy' && container.runs) yield* portClaims(device, given);
   }
 }

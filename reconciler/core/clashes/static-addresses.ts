@@ -1,4 +1,5 @@
 // Static addresses of containers that are outside the subnet of their network, as it will be. Pure.
+import { isNic } from '../../../server/api/devices/index.ts';
 import { addressProblem } from '../../../server/api/network/address-in-subnet.ts';
 import { parseCidr, parseIp } from '../../../server/api/text/ip.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
@@ -30,7 +31,7 @@ export function strayAddresses(
     if (document === undefined) return [];
     const now = observed.containers.get(document.name)?.object.expanded_devices ?? {};
     return Object.entries(container.devices).flatMap(([device, given]) => {
-      const nic = given['type'] === 'nic' ? resolved(given) : {};
+      const nic = isNic(given) ? resolved(given) : {};
       return keys.flatMap((key): readonly Diagnostic[] => {
         const [text = '', name = ''] = [nic[key], nic['parent']];
         const [ip, network] = [parseIp(text), parseCidr(addressOf(name, key, document.project) ?? '')];

@@ -2,6 +2,7 @@
 // new one is ready, deletes the old one. After a failure, restores the old one. Recognizes each stage from the live containers, so that
 // the next run continues an interrupted rebuild.
 import type { Container, ContainerPut } from '../../../server/api/container/container.ts';
+import { isNic } from '../../../server/api/devices/index.ts';
 import { statusCodes } from '../../../server/api/status.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { ContainerCreate } from '../../../server/api/container/container.ts';
@@ -89,7 +90,7 @@ async function stop(context: StepContext, name: string, graceMs: number, signal:
 
 /** Removes the network cards, so that no address is used twice, and disables autostart. */
 function withNote(live: Container, note: AsideNote): Pick<Container, 'config' | 'devices'> {
-  const cards = Object.entries(live.expanded_devices).filter(([, device]) => device['type'] === 'nic');
+  const cards = Object.entries(live.expanded_devices).filter(([, device]) => isNic(device));
   return {
     config: { ...live.config, 'boot.autostart': 'false', [asideKey]: JSON.stringify(note) },
     devices: { ...live.devices, ...Object.fromEntries(cards.map(([name]) => [name, { type: 'none' }])) },

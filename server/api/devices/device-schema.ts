@@ -24,6 +24,15 @@ export interface DeviceProperty {
  *  of that name; host: only on the host that it is on. */
 export type DeviceHome = 'any' | 'alike' | 'host';
 
+export interface DeviceReference {
+  readonly kind: 'network' | 'storage_pool' | 'storage_volume';
+  readonly name: string;
+  /** The property that names it. */
+  readonly property: string;
+  /** The property may name something of the host instead, which servers list only in part. */
+  readonly mayBeHosts: boolean;
+}
+
 export interface DeviceSchema {
   readonly doc: string;
   readonly properties: Readonly<Record<string, DeviceProperty>>;
@@ -39,6 +48,8 @@ export interface DeviceSchema {
   readonly hostAccess?: (device: DeviceConfig) => string | undefined;
   /** Asked when a container leaves its member: at an evacuation, and when the member is lost. Absent: host. */
   readonly home?: (device: DeviceConfig) => DeviceHome;
+  /** The objects that the device names. */
+  readonly references?: (device: DeviceConfig) => readonly DeviceReference[];
   /** Adds the properties that follow from others. Called before any check. */
   readonly resolve?: (device: DeviceConfig) => DeviceConfig;
   /** Rules between properties; paths are property names. Called only with properties that are valid one by one. */

@@ -22,6 +22,20 @@ export const disk: DeviceSchema = {
   adjustable: /^(limits\.(read|write|max)|optional|required)$/,
   resolve: fromRoot,
   home: (device) => (isRoot(device) ? 'any' : isSet(device, 'pool') || !isSet(device, 'source') ? 'alike' : 'host'),
+  references: (device) => {
+    const { pool = '', source = '' } = device;
+    if (pool === '') return [];
+    const volume = {
+      kind: 'storage_volume',
+      name: `${pool}/${source}`,
+      property: 'source',
+      mayBeHosts: false,
+    } as const;
+    return [
+      { kind: 'storage_pool', name: pool, property: 'pool', mayBeHosts: false },
+      ...(source === '' || isRoot(device) ? [] : [volume]),
+    ];
+  },
   hostAccess: (device) => (isSet(device, 'pool') || isRoot(device) ? undefined : hostPath(device)),
   properties: {
     path: live(is.mountPath, 'Where it is mounted in the container; without a leading slash as with one.', {

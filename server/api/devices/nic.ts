@@ -4,7 +4,7 @@ import type { Check } from '../text/value-checks.ts';
 import { parseCidr, type IpFamily } from '../text/ip.ts';
 import type { Problem } from '../problem.ts';
 import { isSet, live, problem } from './device-schema.ts';
-import type { DeviceConfig, DeviceSchema } from './device-schema.ts';
+import type { DeviceConfig, DeviceReference, DeviceSchema } from './device-schema.ts';
 
 export const nicTypes = ['bridged', 'macvlan', 'p2p', 'physical', 'sriov'] as const;
 const parented = ['bridged', 'macvlan', 'physical', 'sriov'];
@@ -30,6 +30,9 @@ const routes = (family: IpFamily): Check =>
 
 export const isNic = ({ type }: DeviceConfig): boolean => type === 'nic';
 
+const named = (property: string, name: string, mayBeHosts: boolean): readonly DeviceReference[] =>
+  name === '' ? [] : [{ kind: 'network', name, property, mayBeHosts }];
+
 export const nic: DeviceSchema = {
   doc: 'A network interface.',
   hotplug: true,
@@ -40,6 +43,10 @@ export const nic: DeviceSchema = {
     ['physical', 'sriov'].includes(nictype) ? `an interface of the host (${nictype})` : undefined,
   home: ({ network = '', nictype = '' }) =>
     network !== '' ? 'any' : ['physical', 'sriov'].includes(nictype) ? 'host' : 'alike',
+  references: ({ network = '', parent = '', nictype }) => [
+    ...named('network', network, false),
+    ...named('parent', parent, nictype !== 'bridged'),
+  ],
   kind: 'nictype',
   properties: {
     network: live(is.interfaceName, 'Managed network to be bridged to: says nictype and parent.', bridged),

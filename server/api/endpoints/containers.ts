@@ -34,6 +34,7 @@ export const containerEndpoints = [
     'Create a container from an image, a copy, a migration or empty; with a body of type application/octet-stream from that backup.',
     {
       query: ['target'],
+      target: 'destination',
       body: ContainerCreate,
       placedBy: 'body',
       ownBody: 'octets',
@@ -41,6 +42,7 @@ export const containerEndpoints = [
   ),
   endpoint('containers.get', 'GET /1.0/containers/:name', 'sync', 'One container.', {
     query: list,
+    placedBy: 'anyone',
     result: Container,
     etag: true,
   }),
@@ -55,6 +57,7 @@ export const containerEndpoints = [
   }),
   endpoint('containers.post', 'POST /1.0/containers/:name', 'async', 'Rename, or set up a migration.', {
     query: ['target'],
+    target: 'destination',
     body: ContainerPost,
   }),
   endpoint('containers.delete', 'DELETE /1.0/containers/:name', 'async', 'Delete a stopped container.'),

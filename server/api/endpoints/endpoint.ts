@@ -38,8 +38,17 @@ export interface Endpoint {
   readonly etag: boolean;
   /** HTTP status of success in the spec's dialect when it is not 200 (sync) or 202 (async). */
   readonly status?: 202 | 204;
-  /** `body`: in a cluster, what the body asks for decides which member carries it out. */
-  readonly placedBy?: 'body';
+  /**
+   * In a cluster, which member carries it out, where that is not the one that has the object. `body`: what the body asks for decides.
+   * `anyone`: every member does, unless the query asks for what one of them has. `first`: the first of those that have the image;
+   * `nearest`: this one when it has the image.
+   */
+  readonly placedBy?: 'body' | 'anyone' | 'first' | 'nearest';
+  /**
+   * What `?target=` names; absent: the member that carries it out. `group`: that, or a group. `destination`: a member or group that the
+   * object comes to. `part`: a part of a change that the whole cluster makes.
+   */
+  readonly target?: 'group' | 'destination' | 'part';
   /** The handler reads the body itself: every body, or one of the type application/octet-stream. */
   readonly ownBody?: 'every' | 'octets';
   /** `metrics`: callers with a certificate for metrics may use it too, and everybody where core.metrics_authentication says so. */

@@ -17,22 +17,26 @@ export const imageEndpoints = [
     ownBody: 'every',
   }),
   endpoint('images.get', 'GET /1.0/images/:fingerprint', 'sync', 'One image; a unique prefix will do.', {
+    placedBy: 'anyone',
     auth: everyone,
     query: ['secret'],
     result: Image,
     etag: true,
   }),
   endpoint('images.put', 'PUT /1.0/images/:fingerprint', 'sync', 'Replace properties, public, auto_update.', {
+    placedBy: 'first',
     body: ImagePut,
     etag: true,
   }),
   endpoint('images.patch', 'PATCH /1.0/images/:fingerprint', 'sync', 'Change properties, public, auto_update.', {
+    placedBy: 'first',
     body: ImagePut,
     etag: true,
     extension: 'patch',
   }),
-  endpoint('images.delete', 'DELETE /1.0/images/:fingerprint', 'async', 'Delete it.'),
+  endpoint('images.delete', 'DELETE /1.0/images/:fingerprint', 'async', 'Delete it.', { placedBy: 'anyone' }),
   endpoint('images.export', 'GET /1.0/images/:fingerprint/export', 'raw', 'The image file or files.', {
+    placedBy: 'nearest',
     auth: everyone,
     query: ['secret'],
   }),

@@ -17,6 +17,7 @@ export const networkEndpoints = [
   }),
   endpoint('networks.create', 'POST /1.0/networks', 'sync', 'Create a managed bridge.', {
     query: ['target'],
+    target: 'part',
     body: NetworkCreate,
     extension: 'network',
   }),

@@ -31,6 +31,7 @@ export const storageEndpoints = [
   }),
   endpoint('pools.create', 'POST /1.0/storage-pools', 'sync', 'Create a pool.', {
     ...storage,
+    target: 'part',
     body: StoragePoolCreate,
   }),
   endpoint('pools.get', 'GET /1.0/storage-pools/:pool', 'sync', 'One pool.', {
@@ -62,6 +63,7 @@ export const storageEndpoints = [
   }),
   endpoint('volumes.create', 'POST /1.0/storage-pools/:pool/volumes', 'sync', 'Create a custom volume.', {
     ...volumes,
+    target: 'group',
     body: StorageVolumeCreate,
   }),
   endpoint('volumes.listType', 'GET /1.0/storage-pools/:pool/volumes/:type', 'sync', 'Volumes of one type.', {
@@ -76,6 +78,7 @@ export const storageEndpoints = [
     'Create a volume of this type.',
     {
       ...volumes,
+      target: 'group',
       body: StorageVolumeCreate,
     },
   ),
@@ -86,6 +89,7 @@ export const storageEndpoints = [
   }),
   endpoint('volumes.post', `POST ${volumePath}`, 'sync', 'Rename, move or migrate.', {
     ...volumes,
+    target: 'destination',
     body: StorageVolumePost,
   }),
   endpoint('volumes.put', `PUT ${volumePath}`, 'sync', 'Replace the config.', {

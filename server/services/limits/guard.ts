@@ -9,7 +9,7 @@ import type { Problem } from '../../api/problem.ts';
 import type { Kind } from '../../records/documents.ts';
 import type { Changes, Guard, Put, Records } from '../../records/records.ts';
 import { volumeIdOf } from '../../records/record-names.ts';
-import { ownerOf } from '../shared/owned-records.ts';
+import { heldBy } from '../shared/owned-records.ts';
 import { isServerKey } from '../shared/expand.ts';
 import { configOf, contentsOf, usersOfProfilesIn } from './contents-of.ts';
 import { resolveOnHost } from './host-paths.ts';
@@ -67,50 +67,25 @@ function askedFor({ profiles, config, devices }: Extract<Put, { kind: 'container
 /** The projects whose contents the record is part of. */
 function projectsOf(view: RecordView, put: Put): readonly string[] {
   switch (put.kind) {
-    case 'containers':
     case 'images':
       return [projectOf(put.name)];
     case 'projects':
       return [put.name];
     case 'profiles':
       return usersOfProfilesIn(view, projectOf(put.name));
-    case 'volumes':
-      return projectOfHeld(put.kind, put.name);
     case 'networks':
       return ['default'];
-    case 'snapshots':
-    case 'backups':
-      return projectOfOwner(view, 'containers', put.name);
-    case 'volumeSnapshots':
-      return projectOfOwner(view, 'volumes', put.name);
     case 'sagas':
-      return (put.document.holds ?? []).flatMap(({ kind, name }) => projectOfHeld(kind, name));
-    case 'aliases':
-    case 'certificates':
-    case 'pools':
-    case 'server':
-    case 'members':
-    case 'cluster':
-    case 'memberConfig':
-    case 'clusterKeys':
-    case 'joinTokens':
-    case 'memberGroups':
-    case 'poolDefinitions':
-    case 'networkDefinitions':
-    case 'warnings':
+      return (put.document.holds ?? []).flatMap(({ kind, name }) => projectOfHeld(view, kind, name));
     default:
-      return [];
+      return projectOfHeld(view, put.kind, put.name);
   }
 }
 
-function projectOfOwner(view: RecordView, kind: 'containers' | 'volumes', key: string): readonly string[] {
-  const owner = ownerOf(view.list(kind), key);
-  return owner === undefined ? [] : projectOfHeld(kind, owner.name);
-}
-
-function projectOfHeld(kind: Kind, name: string): readonly string[] {
-  if (kind === 'containers') return [projectOf(name)];
-  return kind === 'volumes' ? [projectOf(volumeIdOf(name).name)] : [];
+function projectOfHeld(view: RecordView, kind: Kind, name: string): readonly string[] {
+  const held = heldBy(kind, name, (owners) => view.list(owners));
+  if (held === undefined) return [];
+  return [projectOf(held.kind === 'volumes' ? volumeIdOf(held.name).name : held.name)];
 }
 
 /** A changed project is refused for its new config; everything else because the project does not allow it. */

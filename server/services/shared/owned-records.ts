@@ -1,5 +1,5 @@
 // Records that belong to another object and are stored under its uuid (`<uuid>/<name>`), so that its renames do not touch them.
-import type { Documents } from '../../records/documents.ts';
+import type { Documents, Kind } from '../../records/documents.ts';
 import type { Collection, Records } from '../../records/records.ts';
 import { ownedKey, ownedName } from '../../records/record-names.ts';
 
@@ -47,6 +47,26 @@ export function ownerOf<T extends { readonly document: { readonly uuid: string }
 ): T | undefined {
   const { uuid } = ownedName(key);
   return owners.find(({ document }) => document.uuid === uuid);
+}
+
+export interface HeldObject {
+  readonly kind: 'containers' | 'volumes';
+  readonly name: string;
+}
+
+/** The container or volume that a record is, or is a part of. `listOf`: those that it may be a part of. */
+export function heldBy(
+  kind: Kind,
+  name: string,
+  listOf: (
+    kind: HeldObject['kind'],
+  ) => readonly { readonly name: string; readonly document: { readonly uuid: string } }[],
+): HeldObject | undefined {
+  if (kind === 'containers' || kind === 'volumes') return { kind, name };
+  const ownerKind = kind === 'volumeSnapshots' ? 'volumes' : 'containers';
+  if (kind !== 'snapshots' && kind !== 'backups' && kind !== 'volumeSnapshots') return undefined;
+  const owner = ownerOf(listOf(ownerKind), name);
+  return owner === undefined ? undefined : { kind: ownerKind, name: owner.name };
 }
 
 /** The store takes so many changes in one transaction. */

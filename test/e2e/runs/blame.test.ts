@@ -72,5 +72,5 @@ test('the name of a certificate is shown in drift --watch, in a later drift, in 
   expect(shown).not.toContain(laptop.fingerprint);
   const raw = await watched(/profile-updated/, 'events', '--json');
   expect(raw).toContain(laptop.fingerprint);
-  await watched(new RegExp(`profile/web: changed by ${name}`), 'run', '-y', file);
+  expect(await watched(new RegExp(`profile/web: profile-updated by ${name}`), 'run', '-y', file)).toMatch(by);
 });

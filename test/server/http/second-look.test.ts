@@ -7,7 +7,7 @@ import { lookAgain, type RefusedRequest } from '../../../server/http/second-look
 
 const other = { name: 'm3', number: 3 } as Member;
 const asked = (id: string, method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path = '/1.0/containers/:name') => ({
-  endpoint: { id, method, path },
+  endpoint: { id, method, path, query: [] },
   params: { name: 'web' },
   query: {},
 });

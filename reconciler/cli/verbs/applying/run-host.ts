@@ -1,13 +1,15 @@
 // One host of `gantry run`: its connection, the loop of the controller on it, and what people see of it.
+import { setMaxListeners } from 'node:events';
 import type { Client } from '../../../../server/client/client.ts';
-import type { DriftRecord } from '../../../controller/contract/index.ts';
 import { DriftRules } from '../../../controller/decide/drift-rules.ts';
 import type { AppliedRevision } from '../../../controller/decide/set-state.ts';
 import { HostLink } from '../../../controller/hosts/host-link.ts';
 import type { HostSetConfig, SetOnHostDeps } from '../../../controller/sets/on-host/host-target.ts';
 import { SetOnHost } from '../../../controller/sets/on-host/set-on-host.ts';
 import type { Document } from '../../../core/documents/document.ts';
+import { describeSeen, type LifecycleChange } from '../../../core/drift/lifecycle-changes.ts';
 import type { SetPlace } from '../../../core/ownership/place.ts';
+import type { Plan } from '../../../core/plan/plan.ts';
 import { stateDirectory } from '../../../engine/runs/journal.ts';
 import type { Host } from '../../../manifest/hosts-file.ts';
 import { codeOf } from '../../errors/error-outcome.ts';
@@ -19,10 +21,10 @@ import { setNameOf } from '../../flags/set-name.ts';
 import { jsonLine } from '../../output/render-json.ts';
 import { hostName } from '../../session/connect.ts';
 import { revisionFacts } from '../../session/revision.ts';
+import { printPlan } from '../../session/show-plan.ts';
 import { reportingOnce } from '../../watch/report-once.ts';
 import { refusalOf } from './refused-parts.ts';
-import type { RunContext } from './run.ts';
-import type { KeptHostsDeps } from './run-hosts.ts';
+import type { KeptHostsDeps, RunContext } from './run-context.ts';
 
 export interface KeptHostDeps extends KeptHostsDeps, Pick<SetOnHostDeps, 'beginOwn' | 'onState'> {
   readonly host: Host;
@@ -33,12 +35,15 @@ export interface KeptHostDeps extends KeptHostsDeps, Pick<SetOnHostDeps, 'beginO
   readonly onLook: (cpuMs: number) => void;
 }
 
+const mostSeen = 2000;
+
 export class KeptHost {
   readonly context: RunContext;
   readonly onHost: SetOnHost;
   readonly #deps: KeptHostDeps;
   readonly #link: HostLink;
   readonly #closed = new AbortController();
+  readonly #seen = new Map<string, LifecycleChange>();
   #applied: AppliedRevision | undefined;
   #failure: unknown;
   #cpu: NodeJS.CpuUsage | undefined;
@@ -59,9 +64,12 @@ export class KeptHost {
         deps.onState();
       },
     });
-    this.#link.listen(({ isWhole }) => {
+    this.#link.listen(({ seen, isWhole }) => {
+      for (const one of seen) this.#seen.set(one.address, one);
+      if (this.#seen.size > mostSeen) this.#seen.clear();
       if (isWhole) this.#cpu = process.cpuUsage();
     });
+    setMaxListeners(0, this.#closed.signal);
     this.onHost = new SetOnHost(this.#onHostDeps(), () => this.#applied);
   }
 
@@ -92,6 +100,16 @@ export class KeptHost {
     if (!isTried) return undefined;
     if (state.status === 'failed') return (made?.plan.guards.length ?? 0) > 0 ? exitCodes.guard : exitCodes.error;
     return state.status === 'synced' ? exitCodes.ok : undefined;
+  }
+
+  /** Shows a plan, after the changes by others that it repairs. */
+  async show(plan: Plan): Promise<void> {
+    const { context } = this;
+    const repaired = plan.changes.flatMap(({ address }) => this.#seen.get(address) ?? []);
+    this.#seen.clear();
+    for (const one of await this.#link.named(repaired, context.stop))
+      context.note(`${one.address}: ${describeSeen(one)}`);
+    await printPlan(context, plan, 'apply');
   }
 
   begin(): void {
@@ -143,7 +161,7 @@ export class KeptHost {
       beginOwn,
       onState: () => this.#looked(),
       onObjects: () => {},
-      onDrift: (record) => this.#tellDrift(record),
+      onDrift: () => {},
       onChanges: () => {},
       onApplied: (_host, applied) => void (this.#applied = applied),
       log: (level, text) => {
@@ -185,11 +203,6 @@ export class KeptHost {
     this.#tell(text);
     const fields = { diagnostic: { severity: 'warning', summary: why, detail: '' } };
     this.context.json(jsonLine('diagnostic', text, fields, this.context.io.nowMs(), 'warn'));
-  }
-
-  #tellDrift({ action, healedAt, address, by, paths }: DriftRecord): void {
-    if (action !== 'healing' || healedAt !== undefined) return;
-    this.context.note(`${address}: changed${by === undefined ? '' : ` by ${by}`}: ${paths.join(', ')}`);
   }
 
   #looked(): void {

@@ -10,20 +10,10 @@ import { jsonLine } from '../../output/render-json.ts';
 import { setPlaceOf } from '../../session/place.ts';
 import { pacedIntervalMs } from '../../watch/watch-times.ts';
 import { noteBatch } from './rollout.ts';
-import type { Connect, RunContext, RunSettings } from './run.ts';
+import type { KeptHostsDeps } from './run-context.ts';
 import { KeptHost } from './run-host.ts';
 import type { HostManifests } from './run-manifests.ts';
 import { ShownRun } from './shown-run.ts';
-
-export interface KeptHostsDeps {
-  readonly context: RunContext;
-  readonly isFleet: boolean;
-  readonly connect: Connect;
-  readonly settings: RunSettings;
-  readonly end: AbortSignal;
-  /** Ends everything with an error. */
-  readonly fail: (error: unknown) => void;
-}
 
 export class KeptHosts {
   readonly #deps: KeptHostsDeps;
@@ -33,6 +23,7 @@ export class KeptHosts {
   #batches: readonly Batch<SetOnHost>[] = [];
   #at = 0;
   #told = '';
+  #offered = '';
   /** Processor time of the longest full comparison. */
   #lookCpuMs = 0;
 
@@ -70,7 +61,8 @@ export class KeptHosts {
     for (const { host, set } of manifests) this.#hosts.get(host.name)?.check(set.loaded.documents);
     const sets = new Map(manifests.map(({ host, set }) => [host.name, set]));
     const others = this.#list.filter(({ name, target }) => target?.loaded.text !== sets.get(name)?.text);
-    if (others.length === 0) return;
+    if (revision === this.#offered) return;
+    this.#offered = revision;
     const start = { kind: 'sync', reason: 'manifests', by: 'gantry run' } as const;
     this.#rollouts.start(
       revision,

@@ -13,7 +13,7 @@ import { hostOf } from '../../session/host.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { readPins } from '../../session/lock-file.ts';
 import { reportingOnce } from '../../watch/report-once.ts';
-import type { RunContext } from './run.ts';
+import type { RunContext } from './run-context.ts';
 
 /** The manifests of one host. */
 export interface HostManifests {

@@ -1,33 +1,22 @@
 // `gantry run`: keeps a host, or several, as declared until it is stopped, with the loop of the controller.
+import { setMaxListeners } from 'node:events';
 import type { Window } from '../../../controller/config/config.ts';
 import { dailyWindow } from '../../../controller/decide/windows.ts';
 import { SourceWatch } from '../../../controller/sets/source-watch.ts';
-import type { Client } from '../../../../server/client/client.ts';
-import type { Tracer } from '../../../../server/lib/shared/spans.ts';
-import type { Context, Fleet, Run } from '../../session/context.ts';
+import type { Fleet, Run } from '../../session/context.ts';
 import { codeOf } from '../../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { isApproved } from '../../flags/plan-flags.ts';
 import type { RunVerbOptions } from './applying-verbs.ts';
 import { checkRolloutFlags } from './rollout.ts';
+import type { KeptHostsDeps, RunContext, RunSettings } from './run-context.ts';
 import { KeptHosts } from './run-hosts.ts';
 import { ManifestSource } from './run-manifests.ts';
 import { messageOf } from '../../session/revision.ts';
 import { openClient, withClient } from '../../session/connect.ts';
 import { withTracer } from '../../session/trace-verb.ts';
 import { usageError } from '../../errors/usage-error.ts';
-import { endOf, timesOf, type WatchTimes } from '../../watch/watch-times.ts';
-
-export type RunContext = Context<RunVerbOptions>;
-
-export interface RunSettings extends WatchTimes {
-  readonly windows: readonly Window[];
-  /** Gets a trace of each repair. */
-  readonly tracer?: Tracer | undefined;
-}
-
-/** Opens a connection to the host of a context. */
-export type Connect = (own: RunContext) => Promise<Client>;
+import { endOf, timesOf } from '../../watch/watch-times.ts';
 
 const defaultIntervalMs = 60_000;
 
@@ -35,7 +24,7 @@ export const run: Run<RunVerbOptions> = (context, args, fleet) => {
   const settings = runSettings(context);
   const { embedded, runtime } = context.options;
   return withTracer(context, (tracer) => {
-    const keep = (connect: Connect): Promise<ExitCode> =>
+    const keep = (connect: KeptHostsDeps['connect']): Promise<ExitCode> =>
       keepHosts(context, args, fleet, connect, { ...settings, tracer });
     return embedded === undefined && runtime === undefined
       ? keep(openClient)
@@ -47,11 +36,13 @@ async function keepHosts(
   context: RunContext,
   args: readonly string[],
   fleet: Fleet | undefined,
-  connect: Connect,
+  connect: KeptHostsDeps['connect'],
   settings: RunSettings,
 ): Promise<ExitCode> {
   const fatal = new AbortController();
   const end = AbortSignal.any([endOf(context, settings.limitMs), fatal.signal]);
+  // Each host and each request at work listens.
+  setMaxListeners(0, end);
   const fail = (error: unknown): void => fatal.abort(error);
   const source = new ManifestSource(context, args, fleet, fail);
   const hosts = new KeptHosts({ context, isFleet: fleet !== undefined, connect, settings, end, fail });

@@ -8,7 +8,6 @@ import type { Plan } from '../../../core/plan/plan.ts';
 import type { RunResult } from '../../../engine/run-result.ts';
 import type { EngineEvent } from '../../../engine/steps/events.ts';
 import type { Reporter } from '../../output/reporter.ts';
-import { printPlan } from '../../session/show-plan.ts';
 import { traceRepair } from '../../session/trace-verb.ts';
 import { beginReport, showOutcome } from './carry-out.ts';
 import type { KeptHost } from './run-host.ts';
@@ -53,7 +52,7 @@ export class ShownRun implements HostRun {
     const plan = this.#plans.get(host);
     if (kept === undefined || plan === undefined) return work();
     const { context } = kept;
-    await printPlan(context, plan, 'apply');
+    await kept.show(plan);
     const report = beginReport(context, plan);
     this.#reports.set(host, report);
     const nowMs = Date.now();

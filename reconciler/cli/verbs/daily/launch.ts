@@ -1,5 +1,6 @@
 // `gantry launch IMAGE [NAME]`: makes a container of an image and starts it, with a disk and a network when no profile gives them.
 import type { ContainerCreate } from '../../../../server/api/container/container.ts';
+import { isNic, isRoot } from '../../../../server/api/devices/index.ts';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
 import type { Client } from '../../../../server/client/client.ts';
@@ -83,8 +84,8 @@ async function devicesFor(
   const { options, stop } = context;
   const found = await Promise.all(profiles.map(async (name) => profileOf(client, name, stop)));
   const all = found.flatMap(({ devices }) => Object.values(devices));
-  const hasDisk = all.some(({ type, path }) => type === 'disk' && path === '/');
-  const hasNic = all.some(({ type }) => type === 'nic');
+  const hasDisk = all.some(isRoot);
+  const hasNic = all.some(isNic);
   const pool = options.storage ?? (hasDisk ? undefined : await onlyPool(client, stop));
   const network = options.network ?? (hasNic ? undefined : await onlyNetwork(context, client));
   return {

@@ -94,7 +94,8 @@ export class HostReconciler {
     const verdict = verdictOn(this.#factsOf(compared, made, target));
     this.#settle(verdict, target);
     const show = (state: HostState): void => display.show(compared, made, this.attempts.failed, state);
-    if (verdict.kind !== 'apply') return show(stateOf(verdict));
+    const isAsBefore = verdict.kind === 'hindered' && verdict.isRetry === true && display.state.status === 'waiting';
+    if (verdict.kind !== 'apply') return show(isAsBefore ? display.state : stateOf(verdict));
     show({ status: 'syncing' });
     onState();
     await this.#apply({ made, target, isNew, planned }, signal);

@@ -1,35 +1,25 @@
 // Making a container of a backup that was uploaded: its record is drafted from the backup, then a saga makes it.
-import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { type ConfigMap, never } from '../../../api/schema/common-schemas.ts';
 import { isTrue } from '../../../api/container/container-config.ts';
 import { rootDisk } from '../../../api/devices/index.ts';
 import { errors } from '../../../api/errors.ts';
-import { snapshotName } from '../../../api/names.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import { newContainerVolume } from '../../storage/volume-shapes.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
-import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { arrivedInstanceId } from '../../containers/shared/instance-id.ts';
 import { applyTemplateKey } from '../../containers/files/apply-templates.ts';
 import type { ContainerDeps } from '../../containers/deps.ts';
 import { lockOf } from '../../shared/find-container.ts';
-import {
-  checkArchitecture,
-  checkDraft,
-  freeName,
-  withHardwareAddresses,
-  withRootIn,
-} from '../../containers/shared/draft.ts';
+import { checkArchitecture, freeName, withRootIn } from '../../containers/shared/draft.ts';
 import { idMapKeys } from '../../containers/shared/id-maps.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { SnapshotEntry } from '../../containers/shared/snapshot-records.ts';
-import { expand, nicNetworks, withoutServerKeys } from '../../shared/expand.ts';
-import { volumeCopy } from '../../storage/root-volume.ts';
+import { expand } from '../../shared/expand.ts';
 import { settingOf } from '../../shared/settings.ts';
-import { keptKeys } from '../migration/container-target.ts';
+import { announceArrival, arrivingContainer, arrivingSnapshot, keptKeys } from '../migration/arriving.ts';
 import { checkHostAccess } from './host-access.ts';
 import type { BackupIndex, SavedMachine, SavedParts } from './index-yaml.ts';
 import { receiveContainerSaga, type ReceiveContainerParams } from '../migration/sagas/container-receive.ts';
@@ -103,7 +93,6 @@ async function restoreNow(
   await deps.locks.run(lockOf(name), async () => {
     const params = draft(deps, { name, index, pool }, parts);
     const profileOf = profilesOf(deps.records, name);
-    const { devices } = expand(params.document, profileOf);
     const isPrivileged = (machine: Parameters<typeof expand>[0]): boolean =>
       isTrue(expand(machine, profileOf).config['security.privileged'] ?? '');
     const plan = {
@@ -128,8 +117,7 @@ async function restoreNow(
         { signal, progress: (metadata) => handle.update(metadata) },
       ),
     );
-    await deps.hosts.refresh(nicNetworks(devices));
-    deps.events.lifecycle('container-created', containerUrl(name), undefined, caller.requestor);
+    await announceArrival(deps, caller, name, params.document);
   });
 }
 
@@ -161,7 +149,7 @@ function choosePool(
   return pool;
 }
 
-/** Throws AppError badRequest with all problems: missing profiles, unknown keys, devices that cannot be. */
+/** Throws AppError badRequest with all problems. */
 function draft(
   deps: RestoreDeps,
   { name, index, pool }: Omit<Restore, 'upload'>,
@@ -171,22 +159,7 @@ function draft(
   const plain = machineOf(deps, name, saved, pool);
   const identity = arrivedInstanceId(saved.config, index.name === plainName(name));
   const machine = { ...plain, config: { ...plain.config, ...identity } };
-  checkDraft(deps.records, name, { ...machine, config: withoutServerKeys(machine.config) });
-  const expanded = expand(machine, profilesOf(deps.records, name));
-  const document: ContainerDocument = {
-    v: 1,
-    uuid: randomUUID(),
-    ...machine,
-    config: withHardwareAddresses(deps.records, machine.config, expanded.devices),
-    ephemeral: saved.ephemeral,
-    description: saved.description,
-    createdAt: saved.createdAt ?? deps.clock.timestamp(),
-    lastUsedAt: saved.lastUsedAt ?? never.started,
-    stateful: false,
-    pool,
-    ...volumeCopy(saved.volume),
-    lifecycle: 'ready',
-  };
+  const document = arrivingContainer(deps, name, machine, factsOf(deps, saved));
   deps.idMaps.check(name, document);
   return { name, document, snapshots: parts.snapshots.map((snapshot) => snapshotOf(deps, name, snapshot, pool)) };
 }
@@ -217,26 +190,18 @@ function withoutTaken({ records }: RestoreDeps, config: ConfigMap): Record<strin
   );
 }
 
-function snapshotOf(
+const snapshotOf = (
   deps: RestoreDeps,
   container: string,
   saved: SavedParts['snapshots'][number],
   pool: string,
-): SnapshotEntry {
-  const { name } = saved;
-  const rule = snapshotName(name);
-  if (rule !== undefined) throw errors.invalidName('snapshot', name, rule);
-  const document: SnapshotDocument = {
-    v: 1,
-    ...machineOf(deps, container, saved, pool),
-    ephemeral: saved.ephemeral,
-    description: saved.description,
-    createdAt: saved.createdAt ?? deps.clock.timestamp(),
-    lastUsedAt: saved.lastUsedAt ?? never.started,
-    stateful: false,
+): SnapshotEntry =>
+  arrivingSnapshot(saved.name, machineOf(deps, container, saved, pool), {
+    ...factsOf(deps, saved),
     expiresAt: saved.expiresAt,
-    ...volumeCopy(saved.volume),
-    lifecycle: 'ready',
-  };
-  return { name, document };
-}
+  });
+
+const factsOf = (
+  { clock }: RestoreDeps,
+  { ephemeral, description, createdAt = clock.timestamp(), lastUsedAt = never.started, volume }: SavedMachine,
+) => ({ ephemeral, description, createdAt, lastUsedAt, stateful: false, volume });

@@ -1,5 +1,4 @@
 // The target of a container's migration: makes a container of what the source sends, or nothing at all.
-import { randomUUID } from 'node:crypto';
 import { never } from '../../../api/schema/common-schemas.ts';
 import { validateContainerConfig } from '../../../api/container/container-config.ts';
 import { rawLxcProblems } from '../../../api/container/raw-lxc.ts';
@@ -7,31 +6,23 @@ import { isWithoutSnapshots, type ContainerCreate } from '../../../api/container
 import { validateDevices } from '../../../api/devices/index.ts';
 import { errors } from '../../../api/errors.ts';
 import { ContainerMigrationOffer, type ContainerSnapshotOffer } from '../../../api/container/migration-messages.ts';
-import { snapshotName } from '../../../api/names.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import { newContainerVolume } from '../../storage/volume-shapes.ts';
 import type { Operation } from '../../../api/operation.ts';
-import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
 import type { Records } from '../../../records/records.ts';
 import { reachOf } from '../../limits/reach.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { arrivedInstanceId } from '../../containers/shared/instance-id.ts';
 import { applyTemplateKey } from '../../containers/files/apply-templates.ts';
 import { lockOf } from '../../shared/find-container.ts';
-import {
-  checkArchitecture,
-  checkDraft,
-  freeName,
-  withHardwareAddresses,
-  withRootIn,
-} from '../../containers/shared/draft.ts';
+import { checkArchitecture, checkDraft, freeName, withRootIn } from '../../containers/shared/draft.ts';
 import { idMapKeys } from '../../containers/shared/id-maps.ts';
 import type { SnapshotEntry } from '../../containers/shared/snapshot-records.ts';
 import type { StateDeps } from '../../containers/shared/state-deps.ts';
 import { needCheckpoints } from '../../containers/shared/checkpoint.ts';
-import { expand, isServerKey, nicNetworks, withoutServerKeys } from '../../shared/expand.ts';
-import { volumeCopy } from '../../storage/root-volume.ts';
+import { withoutServerKeys } from '../../shared/expand.ts';
 import { replaceConfig } from '../../shared/patch.ts';
+import { announceArrival, arrivingContainer, arrivingSnapshot, keptKeys, receivedSnapshotKeys } from './arriving.ts';
 import type { ConnectDeps } from './connect.ts';
 import { goOnOrRemove } from './live.ts';
 import { startMigration } from './operation.ts';
@@ -84,9 +75,7 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
       });
       // It is here and recorded: that the source left early changes nothing any more.
       await peer.send({ type: 'done' }).catch(() => {});
-      const { devices } = expand(params.document, profilesOf(deps.records, name));
-      await deps.hosts.refresh(nicNetworks(devices));
-      deps.events.lifecycle('container-created', containerUrl(name), undefined, caller.requestor);
+      await announceArrival(deps, caller, name, params.document);
     },
   });
 }
@@ -132,69 +121,33 @@ function draft(
       [idMapKeys.files]: '[]',
     },
   };
-  const { pool } = checkDraft(deps.records, name, { ...wanted, config: withoutServerKeys(wanted.config) });
-  const expanded = expand(wanted, profilesOf(deps.records, name));
-  const document: ContainerDocument = {
-    v: 1,
-    uuid: randomUUID(),
-    ...wanted,
-    config: withHardwareAddresses(deps.records, wanted.config, expanded.devices),
+  const document = arrivingContainer(deps, name, wanted, {
     ephemeral: body.ephemeral ?? object.ephemeral,
     description: body.description ?? object.description,
     createdAt: deps.clock.timestamp(),
     lastUsedAt: never.started,
     stateful: live === true,
-    pool,
-    ...volumeCopy(object.volume),
-    lifecycle: 'ready',
-  };
+    volume: object.volume,
+  });
   const taken = isWithoutSnapshots(body.source) ? [] : snapshots;
-  return { name, document, snapshots: taken.map((one) => snapshotEntry(deps.records, name, one, pool)) };
+  return { name, document, snapshots: taken.map((one) => snapshotEntry(deps.records, name, one, document.pool)) };
 }
 
-/**
- * Of the keys that servers write: where it came from and what its image said always, the addresses of its nics when the client
- * sends them (a move keeps them, a copy is its own machine). What the other host did (id maps, power, interfaces) does not count.
- */
-export function keptKeys(config: ContainerDocument['config'], addresses: boolean): Record<string, string> {
-  const isKept = (key: string): boolean =>
-    !isServerKey(key) ||
-    key.startsWith('image.') ||
-    key === 'volatile.base_image' ||
-    (addresses && /^volatile\.[^.]+\.(hwaddr|ipv[46]\.address)$/.test(key));
-  return Object.fromEntries(Object.entries(config).filter(([key]) => isKept(key)));
-}
-
-/** A snapshot of another machine, whose files arrive under the ids that a container sees. */
-export const receivedSnapshotKeys = (config: ContainerDocument['config']): Record<string, string> => ({
-  ...keptKeys(config, false),
-  [idMapKeys.files]: '[]',
-});
-
-/** The offer comes from another server: names become paths here, and the pool is the one that the container comes to. */
+/** The pool is the one that the container comes to. */
 export function snapshotEntry(
   records: Records,
   container: string,
   offer: ContainerSnapshotOffer,
   pool: string,
 ): SnapshotEntry {
-  const { name, architecture, profiles, ephemeral, description } = offer;
-  const rule = snapshotName(name);
-  if (rule !== undefined) throw errors.invalidName('snapshot', name, rule);
-  const document: SnapshotDocument = {
-    v: 1,
+  const { name, architecture, profiles } = offer;
+  const machine = {
     architecture,
     profiles,
-    ephemeral,
     config: receivedSnapshotKeys(offer.config),
     devices: withRootIn(records, container, offer, pool),
-    description,
-    createdAt: offer.createdAt,
-    lastUsedAt: offer.lastUsedAt,
-    stateful: offer.stateful,
-    expiresAt: offer.expiresAt,
-    ...volumeCopy(offer.volume),
-    lifecycle: 'ready',
   };
-  return { name, document };
+  const { ephemeral, description, createdAt, lastUsedAt, stateful, expiresAt, volume } = offer;
+  const facts = { ephemeral, description, createdAt, lastUsedAt, stateful, expiresAt, volume };
+  return arrivingSnapshot(name, machine, facts);
 }

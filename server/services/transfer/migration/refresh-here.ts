@@ -10,7 +10,7 @@ import { lockOf } from '../../shared/find-container.ts';
 import { copyOrigin } from '../../containers/create/copy.ts';
 import { withRootIn } from '../../containers/shared/draft.ts';
 import type { SnapshotEntry } from '../../containers/shared/snapshot-records.ts';
-import { receivedSnapshotKeys } from './container-target.ts';
+import { receivedSnapshotKeys } from './arriving.ts';
 import { ownersOf } from './owners.ts';
 import { trackProgress, type Progress } from './progress.ts';
 import { planRefresh, type RefreshPart } from './refresh-plan.ts';

@@ -1,0 +1,26 @@
+// What the parts of `gantry run` share: its options and settings, and how they reach a host.
+import type { Client } from '../../../../server/client/client.ts';
+import type { Tracer } from '../../../../server/lib/shared/spans.ts';
+import type { Window } from '../../../controller/config/config.ts';
+import type { Context } from '../../session/context.ts';
+import type { WatchTimes } from '../../watch/watch-times.ts';
+import type { RunVerbOptions } from './applying-verbs.ts';
+
+export type RunContext = Context<RunVerbOptions>;
+
+export interface RunSettings extends WatchTimes {
+  readonly windows: readonly Window[];
+  /** Gets a trace of each repair. */
+  readonly tracer?: Tracer | undefined;
+}
+
+export interface KeptHostsDeps {
+  readonly context: RunContext;
+  readonly isFleet: boolean;
+  /** Opens a connection to the host of a context. */
+  readonly connect: (own: RunContext) => Promise<Client>;
+  readonly settings: RunSettings;
+  readonly end: AbortSignal;
+  /** Ends everything with an error. */
+  readonly fail: (error: unknown) => void;
+}

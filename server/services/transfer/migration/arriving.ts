@@ -1,0 +1,84 @@
+// A container that comes from elsewhere, in a backup or from another server: its record and those of its snapshots.
+import { randomUUID } from 'node:crypto';
+import { errors } from '../../../api/errors.ts';
+import { snapshotName } from '../../../api/names.ts';
+import { containerUrl } from '../../../api/project/project-names.ts';
+import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
+import type { ContainerDeps } from '../../containers/deps.ts';
+import { checkDraft, withHardwareAddresses } from '../../containers/shared/draft.ts';
+import { idMapKeys } from '../../containers/shared/id-maps.ts';
+import type { SnapshotEntry } from '../../containers/shared/snapshot-records.ts';
+import type { NetworkHosts } from '../../networks/network-hosts.ts';
+import type { Caller } from '../../shared/caller.ts';
+import { expand, isServerKey, nicNetworks, withoutServerKeys } from '../../shared/expand.ts';
+import { profilesOf } from '../../shared/project-scope.ts';
+import { volumeCopy } from '../../storage/root-volume.ts';
+
+type Machine = Pick<ContainerDocument, 'architecture' | 'profiles' | 'config' | 'devices'>;
+type Facts = Pick<ContainerDocument, 'ephemeral' | 'description' | 'createdAt' | 'lastUsedAt' | 'stateful'> & {
+  /** What is written on its root volume. */
+  readonly volume: Parameters<typeof volumeCopy>[0];
+};
+
+/** Throws AppError badRequest with all problems: missing profiles, unknown keys, devices that cannot be. */
+export function arrivingContainer(
+  { records }: Pick<ContainerDeps, 'records'>,
+  name: string,
+  machine: Machine,
+  { volume, ...facts }: Facts,
+): ContainerDocument {
+  const { pool } = checkDraft(records, name, { ...machine, config: withoutServerKeys(machine.config) });
+  const { devices } = expand(machine, profilesOf(records, name));
+  return {
+    v: 1,
+    uuid: randomUUID(),
+    ...machine,
+    config: withHardwareAddresses(records, machine.config, devices),
+    ...facts,
+    pool,
+    ...volumeCopy(volume),
+    lifecycle: 'ready',
+  };
+}
+
+/** The name comes from another server and becomes a path here. */
+export function arrivingSnapshot(
+  name: string,
+  machine: Machine,
+  { volume, ...facts }: Facts & Pick<SnapshotDocument, 'expiresAt'>,
+): SnapshotEntry {
+  const rule = snapshotName(name);
+  if (rule !== undefined) throw errors.invalidName('snapshot', name, rule);
+  return { name, document: { v: 1, ...machine, ...facts, ...volumeCopy(volume), lifecycle: 'ready' } };
+}
+
+/** The container is here: its addresses are known to its networks, and an event says so. */
+export async function announceArrival(
+  { records, hosts, events }: Pick<ContainerDeps, 'records' | 'events'> & { readonly hosts: NetworkHosts },
+  caller: Caller,
+  name: string,
+  document: ContainerDocument,
+): Promise<void> {
+  const { devices } = expand(document, profilesOf(records, name));
+  await hosts.refresh(nicNetworks(devices));
+  events.lifecycle('container-created', containerUrl(name), undefined, caller.requestor);
+}
+
+/**
+ * Of the keys that servers write: where it came from and what its image said always, the addresses of its nics when the client
+ * sends them (a move keeps them, a copy is its own machine). What the other host did (id maps, power, interfaces) does not count.
+ */
+export function keptKeys(config: ContainerDocument['config'], addresses: boolean): Record<string, string> {
+  const isKept = (key: string): boolean =>
+    !isServerKey(key) ||
+    key.startsWith('image.') ||
+    key === 'volatile.base_image' ||
+    (addresses && /^volatile\.[^.]+\.(hwaddr|ipv[46]\.address)$/.test(key));
+  return Object.fromEntries(Object.entries(config).filter(([key]) => isKept(key)));
+}
+
+/** A snapshot of another machine, whose files arrive under the ids that a container sees. */
+export const receivedSnapshotKeys = (config: ContainerDocument['config']): Record<string, string> => ({
+  ...keptKeys(config, false),
+  [idMapKeys.files]: '[]',
+});
