@@ -94,7 +94,7 @@ export class HostReconciler {
     const verdict = verdictOn(this.#factsOf(compared, made, target));
     this.#settle(verdict, target);
     const show = (state: HostState): void => display.show(compared, made, this.attempts.failed, state);
-    const isAsBefore = verdict.kind === 'hindered' && verdict.isRetry === true && display.state.status === 'waiting';
+    const isAsBefore = verdict.kind === 'hindered' && verdict.isRetry === true && display.state.isLocked === true;
     if (verdict.kind !== 'apply') return show(isAsBefore ? display.state : stateOf(verdict));
     show({ status: 'syncing' });
     onState();
