@@ -66,20 +66,14 @@ function askedFor({ profiles, config, devices }: Extract<Put, { kind: 'container
 
 /** The projects whose contents the record is part of. */
 function projectsOf(view: RecordView, put: Put): readonly string[] {
-  switch (put.kind) {
-    case 'images':
-      return [projectOf(put.name)];
-    case 'projects':
-      return [put.name];
-    case 'profiles':
-      return usersOfProfilesIn(view, projectOf(put.name));
-    case 'networks':
-      return ['default'];
-    case 'sagas':
-      return (put.document.holds ?? []).flatMap(({ kind, name }) => projectOfHeld(view, kind, name));
-    default:
-      return projectOfHeld(view, put.kind, put.name);
-  }
+  const { kind, name } = put;
+  if (kind === 'images') return [projectOf(name)];
+  if (kind === 'projects') return [name];
+  if (kind === 'profiles') return usersOfProfilesIn(view, projectOf(name));
+  if (kind === 'networks') return ['default'];
+  if (put.kind === 'sagas')
+    return (put.document.holds ?? []).flatMap((held) => projectOfHeld(view, held.kind, held.name));
+  return projectOfHeld(view, kind, name);
 }
 
 function projectOfHeld(view: RecordView, kind: Kind, name: string): readonly string[] {
