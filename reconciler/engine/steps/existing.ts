@@ -1,4 +1,6 @@
 // Interprets a failed creation: accepts an equal object from an interrupted earlier run, and rejects a different one.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KindName } from '../../../server/api/kinds.ts';
 import { ClientError, hasUnknownOutcome, isNotFound } from '../../../server/client/client-error.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
@@ -34,15 +36,41 @@ export async function recogniseExisting(
   await waitForRunning(client, step.kind, step.name, signal);
   // Several volumes may have one name: this is the one on the member where it was to be created.
   const member = step.kind === 'storage_volume' && step.target?.startsWith('@') === false ? step.target : undefined;
-  const live = await client.get(step.kind, step.name, signal, member).catch((reason: unknown) => {
-    throw isNotFound(reason) ? error : reason;
-  });
-  const differing = differences(step.body, live.metadata);
+  const live = await readCreated(client, step, error, signal, member);
+  const differing = differences(step.body, live);
   if (differing.length === 0) return 'it already existed as wanted';
   throw new StaleError(`someone else created it since the plan, and it differs in ${differing.join(', ')}`, {
     cause: error,
   });
 }
+
+/** On a slow host a network or pool may still be made by the request whose answer got lost: until then nothing can use it. */
+async function readCreated(
+  client: EngineClient,
+  { kind, name }: CreateStep,
+  error: unknown,
+  signal: AbortSignal,
+  member: string | undefined,
+): Promise<JsonObject> {
+  const deadline = performance.now() + pendingLimitMs;
+  for (;;) {
+    const { metadata } = await client.get(kind, name, signal, member).catch((reason: unknown) => {
+      throw isNotFound(reason) ? error : reason;
+    });
+    if (!isPending(kind, metadata)) return metadata;
+    if (performance.now() > deadline)
+      throw new Error(`${kind} ${name} is still being created: apply again when its status is Created`, {
+        cause: error,
+      });
+    await sleep(pendingPollMs, undefined, { signal });
+  }
+}
+
+const pendingLimitMs = 120_000;
+const pendingPollMs = 200;
+
+const isPending = (kind: KindName, live: JsonObject): boolean =>
+  (kind === 'network' || kind === 'storage_pool') && live['status'] === 'Pending';
 
 /** Paths where the live object differs from the body. Members that the body lacks do not matter. */
 export function differences(body: JsonObject, live: JsonObject): readonly string[] {

@@ -209,6 +209,23 @@ describe('a creation that meets an existing object', () => {
     expect(events.at(-1)).toMatchObject({ type: 'apply_complete', note: 'it already existed as wanted' });
   });
 
+  test('a network that an earlier request still makes is awaited before what uses it', async () => {
+    const world = new FakeWorld();
+    const plan = await planFor(world, 'kind: network\nname: net0\nconfig: { ipv4.address: 10.1.0.1/24 }\n');
+    const network = { name: 'net0', description: '', managed: true, config: { 'ipv4.address': '10.1.0.1/24' } };
+    world.objects.network.set('net0', { ...network, status: 'Pending' });
+    let isDone = false;
+    const running = run(world, plan).finally(() => (isDone = true));
+    setTimeout(() => {
+      expect(isDone).toBe(false);
+      world.objects.network.set('net0', { ...network, status: 'Created' });
+    }, 500);
+    const { result, events } = await running;
+    expect(result.failures).toEqual([]);
+    expect(world.objects.network.get('net0')).toMatchObject({ status: 'Created' });
+    expect(events.at(-1)).toMatchObject({ type: 'apply_complete', note: 'it already existed as wanted' });
+  });
+
   test('A creation of which the server does not know the outcome is read, not sent again', async () => {
     const world = new FakeWorld();
     const plan = await planFor(world, 'kind: profile\nname: web\nconfig: { limits.memory: 1GiB }\n');
