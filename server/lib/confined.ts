@@ -52,7 +52,7 @@ function commandLine(confinement: Confinement, strength: Exclude<Strength, 'mort
   const { keeps = [], outlives = false, isServer = false } = confinement;
   const isOfUser = strength === 'ofUser';
   const fence =
-    strength === 'withoutFence' ? undefined : fenced(isOfUser ? { ...confinement, isAtHome: true } : confinement);
+    strength === 'withoutFence' ? undefined : fenced(isOfUser ? { ...confinement, isOfUser: true } : confinement);
   const rights = ['--bounding-set', ['-all', ...keeps.map((name) => `+${name}`)].join(','), '--inh-caps', '-all'];
   return [
     ...(fence ?? (isServer ? [] : ['unshare', '--net', '--ipc', '--'])),

@@ -8,8 +8,10 @@ export interface Fence {
   readonly writes: readonly string[];
   /** It serves a network, or runs for long: sockets stay, and the mounts of the host, so that attributes of files elsewhere can be changed. */
   readonly isServer?: boolean;
-  /** Its file system is not to be mounted at a second place: the mounts of the host stay. */
+  /** Its file system is not to be mounted at a second place: it may change attributes in all of the mounts that hold its folders. */
   readonly isAtHome?: boolean;
+  /** It belongs to a user who may not change mounts: those of the host stay. */
+  readonly isOfUser?: boolean;
 }
 
 /** unshare(2), prctl(2), socket(2) and the kernel's name of the ABI (AUDIT_ARCH_*). Calls from 424 on have one number everywhere. */
@@ -29,14 +31,15 @@ const startFiles = ['/etc/ld.so.cache', '/etc/ld.so.preload', '/etc/alternatives
 
 /** Words to put before a command line; undefined on processors whose calls are not known here. */
 export function fenced(
-  { reads, writes, isServer, isAtHome }: Fence,
+  { reads, writes, isServer, isAtHome, isOfUser }: Fence,
   arch: string = process.arch,
 ): readonly string[] | undefined {
   const numbers = calls[arch];
   if (numbers === undefined) return undefined;
   const mayRead =
     reads === undefined ? [] : [...programs, ...devices, ...startFiles, ...reads].map((path) => `r=${path}`);
-  const parts = [isServer === true || isAtHome === true ? [] : ['mounts'], isServer === true ? [] : ['sockets']].flat();
+  const mounts = isOfUser === true ? [] : [isAtHome === true ? 'places' : 'mounts'];
+  const parts = isServer === true ? [] : [...mounts, 'sockets'];
   return [
     'perl',
     '-e',
@@ -51,7 +54,8 @@ export function fenced(
 }
 
 /**
- * Mounts: a name space in which all is read-only but the folders to write. Landlock (ABI 2, Linux 5.19): the same for files, with what may be
+ * Mounts: a name space in which all is read-only but the folders to write. Places: one in which all is read-only but the mounts that hold
+ * them, and only /dev has devices. Landlock (ABI 2, Linux 5.19): the same for files, with what may be
  * read, and no more mounts. seccomp: no sockets, which reach through paths whatever the network, and no other ABI that has them.
  */
 const script = `
@@ -81,6 +85,23 @@ if ($parts =~ /mounts/) {
   }
   # The folder as it is mounted now; one that was removed is nowhere.
   chdir($folder) or must(chdir($root), 'the working folder');
+}
+if ($parts =~ /places/) {
+  must(syscall($unshare, 0x08020000) == 0, 'a name space of mounts');
+  my $closed = pack('QQQQ', 1 | 4, 0, 1 << 19, 0);
+  must(syscall(442, $here, $root, 0x8000, $closed, 32) == 0, 'a view that is read-only and without devices');
+  my ($open, $dev) = (pack('QQQQ', 0, 4, 0, 0), '/dev');
+  syscall(442, $here, $dev, 0, $open, 32) == 0 or syscall(442, $here, $root, 0, $open, 32);
+  my $writable = pack('QQQQ', 0, 1, 0, 0);
+  for my $path (@{$may{w}}) {
+    # The nearest folder above it at which something is mounted.
+    my $place = $path;
+    while (syscall(442, $here, $place, 0, $writable, 32) != 0) {
+      must($place ne '/', "$path writable");
+      $place =~ s{/[^/]*\\z}{};
+      $place = '/' if $place eq '';
+    }
+  }
 }
 my $version = syscall(444, 0, 0, 1);
 exit ${noFenceHere} if $version < 2;

@@ -79,6 +79,24 @@ describe.skipIf(strength !== 'fenced')('a confined program', () => {
     ]);
   });
 
+  test('opens no device that it makes, and changes nothing on other mounts, where its file system stays in its place', () => {
+    const places = { writes: [join(work, 'out')], keeps: keptToWrite, isAtHome: true };
+    const tmpfs = join(work, 'other');
+    execFileSync('mkdir', [tmpfs]);
+    execFileSync('mount', ['-t', 'tmpfs', 'gtyfence', tmpfs]);
+    try {
+      const { out, err } = shell(
+        places,
+        `LC_ALL=C; mknod out/one c 1 5; head -c 1 out/one; chmod 700 ${tmpfs}; echo x >out/own && cat out/own; head -c 1 /dev/zero | wc -c`,
+      );
+      expect(out).toBe('x\n1\n');
+      expect(err).toMatch(/out\/one.*Permission denied/);
+      expect(err).toMatch(/other.*Read-only file system/);
+    } finally {
+      execFileSync('umount', [tmpfs]);
+    }
+  });
+
   test('cannot talk to a server at a path, as to that of the daemon', async () => {
     const path = join(work, 'in/sock');
     const server = createServer();
@@ -163,7 +181,7 @@ describe.skipIf(!ofUser)('a program of a user who is not root', () => {
     execFileSync('chmod', ['777', work]);
     for (const name of ['out', 'other']) execFileSync('mkdir', ['-m', '777', join(work, name)]);
     try {
-      const words = fenced({ writes: [join(work, 'out')], isAtHome: true }) ?? [];
+      const words = fenced({ writes: [join(work, 'out')], isOfUser: true }) ?? [];
       const script = `touch ${work}/out/a; touch ${work}/other/a; echo >/dev/tcp/127.0.0.1/1`;
       const { stderr } = spawnSync(words[0] ?? '', [...words.slice(1), 'bash', '-c', script], {
         ...asNobody,

@@ -1,10 +1,10 @@
 // Checks who signed a commit or a tag, with the keys of the source only: a keyring and a list of allowed signers of its own.
 import { createHash } from 'node:crypto';
-import { spawn } from 'node:child_process';
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SourceError, type Verification } from '../source.ts';
 import type { GitSettings } from '../source-schema.ts';
+import { importKey } from './import-key.ts';
 import type { FetchResult, Mirror } from './mirror.ts';
 import { readGpgStatus, readSshOutput } from './read-signature.ts';
 
@@ -102,38 +102,3 @@ const readKeys = async (what: string, file: string): Promise<Buffer> =>
       { cause: error },
     );
   });
-
-async function importKey(
-  key: Buffer,
-  home: string,
-  env: Readonly<Record<string, string>>,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const args = ['--homedir', home, '--batch', '--no-tty', '--quiet', '--no-autostart', '--import'];
-  const child = spawn('gpg', args, {
-    stdio: ['pipe', 'ignore', 'pipe'],
-    env,
-    timeout: 30_000,
-    killSignal: 'SIGKILL',
-    ...(signal === undefined ? {} : { signal }),
-  });
-  let said = '';
-  child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString('utf8')).slice(0, 2000)));
-  child.stdin.on('error', () => undefined);
-  child.stdin.end(key);
-  const code = await new Promise<number>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (status) => resolve(status ?? -1));
-  }).catch((error: unknown) => {
-    throw new SourceError(
-      'unavailable',
-      'the program gpg, which checks signatures, cannot be started; install the package gnupg',
-      { cause: error },
-    );
-  });
-  if (code !== 0)
-    throw new SourceError(
-      'unavailable',
-      `a file of verify.gpg holds no public key that gpg can import: ${said.trim().split('\n')[0] ?? ''}`,
-    );
-}

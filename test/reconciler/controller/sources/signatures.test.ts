@@ -1,9 +1,10 @@
 // Commit signatures: only commits that a named GPG or SSH key signed are used. The keys are made here.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openSource } from '../../../../reconciler/controller/sources/open-source.ts';
+import { importKey } from '../../../../reconciler/controller/sources/git/import-key.ts';
 import { readGpgStatus, readSshOutput } from '../../../../reconciler/controller/sources/git/read-signature.ts';
 import type { GitSettings } from '../../../../reconciler/controller/sources/source-schema.ts';
 import type { Source } from '../../../../reconciler/controller/sources/source.ts';
@@ -87,6 +88,21 @@ function signed(how: 'gpg' | 'ssh', who: string, files: Readonly<Record<string, 
 
 const unverified = (why: string) =>
   expect.objectContaining({ problem: 'unverified', message: expect.stringContaining(why) as string }) as object;
+
+test('a gpg that was taken over by a key that it imports writes in its keyring only', async () => {
+  const [programs, keyring] = [join(folder, 'hostile'), join(folder, 'keyring')];
+  for (const made of [programs, keyring]) mkdirSync(made);
+  const script = `#!/bin/bash
+exec 2>/dev/null
+touch ${folder}/escaped
+touch ${keyring}/imported
+exit 0
+`;
+  writeFileSync(join(programs, 'gpg'), script, { mode: 0o755 });
+  await importKey(Buffer.from('key'), keyring, { PATH: `${programs}:${process.env['PATH'] ?? ''}` }, undefined);
+  expect(readdirSync(keyring)).toEqual(['imported']);
+  expect(existsSync(join(folder, 'escaped'))).toBe(false);
+});
 
 describe.skipIf(!hasGpg)('GPG signatures', () => {
   const verify = { gpg: ['ada.gpg'] };
