@@ -187,7 +187,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'copies work within the pool',
   ],
   operation_description: ['operations/manager.ts', 'server/operations/operations.test.ts', 'description'],
-  clustering: ['services/cluster/cluster-membership.ts', 'e2e/cluster/one-api.test.ts', 'cluster'],
+  clustering: ['services/cluster/cluster-membership.ts', 'e2e/cluster/placement.test.ts', 'cluster'],
   clustering_join: ['services/cluster/join.ts', 'e2e/cluster/lxc-cluster.test.ts', 'cluster_password'],
   clustering_evacuation: ['services/cluster/moves/evacuate.ts', 'e2e/cluster/lxc-cluster.test.ts', 'evacuate'],
   clustering_server_address: ['services/cluster/join.ts', 'e2e/cluster/lxc-cluster.test.ts', 'server_address'],

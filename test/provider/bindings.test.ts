@@ -2,7 +2,7 @@
 // every kind can use the package. test/bindings tests the constructs themselves.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { adjustGenerated } from '../../provider/bindings/adjust.ts';
 import { filesForCdktf } from '../../provider/bindings/for-cdktf.ts';
 import {
@@ -153,7 +153,6 @@ describe('the package', () => {
   beforeAll(async () => {
     installed = await installBindings();
   });
-  afterAll(() => installed?.remove());
 
   const app = (path: string, text: string): string => {
     const file = join(installed.root, path);

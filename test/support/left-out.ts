@@ -3,9 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 export const longRuns: readonly string[] = [
-  // Forms a cluster whose members run etcds; forming is in own-etcd.test.ts, leaving in leave.test.ts.
-  'test/e2e/cluster/leave-own-etcd.test.ts',
-  // The same, and what each member does when the etcd of one ends; examples/cluster.test.ts and recover.test.ts form such clusters too.
+  // Forms a cluster whose members run etcds, of which one ends and one leaves. examples/cluster.test.ts and recover.test.ts form such
+  // clusters too; leave.test.ts leaves one with another store.
   'test/e2e/cluster/own-etcd.test.ts',
   // Members frozen on real containers, with real time limits; healing.test.ts has it on the simulation, guard.test.ts with real control groups.
   'test/e2e/cluster/healing-lxc.test.ts',

@@ -43,7 +43,6 @@ export const longFiles: readonly string[] = [
   'test/e2e/kill/steps.test.ts',
   'test/server/durability/store-command.test.ts',
   'test/e2e/kill/apply-loses-member.test.ts',
-  'test/e2e/cluster/leave-own-etcd.test.ts',
   'test/server/membership/store-faults.test.ts',
   'test/server/membership/etcd/rolling.test.ts',
   'test/server/operations/sagas.test.ts',

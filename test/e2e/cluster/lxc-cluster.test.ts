@@ -1,7 +1,7 @@
 // The stock `lxc cluster` on a cluster of gantryd, over the socket and over TLS: each verb has its effect, or is refused with the reason.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { makeDaemon } from '../../support/daemons/daemon.ts';
@@ -103,23 +103,20 @@ describe.skipIf(missing !== undefined)('lxc cluster', () => {
 
   test('a host joins with a token of lxc in place of the password, as an LXD preseed has it, and is removed', async () => {
     const host = await makeDaemon();
-    try {
-      const token = (await lxc('cluster', 'add', 'far:new')).trim().split('\n').at(-1);
-      await host.ok('PUT', '/1.0/cluster', {
-        server_name: 'new',
-        enabled: true,
-        server_address: `127.0.0.1:${await freePort()}`,
-        cluster_address: one.address,
-        cluster_certificate: readFileSync(join(one.dir, 'cluster.crt'), 'utf8'),
-        cluster_password: token,
-      });
-      await until(async () => (await listed('far:')).some(([name]) => name === 'new'));
-      await lxc('cluster', 'remove', 'far:new');
-      expect(await host.get('/1.0/cluster')).toMatchObject({ enabled: false });
-      expect((await listed('far:')).map(([name]) => name)).toEqual(['m1', 'm2', 'm3']);
-    } finally {
-      await host.cleanUp();
-    }
+    onTestFinished(() => host.cleanUp());
+    const token = (await lxc('cluster', 'add', 'far:new')).trim().split('\n').at(-1);
+    await host.ok('PUT', '/1.0/cluster', {
+      server_name: 'new',
+      enabled: true,
+      server_address: `127.0.0.1:${await freePort()}`,
+      cluster_address: one.address,
+      cluster_certificate: readFileSync(join(one.dir, 'cluster.crt'), 'utf8'),
+      cluster_password: token,
+    });
+    await until(async () => (await listed('far:')).some(([name]) => name === 'new'));
+    await lxc('cluster', 'remove', 'far:new');
+    expect(await host.get('/1.0/cluster')).toMatchObject({ enabled: false });
+    expect((await listed('far:')).map(([name]) => name)).toEqual(['m1', 'm2', 'm3']);
   });
 
   test.each(ways)('rename %s holds on every member at once', async (remote) => {

@@ -1,4 +1,6 @@
 // A cluster whose members run the etcds themselves: nothing is set up beside gantryd, and the first three members keep the records.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
@@ -29,5 +31,14 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster without an etcd of someb
     expect(await three?.get('/1.0/profiles')).toContain('/1.0/profiles/after');
     await one?.restart();
     expect(await one?.get('/1.0/profiles')).toContain('/1.0/profiles/after');
+  });
+
+  test('one of three leaves: its etcd ends, and the other two write on', async () => {
+    await one?.ok('DELETE', '/1.0/cluster/members/m3');
+    expect(await three?.get('/1.0/cluster')).toMatchObject({ enabled: false });
+    await until(() => !existsSync(join(three?.dir ?? '', 'cluster', 'etcd')));
+    expect((await two?.call('POST', '/1.0/profiles', { name: 'without' }))?.status).toBe(200);
+    expect(await one?.get('/1.0/profiles')).toContain('/1.0/profiles/without');
+    expect(await three?.get('/1.0/profiles')).not.toContain('/1.0/profiles/without');
   });
 });

@@ -1,7 +1,7 @@
 // Settings and members of a cluster that change while it runs: the time after which silence counts, addresses, a member that leaves by
 // itself.
 import { Agent } from 'node:https';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { makeDaemon } from '../../support/daemons/daemon.ts';
 import { callTls, makeClient } from '../../support/daemons/tls.ts';
@@ -142,13 +142,10 @@ test.skipIf(etcdMissing() !== undefined)(
 
 test('a host without etcd founds no cluster, and says what to install or name', async () => {
   const host = await makeDaemon({ etcdPath: '/none/etcd' });
-  try {
-    const address = `127.0.0.1:${await freePort()}`;
-    const body = { server_name: 'one', enabled: true, server_address: address };
-    const { status, err } = await host.run('PUT', '/1.0/cluster', body);
-    expect([status, err]).toEqual(['Failure', expect.stringMatching(/cannot run \/none\/etcd.*--cluster-store/s)]);
-    expect(await host.get('/1.0/cluster')).toMatchObject({ enabled: false });
-  } finally {
-    await host.cleanUp();
-  }
+  onTestFinished(() => host.cleanUp());
+  const address = `127.0.0.1:${await freePort()}`;
+  const body = { server_name: 'one', enabled: true, server_address: address };
+  const { status, err } = await host.run('PUT', '/1.0/cluster', body);
+  expect([status, err]).toEqual(['Failure', expect.stringMatching(/cannot run \/none\/etcd.*--cluster-store/s)]);
+  expect(await host.get('/1.0/cluster')).toMatchObject({ enabled: false });
 });

@@ -1,7 +1,7 @@
 // Objects that cannot be planned on two hosts: an object with an undefined name beside sound ones, and a set whose base is not there yet.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { SetStatus } from '../../../reconciler/controller/contract/index.ts';
 import {
   hasStatus,
@@ -128,20 +128,17 @@ describe('a set whose base is not there yet', () => {
 
   test('is brought up with its base at the first start of a controller, without an error in the log', async () => {
     const fresh = await openControllerWorld(2);
-    try {
-      for (const name of names) mkdirSync(join(fresh.folder, 'manifests', name));
-      const put = (name: Name, text: string): void =>
-        writeFileSync(join(fresh.folder, 'manifests', name, 'a.yaml'), text);
-      put('mixed', note('of-mixed'));
-      put('whole', note('of-whole'));
-      put('base', root);
-      put('web', user('w1', 'root'));
-      await fresh.start(config);
-      await hasStatus(fresh, 'web', 'synced');
-      expect(fresh.hub.lines({ level: 'error' })).toEqual([]);
-      expect(fresh.engine.history('web').map(({ outcome }) => outcome)).toEqual(['done']);
-    } finally {
-      await fresh.close();
-    }
+    onTestFinished(() => fresh.close());
+    for (const name of names) mkdirSync(join(fresh.folder, 'manifests', name));
+    const put = (name: Name, text: string): void =>
+      writeFileSync(join(fresh.folder, 'manifests', name, 'a.yaml'), text);
+    put('mixed', note('of-mixed'));
+    put('whole', note('of-whole'));
+    put('base', root);
+    put('web', user('w1', 'root'));
+    await fresh.start(config);
+    await hasStatus(fresh, 'web', 'synced');
+    expect(fresh.hub.lines({ level: 'error' })).toEqual([]);
+    expect(fresh.engine.history('web').map(({ outcome }) => outcome)).toEqual(['done']);
   });
 });

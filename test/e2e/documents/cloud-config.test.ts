@@ -26,8 +26,7 @@ describe.each(await benchHosts('seeds', 'sim', 'lxd'))('on %s', (host) => {
 
   test('a map becomes a cloud-init text, and the next plan is empty', async () => {
     bench.parts = { ...bench.parts, container: containerWith(`state: stopped\n${seed(key, 'curl, git')}`) };
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
     const text = await live();
     expect(text.startsWith('#cloud-config\n')).toBe(true);
     // As cloud-init parses it: YAML 1.1, where a bare no is false and a bare 0644 a number.
@@ -49,8 +48,7 @@ describe.each(await benchHosts('seeds', 'sim', 'lxd'))('on %s', (host) => {
     const plan = await bench.gantry('plan');
     expect(plan.stdout).toContain('# in it packages.1');
     expect(plan.stdout).not.toMatch(/vim|anna/);
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
     expect(await live()).toContain('vim');
   });
 
@@ -58,8 +56,7 @@ describe.each(await benchHosts('seeds', 'sim', 'lxd'))('on %s', (host) => {
     const own = (note: string): string =>
       containerWith(`state: stopped\nconfig:\n  ${key}: |\n    #cloud-config\n    # ${note}\n    packages: [curl]\n`);
     bench.parts = { ...bench.parts, container: own('one') };
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
     bench.parts = { ...bench.parts, container: own('two') };
     expect((await bench.gantry('plan', '--detailed-exitcode')).code).toBe(2);
     await bench.apply();

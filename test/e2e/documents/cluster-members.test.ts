@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon } from '../../support/daemons/daemon.ts';
 import { StackFolder } from '../../support/cli/stack-folder.ts';
@@ -146,17 +146,14 @@ describe.skipIf(missing !== undefined)('in a cluster of stock LXD', () => {
 describe('on a server outside a cluster', () => {
   test('member config and targets are refused at plan time, each at its place', async () => {
     const daemon = await makeDaemon({ runtime: 'sim' });
-    try {
-      const refused = await gantry(daemon.socketPath, 'plan', [pool('/x'), container]);
-      expect(refused.code).toBe(1);
-      expect(refused.stderr).toContain(
-        'storage_pool/fast: this server cannot take member_overrides: it is not a member of a cluster',
-      );
-      expect(refused.stderr).toMatch(/stack\.yaml:4:/);
-      expect(refused.stderr).toContain('container/c1: this server cannot take target: it is not a member of a cluster');
-      expect(refused.stderr).toMatch(/stack\.yaml:8:/);
-    } finally {
-      await daemon.cleanUp();
-    }
+    onTestFinished(() => daemon.cleanUp());
+    const refused = await gantry(daemon.socketPath, 'plan', [pool('/x'), container]);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain(
+      'storage_pool/fast: this server cannot take member_overrides: it is not a member of a cluster',
+    );
+    expect(refused.stderr).toMatch(/stack\.yaml:4:/);
+    expect(refused.stderr).toContain('container/c1: this server cannot take target: it is not a member of a cluster');
+    expect(refused.stderr).toMatch(/stack\.yaml:8:/);
   });
 });

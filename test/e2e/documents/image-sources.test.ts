@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
@@ -192,48 +192,42 @@ for (const { host: name, scheme, reason, open } of hosts) {
 
     test('an image is copied from a server with a socket on this machine', async () => {
       const other = await makeDaemon({ runtime: 'sim' });
-      try {
-        const bytes = tarball();
-        await other.ok('POST', '/1.0/images', bytes, { 'x-svc-aliases': 'alias=busy', 'x-svc-filename': 'busy.tar' });
-        const stack = image(`  type: image\n  server: unix://${other.socketPath}\n  alias: busy\n`, 'public: true\n');
-        await host.apply(stack);
-        expect(await host.server.get(`/1.0/images/${sha256(bytes)}`)).toMatchObject({ public: true });
-        await other.cleanUp();
-        await host.settled(stack);
-        await host.destroy(stack);
-        await host.empty();
-      } finally {
-        await other.cleanUp();
-      }
+      onTestFinished(() => other.cleanUp());
+      const bytes = tarball();
+      await other.ok('POST', '/1.0/images', bytes, { 'x-svc-aliases': 'alias=busy', 'x-svc-filename': 'busy.tar' });
+      const stack = image(`  type: image\n  server: unix://${other.socketPath}\n  alias: busy\n`, 'public: true\n');
+      await host.apply(stack);
+      expect(await host.server.get(`/1.0/images/${sha256(bytes)}`)).toMatchObject({ public: true });
+      await other.cleanUp();
+      await host.settled(stack);
+      await host.destroy(stack);
+      await host.empty();
     });
 
     test('an image of another https server with a certificate is found again without a record, exported and adopted', async () => {
       const other = await makeDaemon({ runtime: 'sim', https: '127.0.0.1:0' });
-      try {
-        const bytes = tarball();
-        await other.ok('POST', '/1.0/images', bytes, { 'x-svc-aliases': 'alias=busy', 'x-svc-public': 'true' });
-        const { certificate } = ((await other.get('/1.0')) as { environment: { certificate: string } }).environment;
-        const server = `https://${other.daemon.httpsAddress() ?? ''}`;
-        const stack = image(
-          `  type: image\n  server: ${server}\n  alias: busy\n  certificate: |\n${indented(certificate)}\n`,
-        );
-        await host.apply(stack);
-        await other.cleanUp();
-        await host.settled(stack);
-        const exported = await host.gantry(
-          'plan',
-          (await cli(['export', '--host', `unix://${host.server.socketPath}`])).stdout,
-          '--detailed-exitcode',
-        );
-        expect(exported.code, exported.stdout + exported.stderr).toBe(0);
-        // Another set finds it by its source on the server.
-        const theirs = await host.gantry('plan', stack, '--set', 'theirs');
-        expect(theirs.stdout).not.toContain('+ image/busy');
-        await host.destroy(stack);
-        await host.empty();
-      } finally {
-        await other.cleanUp();
-      }
+      onTestFinished(() => other.cleanUp());
+      const bytes = tarball();
+      await other.ok('POST', '/1.0/images', bytes, { 'x-svc-aliases': 'alias=busy', 'x-svc-public': 'true' });
+      const { certificate } = ((await other.get('/1.0')) as { environment: { certificate: string } }).environment;
+      const server = `https://${other.daemon.httpsAddress() ?? ''}`;
+      const stack = image(
+        `  type: image\n  server: ${server}\n  alias: busy\n  certificate: |\n${indented(certificate)}\n`,
+      );
+      await host.apply(stack);
+      await other.cleanUp();
+      await host.settled(stack);
+      const exported = await host.gantry(
+        'plan',
+        (await cli(['export', '--host', `unix://${host.server.socketPath}`])).stdout,
+        '--detailed-exitcode',
+      );
+      expect(exported.code, exported.stdout + exported.stderr).toBe(0);
+      // Another set finds it by its source on the server.
+      const theirs = await host.gantry('plan', stack, '--set', 'theirs');
+      expect(theirs.stdout).not.toContain('+ image/busy');
+      await host.destroy(stack);
+      await host.empty();
     });
 
     test('a failed fetch is reported and leaves nothing behind', async () => {

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { fileDaemon } from '../../support/daemons/file-daemon.ts';
 import { countRequests } from '../../support/daemons/counting-proxy.ts';
@@ -115,14 +115,11 @@ describe('a plan', () => {
     const { name, run } = declare('files: [{ path: /etc/motd, content: hi }]');
     expect((await run('apply', '--auto-approve')).code).toBe(0);
     const proxy = await countRequests(daemon.socketPath);
-    try {
-      const host = ['--host', proxy.host, '--set', name];
-      const plan = await cli(['plan', '-f', join(dir, `${name}.yaml`), ...host, '--detailed-exitcode'], { env });
-      expect(plan.code, said(plan)).toBe(0);
-      const reads = proxy.requests.filter((request) => request.includes('/files'));
-      expect(reads).toEqual([`GET /1.0/containers/${name}/files?path=%2Fetc%2Fmotd`]);
-    } finally {
-      await proxy.close();
-    }
+    onTestFinished(() => proxy.close());
+    const host = ['--host', proxy.host, '--set', name];
+    const plan = await cli(['plan', '-f', join(dir, `${name}.yaml`), ...host, '--detailed-exitcode'], { env });
+    expect(plan.code, said(plan)).toBe(0);
+    const reads = proxy.requests.filter((request) => request.includes('/files'));
+    expect(reads).toEqual([`GET /1.0/containers/${name}/files?path=%2Fetc%2Fmotd`]);
   });
 });

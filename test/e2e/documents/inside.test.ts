@@ -65,8 +65,7 @@ describe.each(await benchHosts('the inside', 'sim', 'lxc', 'lxd'))('the inside o
     await bench.expectSettled();
 
     bench.parts['container'] = bench.parts['container']?.replace('state: stopped\n', '') ?? '';
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
 
     await files.delete('/etc/motd');
     await files.makeSymlink('/etc/motd', '/etc/passwd');
@@ -127,8 +126,7 @@ describe.each(await benchHosts('the inside', 'sim', 'lxc', 'lxd'))('the inside o
     const plan = await planText();
     expect(plan).toContain('exec["reload"] runs: files["/etc/app.conf"].content changes');
     expect(plan).not.toContain('exec["first"]');
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
     if (host !== 'sim') expect(await contentOf(filesIn(name), '/var/made')).toBe('644 0:0 x\n');
     const object = (await bench.get(`/1.0/containers/${name}`)) as object;
     expect(Object.keys(recordsIn(object).get('default')?.ran ?? {}).toSorted()).toEqual([
@@ -154,8 +152,7 @@ describe.each(await benchHosts('the inside', 'sim', 'lxc', 'lxd'))('the inside o
       'snapshots: [{ name: fresh }]',
     ];
     const name = declare(...policy);
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
     const image = bench.parts['image'] ?? '';
     packImage(bench.dir, `next${count}.tar.gz`, `next${count}`);
     bench.parts['image'] = image.replace(/file: .*/, `file: next${count}.tar.gz`);
@@ -169,14 +166,12 @@ describe.each(await benchHosts('the inside', 'sim', 'lxc', 'lxd'))('the inside o
 
   test('a command after each start also runs when another command has started the container', async () => {
     const name = declare('exec: [{ name: boot, command: [true], on_start: true }]');
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
     const restart = { action: 'restart', force: true, timeout: 10 };
     const answer = await bench.daemon.call('PUT', `/1.0/containers/${name}/state`, restart);
     await bench.daemon.call('GET', `${String(answer.body.operation)}/wait`);
     expect(await planText()).toContain('exec["boot"] runs: the container has started since then');
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
   });
 
   test('snapshots are taken once, at the end, follow their expiry, and stay after their declaration is removed', async () => {
@@ -192,8 +187,7 @@ describe.each(await benchHosts('the inside', 'sim', 'lxc', 'lxd'))('the inside o
     const { config } = (await bench.get(`/1.0/containers/${name}`)) as { config: Record<string, string> };
     expect(config).toMatchObject({ 'snapshots.schedule': '@daily', 'snapshots.expiry': '2w' });
     say(name, 'snapshots: [{ name: fresh, expires_at: 2099-01-01 }]');
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
     expect(Date.parse((await read()).expires_at)).toBe(Date.parse('2099-01-01T00:00:00Z'));
     say(name, 'snapshots: [{ name: fresh, description: The first }]');
     if (host === 'lxd') {
@@ -203,8 +197,7 @@ describe.each(await benchHosts('the inside', 'sim', 'lxc', 'lxd'))('the inside o
         expect.stringContaining('snapshots["fresh"].description') as string,
       ]);
     } else {
-      await bench.apply();
-      await bench.expectSettled();
+      await bench.settle();
       // Attributes without a declaration stay.
       expect(await read()).toMatchObject({
         description: 'The first',
@@ -212,8 +205,7 @@ describe.each(await benchHosts('the inside', 'sim', 'lxc', 'lxd'))('the inside o
       });
     }
     say(name, 'snapshots: []');
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
     expect((await read()).expires_at).toContain('2099');
   });
 

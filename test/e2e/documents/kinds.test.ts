@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { containerWith, openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
 import { benchHosts } from '../../support/cli/bench-hosts.ts';
 
@@ -33,8 +33,7 @@ describe.each(await benchHosts('kinds', 'sim', 'lxc', 'lxd'))('on %s', (host) =>
     bench.parts = { ...original, volume: volume('description: first\n'), container: withVolume };
     expect(await bench.planned()).toEqual(['storage_volume/p1/data: create live', 'container/c1: update live']);
     const before = await bench.life();
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
     expect((await bench.life()).pid).toBe(before.pid);
     const path = '/1.0/storage-pools/p1/volumes/custom/data';
     expect(await bench.get(path)).toMatchObject({ name: 'data', description: 'first' });
@@ -45,8 +44,7 @@ describe.each(await benchHosts('kinds', 'sim', 'lxc', 'lxd'))('on %s', (host) =>
 
     bench.parts = { ...bench.parts, volume: volume('description: second\nconfig: { user.owner: me }\n') };
     expect(await bench.planned()).toEqual(['storage_volume/p1/data: update live']);
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
     expect(await bench.get(path)).toMatchObject({ description: 'second', config: { 'user.owner': 'me' } });
     // A key that the set wrote and no longer declares is removed.
     bench.parts = { ...bench.parts, volume: volume('description: second\n') };
@@ -80,8 +78,7 @@ describe.each(await benchHosts('kinds', 'sim', 'lxc', 'lxd'))('on %s', (host) =>
     });
     expect(created.status).toBeLessThan(300);
     bench.parts = { ...original, volume: volume('') };
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
     expect((await bench.get('/1.0/storage-pools/p1/volumes/custom/data')).config).toMatchObject({
       'user.by': 'hand',
     });
@@ -99,12 +96,10 @@ describe.each(await benchHosts('kinds', 'sim', 'lxc', 'lxd'))('on %s', (host) =>
     });
     bench.parts = settings(', user.owner: me');
     expect(await bench.planned()).toEqual(['server_config/server: update live']);
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
     expect(await config()).toMatchObject({ 'images.remote_cache_expiry': '5', 'user.owner': 'me' });
     bench.parts = settings('');
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
     expect(await config()).not.toHaveProperty('user.owner');
     bench.parts = original;
     await bench.apply('--set', 'default', '--prune');
@@ -116,15 +111,13 @@ describe.each(await benchHosts('kinds', 'sim', 'lxc', 'lxd'))('on %s', (host) =>
     const pem = makeCertificate(bench, 'laptop');
     bench.parts = { ...original, trust: certificate('laptop', pem) };
     expect(await bench.planned()).toEqual(['certificate/laptop: create live']);
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
     const names = async (): Promise<string[]> =>
       ((await bench.get('/1.0/certificates?recursion=1')) as { name: string }[]).map(({ name }) => name);
     expect(await names()).toEqual(['laptop']);
     bench.parts = { ...original, trust: certificate('desk', pem) };
     expect(await bench.planned()).toEqual(['certificate/desk: update live']);
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
     expect(await names()).toEqual(['desk']);
     bench.parts = original;
     await bench.apply('--set', 'default', '--prune');
@@ -136,25 +129,22 @@ describe.each(await benchHosts('kinds', 'sim', 'lxc', 'lxd'))('on %s', (host) =>
 describe('invalid volumes and certificates', () => {
   test('are reported before any change', async () => {
     const bench = await openBench('sim');
-    try {
-      const original = bench.parts;
-      const problems = async (part: string): Promise<string> => {
-        bench.parts = { ...original, part };
-        return (await bench.gantry('plan')).stderr;
-      };
-      expect(await problems('kind: storage_volume\nname: data\n')).toContain('pool');
-      expect(await problems('kind: storage_volume\nname: a/b\npool: p1\n')).toContain('must be POOL/VOLUME');
-      expect(await problems(volume('config: { sise: 1GB }\n'))).toContain('is not a config key of a storage volume');
-      expect(await problems('kind: server_config\nconfig: { core.trust_password: x }\n')).toContain(
-        'declare the certificates',
-      );
-      expect(await problems('kind: server_config\nname: other\nconfig: {}\n')).toContain('must be server');
-      expect(await problems('kind: server_config\nconfig: { core.htps_address: x }\n')).toContain('core.https_address');
-      expect(await problems('kind: certificate\nname: x\ncertificate: nonsense\n')).toContain(
-        'must be an X.509 certificate',
-      );
-    } finally {
-      await bench.close();
-    }
+    onTestFinished(() => bench.close());
+    const original = bench.parts;
+    const problems = async (part: string): Promise<string> => {
+      bench.parts = { ...original, part };
+      return (await bench.gantry('plan')).stderr;
+    };
+    expect(await problems('kind: storage_volume\nname: data\n')).toContain('pool');
+    expect(await problems('kind: storage_volume\nname: a/b\npool: p1\n')).toContain('must be POOL/VOLUME');
+    expect(await problems(volume('config: { sise: 1GB }\n'))).toContain('is not a config key of a storage volume');
+    expect(await problems('kind: server_config\nconfig: { core.trust_password: x }\n')).toContain(
+      'declare the certificates',
+    );
+    expect(await problems('kind: server_config\nname: other\nconfig: {}\n')).toContain('must be server');
+    expect(await problems('kind: server_config\nconfig: { core.htps_address: x }\n')).toContain('core.https_address');
+    expect(await problems('kind: certificate\nname: x\ncertificate: nonsense\n')).toContain(
+      'must be an X.509 certificate',
+    );
   });
 });

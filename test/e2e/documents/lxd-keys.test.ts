@@ -40,8 +40,7 @@ describe.skipIf(missingLxd !== undefined)('on a stock LXD', () => {
 
   test('its own keys, devices and types are written, compared, exported, and have an empty plan', async () => {
     bench.parts = { ...original, ...ofLxd };
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
     const { config, devices } = (await bench.get('/1.0/profiles/of-lxd')) as Record<string, Record<string, unknown>>;
     expect(config).toMatchObject({ 'linux.sysctl.net.core.somaxconn': '1024' });
     expect(devices).toMatchObject({ routed: { nictype: 'routed' }, tpm: { type: 'tpm' } });
@@ -65,8 +64,7 @@ describe.skipIf(missingLxd !== undefined)('on a stock LXD', () => {
       container: containerWith('config: { security.syscalls.intercept.setxattr: false }\n'),
     };
     expect(await bench.planned()).toEqual(['container/c1: update restart restart']);
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
     bench.parts = original;
     await bench.apply();
   });
@@ -88,8 +86,7 @@ describe.skipIf(missingLxd !== undefined)('on a stock LXD', () => {
       config: { 'snapshots.expiry': '9d' },
     });
     expect((await bench.gantry('plan')).stdout).toContain('- config.snapshots.expiry = "9d"');
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
     bench.parts = original;
     await bench.apply('--prune', '--set', 'default', '--allow-destroy', '--prune-limit', '100%');
   });

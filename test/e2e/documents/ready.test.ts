@@ -58,8 +58,7 @@ describe.each(await benchHosts('waiting for real containers', 'sim', 'lxc', 'lxd
     expect(said).toContain('it ended with code 5: not yet');
     expect(await bench.planned()).toEqual([expect.stringContaining(`container/${name}: `)]);
     bench.parts['container'] = bench.parts['container']?.replace('exit 5', 'exit 0') ?? '';
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
   });
 
   test('a container without cloud-init is not waited for', async () => {

@@ -29,7 +29,6 @@ beforeAll(async () => {
 afterEach(() => {
   for (const mark of marks.splice(0)) mark.killAll();
 });
-afterAll(() => release?.remove());
 
 function mark(): Mark {
   const made = newMark();
@@ -139,10 +138,7 @@ describe.skipIf(missing !== undefined)('Terraform', { timeout: 120_000 * kills }
 `);
     await terraform.init();
   });
-  afterAll(async () => {
-    terraform?.remove();
-    await daemon?.cleanUp();
-  });
+  afterAll(() => daemon?.cleanUp());
 
   interface Profile {
     readonly name: string;

@@ -25,8 +25,7 @@ test('an apply leaves out excluded objects and their dependents, and reports not
   expect(await bench.planned()).toEqual(['profile/other: update live', 'container/c1: update live']);
   const wrong = await bench.gantry('plan', '--exclude', 'container/c2');
   expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('--exclude container/c2 is not declared')]);
-  await bench.apply();
-  await bench.expectSettled();
+  await bench.settle();
 });
 
 test('objects excluded from a prune or a destroy stay, with their dependencies', async () => {

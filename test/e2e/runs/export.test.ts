@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { containerWith, network, openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
 import { benchHosts } from '../../support/cli/bench-hosts.ts';
@@ -96,8 +96,7 @@ devices:
     bench.parts['c2'] = `${containerWith('').replace('c1', 'c2').replace('small', 'named')}manage:
   wait: [{ ipv4: eth0, timeout: 60s }]
 `;
-    await bench.apply();
-    await bench.expectSettled();
+    await bench.settle();
     const { used_by: users } = (await bench.get(`/1.0/networks/${network}`)) as { used_by: readonly string[] };
     expect(users.map((url) => url.replace('/1.0/instances/', '/1.0/containers/'))).toEqual(
       expect.arrayContaining(['/1.0/profiles/named', '/1.0/containers/c2']),
@@ -132,32 +131,29 @@ devices:
 describe('at the command line', () => {
   test('wrong arguments are reported, and patterns select objects', async () => {
     const bench = await openBench('sim');
-    try {
-      const run = (...argv: readonly string[]): Promise<CliRun> =>
-        cli(['export', ...argv, '--host', `unix://${bench.daemon.socketPath}`]);
-      const unknown = await run('container/c2');
-      expect([unknown.code, unknown.stderr]).toEqual([
-        1,
-        expect.stringContaining('container/c2: the server has no such object (did you mean container/c1?)'),
-      ]);
-      expect((await run('boat/x')).code).toBe(64);
-      const some = await run('container/c*', 'pool');
-      expect(some.stdout.match(/^kind: .*/gm)).toEqual(['kind: storage_pool', 'kind: container']);
-      const json = await run('container', '--json');
-      expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'container', name: 'c1', profiles: ['small'] });
-      // Objects that the manifest rules refuse are reported and left out; the rest still has an empty plan.
-      bench.parts = { ...bench.parts, container: containerWith('manage: { protect: true }\n') };
-      await bench.apply();
-      const text = (await run('container/c1')).stdout;
-      expect(text).toContain('manage: { protect: true }');
-      expect(text).not.toContain('security.protection.delete');
-      const dir = join(bench.dir, 'nowhere');
-      mkdirSync(dir);
-      writeFileSync(join(dir, 'file'), '');
-      expect((await run('-o', join(dir, 'file'))).code).toBe(1);
-      expect(existsSync(join(dir, 'file', 'container.yaml'))).toBe(false);
-    } finally {
-      await bench.close();
-    }
+    onTestFinished(() => bench.close());
+    const run = (...argv: readonly string[]): Promise<CliRun> =>
+      cli(['export', ...argv, '--host', `unix://${bench.daemon.socketPath}`]);
+    const unknown = await run('container/c2');
+    expect([unknown.code, unknown.stderr]).toEqual([
+      1,
+      expect.stringContaining('container/c2: the server has no such object (did you mean container/c1?)'),
+    ]);
+    expect((await run('boat/x')).code).toBe(64);
+    const some = await run('container/c*', 'pool');
+    expect(some.stdout.match(/^kind: .*/gm)).toEqual(['kind: storage_pool', 'kind: container']);
+    const json = await run('container', '--json');
+    expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'container', name: 'c1', profiles: ['small'] });
+    // Objects that the manifest rules refuse are reported and left out; the rest still has an empty plan.
+    bench.parts = { ...bench.parts, container: containerWith('manage: { protect: true }\n') };
+    await bench.apply();
+    const text = (await run('container/c1')).stdout;
+    expect(text).toContain('manage: { protect: true }');
+    expect(text).not.toContain('security.protection.delete');
+    const dir = join(bench.dir, 'nowhere');
+    mkdirSync(dir);
+    writeFileSync(join(dir, 'file'), '');
+    expect((await run('-o', join(dir, 'file'))).code).toBe(1);
+    expect(existsSync(join(dir, 'file', 'container.yaml'))).toBe(false);
   });
 });

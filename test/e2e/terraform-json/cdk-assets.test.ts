@@ -2,7 +2,7 @@
 // gantry, also after the directory was moved.
 import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { installBindings, type BindingsPackage, type Flavour } from '../../support/terraform/bindings-package.ts';
 import { cli } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
@@ -17,10 +17,6 @@ let release: Release | undefined;
 beforeAll(async () => {
   installed = await installBindings();
   release = missing === undefined ? await makeRelease() : undefined;
-});
-afterAll(() => {
-  installed?.remove();
-  release?.remove();
 });
 
 const app = (flavour: Flavour): string => `
@@ -62,13 +58,11 @@ describe.each<Flavour>(['cdktf', 'cdktn'])('an asset of %s', (flavour) => {
     try {
       cpSync(stack, terraform.dir, { recursive: true });
       await terraform.init();
-      await terraform.apply();
-      await terraform.expectNoChanges();
+      await terraform.settle();
       const applied = await cli(['apply', '-y', '-f', stack, '--host', `unix://${ofGantry.socketPath}`]);
       expect(applied, applied.stdout + applied.stderr).toMatchObject({ code: 0 });
       for (const daemon of [ofTerraform, ofGantry]) await expectMade(daemon);
     } finally {
-      terraform.remove();
       await ofTerraform.cleanUp();
       await ofGantry.cleanUp();
     }

@@ -2,7 +2,7 @@
 // afterwards, and both daemons are in the same state.
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { installBindings, type BindingsPackage, type Flavour } from '../../support/terraform/bindings-package.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, statusOf, type TestDaemon } from '../../support/daemons/daemon.ts';
@@ -28,10 +28,6 @@ let release: Release | undefined;
 beforeAll(async () => {
   installed = await installBindings();
   release = missing === undefined ? await makeRelease() : undefined;
-});
-afterAll(() => {
-  installed?.remove();
-  release?.remove();
 });
 
 describe.each(examples)('examples/$flavour', ({ flavour, stack, objects, containers }) => {
@@ -65,18 +61,15 @@ describe.each(examples)('examples/$flavour', ({ flavour, stack, objects, contain
   test('is planned, applied, found unchanged and destroyed by gantry alone', async () => {
     const out = await synthesize();
     const daemon = await makeDaemon();
-    try {
-      await applyByGantry(daemon, out);
-      for (const name of containers) expect(await statusOf(daemon, name)).toBe('Running');
-      if (flavour === 'cdktn') {
-        const file = await daemon.call('GET', '/1.0/containers/cdkservices-db/files?path=/etc/role');
-        expect(file.bytes.toString()).toBe('db\n');
-      }
-      const destroyed = await gantry(daemon, 'destroy', '-y', '-f', out);
-      expect(destroyed.stdout).toContain(`${objects} destroyed.`);
-    } finally {
-      await daemon.cleanUp();
+    onTestFinished(() => daemon.cleanUp());
+    await applyByGantry(daemon, out);
+    for (const name of containers) expect(await statusOf(daemon, name)).toBe('Running');
+    if (flavour === 'cdktn') {
+      const file = await daemon.call('GET', '/1.0/containers/cdkservices-db/files?path=/etc/role');
+      expect(file.bytes.toString()).toBe('db\n');
     }
+    const destroyed = await gantry(daemon, 'destroy', '-y', '-f', out);
+    expect(destroyed.stdout).toContain(`${objects} destroyed.`);
   });
 
   test.skipIf(missing !== undefined)('ends in the same state by Terraform and by gantry', async () => {
@@ -95,7 +88,6 @@ describe.each(examples)('examples/$flavour', ({ flavour, stack, objects, contain
       expect(await daemonState(ofTerraform)).not.toEqual(await daemonState(ofGantry));
       expect(await terraform.destroy()).toContain(`${objects} destroyed`);
     } finally {
-      terraform.remove();
       await ofTerraform.cleanUp();
       await ofGantry.cleanUp();
     }

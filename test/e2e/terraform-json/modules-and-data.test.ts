@@ -187,8 +187,7 @@ describe.skipIf(missing !== undefined)('modules, data sources, copies and volume
         await daemon.call('POST', '/1.0/certificates', { type: 'client', name: 'ci', certificate });
       }
       const settle = async (): Promise<string> => {
-        await terraform.apply();
-        await terraform.expectNoChanges();
+        await terraform.settle();
         const applied = await gantry(ofGantry, 'apply', '-y', '-f', own);
         expect(applied, applied.stdout + applied.stderr).toMatchObject({ code: 0 });
         const again = await gantry(ofGantry, 'plan', '-f', own, '-detailed-exitcode');
@@ -215,7 +214,6 @@ describe.skipIf(missing !== undefined)('modules, data sources, copies and volume
       expect(destroyed, destroyed.stdout + destroyed.stderr).toMatchObject({ code: 0 });
       await terraform.destroy();
     } finally {
-      terraform.remove();
       await ofTerraform.cleanUp();
       await ofGantry.cleanUp();
     }

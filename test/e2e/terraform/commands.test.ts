@@ -38,12 +38,10 @@ resource "gantry_container" "c" {
   const execs = async (): Promise<any> => (await terraform.state('gantry_container.c')).exec;
   test('A container that is created stopped runs its commands at its first start, those of create only once', async () => {
     terraform.write(commands(false));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect(await execs()).toMatchObject({ create: { exit_code: null }, change: { exit_code: null } });
     terraform.write(commands(true));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect(await execs()).toMatchObject({
       create: { exit_code: 0, stdout: 'create\n' },
       change: { exit_code: 0, stdout: 'change\n' },
@@ -53,8 +51,7 @@ resource "gantry_container" "c" {
     });
     // Disabled and enabled again: nothing runs twice.
     terraform.write(commands(true).replace('["echo", "create"], on', '["echo", "again"], on'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect((await execs()).create.stdout).toBe('create\n');
   });
 
@@ -69,14 +66,12 @@ resource "gantry_container" "c" {
     terraform.write(dated(true));
     const { output } = await terraform.plan();
     expect(output).toMatch(/exit_code\s+= \S+ -> \(known after apply\)/);
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     // Stopped outside Terraform, and started by the next apply.
     await daemon.ok('PUT', '/1.0/containers/web/state', { action: 'stop', force: true });
     const written = await daemon.call('POST', '/1.0/containers/web/files?path=/seen', 'seen at this start');
     expect(written.status).toBe(200);
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect((await execs()).seen.stdout).toContain('seen at this start');
   });
 
@@ -93,16 +88,14 @@ resource "gantry_container" "c" {
     terraform.write(commands(false));
     await terraform.apply();
     terraform.write(commands(true));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect(await execs()).toMatchObject({
       create: { exit_code: null },
       change: { exit_code: null },
       start: { exit_code: 0, stdout: 'start\n' },
     });
     terraform.write(commands(true).replace('"change"], on', '"other"], on'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect((await execs()).change.stdout).toBe('other\n');
   });
 
@@ -112,27 +105,23 @@ resource "gantry_container" "c" {
     const freeze = (): Promise<unknown> => daemon.ok('PUT', '/1.0/containers/web/state', { action: 'freeze' });
     await freeze();
     expect((await terraform.plan()).changes).toBe(true);
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect((await daemon.get('/1.0/containers/web')).status).toBe('Running');
     await freeze();
     await terraform.apply('-refresh-only');
     expect((await terraform.plan('-refresh-only')).changes).toBe(false);
     terraform.write(container('running = false'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect((await daemon.get('/1.0/containers/web')).status).toBe('Stopped');
     await daemon.ok('PUT', '/1.0/containers/web/state', { action: 'start' });
     await freeze();
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect((await daemon.get('/1.0/containers/web')).status).toBe('Stopped');
     terraform.write(container('running = true\n  config = { "user.x" = "1" }'));
     await terraform.apply();
     await freeze();
     terraform.write(container('running = true\n  config = { "limits.kernel.nofile" = "1024" }'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect((await daemon.get('/1.0/containers/web')).status).toBe('Running');
     await freeze();
     await terraform.destroy();
@@ -153,8 +142,7 @@ output "address" {
 }
 `;
     terraform.write(net());
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect((await terraform.outputs())['address']).toMatch(/^10\.77\.0\./);
     terraform.write(net('wait_for = [{ type = "delay", delay = "1s" }, { type = "ipv4" }]'));
     await terraform.apply('-replace=gantry_container.c');
@@ -173,8 +161,7 @@ resource "gantry_container_file" "b" {
 }
 `;
     terraform.write(file('600'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     terraform.write(file('0600'));
     await terraform.expectNoChanges();
     terraform.write(file('0640'));

@@ -134,8 +134,7 @@ resource "gantry_image_alias" "a" {
     const applied = await terraform.run(['apply', '-auto-approve', '-input=false']);
     expect(addressesIn(applied.output), applied.output).toEqual(refusedByServer);
     say(emptyArguments([...refused, ...refusedByServer]));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
   });
 
   test('Empty texts inside arguments count as missing', async () => {
@@ -175,8 +174,7 @@ resource "gantry_server_config" "s" {
   config = { "images.auto_update_interval" = "", "core.proxy_http" = "" }
 }
 `);
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     await terraform.forget('gantry_storage_volume.w');
     await terraform.import('gantry_storage_volume.w', 'fast/w,copy=v');
     expect((await terraform.plan()).output).toContain('Plan: 0 to add, 1 to change, 0 to destroy');
@@ -239,8 +237,7 @@ ${container(
 )}
 `;
     terraform.write(text(', "limits.memory" = var.nothing', 'var.nothing', 'var.none'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     const { changes, output } = await terraform.plan('-refresh-only');
     expect(changes, output).toBe(false);
     const { config, devices } = await daemon.get('/1.0/containers/a');
@@ -254,8 +251,7 @@ ${container(
     await terraform.apply();
     expect((await daemon.get('/1.0/containers/a')).config['limits.memory']).toBe('64MiB');
     terraform.write(text(', "limits.memory" = null', 'null'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect((await daemon.get('/1.0/containers/a')).config).not.toHaveProperty(['limits.memory']);
   });
 
@@ -280,18 +276,15 @@ ${container('c', more)}`;
     const none = { type: 'none' };
     const inherited = { 'user.a': '1', 'limits.memory': '64MiB' };
     terraform.write(all);
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect(await own()).toEqual({ profiles: ['web'], config: { ...inherited, 'user.b': '2' }, devices: { none } });
     expect(await terraform.state('gantry_container.b')).toMatchObject({ config: { 'user.b': '2' }, devices: {} });
     // A change of the copy leaves them, and a key that it declares and then gives up goes.
     terraform.write(all.replace('"user.b" = "2"', '"limits.memory" = "32MiB", "user.a" = "9"'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect(await own()).toMatchObject({ config: { 'user.a': '9', 'limits.memory': '32MiB' }, devices: { none } });
     terraform.write(all.replace('"user.b" = "2"', '"user.a" = "1"'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect(await own()).toMatchObject({ config: { 'user.a': '1' }, devices: { none } });
     // An imported copy with a source in its id stays, with what it inherited.
     terraform.write(all.replace('"user.b" = "2"', '"user.a" = "1"'));
@@ -322,8 +315,7 @@ resource "gantry_container_exec" "at_once" {
 }
 `;
     terraform.write(text('one'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     // Another file: the server deletes the alias together with the image.
     terraform.write(text('two'));
     expect(await terraform.apply()).toMatch(/1 added, 1 changed, 1 destroyed/);
@@ -344,8 +336,7 @@ resource "gantry_container_exec" "at_once" {
     terraform.write(box('source = { type = "image", alias = gantry_image_alias.a.name }'));
     const { output } = await terraform.plan();
     expect(output).toMatch(/The container a stays as it is[\s\S]*-replace/);
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     // The same image by another name, and fetched in another way.
     for (const source of ['fingerprint = gantry_image.i.fingerprint', 'alias = "base", mode = "local"']) {
       terraform.write(box(`source = { type = "image", ${source} }`));
@@ -373,8 +364,7 @@ resource "gantry_storage_volume" "v" {
   pool = gantry_storage_pool.p.name
   name = "v"
 }`);
-      await terraform.apply();
-      await terraform.expectNoChanges();
+      await terraform.settle();
       const { changes, output } = await terraform.plan('-refresh-only');
       expect(changes, output).toBe(false);
     }
@@ -488,15 +478,11 @@ resource "gantry_container_file" "f" {
       gantry_container_file: 'a//etc/f',
     };
     const anew = new Terraform(attached, { address: `unix://${daemon.socketPath}` });
-    try {
-      const blocks = Object.entries(ids).map(([type, id]) => `import {\n  to = ${type}.x\n  id = "${id}"\n}\n`);
-      anew.write(blocks.join(''));
-      const { output } = await anew.plan('-generate-config-out=generated.tf');
-      expect(output).toContain('Plan: 8 to import, 0 to add, 0 to change, 0 to destroy');
-      expect(await anew.apply()).toContain('8 imported, 0 added, 0 changed');
-      await anew.expectNoChanges();
-    } finally {
-      anew.remove();
-    }
+    const blocks = Object.entries(ids).map(([type, id]) => `import {\n  to = ${type}.x\n  id = "${id}"\n}\n`);
+    anew.write(blocks.join(''));
+    const { output } = await anew.plan('-generate-config-out=generated.tf');
+    expect(output).toContain('Plan: 8 to import, 0 to add, 0 to change, 0 to destroy');
+    expect(await anew.apply()).toContain('8 imported, 0 added, 0 changed');
+    await anew.expectNoChanges();
   });
 });

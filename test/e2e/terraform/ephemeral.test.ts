@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { makeRelease, Terraform, terraformMissing, type Release } from '../../support/terraform/terraform.ts';
 import { useTerraform } from '../../support/terraform/world.ts';
@@ -48,7 +48,6 @@ describe.skipIf(missing !== undefined)('a secret in a container', () => {
   beforeAll(async () => {
     release = await makeRelease();
   });
-  afterAll(() => release?.remove());
 
   test('A secret in a container reaches its users and is in no state, no plan, and no log', async () => {
     const daemon = await makeDaemon();
@@ -115,7 +114,6 @@ resource "gantry_server_config" "s" {
         else await terraform.expectNoChanges();
       }
     } finally {
-      terraform.remove();
       await daemon.cleanUp();
     }
   });

@@ -31,8 +31,7 @@ describe.skipIf(missing !== undefined)('a generated configuration', () => {
     expect(config['ipv4.address']).toMatch(/^10\./);
     const generated = await generate('import {\n  to = gantry_network.n\n  id = "gen0"\n}\n');
     for (const key of ['ipv4.address', 'ipv4.nat', 'bridge.mtu', 'user.x']) expect(generated).toContain(`"${key}"`);
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     await terraform.apply('-replace=gantry_network.n');
     await terraform.expectNoChanges();
     expect((await daemon.get('/1.0/networks/gen0')).config).toMatchObject(config);
@@ -62,8 +61,7 @@ output "address" {
     // The output is new; nothing else is.
     expect((await terraform.plan()).output).not.toContain('gantry_network.n will');
     terraform.write(written(', "user.x" = "1"'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect((await daemon.get('/1.0/networks/gen0')).config).toEqual({ ...config, 'user.x': '1' });
     expect((await terraform.outputs())['address']).toBe(config['ipv4.address'].split('/')[0]);
     // Removing a configured key from the configuration removes it from the server.
@@ -90,15 +88,13 @@ resource "gantry_snapshot" "s" {
   name      = "one"
 }
 `);
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     const before = readFileSync(join(terraform.dir, 'main.tf'), 'utf8');
     await terraform.forget('gantry_snapshot.s');
     const rest = before.slice(before.indexOf('resource'), before.indexOf('resource "gantry_snapshot"'));
     const generated = await generate(`${rest}import {\n  to = gantry_snapshot.again\n  id = "web/one"\n}\n`);
     expect(generated).not.toContain('0001-01-01');
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     writeFileSync(join(terraform.dir, 'generated.tf'), generated);
     await terraform.apply('-replace=gantry_snapshot.again');
     await terraform.expectNoChanges();

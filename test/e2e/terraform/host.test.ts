@@ -1,7 +1,7 @@
 // Real Terraform with the provider: on real containers, over TLS, with daemons that die, and on a stock LXD server.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { countRequests } from '../../support/daemons/counting-proxy.ts';
 import { freeSubnet } from '../../support/hosts/free-resources.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
@@ -21,22 +21,13 @@ if (noTerraform === undefined && noLxd !== undefined)
   console.log(`skipped: Terraform on a stock LXD server, since ${noLxd}`);
 
 let attached: Attached;
-const opened: Terraform[] = [];
-
-function open(address: string): Terraform {
-  const terraform = new Terraform(attached, { address });
-  opened.push(terraform);
-  return terraform;
-}
+const open = (address: string): Terraform => new Terraform(attached, { address });
 
 describe.skipIf(noTerraform !== undefined)('terraform', { timeout: 300_000 }, () => {
   beforeAll(async () => {
     attached = await serveHere();
   });
   afterAll(() => attached?.stop());
-  afterEach(() => {
-    for (const terraform of opened.splice(0, opened.length)) terraform.remove();
-  });
 
   // The command sleeps: a busy stock LXD sometimes loses the output of a command that ends at once.
   /** Network, pool, profile, image and a running container with an address; changed, restarted, imported, destroyed. */
@@ -80,8 +71,7 @@ resource "gantry_snapshot" "s" {
 `;
     const inSubnet = new RegExp(`^${subnet.replaceAll('.', '\\.')}\\.`);
     run.write(config(''));
-    await run.apply();
-    await run.expectNoChanges();
+    await run.settle();
     const state = await run.state('gantry_container.c');
     expect(state.ipv4_address).toMatch(inSubnet);
     expect(state.exec.motd).toMatchObject({ exit_code: 0, stdout: 'hello\n' });
@@ -117,18 +107,15 @@ resource "gantry_snapshot" "s" {
 
   test.skipIf(noHost !== undefined)('Terraform manages a real container from creation to destruction', async () => {
     const programs = buildPrograms();
-    try {
-      await withRealNetwork('tfbr0', async () => {
-        const gantryd = await startGantryd(programs, { runtime: 'lxc' });
-        try {
-          await realStory(gantryd.host, 'tfbr0', (path) => gantryd.get(path));
-          expect(hostParts(gantryd.dir, ['tfbr0'])).toEqual(nothing);
-        } finally {
-          await remove(gantryd, ['tfbr0']);
-        }
-      });
-    } finally {
-    }
+    await withRealNetwork('tfbr0', async () => {
+      const gantryd = await startGantryd(programs, { runtime: 'lxc' });
+      try {
+        await realStory(gantryd.host, 'tfbr0', (path) => gantryd.get(path));
+        expect(hostParts(gantryd.dir, ['tfbr0'])).toEqual(nothing);
+      } finally {
+        await remove(gantryd, ['tfbr0']);
+      }
+    });
   });
 
   test.skipIf(noLxd !== undefined)('Terraform manages a stock LXD server as well', async () => {
@@ -146,8 +133,7 @@ output "version" {
   value = data.gantry_server.s.version
 }
 `);
-        await run.apply();
-        await run.expectNoChanges();
+        await run.settle();
         expect((await run.outputs())['version']).toMatch(/^\d+\.\d+/);
         await run.forget('gantry_project.t');
         await run.import('gantry_project.t', 'team');
@@ -253,8 +239,7 @@ resource "gantry_container" "c" {
         if (state !== undefined) known.push(state.name as string);
       }
       for (const name of live) expect(known, `${name} is there and not in the state`).toContain(name);
-      await run.apply();
-      await run.expectNoChanges();
+      await run.settle();
       expect(await daemon.get('/1.0/containers')).toHaveLength(count);
       await run.destroy();
       expect(await daemon.get('/1.0/containers')).toEqual([]);

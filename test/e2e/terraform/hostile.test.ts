@@ -17,7 +17,6 @@ describe.skipIf(missing !== undefined)('terraform', () => {
     daemon = await makeDaemon();
   });
   afterEach(async () => {
-    for (const each of all.splice(0)) each.remove();
     for (const each of served.splice(0)) each.stop();
     await daemon.cleanUp();
   });

@@ -22,23 +22,19 @@ describe.skipIf(missing !== undefined)('an image of another server', () => {
     server = `https://${remote.daemon.httpsAddress() ?? ''}`;
     certificate = (await remote.get('/1.0')).environment.certificate;
     const store = new Terraform(attached, { address: `unix://${remote.socketPath}` });
-    try {
-      packImage(store.dir, 'image.tar.gz', 'theirs');
-      store.write(`
+    packImage(store.dir, 'image.tar.gz', 'theirs');
+    store.write(`
 resource "gantry_image" "i" {
-  source = { type = "file", file = "${store.dir}/image.tar.gz" }
-  public = true
+source = { type = "file", file = "${store.dir}/image.tar.gz" }
+public = true
 }
 resource "gantry_image_alias" "a" {
-  name   = "base"
-  target = gantry_image.i.fingerprint
+name   = "base"
+target = gantry_image.i.fingerprint
 }
 `);
-      await store.apply();
-      fingerprint = (await store.state('gantry_image.i')).fingerprint;
-    } finally {
-      store.remove();
-    }
+    await store.apply();
+    fingerprint = (await store.state('gantry_image.i')).fingerprint;
   });
   afterEach(() => remote.cleanUp());
 
@@ -68,8 +64,7 @@ resource "gantry_container" "c" {
   source   = { ${source().replace('"remote"', '"image"')} }
 }
 `);
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect((await daemon.get('/1.0/containers/web')).config['volatile.base_image']).toBe(fingerprint);
     terraform.write(image('', source().replace(/certificate = .*/, 'certificate = "none"')));
     expect(await terraform.fails('plan')).toContain('must be an X.509 certificate in PEM form');
@@ -92,15 +87,11 @@ resource "gantry_image" "${name}" {
     expect(await images()).toHaveLength(1);
     // A second state, as that of a colleague, leaves the image to the first one.
     const colleague = new Terraform(attached, { address: `unix://${daemon.socketPath}` });
-    try {
-      colleague.write(of('theirs', 'public = true'));
-      expect(await colleague.fails('apply', '-auto-approve')).toContain('with other values of public');
-      colleague.write(of('theirs'));
-      expect(await colleague.apply()).toContain('was already on the server');
-      await colleague.destroy();
-    } finally {
-      colleague.remove();
-    }
+    colleague.write(of('theirs', 'public = true'));
+    expect(await colleague.fails('apply', '-auto-approve')).toContain('with other values of public');
+    colleague.write(of('theirs'));
+    expect(await colleague.apply()).toContain('was already on the server');
+    await colleague.destroy();
     expect(await images()).toHaveLength(1);
     await terraform.destroy();
     expect(await images()).toHaveLength(0);

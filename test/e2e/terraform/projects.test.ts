@@ -40,7 +40,6 @@ describe.each(servers.filter(({ missing }) => missing === undefined))(
       terraform = new Terraform(attached, { address: `unix://${server.socketPath}` });
     });
     afterAll(async () => {
-      terraform?.remove();
       attached?.stop();
       await server?.cleanUp();
     });
@@ -127,8 +126,7 @@ output "names" {
       await terraform.import('gantry_snapshot.s', 'box/s0,project=team');
       const { output } = await terraform.plan();
       expect(output).not.toMatch(/must be replaced|will be created|will be destroyed/);
-      await terraform.apply();
-      await terraform.expectNoChanges();
+      await terraform.settle();
 
       terraform.write(stack('gantry_project.other.name', 'changed'));
       expect((await terraform.plan()).output).toMatch(/project += "team" -> "other" # forces replacement/);
@@ -196,8 +194,7 @@ resource "gantry_certificate" "c" {
           projects ?? [],
         ]);
       terraform.write(certificate('restricted = true\n  projects = [gantry_project.t.name]'));
-      await terraform.apply();
-      await terraform.expectNoChanges();
+      await terraform.settle();
       expect(await rightsNow()).toEqual([[true, ['rights']]]);
       terraform.write(certificate(''));
       expect(await terraform.apply()).toContain('0 added, 1 changed, 0 destroyed');
@@ -229,8 +226,7 @@ describe.skipIf(noTerraform !== undefined)('the names of projects on gantryd', (
   test('The default project can be named or not, and a project that does not exist is an error', async () => {
     const { terraform, daemon } = world;
     terraform.write(profile('"default"'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     await terraform.forget('gantry_profile.p');
     await terraform.import('gantry_profile.p', 'web,project=default');
     await terraform.expectNoChanges();

@@ -1,7 +1,7 @@
 // A link that freezes in the middle of an apply: connections stay open and carry nothing. The apply ends with a message.
 import { createServer, connect, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { terraformMissing } from '../../support/terraform/terraform.ts';
 import { useTerraform, type TerraformWorld } from '../../support/terraform/world.ts';
 
@@ -30,20 +30,17 @@ describe.skipIf(missing !== undefined)('an apply over a link that freezes', () =
     const path = join(terraform.dir, 'link.socket');
     let isFrozen = false;
     const proxy = frozenProxy(path, daemon.socketPath, () => isFrozen);
-    try {
-      const block = `provider "gantry" {\n  address = "unix://${path}"\n  request_timeout = "2s"\n}\n`;
-      terraform.write(`${block}resource "gantry_profile" "p" {\n  name = "p"\n}\n`);
-      await terraform.apply();
-      isFrozen = true;
-      const started = Date.now();
-      const said = await terraform.fails('apply', '-auto-approve');
-      expect(said).toMatch(/the server sent nothing for 2000 ms|no answer in/);
-      // The limit once for each request, with room for the start of Terraform on a busy machine.
-      expect(Date.now() - started).toBeLessThan(60_000);
-      terraform.write(block.replace('2s', 'soon'));
-      expect(await terraform.fails('plan')).toContain('must be a duration such as 90s');
-    } finally {
-      proxy.close();
-    }
+    onTestFinished(() => void proxy.close());
+    const block = `provider "gantry" {\n  address = "unix://${path}"\n  request_timeout = "2s"\n}\n`;
+    terraform.write(`${block}resource "gantry_profile" "p" {\n  name = "p"\n}\n`);
+    await terraform.apply();
+    isFrozen = true;
+    const started = Date.now();
+    const said = await terraform.fails('apply', '-auto-approve');
+    expect(said).toMatch(/the server sent nothing for 2000 ms|no answer in/);
+    // The limit once for each request, with room for the start of Terraform on a busy machine.
+    expect(Date.now() - started).toBeLessThan(60_000);
+    terraform.write(block.replace('2s', 'soon'));
+    expect(await terraform.fails('plan')).toContain('must be a duration such as 90s');
   });
 });

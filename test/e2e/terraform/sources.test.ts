@@ -47,8 +47,7 @@ resource "gantry_container" "c" {
   test('A container from a backup has its files and snapshots and the configured keys, and a changed file replaces it', async () => {
     const file = await backUp('web.backup', 'one');
     terraform.write(container(file, 'config = { "user.new" = "1" }'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     const live = await daemon.get('/1.0/containers/again');
     expect(live).toMatchObject({ profiles: ['default'], description: '', status: 'Running' });
     expect(ownKeys(live.config)).toEqual(['user.new']);
@@ -63,8 +62,7 @@ resource "gantry_container" "c" {
     await terraform.expectNoChanges();
     copyFileSync(await backUp('other.backup', 'two'), moved);
     expect((await terraform.plan()).output).toContain('gantry_container.c must be replaced');
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect(mark()).toBe('two');
     expect((await terraform.state('gantry_container.c')).source.sha256).toMatch(/^[0-9a-f]{64}$/);
   });
@@ -79,8 +77,7 @@ resource "gantry_container" "c" {
       await terraform.import('gantry_container.c', id);
       const { output } = await terraform.plan();
       expect(output, id).not.toContain('must be replaced');
-      await terraform.apply();
-      await terraform.expectNoChanges();
+      await terraform.settle();
     }
     expect(mark()).toBe('written since');
     expect(await terraform.fails('import', 'gantry_container.d', 'again,backup=')).toMatch(
@@ -96,13 +93,11 @@ resource "gantry_container" "c" {
     expect(said).toContain('source.allow_host_access = true');
     expect(await daemon.get('/1.0/containers')).not.toContain('/1.0/containers/again');
     terraform.write(container(file, '', ', allow_host_access = true'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     // In both cases the container has only the configured keys.
     expect(ownKeys((await daemon.get('/1.0/containers/again')).config)).toEqual([]);
     terraform.write(container(file, 'config = { "security.privileged" = "true" }'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect(mark()).toBe('one');
   });
 
@@ -146,8 +141,7 @@ resource "gantry_container" "c" {
 
   test('A copy of a snapshot has its state, and another snapshot replaces it', async () => {
     terraform.write(ofBefore);
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect(mark()).toBe('before');
     expect((await daemon.get('/1.0/containers/copy')).config).toMatchObject({ 'user.old': '1' });
     expect(await daemon.get('/1.0/containers/copy/snapshots')).toEqual([]);
@@ -156,8 +150,7 @@ resource "gantry_container" "c" {
     expect(await terraform.apply()).toContain('0 added, 1 changed, 0 destroyed');
     terraform.write(copy('source = "web", snapshot = "later"'));
     expect((await terraform.plan()).output).toContain('gantry_container.c must be replaced');
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect(mark()).toBe('since');
   });
 
@@ -167,8 +160,7 @@ resource "gantry_container" "c" {
     writeFileSync(join(rootfs(daemon, 'copy'), 'mark'), 'written since');
     await terraform.forget('gantry_container.c');
     await terraform.import('gantry_container.c', 'copy,copy=web/before');
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     const all = (container: string, snapshot: string): string => `
 resource "gantry_container" "w" {
   name    = "${container}"
@@ -234,14 +226,12 @@ resource "gantry_container" "c" {
   test('An image of a container or snapshot has the files of that moment, also while the container runs, and another source replaces it', async () => {
     await daemon.run('PUT', '/1.0/containers/web/state', { action: 'start' });
     terraform.write(made(ofSnapshot));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect(mark()).toBe('before');
     await daemon.run('PUT', '/1.0/containers/web/state', { action: 'stop', force: true });
     terraform.write(made('type = "container", container = "web"'));
     expect((await terraform.plan()).output).toContain('gantry_image.i must be replaced');
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect(mark()).toBe('since');
     await terraform.destroy();
     expect(await daemon.get('/1.0/images')).toEqual([]);
@@ -257,8 +247,7 @@ resource "gantry_container" "c" {
     await terraform.forget('gantry_image.i');
     await terraform.import('gantry_image.i', fingerprint);
     expect((await terraform.plan()).output).not.toContain('must be replaced');
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
   });
 
   test('An image of a container or snapshot is refused with a message when a part of its name is missing or does not exist', async () => {

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../../support/hosts/stock-lxd.ts';
@@ -38,7 +38,6 @@ resource "gantry_image" "i" {
 }
 `;
   });
-  afterEach(() => terraform.remove());
 
   const root = 'root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name }';
   const container = (name: string, more = ''): string => `
@@ -77,11 +76,9 @@ resource "gantry_container_exec" "modes" {
 }
 `;
     terraform.write(files('0644'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     terraform.write(files('0600'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect((await terraform.state('gantry_container_exec.modes')).stdout).toBe('600\n600\n');
     terraform.write(files('0600', '0700'));
     expect(await terraform.fails('apply', '-auto-approve')).toContain('cannot change mode and owner of a directory');
@@ -108,8 +105,7 @@ resource "gantry_container" "b" {
   source  = { type = "copy", source = gantry_container.a.name }
 }
 `);
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect((await lxd.get('/1.0/containers/b')).profiles).toEqual(['disks']);
     await terraform.destroy();
   });
@@ -142,8 +138,7 @@ resource "gantry_image" "of" {
 }
 `;
     terraform.write(all);
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     const made = await lxd.call('POST', '/1.0/containers/a/backups', { name: 'all' });
     const { operation } = JSON.parse(made.bytes.toString()) as { operation: string };
     await lxd.get(`${operation}/wait`);
@@ -156,8 +151,7 @@ resource "gantry_container" "r" {
   source  = { type = "backup", file = "${file}" }
 }
 `);
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     for (const name of ['b', 'r']) {
       const { config, profiles } = await lxd.get(`/1.0/containers/${name}`);
       expect(profiles).toEqual(['disks']);
@@ -195,8 +189,7 @@ resource "gantry_container_file" "f" {
 }
 `;
     terraform.write(all('1'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     const { created_at: created } = await lxd.get('/1.0/containers/web1');
     terraform.write(all('2'));
     expect(await terraform.apply()).toContain('0 added, 6 changed, 0 destroyed');
@@ -233,8 +226,7 @@ resource "gantry_container_device" "d" {
     await terraform.expectNoChanges();
     expect(mounts()).toBe('6');
     terraform.write(devices(2, 'z'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     const live = await lxd.get('/1.0/containers/a');
     expect(Object.keys(live.devices).toSorted()).toEqual(['data0', 'data1', 'root']);
     expect(live).toMatchObject({ description: 'z', status: 'Running' });
@@ -282,14 +274,12 @@ resource "gantry_certificate" "ci" {
 }
 `;
     terraform.write(all('restricted = true\n  projects = [gantry_project.t.name]'));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     const { fingerprint } = await terraform.state('gantry_certificate.ci');
     const trusted = (): Promise<unknown> => lxd.get(`/1.0/certificates/${fingerprint}`);
     expect(await trusted()).toMatchObject({ restricted: true, projects: ['team'] });
     terraform.write(all(''));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     expect(await trusted()).toMatchObject({ restricted: false });
     // Objects of others in the project are deleted with it.
     const made = async (path: string, body: object): Promise<void> => {
@@ -312,8 +302,7 @@ resource "gantry_storage_volume" "copy" {
   source = { name = "theirs", project = gantry_project.t.name }
 }
 `);
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     await terraform.destroy();
     expect(await lxd.get('/1.0/projects')).toEqual(['/1.0/projects/default']);
   });

@@ -34,7 +34,6 @@ describe.skipIf(missing !== undefined)('a provider with a token', () => {
     terraform = new Terraform(attached);
   });
   afterAll(async () => {
-    terraform.remove();
     attached.stop();
     await daemon.cleanUp();
     await issuer.close();

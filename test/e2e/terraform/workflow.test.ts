@@ -61,22 +61,15 @@ describe.skipIf(missing !== undefined)('terraform', () => {
     release = await makeRelease();
     attached = await serveHere();
   });
-  afterAll(() => {
-    attached?.stop();
-    release?.remove();
-  });
+  afterAll(() => attached?.stop());
   beforeEach(async () => {
     daemon = await makeDaemon();
     terraform = new Terraform(attached, { address: `unix://${daemon.socketPath}` });
   });
-  afterEach(async () => {
-    terraform.remove();
-    await daemon.cleanUp();
-  });
+  afterEach(() => daemon.cleanUp());
 
   /** Terraform itself starts the provider, from the mirror. */
   const installed = (): Terraform => {
-    terraform.remove();
     terraform = new Terraform(release, { address: `unix://${daemon.socketPath}` });
     return terraform;
   };
@@ -120,29 +113,25 @@ describe.skipIf(missing !== undefined)('terraform', () => {
 
   test('The provider is installed from the zip in a project of modules', async () => {
     const packed = new Terraform(release, { packed: true, address: `unix://${daemon.socketPath}` });
-    try {
-      writeFileSync(join(packed.dir, 'package.json'), '{"type":"module"}');
-      packed.write('data "gantry_server" "s" {}\noutput "v" {\n  value = data.gantry_server.s.version\n}\n');
-      await packed.init();
-      await packed.apply();
-      expect((await packed.outputs())['v']).toBe(release.version);
-      // Without Node there is a sentence, not a riddle.
-      mkdirSync(join(packed.dir, 'bin'));
-      const { env } = packed;
-      env['PATH'] = `${join(packed.dir, 'bin')}:/nonexistent`;
-      const terraformPath = (process.env['PATH'] ?? '').split(':').map((dir) => join(dir, 'terraform'));
-      const found = terraformPath.find((path) => readable(path));
-      for (const [name, path] of [
-        ['terraform', found ?? ''],
-        ['sh', '/bin/sh'],
-        ['dirname', '/usr/bin/dirname'],
-      ] as const) {
-        writeFileSync(join(packed.dir, 'bin', name), `#!/bin/sh\nexec ${path} "$@"\n`, { mode: 0o755 });
-      }
-      expect(await packed.fails('plan')).toContain('needs Node.js 20.19 or newer');
-    } finally {
-      packed.remove();
+    writeFileSync(join(packed.dir, 'package.json'), '{"type":"module"}');
+    packed.write('data "gantry_server" "s" {}\noutput "v" {\n  value = data.gantry_server.s.version\n}\n');
+    await packed.init();
+    await packed.apply();
+    expect((await packed.outputs())['v']).toBe(release.version);
+    // Without Node there is a sentence, not a riddle.
+    mkdirSync(join(packed.dir, 'bin'));
+    const { env } = packed;
+    env['PATH'] = `${join(packed.dir, 'bin')}:/nonexistent`;
+    const terraformPath = (process.env['PATH'] ?? '').split(':').map((dir) => join(dir, 'terraform'));
+    const found = terraformPath.find((path) => readable(path));
+    for (const [name, path] of [
+      ['terraform', found ?? ''],
+      ['sh', '/bin/sh'],
+      ['dirname', '/usr/bin/dirname'],
+    ] as const) {
+      writeFileSync(join(packed.dir, 'bin', name), `#!/bin/sh\nexec ${path} "$@"\n`, { mode: 0o755 });
     }
+    expect(await packed.fails('plan')).toContain('needs Node.js 20.19 or newer');
   });
 
   test('The schema of the provider equals the schema that Terraform prints', async () => {
@@ -277,8 +266,7 @@ resource "gantry_container_exec" "e" {
   container = gantry_container.c.name
   command   = ["echo", "token-2"]
 }`);
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
     const hello = (await terraform.state('gantry_container.c')).exec.hello;
     expect(hello).toMatchObject({ exit_code: 0, stdout: null, stderr: null });
     expect(await terraform.state('gantry_container_exec.e')).toMatchObject({
@@ -308,8 +296,7 @@ output "said" {
     expect(said).toMatch(/A command in web1 failed.*exited with 3.*why/);
     // The container exists and is in the state, so the next apply continues from there.
     terraform.write(stack + container(''));
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
   });
 
   test('The default profile is adopted, and emptied on destroy', async () => {
@@ -346,8 +333,7 @@ output "said" {
     expect(await terraform.fails('apply', '-auto-approve')).toContain('no such luck');
     expect(await daemon.get('/1.0/containers')).toEqual(['/1.0/containers/web1']);
     expect((await terraform.plan()).output).toMatch(/is tainted, so must be replaced/);
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
   });
 
   test('A wait for a file or a port that times out shows the state of the container', async () => {
@@ -362,8 +348,7 @@ output "said" {
         ]`);
     try {
       terraform.write(stack + wait('/ready'));
-      await terraform.apply();
-      await terraform.expectNoChanges();
+      await terraform.settle();
       terraform.write(stack + wait('/never').replaceAll('web1', 'web2'));
       const failed = (await terraform.fails('apply', '-auto-approve')).replaceAll(/\s*│\s*/g, ' ');
       expect(failed).toContain('The container web2 did not become ready');
@@ -393,8 +378,7 @@ output "said" {
     expect(ran.output).not.toContain('Plugin did not respond');
     expect(await terraform.state('gantry_container.c')).toMatchObject({ name: 'web1', status: 'Running' });
     terraform.write(stack + container());
-    await terraform.apply();
-    await terraform.expectNoChanges();
+    await terraform.settle();
   });
 
   test('An error names the wrong attribute and the remedy', async () => {
@@ -442,17 +426,12 @@ ${container('config = { "limits.memory" = terraform_data.late.output }\n  descri
   test('An unreachable daemon is an error that names its address', async () => {
     const lost = new Terraform(release, { address: 'unix:///nonexistent/unix.socket' });
     const unset = new Terraform(release);
-    try {
-      for (const each of [lost, unset]) {
-        each.write('data "gantry_server" "s" {}\n');
-        await each.init();
-      }
-      expect(await lost.fails('plan')).toMatch(/cannot reach unix:\/\/\/nonexistent.*address from GANTRY_ADDRESS/);
-      expect(await unset.fails('plan')).toMatch(/address of the daemon is not given.*GANTRY_ADDRESS/);
-    } finally {
-      lost.remove();
-      unset.remove();
+    for (const each of [lost, unset]) {
+      each.write('data "gantry_server" "s" {}\n');
+      await each.init();
     }
+    expect(await lost.fails('plan')).toMatch(/cannot reach unix:\/\/\/nonexistent.*address from GANTRY_ADDRESS/);
+    expect(await unset.fails('plan')).toMatch(/address of the daemon is not given.*GANTRY_ADDRESS/);
   });
 
   test('Projects and cluster members are refused on a server without them', async () => {

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { cli } from '../../support/cli/io.ts';
 import { openMemoryDaemon } from '../../support/daemons/in-memory.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
@@ -60,31 +60,28 @@ test('Verbs that take an image of the server are completed with its aliases', as
 
 test('The command lists snapshots, sets, keys and remotes as far as they are typed', async () => {
   const memory = await openMemoryDaemon();
-  try {
-    const names = async (...words: readonly string[]) =>
-      (await cli(['completion', ...words], { env: { GANTRY_HOST: memory.host } })).stdout.trimEnd().split('\n');
-    await memory.client.create('storage_pool', { name: 'p', driver: 'dir' });
-    const root = { type: 'disk', path: '/', pool: 'p' };
-    await memory.client.operations.run(() =>
-      memory.client.create('container', { name: 'c1', source: { type: 'none' }, devices: { root } }),
-    );
-    await memory.client.operations.run(() =>
-      memory.client.http.send({ method: 'POST', path: '/1.0/containers/c1/snapshots', json: { name: 'before' } }),
-    );
-    expect(await names('snapshot', 'c')).toEqual(['c1/']);
-    expect(await names('snapshot', 'c1/b')).toEqual(['c1/before']);
-    const applied = await cli(['apply', '-y', '--set', 'shop', '-f', join(dir, 'stack.yaml')], {
-      env: { GANTRY_HOST: memory.host },
-    });
-    expect(applied.code).toBe(0);
-    expect(await names('set')).toEqual(['shop']);
-    expect(await names('key', 'cont')).toContain('container');
-    expect(await names('key', 'container.con')).toContain('container.config');
-    expect(await names('key', 'container.config.limits.mem')).toContain('container.config.limits.memory');
-    expect(await names('key', 'nothing.of.it')).toEqual(['']);
-    expect(await names('remote')).toEqual(['images', 'ubuntu', 'ubuntu-daily']);
-    expect(await names('source', 'u')).toEqual(['images:', 'ubuntu:', 'ubuntu-daily:']);
-  } finally {
-    await memory.close();
-  }
+  onTestFinished(() => memory.close());
+  const names = async (...words: readonly string[]) =>
+    (await cli(['completion', ...words], { env: { GANTRY_HOST: memory.host } })).stdout.trimEnd().split('\n');
+  await memory.client.create('storage_pool', { name: 'p', driver: 'dir' });
+  const root = { type: 'disk', path: '/', pool: 'p' };
+  await memory.client.operations.run(() =>
+    memory.client.create('container', { name: 'c1', source: { type: 'none' }, devices: { root } }),
+  );
+  await memory.client.operations.run(() =>
+    memory.client.http.send({ method: 'POST', path: '/1.0/containers/c1/snapshots', json: { name: 'before' } }),
+  );
+  expect(await names('snapshot', 'c')).toEqual(['c1/']);
+  expect(await names('snapshot', 'c1/b')).toEqual(['c1/before']);
+  const applied = await cli(['apply', '-y', '--set', 'shop', '-f', join(dir, 'stack.yaml')], {
+    env: { GANTRY_HOST: memory.host },
+  });
+  expect(applied.code).toBe(0);
+  expect(await names('set')).toEqual(['shop']);
+  expect(await names('key', 'cont')).toContain('container');
+  expect(await names('key', 'container.con')).toContain('container.config');
+  expect(await names('key', 'container.config.limits.mem')).toContain('container.config.limits.memory');
+  expect(await names('key', 'nothing.of.it')).toEqual(['']);
+  expect(await names('remote')).toEqual(['images', 'ubuntu', 'ubuntu-daily']);
+  expect(await names('source', 'u')).toEqual(['images:', 'ubuntu:', 'ubuntu-daily:']);
 });

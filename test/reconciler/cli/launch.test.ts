@@ -1,7 +1,7 @@
 // Remotes by short names, and containers launched from them: on the simulation, and on real containers where they can run.
 import { readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, realRuntimeMissing, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
@@ -89,29 +89,26 @@ describe('launch', () => {
 describe.skipIf(missing !== undefined)('on real containers', () => {
   test('a container is launched, looked into, stopped, started and deleted', async () => {
     const daemon = await makeDaemon({ runtime: 'lxc' });
-    try {
-      await seed(daemon);
-      const { metadataPath } = await buildBusyboxImage(join(daemon.dir, 'made'));
-      await ok(daemon, 'image', 'import', metadataPath, '--alias', 'busy');
-      rmSync(metadataPath);
-      await ok(daemon, 'launch', 'busy', 'daily');
-      expect((await ok(daemon, 'exec', 'daily', '--', 'echo', 'hello')).stdout).toBe('hello\n');
-      expect((await ok(daemon, 'info', 'daily')).stdout).toMatch(/State: +Running \(pid \d+\)/);
-      expect((await ok(daemon, 'list')).stdout).toMatch(/daily +Running/);
-      const shell = await cli(['shell', 'daily'], {
-        piped: 'echo "in $HOSTNAME $HOME"; exit 3\n',
-        env: { GANTRY_SOCKET: daemon.socketPath },
-      });
-      expect([shell.code, shell.stdout]).toEqual([3, expect.stringContaining('/root')]);
-      await ok(daemon, 'pause', 'daily');
-      await ok(daemon, 'stop', 'daily', '--grace', '20s');
-      await ok(daemon, 'restart', 'daily');
-      expect((await ok(daemon, 'logs', 'daily', '--log', 'list')).stdout).toContain('lxc.log\n');
-      await ok(daemon, 'logs', 'daily');
-      await ok(daemon, 'delete', 'daily', '--force');
-      expect(await daemon.get('/1.0/containers')).toEqual([]);
-    } finally {
-      await daemon.cleanUp();
-    }
+    onTestFinished(() => daemon.cleanUp());
+    await seed(daemon);
+    const { metadataPath } = await buildBusyboxImage(join(daemon.dir, 'made'));
+    await ok(daemon, 'image', 'import', metadataPath, '--alias', 'busy');
+    rmSync(metadataPath);
+    await ok(daemon, 'launch', 'busy', 'daily');
+    expect((await ok(daemon, 'exec', 'daily', '--', 'echo', 'hello')).stdout).toBe('hello\n');
+    expect((await ok(daemon, 'info', 'daily')).stdout).toMatch(/State: +Running \(pid \d+\)/);
+    expect((await ok(daemon, 'list')).stdout).toMatch(/daily +Running/);
+    const shell = await cli(['shell', 'daily'], {
+      piped: 'echo "in $HOSTNAME $HOME"; exit 3\n',
+      env: { GANTRY_SOCKET: daemon.socketPath },
+    });
+    expect([shell.code, shell.stdout]).toEqual([3, expect.stringContaining('/root')]);
+    await ok(daemon, 'pause', 'daily');
+    await ok(daemon, 'stop', 'daily', '--grace', '20s');
+    await ok(daemon, 'restart', 'daily');
+    expect((await ok(daemon, 'logs', 'daily', '--log', 'list')).stdout).toContain('lxc.log\n');
+    await ok(daemon, 'logs', 'daily');
+    await ok(daemon, 'delete', 'daily', '--force');
+    expect(await daemon.get('/1.0/containers')).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 // Every view of the page in both themes, wide and on a phone: it shows its data, axe finds nothing, nothing sticks out.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { chromiumPath, noChromium } from '../../support/page/browser.ts';
 import { drawnOpenings, knownPlaces, open, openings } from '../../support/page/openings.ts';
 import { axeFindings, PageHarness, sidewaysScroll } from '../../support/page/visit.ts';
@@ -71,20 +71,17 @@ describe.skipIf(chromiumPath === undefined)('views', () => {
 
   test.each(looks)('open dialogs, drawers and folding parts that axe finds no fault with, $look', async (look) => {
     const server = await harness.serve(smallWorld());
-    try {
-      for (const [name, opening] of Object.entries(openings)) {
-        const { page, complaints, close } = await harness.open(server, { ...look, place: opening.place });
-        await page.getByText('Live', { exact: true }).first().waitFor({ state: 'attached' });
-        await open(page, opening);
-        // Marks of what is at work turn without an end.
-        await page.evaluate(`Promise.all(document.getAnimations()
-          .filter((each) => each.effect.getComputedTiming().endTime !== Infinity).map((each) => each.finished))`);
-        const found = { name, findings: await axeFindings(page), sideways: await sidewaysScroll(page), complaints };
-        expect(found).toEqual({ name, findings: [], sideways: 0, complaints: [] });
-        await close();
-      }
-    } finally {
-      await server.stop();
+    onTestFinished(() => server.stop());
+    for (const [name, opening] of Object.entries(openings)) {
+      const { page, complaints, close } = await harness.open(server, { ...look, place: opening.place });
+      await page.getByText('Live', { exact: true }).first().waitFor({ state: 'attached' });
+      await open(page, opening);
+      // Marks of what is at work turn without an end.
+      await page.evaluate(`Promise.all(document.getAnimations()
+        .filter((each) => each.effect.getComputedTiming().endTime !== Infinity).map((each) => each.finished))`);
+      const found = { name, findings: await axeFindings(page), sideways: await sidewaysScroll(page), complaints };
+      expect(found).toEqual({ name, findings: [], sideways: 0, complaints: [] });
+      await close();
     }
   });
 

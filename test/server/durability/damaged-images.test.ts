@@ -1,7 +1,7 @@
 // Image files that a power cut or a faulty disk has damaged: the messages for users, and the repair by an upload of the same image.
 import { truncateSync, writeFileSync, rmSync, statSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createContainer } from '../../support/daemons/daemon.ts';
 import { seededDaemon } from '../../support/daemons/file-daemon.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
@@ -93,15 +93,12 @@ test('a damaged image is not exported as if it were intact', async () => {
 test('a pull of a damaged image fetches it again', async () => {
   const bytes = image();
   const server = await fakeServer('http', serveDirect(bytes));
-  try {
-    const pull = { source: { type: 'url', url: server.url } };
-    await daemon.ok('POST', '/1.0/images', pull);
-    truncateSync(fileOf(sha256(bytes)), 0);
-    await daemon.ok('POST', '/1.0/images', pull);
-    expect(readFileSync(fileOf(sha256(bytes)))).toEqual(bytes);
-  } finally {
-    await server.close();
-  }
+  onTestFinished(() => server.close());
+  const pull = { source: { type: 'url', url: server.url } };
+  await daemon.ok('POST', '/1.0/images', pull);
+  truncateSync(fileOf(sha256(bytes)), 0);
+  await daemon.ok('POST', '/1.0/images', pull);
+  expect(readFileSync(fileOf(sha256(bytes)))).toEqual(bytes);
 });
 
 test('the start of the daemon warns of each damaged image, and a container can still use an unpacked copy in a pool', async () => {

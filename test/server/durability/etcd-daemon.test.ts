@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openEtcdStore } from '../../../server/store/etcd/etcd.ts';
 import {
   bundleDaemon,
@@ -40,14 +40,11 @@ describe.skipIf(missing !== undefined)('a daemon on etcd', () => {
     await setState(first, 'one', 'start');
     await first.stop();
     const again = await makeDaemon({ dir: first.dir });
-    try {
-      expect(await statusOf(again, 'one')).toBe('Running');
-      expect((await again.get('/1.0/profiles/default')).devices.root.pool).toBe('default');
-      await createContainer(again, 'two');
-      expect(await again.get('/1.0/containers')).toHaveLength(2);
-    } finally {
-      await again.cleanUp();
-    }
+    onTestFinished(() => again.cleanUp());
+    expect(await statusOf(again, 'one')).toBe('Running');
+    expect((await again.get('/1.0/profiles/default')).devices.root.pool).toBe('default');
+    await createContainer(again, 'two');
+    expect(await again.get('/1.0/containers')).toHaveLength(2);
   });
 
   test('continues at once after kill -9, with every acknowledged container', async () => {

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { connect as dial } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../../server/client/index.ts';
 import { createContainer, makeDaemon, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
@@ -82,16 +82,13 @@ describe.each(sizes)('a config value of %s', (_size, bytes) => {
 describe('the client', () => {
   test.each(sizes)('gets the same answers for %s', async (_size, bytes) => {
     const client = await connect(daemon.socketPath);
-    try {
-      const json = { config: { 'user.big': 'x'.repeat(bytes) } };
-      const sent = client.http.send({ method: 'PATCH', path: '/1.0/profiles/p1', json });
-      if (bytes < MiB) await sent;
-      else await expect(sent).rejects.toMatchObject({ status: 400, code: 'tooLarge' });
-      // The next request has a connection.
-      await client.http.send({ method: 'PATCH', path: '/1.0/profiles/p1', json: { config: { 'user.big': '' } } });
-    } finally {
-      await client.close();
-    }
+    onTestFinished(() => client.close());
+    const json = { config: { 'user.big': 'x'.repeat(bytes) } };
+    const sent = client.http.send({ method: 'PATCH', path: '/1.0/profiles/p1', json });
+    if (bytes < MiB) await sent;
+    else await expect(sent).rejects.toMatchObject({ status: 400, code: 'tooLarge' });
+    // The next request has a connection.
+    await client.http.send({ method: 'PATCH', path: '/1.0/profiles/p1', json: { config: { 'user.big': '' } } });
   });
 });
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { svcDialect } from '../../../server/http/dialects/svc.ts';
 import { Connections, networkLimits, watchConnections } from '../../../server/http/listen/connections.ts';
 import { listenTls } from '../../../server/http/listen/listen.ts';
@@ -92,21 +92,18 @@ test('a handshake that is never finished is cut', async () => {
     '127.0.0.1:0',
     { certPem, keyPem },
   );
-  try {
-    const port = Number(server.address.split(':')[1]);
-    const silent = connect(port, '127.0.0.1');
-    const half = connect(port, '127.0.0.1', () => half.write(Buffer.from('16030100c8010000c4', 'hex')));
-    await Promise.all(
-      [silent, half].map((socket) =>
-        once(
-          socket.on('error', () => {}),
-          'close',
-        ),
+  onTestFinished(() => server.close());
+  const port = Number(server.address.split(':')[1]);
+  const silent = connect(port, '127.0.0.1');
+  const half = connect(port, '127.0.0.1', () => half.write(Buffer.from('16030100c8010000c4', 'hex')));
+  await Promise.all(
+    [silent, half].map((socket) =>
+      once(
+        socket.on('error', () => {}),
+        'close',
       ),
-    );
-  } finally {
-    await server.close();
-  }
+    ),
+  );
 });
 
 describe('a stop', () => {

@@ -1,5 +1,5 @@
 // Addresses of nics over the real daemon: each belongs to one nic of a network, and to that network. Simulated host.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { makeContainerIn, makeProject } from '../../support/daemons/projects.ts';
 import {
   createContainer,
@@ -196,24 +196,21 @@ describe('addresses of nics', () => {
 describe('server-kept keys', () => {
   test('are refused when new or unknown, as are other image keys; old copies of known ones are ignored', async () => {
     const daemon = await makeDaemon();
-    try {
-      await seed(daemon);
-      await createContainer(daemon, 'c');
-      const patch = (config: object) => daemon.call('PATCH', '/1.0/containers/c', { config });
-      for (const key of ['volatile.x', 'image.os']) {
-        const answer = await patch({ [key]: 'mine' });
-        expect([key, answer.status, answer.body.metadata.message]).toEqual([
-          key,
-          400,
-          expect.stringContaining(`config.${key}`),
-        ]);
-      }
-      expect((await patch({ 'volatile.last_state.power': 'RUNNING' })).status).toBe(200);
-      const { config } = await daemon.get('/1.0/containers/c');
-      expect([config['volatile.last_state.power'], config['volatile.x']]).toEqual([undefined, undefined]);
-      expect((await patch(config as object)).status).toBe(200);
-    } finally {
-      await daemon.cleanUp();
+    onTestFinished(() => daemon.cleanUp());
+    await seed(daemon);
+    await createContainer(daemon, 'c');
+    const patch = (config: object) => daemon.call('PATCH', '/1.0/containers/c', { config });
+    for (const key of ['volatile.x', 'image.os']) {
+      const answer = await patch({ [key]: 'mine' });
+      expect([key, answer.status, answer.body.metadata.message]).toEqual([
+        key,
+        400,
+        expect.stringContaining(`config.${key}`),
+      ]);
     }
+    expect((await patch({ 'volatile.last_state.power': 'RUNNING' })).status).toBe(200);
+    const { config } = await daemon.get('/1.0/containers/c');
+    expect([config['volatile.last_state.power'], config['volatile.x']]).toEqual([undefined, undefined]);
+    expect((await patch(config as object)).status).toBe(200);
   });
 });

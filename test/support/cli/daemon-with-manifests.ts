@@ -77,6 +77,12 @@ export class Bench {
     expect(run.code, `a second plan\n${run.stdout}\n${run.stderr}`).toBe(0);
   }
 
+  /** Applies; the plan after that is empty. */
+  async settle(): Promise<void> {
+    await this.apply();
+    await this.expectSettled();
+  }
+
   // oxlint-disable-next-line typescript/no-explicit-any
   get(path: string): Promise<any> {
     return this.daemon.get(path);

@@ -10,7 +10,7 @@ import { EventHub } from '../../../server/events/hub.ts';
 import { systemClock } from '../../../server/lib/clock.ts';
 import { KeyedMutex } from '../../../server/lib/keyed-mutex.ts';
 import { silentLog } from '../../../server/lib/log.ts';
-import { Sagas, type Saga } from '../../../server/operations/saga.ts';
+import { Sagas } from '../../../server/operations/saga.ts';
 import {
   kindNames,
   type ContainerDocument,
@@ -24,7 +24,7 @@ import { ContainerView } from '../../../server/services/shared/container-view.ts
 import { Networks } from '../../../server/services/networks/networks.ts';
 import { Pools } from '../../../server/services/storage/pools.ts';
 import { openMemoryStore } from '../../../server/store/memory/memory.ts';
-import type { SagaProofs, SagaUnderTest } from './prove-saga.ts';
+import type { SagaFacts, SagaProof, SagaProofs, SagaUnderTest } from './prove-saga.ts';
 import { createContainerSaga } from '../../../server/services/containers/create/container-create.ts';
 import { deleteContainerSaga } from '../../../server/services/containers/remove/container-delete.ts';
 import { createBackupSaga } from '../../../server/services/transfer/backups/sagas/backup-create.ts';
@@ -177,20 +177,22 @@ async function withProject(at: World, name: string): Promise<void> {
   });
 }
 
-function subject<P>(prepare: (at: World) => Promise<{ readonly saga: Saga<P>; readonly params: P }>) {
-  return async (): Promise<SagaUnderTest<P>> => {
+const undone = { restores: true };
+const oneWay = { restores: false };
+
+function proof<P>(
+  facts: SagaFacts,
+  prepare: (at: World) => Promise<Pick<SagaUnderTest<P>, 'saga' | 'params'>>,
+  title?: string,
+): SagaProof<P> {
+  const make = async (): Promise<SagaUnderTest<P>> => {
     const at = await world();
-    const { saga, params } = await prepare(at);
-    return {
-      records: at.records,
-      saga,
-      params,
-      snapshot: snapshotOf(at),
-      cleanUp: async () => {
-        for (const dir of [at.dir, `${at.dir}-uploads`]) await rm(dir, { recursive: true, force: true });
-      },
+    const cleanUp = async (): Promise<void> => {
+      for (const dir of [at.dir, `${at.dir}-uploads`]) await rm(dir, { recursive: true, force: true });
     };
+    return { records: at.records, ...(await prepare(at)), snapshot: snapshotOf(at), cleanUp };
   };
+  return { ...(title === undefined ? {} : { title }), facts, make };
 }
 
 const networkConfig = { 'ipv4.address': '10.214.3.1/24', 'ipv6.address': 'none' };
@@ -198,159 +200,128 @@ const networkDocument = { v: 1, description: '', type: 'bridge', config: network
 
 export const hostProofs = {
   'container-create': [
-    {
-      facts: { restores: true },
-      make: subject(async (at) => {
-        await withPool(at);
-        return {
-          saga: createContainerSaga(at),
-          params: { name: 'c', document: container, source: { kind: 'empty' } as const },
-        };
-      }),
-    },
+    proof(undone, async (at) => {
+      await withPool(at);
+      return {
+        saga: createContainerSaga(at),
+        params: { name: 'c', document: container, source: { kind: 'empty' } as const },
+      };
+    }),
   ],
   'container-delete': [
-    {
-      facts: { restores: false },
-      make: subject(async (at) => {
-        await withPool(at);
-        await withContainer(at, 'c');
-        return { saga: deleteContainerSaga(at), params: { name: 'c', pool: 'p' } };
-      }),
-    },
+    proof(oneWay, async (at) => {
+      await withPool(at);
+      await withContainer(at, 'c');
+      return { saga: deleteContainerSaga(at), params: { name: 'c', pool: 'p' } };
+    }),
   ],
   'backup-create': [
-    {
-      facts: { restores: true },
-      make: subject(async (at) => {
-        await withPool(at);
-        await withContainer(at, 'c');
-        const idMaps = new IdMaps({ ...at, ids: await hostIds() });
-        const saga = createBackupSaga({ ...at, idMaps, clock: systemClock(), log: silentLog, dir: at.backupsDir });
-        const document = {
-          v: 1,
-          file: 'f',
-          createdAt: '',
-          expiresAt: '',
-          containerOnly: false,
-          optimizedStorage: false,
-          sizeBytes: 0,
-          lifecycle: 'ready',
-        } as const;
-        return { saga, params: { container: 'c', uuid: '0', backup: 'b', document, algorithm: 'none' } };
-      }),
-    },
+    proof(undone, async (at) => {
+      await withPool(at);
+      await withContainer(at, 'c');
+      const idMaps = new IdMaps({ ...at, ids: await hostIds() });
+      const saga = createBackupSaga({ ...at, idMaps, clock: systemClock(), log: silentLog, dir: at.backupsDir });
+      const document = {
+        v: 1,
+        file: 'f',
+        createdAt: '',
+        expiresAt: '',
+        containerOnly: false,
+        optimizedStorage: false,
+        sizeBytes: 0,
+        lifecycle: 'ready',
+      } as const;
+      return { saga, params: { container: 'c', uuid: '0', backup: 'b', document, algorithm: 'none' } };
+    }),
   ],
   'container-rename': [
-    {
-      facts: { restores: true },
-      make: subject(async (at) => {
-        await withPool(at);
-        await withContainer(at, 'c');
-        return { saga: renameContainerSaga(at), params: { from: 'c', to: 'd', pool: 'p' } };
-      }),
-    },
-    {
-      title: 'into another project',
-      facts: { restores: true },
-      make: subject(async (at) => {
+    proof(undone, async (at) => {
+      await withPool(at);
+      await withContainer(at, 'c');
+      return { saga: renameContainerSaga(at), params: { from: 'c', to: 'd', pool: 'p' } };
+    }),
+    proof(
+      undone,
+      async (at) => {
         await withPool(at);
         await withProject(at, 'team');
         await withContainer(at, 'c');
         await mkdir(join(at.logsDir, 'c'));
         return { saga: renameContainerSaga(at), params: { from: 'c', to: 'team%c', pool: 'p' } };
-      }),
-    },
+      },
+      'into another project',
+    ),
   ],
   'network-create': [
-    {
-      facts: { restores: true },
-      make: subject(async (at) => ({
-        saga: createNetworkSaga(at),
-        params: { name: 'n0', document: networkDocument },
-      })),
-    },
+    proof(undone, async (at) => ({
+      saga: createNetworkSaga(at),
+      params: { name: 'n0', document: networkDocument },
+    })),
   ],
   'network-delete': [
-    {
-      facts: { restores: true },
-      make: subject(async (at) => {
-        await at.networks.create(trusted, { name: 'n0', config: networkConfig });
-        return {
-          saga: deleteNetworkSaga(at),
-          params: { name: 'n0', document: networkDocument },
-        };
-      }),
-    },
+    proof(undone, async (at) => {
+      await at.networks.create(trusted, { name: 'n0', config: networkConfig });
+      return {
+        saga: deleteNetworkSaga(at),
+        params: { name: 'n0', document: networkDocument },
+      };
+    }),
   ],
   'network-rename': [
-    {
-      facts: { restores: true },
-      make: subject(async (at) => {
-        await at.networks.create(trusted, { name: 'n0', config: networkConfig });
-        return {
-          saga: renameNetworkSaga(at),
-          params: { name: 'n0', to: 'n1', document: networkDocument },
-        };
-      }),
-    },
+    proof(undone, async (at) => {
+      await at.networks.create(trusted, { name: 'n0', config: networkConfig });
+      return {
+        saga: renameNetworkSaga(at),
+        params: { name: 'n0', to: 'n1', document: networkDocument },
+      };
+    }),
   ],
   'pool-create': [
-    {
-      facts: { restores: true },
-      make: subject(async (at) => {
-        const document = {
-          v: 1,
-          description: '',
-          driver: 'dir',
-          config: { source: join(at.dir, 'storage-pools/q') },
-          lifecycle: 'ready',
-        } as const;
-        return {
-          saga: createPoolSaga(at),
-          params: { name: 'q', document },
-        };
-      }),
-    },
+    proof(undone, async (at) => {
+      const document = {
+        v: 1,
+        description: '',
+        driver: 'dir',
+        config: { source: join(at.dir, 'storage-pools/q') },
+        lifecycle: 'ready',
+      } as const;
+      return {
+        saga: createPoolSaga(at),
+        params: { name: 'q', document },
+      };
+    }),
   ],
   'pool-delete': [
-    {
-      facts: { restores: false },
-      make: subject(async (at) => {
-        await at.storagePools.create(trusted, { name: 'q', driver: 'dir' });
-        const { document } = at.pools.find('q');
-        return {
-          saga: deletePoolSaga(at),
-          params: { name: 'q', document },
-        };
-      }),
-    },
+    proof(oneWay, async (at) => {
+      await at.storagePools.create(trusted, { name: 'q', driver: 'dir' });
+      const { document } = at.pools.find('q');
+      return {
+        saga: deletePoolSaga(at),
+        params: { name: 'q', document },
+      };
+    }),
   ],
   'image-add': [
-    {
-      facts: { restores: true },
-      make: subject(async (at) => {
-        // Outside the comparison: the upload itself is gone afterwards in any case.
-        const uploads = `${at.dir}-uploads`;
-        await mkdir(uploads);
-        const metadataPath = join(uploads, 'one');
-        await writeFile(metadataPath, 'x');
-        return {
-          saga: addImageSaga({ ...at, dir: at.imagesDir }),
-          params: {
-            fingerprint,
-            document: image,
-            metadataPath,
-            rootfsPath: null,
-            aliases: [{ name: 'a', description: '' }],
-          },
-        };
-      }),
-    },
-    {
-      title: 'of an image that another project has',
-      facts: { restores: true },
-      make: subject(async (at) => {
+    proof(undone, async (at) => {
+      // Outside the comparison: the upload itself is gone afterwards in any case.
+      const uploads = `${at.dir}-uploads`;
+      await mkdir(uploads);
+      const metadataPath = join(uploads, 'one');
+      await writeFile(metadataPath, 'x');
+      return {
+        saga: addImageSaga({ ...at, dir: at.imagesDir }),
+        params: {
+          fingerprint,
+          document: image,
+          metadataPath,
+          rootfsPath: null,
+          aliases: [{ name: 'a', description: '' }],
+        },
+      };
+    }),
+    proof(
+      undone,
+      async (at) => {
         const uploads = `${at.dir}-uploads`;
         await mkdir(uploads);
         const metadataPath = join(uploads, 'one');
@@ -369,26 +340,23 @@ export const hostProofs = {
             aliases: [{ name: 'a', description: '' }],
           },
         };
-      }),
-    },
+      },
+      'of an image that another project has',
+    ),
   ],
   'image-delete': [
-    {
-      facts: { restores: false },
-      make: subject(async (at) => {
-        await withPool(at);
-        await writeFile(join(at.dir, 'images', fingerprint), 'x');
-        await at.records.commit((changes) => {
-          changes.put('images', fingerprint, image);
-          changes.put('aliases', 'a', { v: 1, description: '', target: fingerprint });
-        });
-        return { saga: deleteImageSaga({ ...at, dir: at.imagesDir }), params: { fingerprint } };
-      }),
-    },
-    {
-      title: 'of an image that another project keeps',
-      facts: { restores: true },
-      make: subject(async (at) => {
+    proof(oneWay, async (at) => {
+      await withPool(at);
+      await writeFile(join(at.dir, 'images', fingerprint), 'x');
+      await at.records.commit((changes) => {
+        changes.put('images', fingerprint, image);
+        changes.put('aliases', 'a', { v: 1, description: '', target: fingerprint });
+      });
+      return { saga: deleteImageSaga({ ...at, dir: at.imagesDir }), params: { fingerprint } };
+    }),
+    proof(
+      undone,
+      async (at) => {
         await withPool(at);
         await writeFile(join(at.dir, 'images', fingerprint), 'x');
         await at.records.commit((changes) => {
@@ -397,67 +365,59 @@ export const hostProofs = {
           changes.put('aliases', 'other%a', { v: 1, description: '', target: fingerprint });
         });
         return { saga: deleteImageSaga({ ...at, dir: at.imagesDir }), params: { fingerprint: `other%${fingerprint}` } };
-      }),
-    },
+      },
+      'of an image that another project keeps',
+    ),
   ],
   'project-rename': [
-    {
-      facts: { restores: true },
-      make: subject(async (at) => {
-        await withPool(at);
-        await withProject(at, 'old');
-        for (const name of ['old%c', 'old%d', 'c']) {
-          await withContainer(at, name);
-          await mkdir(join(at.logsDir, name));
-        }
-        await at.pools.createVolume('p', { type: 'custom', name: 'old%v' }, { kind: 'empty' }, () => {}, signal);
-        const volume = { v: 1, uuid: 'u', description: '', config: {}, createdAt: '', lifecycle: 'ready' } as const;
-        const certificate = { v: 1, type: 'client', name: '', pem: '', projects: ['other', 'old'] } as const;
-        await at.records.commit((changes) => {
-          changes.put('volumes', 'p/old%v', volume);
-          changes.put('images', `old%${fingerprint}`, image);
-          changes.put('images', fingerprint, image);
-          changes.put('aliases', 'old%a', { v: 1, description: '', target: fingerprint });
-          changes.put('certificates', 'cc', certificate);
-        });
-        return { saga: renameProjectSaga(at), params: { name: 'old', to: 'new' } };
-      }),
-    },
+    proof(undone, async (at) => {
+      await withPool(at);
+      await withProject(at, 'old');
+      for (const name of ['old%c', 'old%d', 'c']) {
+        await withContainer(at, name);
+        await mkdir(join(at.logsDir, name));
+      }
+      await at.pools.createVolume('p', { type: 'custom', name: 'old%v' }, { kind: 'empty' }, () => {}, signal);
+      const volume = { v: 1, uuid: 'u', description: '', config: {}, createdAt: '', lifecycle: 'ready' } as const;
+      const certificate = { v: 1, type: 'client', name: '', pem: '', projects: ['other', 'old'] } as const;
+      await at.records.commit((changes) => {
+        changes.put('volumes', 'p/old%v', volume);
+        changes.put('images', `old%${fingerprint}`, image);
+        changes.put('images', fingerprint, image);
+        changes.put('aliases', 'old%a', { v: 1, description: '', target: fingerprint });
+        changes.put('certificates', 'cc', certificate);
+      });
+      return { saga: renameProjectSaga(at), params: { name: 'old', to: 'new' } };
+    }),
   ],
   'profile-rename': [
-    {
-      facts: { restores: true },
-      make: subject(async (at) => {
-        await withPool(at);
-        for (let start = 0; start < 150; start += 50) {
-          await at.records.commit((changes) => {
-            for (let index = start; index < start + 50; index += 1) changes.put('containers', `c${index}`, container);
-          });
-        }
-        await at.records.commit((changes) =>
-          changes.put('profiles', 'old', { v: 1, description: '', config: {}, devices: {} }),
-        );
-        for (let start = 0; start < 150; start += 50) {
-          await at.records.commit((changes) => {
-            for (let index = start; index < start + 50; index += 1)
-              changes.put('containers', `c${index}`, { ...container, profiles: ['default', 'old'] });
-          });
-        }
-        return { saga: renameProfileSaga(at), params: { name: 'old', to: 'new' } };
-      }),
-    },
+    proof(undone, async (at) => {
+      await withPool(at);
+      for (let start = 0; start < 150; start += 50) {
+        await at.records.commit((changes) => {
+          for (let index = start; index < start + 50; index += 1) changes.put('containers', `c${index}`, container);
+        });
+      }
+      await at.records.commit((changes) =>
+        changes.put('profiles', 'old', { v: 1, description: '', config: {}, devices: {} }),
+      );
+      for (let start = 0; start < 150; start += 50) {
+        await at.records.commit((changes) => {
+          for (let index = start; index < start + 50; index += 1)
+            changes.put('containers', `c${index}`, { ...container, profiles: ['default', 'old'] });
+        });
+      }
+      return { saga: renameProfileSaga(at), params: { name: 'old', to: 'new' } };
+    }),
   ],
   'container-move': [
-    {
-      facts: { restores: true, pointOfNoReturn: 'original' },
-      make: subject(async (at) => {
-        await withPool(at);
-        await at.storagePools.create(trusted, { name: 'q', driver: 'dir' });
-        await withContainer(at, 'c');
-        await mkdir(join(at.logsDir, 'c'));
-        const params = { from: { name: 'c', pool: 'p' }, to: { name: 'd', pool: 'q' }, snapshots: [] };
-        return { saga: moveContainerSaga(at), params };
-      }),
-    },
+    proof({ restores: true, pointOfNoReturn: 'original' }, async (at) => {
+      await withPool(at);
+      await at.storagePools.create(trusted, { name: 'q', driver: 'dir' });
+      await withContainer(at, 'c');
+      await mkdir(join(at.logsDir, 'c'));
+      const params = { from: { name: 'c', pool: 'p' }, to: { name: 'd', pool: 'q' }, snapshots: [] };
+      return { saga: moveContainerSaga(at), params };
+    }),
   ],
 } satisfies Partial<SagaProofs>;

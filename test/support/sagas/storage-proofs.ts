@@ -9,7 +9,7 @@ import { EventHub } from '../../../server/events/hub.ts';
 import { systemClock } from '../../../server/lib/clock.ts';
 import { KeyedMutex } from '../../../server/lib/keyed-mutex.ts';
 import { silentLog } from '../../../server/lib/log.ts';
-import { Sagas, type Saga } from '../../../server/operations/saga.ts';
+import { Sagas } from '../../../server/operations/saga.ts';
 import type {
   ContainerDocument,
   SnapshotDocument,
@@ -21,7 +21,7 @@ import { Records } from '../../../server/records/records.ts';
 import { refreshContainerSaga } from '../../../server/services/transfer/migration/sagas/container-refresh.ts';
 import { Pools } from '../../../server/services/storage/pools.ts';
 import { openMemoryStore } from '../../../server/store/memory/memory.ts';
-import type { SagaProofs, SagaUnderTest } from './prove-saga.ts';
+import type { SagaFacts, SagaProof, SagaProofs, SagaUnderTest } from './prove-saga.ts';
 import { createVolumeSnapshotSaga } from '../../../server/services/storage/sagas/volume-snapshot-create.ts';
 import { deleteVolumeSnapshotSaga } from '../../../server/services/storage/sagas/volume-snapshot-delete.ts';
 import { renameVolumeSnapshotSaga } from '../../../server/services/storage/sagas/volume-snapshot-rename.ts';
@@ -120,15 +120,20 @@ export async function storageWorld() {
 }
 type World = Awaited<ReturnType<typeof storageWorld>>;
 
-function subject<P>(
-  prepare: (
-    at: World,
-  ) => { readonly saga: Saga<P>; readonly params: P } | Promise<{ readonly saga: Saga<P>; readonly params: P }>,
-) {
-  return async (): Promise<SagaUnderTest<P>> => {
+const undone = { restores: true };
+const oneWay = { restores: false };
+
+type Prepared<P> = Pick<SagaUnderTest<P>, 'saga' | 'params'>;
+function proof<P>(
+  facts: SagaFacts,
+  prepare: (at: World) => Prepared<P> | Promise<Prepared<P>>,
+  title?: string,
+): SagaProof<P> {
+  const make = async (): Promise<SagaUnderTest<P>> => {
     const at = await storageWorld();
     return { records: at.records, ...(await prepare(at)), snapshot: at.look, cleanUp: at.cleanUp };
   };
+  return { ...(title === undefined ? {} : { title }), facts, make };
 }
 
 const ofContainer = { container: 'c', uuid: 'c-uuid', pool: 'p' };
@@ -154,40 +159,27 @@ export const volumeMove = {
 
 export const storageProofs = {
   'snapshot-create': [
-    {
-      facts: { restores: true },
-      make: subject((at) => ({
-        saga: createSnapshotSaga(at),
-        params: { ...ofContainer, snapshot: 't', document: snapshot },
-      })),
-    },
+    proof(undone, (at) => ({
+      saga: createSnapshotSaga(at),
+      params: { ...ofContainer, snapshot: 't', document: snapshot },
+    })),
   ],
   'snapshot-delete': [
-    {
-      facts: { restores: false },
-      make: subject((at) => ({ saga: deleteSnapshotSaga(at), params: { ...ofContainer, snapshot: 's' } })),
-    },
+    proof(oneWay, (at) => ({ saga: deleteSnapshotSaga(at), params: { ...ofContainer, snapshot: 's' } })),
   ],
   'snapshot-rename': [
-    {
-      facts: { restores: true },
-      make: subject((at) => ({ saga: renameSnapshotSaga(at), params: { ...ofContainer, snapshot: 's', to: 't' } })),
-    },
+    proof(undone, (at) => ({ saga: renameSnapshotSaga(at), params: { ...ofContainer, snapshot: 's', to: 't' } })),
   ],
   'snapshot-restore': [
-    {
-      facts: { restores: false },
-      make: subject((at) => ({
-        saga: restoreSnapshotSaga(at),
-        params: { ...ofContainer, snapshot: 's', document: { ...container, description: 'restored' } },
-      })),
-    },
+    proof(oneWay, (at) => ({
+      saga: restoreSnapshotSaga(at),
+      params: { ...ofContainer, snapshot: 's', document: { ...container, description: 'restored' } },
+    })),
   ],
   'container-create': [
-    {
-      title: 'with snapshots of another',
-      facts: { restores: true },
-      make: subject((at) => ({
+    proof(
+      undone,
+      (at) => ({
         saga: createContainerSaga(at),
         params: {
           name: 'd',
@@ -195,51 +187,42 @@ export const storageProofs = {
           source: { kind: 'copy', from: { type: 'container', name: 'c' } } as const,
           copied: { from: { container: 'c', pool: 'p' }, snapshots: [{ name: 's', document: snapshot }] },
         },
-      })),
-    },
+      }),
+      'with snapshots of another',
+    ),
   ],
   'container-receive': [
-    {
-      facts: { restores: true },
-      make: subject((at) => ({
-        saga: receiveContainerSaga(at, ({ name }) => arrive(at, { type: 'container', name })),
-        params: {
-          name: 'd',
-          document: { ...container, uuid: 'd-uuid', devices: { root } },
-          snapshots: [{ name: 's', document: snapshot }],
-        },
-      })),
-    },
+    proof(undone, (at) => ({
+      saga: receiveContainerSaga(at, ({ name }) => arrive(at, { type: 'container', name })),
+      params: {
+        name: 'd',
+        document: { ...container, uuid: 'd-uuid', devices: { root } },
+        snapshots: [{ name: 's', document: snapshot }],
+      },
+    })),
   ],
   'container-refresh': [
-    {
-      facts: { restores: true },
-      make: subject((at) => {
-        const ref = { volume: { type: 'container', name: 'c' }, snapshot: 't' } as const;
-        const bring = () => at.pools.createSnapshot('p', ref, { kind: 'now' }, signal);
-        const params = { name: 'c', uuid: 'c-uuid', pool: 'p', added: [{ name: 't', document: snapshot }] };
-        return { saga: refreshContainerSaga(at, { bring }), params };
-      }),
-    },
+    proof(undone, (at) => {
+      const ref = { volume: { type: 'container', name: 'c' }, snapshot: 't' } as const;
+      const bring = () => at.pools.createSnapshot('p', ref, { kind: 'now' }, signal);
+      const params = { name: 'c', uuid: 'c-uuid', pool: 'p', added: [{ name: 't', document: snapshot }] };
+      return { saga: refreshContainerSaga(at, { bring }), params };
+    }),
   ],
   'volume-receive': [
-    {
-      facts: { restores: true },
-      make: subject((at) => ({
-        saga: receiveVolumeSaga(at, () => arrive(at, { type: 'custom', name: 'w' })),
-        params: {
-          volume: { pool: 'p', name: 'w' },
-          document: { ...volumeDocument, uuid: 'w-uuid' },
-          snapshots: [{ name: 's', document: volumeSnapshot }],
-        },
-      })),
-    },
+    proof(undone, (at) => ({
+      saga: receiveVolumeSaga(at, () => arrive(at, { type: 'custom', name: 'w' })),
+      params: {
+        volume: { pool: 'p', name: 'w' },
+        document: { ...volumeDocument, uuid: 'w-uuid' },
+        snapshots: [{ name: 's', document: volumeSnapshot }],
+      },
+    })),
   ],
   'volume-create': [
-    {
-      title: 'with snapshots of another',
-      facts: { restores: true },
-      make: subject((at) => ({
+    proof(
+      undone,
+      (at) => ({
         saga: createVolumeSaga(at),
         params: {
           volume: { pool: 'q', name: 'w' },
@@ -247,73 +230,51 @@ export const storageProofs = {
           source: at.pools.copySource('p', { type: 'custom', name: 'v' }, undefined, 'q'),
           copied: { from: volume, snapshots: [{ name: 's', document: volumeSnapshot }] },
         },
-      })),
-    },
+      }),
+      'with snapshots of another',
+    ),
   ],
   'volume-delete': [
-    {
-      facts: { restores: false },
-      make: subject(async (at) => {
-        await unused(at);
-        return { saga: deleteVolumeSaga(at), params: volume };
-      }),
-    },
+    proof(oneWay, async (at) => {
+      await unused(at);
+      return { saga: deleteVolumeSaga(at), params: volume };
+    }),
   ],
   'volume-rename': [
-    {
-      facts: { restores: true },
-      make: subject((at) => ({ saga: renameVolumeSaga(at), params: { from: volume, to: { pool: 'p', name: 'w' } } })),
-    },
-    {
-      title: 'into another project',
-      facts: { restores: true },
-      make: subject(async (at) => {
+    proof(undone, (at) => ({ saga: renameVolumeSaga(at), params: { from: volume, to: { pool: 'p', name: 'w' } } })),
+    proof(
+      undone,
+      async (at) => {
         await unused(at);
         await withOtherProject(at);
         return { saga: renameVolumeSaga(at), params: { from: volume, to: { pool: 'p', name: 'other%v' } } };
-      }),
-    },
+      },
+      'into another project',
+    ),
   ],
-  'volume-restore': [
-    {
-      facts: { restores: false },
-      make: subject((at) => ({ saga: restoreVolumeSaga(at), params: { ...ofVolume, snapshot: 's' } })),
-    },
-  ],
+  'volume-restore': [proof(oneWay, (at) => ({ saga: restoreVolumeSaga(at), params: { ...ofVolume, snapshot: 's' } }))],
   'volume-snapshot-create': [
-    {
-      facts: { restores: true },
-      make: subject((at) => ({
-        saga: createVolumeSnapshotSaga(at),
-        params: { ...ofVolume, snapshot: 't', document: volumeSnapshot },
-      })),
-    },
+    proof(undone, (at) => ({
+      saga: createVolumeSnapshotSaga(at),
+      params: { ...ofVolume, snapshot: 't', document: volumeSnapshot },
+    })),
   ],
   'volume-snapshot-delete': [
-    {
-      facts: { restores: false },
-      make: subject((at) => ({ saga: deleteVolumeSnapshotSaga(at), params: { ...ofVolume, snapshot: 's' } })),
-    },
+    proof(oneWay, (at) => ({ saga: deleteVolumeSnapshotSaga(at), params: { ...ofVolume, snapshot: 's' } })),
   ],
   'volume-snapshot-rename': [
-    {
-      facts: { restores: true },
-      make: subject((at) => ({ saga: renameVolumeSnapshotSaga(at), params: { ...ofVolume, snapshot: 's', to: 't' } })),
-    },
+    proof(undone, (at) => ({ saga: renameVolumeSnapshotSaga(at), params: { ...ofVolume, snapshot: 's', to: 't' } })),
   ],
   'volume-move': [
-    {
-      facts: { restores: true, pointOfNoReturn: 'original' },
-      make: subject((at) => ({ saga: moveVolumeSaga(at), params: volumeMove })),
-    },
-    {
-      title: 'into another project',
-      facts: { restores: true, pointOfNoReturn: 'original' },
-      make: subject(async (at) => {
+    proof({ restores: true, pointOfNoReturn: 'original' }, (at) => ({ saga: moveVolumeSaga(at), params: volumeMove })),
+    proof(
+      { restores: true, pointOfNoReturn: 'original' },
+      async (at) => {
         await unused(at);
         await withOtherProject(at);
         return { saga: moveVolumeSaga(at), params: { ...volumeMove, to: { pool: 'q', name: 'other%v' } } };
-      }),
-    },
+      },
+      'into another project',
+    ),
   ],
 } satisfies Partial<SagaProofs>;

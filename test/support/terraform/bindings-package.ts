@@ -1,10 +1,10 @@
 // The package as in the node_modules of an app: compiled bindings and examples with package.json, and the CDKs next to it.
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Flavour } from '../../../provider/bindings/generate.ts';
 import { repository, runProcess, type Ran } from '../cli/programs.ts';
+import { tempFolder } from '../temp-folder.ts';
 
 export type { Flavour };
 
@@ -15,11 +15,10 @@ export interface BindingsPackage {
   synthExample(flavour: Flavour, name: string, env: Readonly<Record<string, string>>): Promise<string>;
   /** Compiles with our compiler and the arguments `argv`. */
   compile(...argv: string[]): Promise<Ran>;
-  remove(): void;
 }
 
 export async function installBindings(): Promise<BindingsPackage> {
-  const root = mkdtempSync(join(realpathSync(tmpdir()), 'gtb-'));
+  const root = tempFolder('gtb-');
   const compile = (...argv: string[]): Promise<Ran> =>
     runProcess([process.execPath, join(repository, 'node_modules/typescript/bin/tsc'), ...argv], { cwd: root });
   const modules = join(root, 'node_modules');
@@ -46,6 +45,5 @@ export async function installBindings(): Promise<BindingsPackage> {
       expect(ran, ran.stderr).toMatchObject({ code: 0 });
       return join(cwd, 'cdktf.out');
     },
-    remove: () => rmSync(root, { recursive: true, force: true }),
   };
 }

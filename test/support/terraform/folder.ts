@@ -1,7 +1,6 @@
 // A folder with a configuration, loaded by gantry like the command line does, and applied by the real Terraform: outputs of both.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Diagnostic } from '../../../reconciler/core/documents/diagnostic.ts';
 import type { Json } from '../../../reconciler/core/documents/document.ts';
@@ -12,6 +11,7 @@ import type { TerraformLoad } from '../../../reconciler/manifest/terraform-json/
 import { readModuleFiles } from '../../../reconciler/manifest/terraform/module-files.ts';
 import { loadWithData, type LiveData } from '../../../reconciler/manifest/terraform/load-with-data.ts';
 import { declaredIn, givenValues } from '../../../reconciler/manifest/terraform/variable-values.ts';
+import { tempFolder } from '../temp-folder.ts';
 
 const quiet = { CHECKPOINT_DISABLE: '1', TF_IN_AUTOMATION: '1', TF_CLI_CONFIG_FILE: '/dev/null' };
 
@@ -28,7 +28,7 @@ interface Asked {
 }
 
 export class TerraformFolder {
-  readonly dir = realpathSync(mkdtempSync(join(tmpdir(), 'gantry-folder-')));
+  readonly dir = tempFolder('gantry-folder-');
 
   /** Objects are written as JSON. */
   write(files: Readonly<Record<string, Json>>): void {
@@ -37,10 +37,6 @@ export class TerraformFolder {
       mkdirSync(dirname(join(this.dir, name)), { recursive: true });
       writeFileSync(join(this.dir, name), typeof content === 'string' ? content : JSON.stringify(content, null, 1));
     }
-  }
-
-  remove(): void {
-    rmSync(this.dir, { recursive: true, force: true });
   }
 
   async ours({ env = {}, vars = {}, live }: Asked = {}): Promise<FolderLoad> {

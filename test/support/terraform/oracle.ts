@@ -1,9 +1,9 @@
 // Evaluates expressions with the real Terraform: all of them are outputs of one configuration without providers.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Value } from '../../../reconciler/manifest/terraform-json/expression/values.ts';
+import { tempFolder } from '../temp-folder.ts';
 
 const quiet = { CHECKPOINT_DISABLE: '1', TF_IN_AUTOMATION: '1', TF_CLI_CONFIG_FILE: '/dev/null' };
 
@@ -19,15 +19,11 @@ const refused = '(refused)';
 export type Answer = { readonly value: unknown } | undefined;
 
 export class TerraformOracle {
-  readonly dir = mkdtempSync(join(tmpdir(), 'gantry-oracle-'));
+  readonly dir = tempFolder('gantry-oracle-');
   readonly #locals: Readonly<Record<string, Value>>;
 
   constructor(locals: Readonly<Record<string, Value>>) {
     this.#locals = locals;
-  }
-
-  remove(): void {
-    rmSync(this.dir, { recursive: true, force: true });
   }
 
   /** The value of each `${expression}`, or undefined where Terraform refuses. One apply for the valid ones, found by bisection. */

@@ -39,7 +39,6 @@ export async function terraformOverCluster(count: number): Promise<TerraformOver
     members,
     write: (hcl) => terraform.write(`${provider}${hcl}`),
     async cleanUp() {
-      terraform.remove();
       attached.stop();
       await cluster.cleanUp();
     },

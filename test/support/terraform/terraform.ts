@@ -1,7 +1,6 @@
 // Real Terraform in a separate directory, with this provider from a mirror that is made for the test run.
 import type { ChildProcess } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { ProviderServer } from '../../../provider/framework/server.ts';
@@ -13,6 +12,7 @@ import { providerMethods } from '../../../provider/wire/rpcs.ts';
 import { copyBuilt, keepBuilt } from '../built-once.ts';
 import { repository, runProcess, type Ran } from '../cli/programs.ts';
 import { programRuns } from '../hosts/program-runs.ts';
+import { tempFolder } from '../temp-folder.ts';
 
 /** The reason why Terraform cannot run here; printed once a test file. */
 export function terraformMissing(what: string): string | undefined {
@@ -26,18 +26,17 @@ export interface Release {
   /** Zips, sums, manifest, mirror/. */
   readonly directory: string;
   readonly version: string;
-  remove(): void;
 }
 
 export async function makeRelease(): Promise<Release> {
-  const directory = mkdtempSync(join(realpathSync(tmpdir()), 'gtf-release-'));
+  const directory = tempFolder('gtf-release-');
   const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string };
   if (!copyBuilt('release', directory)) {
     const license = readFileSync(join(repository, 'LICENSE'));
     writeRelease(releaseFiles({ version, license, programs: await bundleProvider(repository) }), directory);
     keepBuilt('release', directory);
   }
-  return { directory, version, remove: () => rmSync(directory, { recursive: true, force: true }) };
+  return { directory, version };
 }
 
 /** The provider inside this process, to which Terraform attaches: no start, no TLS, no installation. */
@@ -85,9 +84,9 @@ export interface TerraformRan extends Ran {
   readonly output: string;
 }
 
-/** One working directory. Call `remove` at the end; it destroys nothing by itself. */
+/** One working directory. It destroys nothing by itself. */
 export class Terraform {
-  readonly dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtf-'));
+  readonly dir = tempFolder('gtf-');
   readonly env: Record<string, string>;
 
   readonly #address: string | undefined;
@@ -169,6 +168,13 @@ export class Terraform {
     expect(changes, output).toBe(false);
   }
 
+  /** Applies; the plan after that is empty. */
+  async settle(): Promise<string> {
+    const said = await this.apply();
+    await this.expectNoChanges();
+    return said;
+  }
+
   /** The error message of a terraform run that must fail, in one line. */
   async fails(...args: string[]): Promise<string> {
     const { code, output } = await this.run([...args]);
@@ -188,9 +194,5 @@ export class Terraform {
   async outputs(): Promise<Readonly<Record<string, unknown>>> {
     const found = JSON.parse(await this.#good(['output', '-json'])) as Record<string, { value: unknown }>;
     return Object.fromEntries(Object.entries(found).map(([name, { value }]) => [name, value]));
-  }
-
-  remove(): void {
-    rmSync(this.dir, { recursive: true, force: true });
   }
 }

@@ -23,8 +23,5 @@ export function useTerraform(give: (world: TerraformWorld) => void): void {
     world = { attached, daemon, terraform: new Terraform(attached, { address: `unix://${daemon.socketPath}` }) };
     give(world);
   });
-  afterEach(async () => {
-    world?.terraform.remove();
-    await world?.daemon.cleanUp();
-  });
+  afterEach(() => world?.daemon.cleanUp());
 }

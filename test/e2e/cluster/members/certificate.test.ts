@@ -3,7 +3,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { etcdAuthorityPath } from '../../../../server/membership/membership.ts';
 import { type KeyAndCertificate, makeSelfSigned, makeSigned } from '../../../../server/lib/self-signed.ts';
 import { makeCluster, type TestCluster, type TestMember, tokenOf } from '../../../support/cluster/members.ts';
@@ -153,15 +153,12 @@ describe.skipIf(etcdMissing() !== undefined)('the certificate of a cluster', () 
     const asked = await one.call('POST', '/1.0/cluster/members', { server_name: 'm5' });
     const former = fingerprintOf(first).replaceAll(':', '').toLowerCase();
     const host = await makeDaemon();
-    try {
-      const sent = { server_name: 'm5', enabled: true, server_address: `127.0.0.1:${await freePorts(3)}` };
-      const token = tokenOf({ ...asked.body.metadata.metadata, fingerprint: former });
-      expect((await host.run('PUT', '/1.0/cluster', { ...sent, cluster_token: token })).err).toContain(
-        'make a new token',
-      );
-    } finally {
-      await host.cleanUp();
-    }
+    onTestFinished(() => host.cleanUp());
+    const sent = { server_name: 'm5', enabled: true, server_address: `127.0.0.1:${await freePorts(3)}` };
+    const token = tokenOf({ ...asked.body.metadata.metadata, fingerprint: former });
+    expect((await host.run('PUT', '/1.0/cluster', { ...sent, cluster_token: token })).err).toContain(
+      'make a new token',
+    );
   });
 });
 

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { formatManifest } from '../../../../reconciler/manifest/text/format.ts';
 import {
   clockFinding,
@@ -246,13 +246,10 @@ describe('doctor', () => {
   const missing = stockLxdMissing() ?? undefined;
   test.skipIf(missing !== undefined)('doctor reports a healthy stock LXD', async () => {
     const lxd = await startStockLxd();
-    try {
-      const run = await cli(['doctor', '--json', '--host', `unix://${lxd.socketPath}`]);
-      expect(run.code, run.stdout).toBe(0);
-      expect(levels(run)).toMatchObject({ trust: 'ok', version: 'ok', extensions: 'ok', runtime: 'ok', clock: 'ok' });
-    } finally {
-      await lxd.cleanUp();
-    }
+    onTestFinished(() => lxd.cleanUp());
+    const run = await cli(['doctor', '--json', '--host', `unix://${lxd.socketPath}`]);
+    expect(run.code, run.stdout).toBe(0);
+    expect(levels(run)).toMatchObject({ trust: 'ok', version: 'ok', extensions: 'ok', runtime: 'ok', clock: 'ok' });
   });
   if (missing !== undefined) console.log(`skipped: doctor on a stock LXD: ${missing}`);
 });

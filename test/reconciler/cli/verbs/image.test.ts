@@ -1,7 +1,7 @@
 // `gantry image` against real daemons on the simulation: creation, deletion, and error messages.
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { cli, type CliRun } from '../../../support/cli/io.ts';
 import { createContainer, makeDaemon, seed, type Json, type TestDaemon } from '../../../support/daemons/daemon.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
@@ -118,11 +118,8 @@ describe('gantry image', () => {
     expect((await image(['copy', 'there'])).code).not.toBe(0);
     const direct = bytesOf();
     const server = await fakeServer('http', serveDirect(direct));
-    try {
-      expect(await ok(['import', `${server.url}/x`])).toBe(sha256(direct));
-    } finally {
-      await server.close();
-    }
+    onTestFinished(() => server.close());
+    expect(await ok(['import', `${server.url}/x`])).toBe(sha256(direct));
   });
 
   test('A container and a snapshot are published', async () => {

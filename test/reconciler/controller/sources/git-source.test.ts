@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openSource } from '../../../../reconciler/controller/sources/open-source.ts';
 import type { GitSettings } from '../../../../reconciler/controller/sources/source-schema.ts';
 import type { Source, SourceProblem } from '../../../../reconciler/controller/sources/source.ts';
@@ -143,18 +143,15 @@ describe('a git source', () => {
     repository.commit({ 'a.yaml': '1' });
     writeFileSync(join(folder, 'token'), 's3cret');
     const other = await startGitServer(join(folder, 'served'));
-    try {
-      server.intercept = (request, response) => {
-        response.writeHead(301, { Location: `${other.url}${request.url ?? ''}` }).end();
-        return true;
-      };
-      expect(await refusal(() => source({ credentials: { passwordFile: 'token' } }).check())).toMatchObject({
-        problem: 'refused',
-      });
-      expect(other.requests).toEqual([]);
-    } finally {
-      await other.close();
-    }
+    onTestFinished(() => other.close());
+    server.intercept = (request, response) => {
+      response.writeHead(301, { Location: `${other.url}${request.url ?? ''}` }).end();
+      return true;
+    };
+    expect(await refusal(() => source({ credentials: { passwordFile: 'token' } }).check())).toMatchObject({
+      problem: 'refused',
+    });
+    expect(other.requests).toEqual([]);
   });
 });
 

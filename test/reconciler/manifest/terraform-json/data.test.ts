@@ -2,7 +2,7 @@
 // resources, and are told when they find nothing.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Link } from '../../../../provider/connection/link.ts';
 import type { Context } from '../../../../provider/framework/object-type.ts';
 import { gantryProvider } from '../../../../provider/gantry.ts';
@@ -100,20 +100,12 @@ describe('data of a daemon', () => {
 
   test('leaves out the values that Terraform wrote and may not show', async () => {
     const client = createClient(`unix://${daemon.socketPath}`);
-    try {
-      const config = { 'user.key': 'hidden', 'user.gantry.terraform.write_only': '["user.key"]' };
-      await daemon.call('POST', '/1.0/containers', {
-        name: 'silent',
-        profiles: ['p'],
-        config,
-        source: { type: 'none' },
-      });
-      const answers = await readData(client, [{ type: 'gantry_container', args: { name: 'silent' } }]);
-      expect(answers).toMatchObject([{ value: { status: 'Stopped' } }]);
-      expect(JSON.stringify(answers)).not.toContain('hidden');
-    } finally {
-      await client.close();
-    }
+    onTestFinished(() => client.close());
+    const config = { 'user.key': 'hidden', 'user.gantry.terraform.write_only': '["user.key"]' };
+    await daemon.ok('POST', '/1.0/containers', { name: 'silent', profiles: ['p'], config, source: { type: 'none' } });
+    const answers = await readData(client, [{ type: 'gantry_container', args: { name: 'silent' } }]);
+    expect(answers).toMatchObject([{ value: { status: 'Stopped' } }]);
+    expect(JSON.stringify(answers)).not.toContain('hidden');
   });
 
   /** Memory and space in use change between two reads; that both readers have a number for them is compared. */
@@ -175,23 +167,19 @@ describe('data of a daemon', () => {
   test('data of a daemon in a check is a warning when it is not there', async () => {
     const here = new TerraformFolder();
     const client = createClient(`unix://${daemon.socketPath}`);
-    try {
-      here.write({
-        'main.tf.json': {
-          check: {
-            there: {
-              data: { gantry_profile: { p: { name: 'nothing' } } },
-              assert: { condition: '${data.gantry_profile.p.description != ""}', error_message: 'It is empty.' },
-            },
+    onTestFinished(() => client.close());
+    here.write({
+      'main.tf.json': {
+        check: {
+          there: {
+            data: { gantry_profile: { p: { name: 'nothing' } } },
+            assert: { condition: '${data.gantry_profile.p.description != ""}', error_message: 'It is empty.' },
           },
         },
-      });
-      const { problems, notices } = await here.ours({ live: (requests) => readData(client, requests) });
-      expect(problems).toEqual([]);
-      expect(notices[0]).toMatch(/^check there: data\.gantry_profile\.p: /);
-    } finally {
-      here.remove();
-      await client.close();
-    }
+      },
+    });
+    const { problems, notices } = await here.ours({ live: (requests) => readData(client, requests) });
+    expect(problems).toEqual([]);
+    expect(notices[0]).toMatch(/^check there: data\.gantry_profile\.p: /);
   });
 });

@@ -5,7 +5,7 @@ import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import {
   call,
   createContainer,
@@ -159,16 +159,13 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
   test('a link in the container leads a forward nowhere else', async () => {
     const hostSocket = join(work, 'host.sock');
     const server = createServer((socket) => socket.end('the host answered')).listen(hostSocket);
-    try {
-      await sh(`mkdir -p ${work}; ln -s ${hostSocket} /srv/trap.sock; ln -s / /srv/dir`);
-      await patch({ trap: proxy('tcp:127.0.0.1:17105', 'unix:/srv/trap.sock') });
-      expect(await ask(17105, 'x').catch(() => '')).toBe('');
-      await patch({ made: proxy(`unix:/srv/dir${work}/made.sock`, 'tcp:127.0.0.1:1', { bind: 'container' }) });
-      expect(existsSync(join(work, 'made.sock'))).toBe(false);
-      expect((await sh(`ls ${work}`)).out).toBe('made.sock\n');
-    } finally {
-      server.close();
-    }
+    onTestFinished(() => void server.close());
+    await sh(`mkdir -p ${work}; ln -s ${hostSocket} /srv/trap.sock; ln -s / /srv/dir`);
+    await patch({ trap: proxy('tcp:127.0.0.1:17105', 'unix:/srv/trap.sock') });
+    expect(await ask(17105, 'x').catch(() => '')).toBe('');
+    await patch({ made: proxy(`unix:/srv/dir${work}/made.sock`, 'tcp:127.0.0.1:1', { bind: 'container' }) });
+    expect(existsSync(join(work, 'made.sock'))).toBe(false);
+    expect((await sh(`ls ${work}`)).out).toBe('made.sock\n');
   });
 
   test('a socket file of the host has its owner and mode, replaces a dead one, and never a living one', async () => {

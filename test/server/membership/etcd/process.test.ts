@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { EtcdProcess } from '../../../../server/membership/etcd/etcd-process.ts';
 import { findEtcd } from '../../../../server/membership/etcd/etcd-program.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
@@ -92,19 +92,16 @@ describe.skipIf(missing !== undefined)('the etcd of a host', () => {
     const { process: etcd, start } = await nest.member('m0', alone);
     await etcd.start(start);
     const stranger = await openEtcdNest();
-    try {
-      for (const tls of [stranger.tls, { ...stranger.tls, ca: nest.tls.ca }, { ca: nest.tls.ca }]) {
-        const opening = openEtcdStore({
-          endpoints: [start.clientAddress],
-          name: 'x',
-          tls,
-          attemptMs: 400,
-          totalMs: 500,
-        });
-        await expect(opening).rejects.toMatchObject({ code: 'Unavailable' });
-      }
-    } finally {
-      await stranger.close();
+    onTestFinished(() => stranger.close());
+    for (const tls of [stranger.tls, { ...stranger.tls, ca: nest.tls.ca }, { ca: nest.tls.ca }]) {
+      const opening = openEtcdStore({
+        endpoints: [start.clientAddress],
+        name: 'x',
+        tls,
+        attemptMs: 400,
+        totalMs: 500,
+      });
+      await expect(opening).rejects.toMatchObject({ code: 'Unavailable' });
     }
   });
 

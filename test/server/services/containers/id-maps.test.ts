@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { kernelMap } from '../../../../server/drivers/runtime/idmap/user-namespaces.ts';
 import { parseIdMap } from '../../../../server/drivers/runtime/idmap/plan.ts';
 import type { HostDrivers } from '../../../../server/daemon/host-drivers.ts';
@@ -187,24 +187,21 @@ test('where a start changes owners on disk, a volume has the ids of one map at a
     return host;
   };
   const daemon = await makeDaemon({ adapt: shifting });
-  try {
-    await seed(daemon);
-    await daemon.call('POST', '/1.0/storage-pools/default/volumes/custom', { name: 'v' });
-    const devices = { v: { type: 'disk', pool: 'default', source: 'v', path: '/v' } };
-    const [one, two, own] = [fresh(), fresh(), fresh()];
-    await createContainer(daemon, one, { devices });
-    await createContainer(daemon, two, { devices, config: { 'security.privileged': 'true' } });
-    await createContainer(daemon, own, { devices, config: isolated });
-    expect((await setState(daemon, own, 'start')).err).toMatch(/volume v .*cannot be given to .*map of its own/);
-    expect((await setState(daemon, one, 'start')).err).toBe('');
-    const { config } = await daemon.get(`/1.0/containers/${one}`);
-    expect(config['volatile.last_state.idmap']).toBe(config['volatile.idmap.current']);
-    expect((await setState(daemon, two, 'start')).err).toContain(`${one} is using it with another one`);
-    await setState(daemon, one, 'stop', { force: true });
-    expect((await setState(daemon, two, 'start')).err).toBe('');
-  } finally {
-    await daemon.cleanUp();
-  }
+  onTestFinished(() => daemon.cleanUp());
+  await seed(daemon);
+  await daemon.call('POST', '/1.0/storage-pools/default/volumes/custom', { name: 'v' });
+  const devices = { v: { type: 'disk', pool: 'default', source: 'v', path: '/v' } };
+  const [one, two, own] = [fresh(), fresh(), fresh()];
+  await createContainer(daemon, one, { devices });
+  await createContainer(daemon, two, { devices, config: { 'security.privileged': 'true' } });
+  await createContainer(daemon, own, { devices, config: isolated });
+  expect((await setState(daemon, own, 'start')).err).toMatch(/volume v .*cannot be given to .*map of its own/);
+  expect((await setState(daemon, one, 'start')).err).toBe('');
+  const { config } = await daemon.get(`/1.0/containers/${one}`);
+  expect(config['volatile.last_state.idmap']).toBe(config['volatile.idmap.current']);
+  expect((await setState(daemon, two, 'start')).err).toContain(`${one} is using it with another one`);
+  await setState(daemon, one, 'stop', { force: true });
+  expect((await setState(daemon, two, 'start')).err).toBe('');
 });
 
 test('a daemon killed while it assigns ids never assigns the same ones twice', async () => {

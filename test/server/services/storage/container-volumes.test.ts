@@ -1,7 +1,7 @@
 // Volumes of type container over the real daemon: description, user.* and size, and those of snapshots, on both drivers.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { copyContainer } from '../../../../server/client/index.ts';
 import { createClient } from '../../../../server/client/client.ts';
@@ -135,12 +135,9 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('of a containe
     const named = all.map((each) => `${each.type} ${each.name}`);
     expect(named).toEqual(expect.arrayContaining([`container ${name}/s`, 'custom own', 'custom own/s']));
     const client = createClient(join(daemon.dir, 'unix.socket'));
-    try {
-      const volumes = await client.list('storage_volume');
-      expect(volumes.filter((each) => each.pool === pool).map((each) => each.name)).toEqual(['own']);
-    } finally {
-      await client.close();
-    }
+    onTestFinished(() => client.close());
+    const volumes = await client.list('storage_volume');
+    expect(volumes.filter((each) => each.pool === pool).map((each) => each.name)).toEqual(['own']);
   });
 });
 

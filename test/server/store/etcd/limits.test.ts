@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Server, ServerCredentials, type UntypedHandleCall } from '@grpc/grpc-js';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
 import { etcdDefinitions } from '../../../../server/store/etcd/member.ts';
 import { etcdMissing, startEtcd } from '../../../support/store/etcd.ts';
@@ -15,65 +15,59 @@ const missing = etcdMissing();
 describe.skipIf(missing !== undefined)('etcd', () => {
   test('etcd without space refuses puts, reads and deletes on, and recovers after the alarm is disarmed', async () => {
     const etcd = await startEtcd({ flags: ['--quota-backend-bytes', String(4 * 1024 * 1024)] });
-    try {
-      const store = await openEtcdStore({ endpoints: etcd.endpoints, name: 'full' });
-      const value = new Uint8Array(200_000);
-      const written: string[] = [];
-      const fill = async (): Promise<never> => {
-        for (let n = 0; ; n++) {
-          await store.txn([], [{ put: `/fill/${n}`, value }]);
-          written.push(`/fill/${n}`);
-        }
-      };
-      await expect(fill()).rejects.toMatchObject({
-        code: 'NoSpace',
-        message: expect.stringContaining('etcdctl alarm disarm'),
-      });
-      expect((await store.range('/fill/')).records.map(({ key }) => key).sort()).toEqual(written.sort());
-      await expect(store.txn([], [put('/a')])).rejects.toMatchObject({ code: 'NoSpace' });
-      for (const key of written) expect(await store.txn([], [del(key)])).toMatchObject({ ok: true });
-      await store.compact((await store.status()).rev);
-      etcd.ctl('defrag');
-      etcd.ctl('alarm', 'disarm');
-      expect(await store.txn([], [put('/a')])).toMatchObject({ ok: true });
-      await store.close();
-    } finally {
-      await etcd.stop();
-    }
+    onTestFinished(() => etcd.stop());
+    const store = await openEtcdStore({ endpoints: etcd.endpoints, name: 'full' });
+    const value = new Uint8Array(200_000);
+    const written: string[] = [];
+    const fill = async (): Promise<never> => {
+      for (let n = 0; ; n++) {
+        await store.txn([], [{ put: `/fill/${n}`, value }]);
+        written.push(`/fill/${n}`);
+      }
+    };
+    await expect(fill()).rejects.toMatchObject({
+      code: 'NoSpace',
+      message: expect.stringContaining('etcdctl alarm disarm'),
+    });
+    expect((await store.range('/fill/')).records.map(({ key }) => key).sort()).toEqual(written.sort());
+    await expect(store.txn([], [put('/a')])).rejects.toMatchObject({ code: 'NoSpace' });
+    for (const key of written) expect(await store.txn([], [del(key)])).toMatchObject({ ok: true });
+    await store.compact((await store.status()).rev);
+    etcd.ctl('defrag');
+    etcd.ctl('alarm', 'disarm');
+    expect(await store.txn([], [put('/a')])).toMatchObject({ ok: true });
+    await store.close();
   });
 
   test('etcd with users takes only the right password, and a token that etcd has forgotten is renewed', async () => {
     const etcd = await startEtcd();
-    try {
-      const { endpoints } = etcd;
-      etcd.ctl('user', 'add', 'root:top');
-      etcd.ctl('user', 'grant-role', 'root', 'root');
-      etcd.ctl('role', 'add', 'east');
-      etcd.ctl('role', 'grant-permission', 'east', 'readwrite', '/east/', '/east0');
-      etcd.ctl('user', 'add', 'gantry:secret');
-      etcd.ctl('user', 'grant-role', 'gantry', 'east');
-      etcd.ctl('auth', 'enable');
-      await expect(openEtcdStore({ endpoints, name: 'east' })).rejects.toThrow('demands a user and a password');
-      const login = { user: 'gantry', password: 'secret' };
-      await expect(openEtcdStore({ endpoints, name: 'east', login: { ...login, password: 'x' } })).rejects.toThrow(
-        'refuses the user or the password',
-      );
-      await expect(openEtcdStore({ endpoints, name: 'west', login })).rejects.toThrow('does not let this user do that');
-      const store = await openEtcdStore({ endpoints, name: 'east', login });
-      const lease = await store.lease(60);
-      await store.txn([], [put('/a', '1', lease.id)]);
-      const watch = store.watch('/', 0, new AbortController().signal)[Symbol.asyncIterator]();
-      expect(await watch.next()).toMatchObject({ value: { rev: 1 } });
-      // Simple tokens are kept in memory.
-      await etcd.kill(0);
-      await etcd.start(0);
-      await store.txn([], [put('/b', '1')]);
-      expect(await watch.next()).toMatchObject({ value: { rev: 2 } });
-      expect(await store.get('/a')).toMatchObject({ version: 1 });
-      await store.close();
-    } finally {
-      await etcd.stop();
-    }
+    onTestFinished(() => etcd.stop());
+    const { endpoints } = etcd;
+    etcd.ctl('user', 'add', 'root:top');
+    etcd.ctl('user', 'grant-role', 'root', 'root');
+    etcd.ctl('role', 'add', 'east');
+    etcd.ctl('role', 'grant-permission', 'east', 'readwrite', '/east/', '/east0');
+    etcd.ctl('user', 'add', 'gantry:secret');
+    etcd.ctl('user', 'grant-role', 'gantry', 'east');
+    etcd.ctl('auth', 'enable');
+    await expect(openEtcdStore({ endpoints, name: 'east' })).rejects.toThrow('demands a user and a password');
+    const login = { user: 'gantry', password: 'secret' };
+    await expect(openEtcdStore({ endpoints, name: 'east', login: { ...login, password: 'x' } })).rejects.toThrow(
+      'refuses the user or the password',
+    );
+    await expect(openEtcdStore({ endpoints, name: 'west', login })).rejects.toThrow('does not let this user do that');
+    const store = await openEtcdStore({ endpoints, name: 'east', login });
+    const lease = await store.lease(60);
+    await store.txn([], [put('/a', '1', lease.id)]);
+    const watch = store.watch('/', 0, new AbortController().signal)[Symbol.asyncIterator]();
+    expect(await watch.next()).toMatchObject({ value: { rev: 1 } });
+    // Simple tokens are kept in memory.
+    await etcd.kill(0);
+    await etcd.start(0);
+    await store.txn([], [put('/b', '1')]);
+    expect(await watch.next()).toMatchObject({ value: { rev: 2 } });
+    expect(await store.get('/a')).toMatchObject({ version: 1 });
+    await store.close();
   });
 
   test('etcd with TLS takes certificates of its authority and no others', async () => {
@@ -165,11 +159,8 @@ describe.skipIf(missing !== undefined)('etcd', () => {
 
   test('etcd that takes fewer operations in a transaction than the store needs is refused with the flag to set', async () => {
     const etcd = await startEtcd({ flags: ['--max-txn-ops', '64'] });
-    try {
-      await expect(openEtcdStore({ endpoints: etcd.endpoints, name: 'small' })).rejects.toThrow('--max-txn-ops=128');
-    } finally {
-      await etcd.stop();
-    }
+    onTestFinished(() => etcd.stop());
+    await expect(openEtcdStore({ endpoints: etcd.endpoints, name: 'small' })).rejects.toThrow('--max-txn-ops=128');
   });
 
   test('etcd that was replaced by another one with less history is noticed, and nothing is read from it', async () => {

@@ -1,6 +1,6 @@
 // Writes whose answer, or whose request, is lost on the way: they are applied exactly once, and the caller learns the revision.
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
 import { type Store, storeLimits } from '../../../../server/store/store.ts';
 import { openRelay, type Relay } from '../../../support/store/cuttable.ts';
@@ -112,25 +112,22 @@ describe.skipIf(missing !== undefined)('a store that loses its way to one of two
 describe.skipIf(missing !== undefined)('a store without a quorum', () => {
   test('answers Unavailable in bounded time and goes on when the quorum is back', async () => {
     const etcd = await startEtcd({ members: 3 });
-    try {
-      const store = await openEtcdStore({ endpoints: etcd.endpoints, name: 'quorum', attemptMs: 400, totalMs: 1_500 });
-      await store.txn([], [put('/a', '1')]);
-      await etcd.kill(0);
-      await etcd.kill(1);
-      const started = performance.now();
-      await expect(store.get('/a')).rejects.toMatchObject({ code: 'Unavailable' });
-      await expect(store.txn([], [put('/a', '2')])).rejects.toMatchObject({ code: 'Unknown' });
-      expect(performance.now() - started).toBeLessThan(30_000);
-      await etcd.start(0);
-      await etcd.start(1);
-      for (let n = 0; n < 10; n++) await store.get('/a').catch(() => {});
-      const { ok } = await store.txn([], [put('/a', '3')]);
-      expect(ok).toBe(true);
-      expect(text((await store.get('/a'))?.value)).toBe('3');
-      await store.close();
-    } finally {
-      await etcd.stop();
-    }
+    onTestFinished(() => etcd.stop());
+    const store = await openEtcdStore({ endpoints: etcd.endpoints, name: 'quorum', attemptMs: 400, totalMs: 1_500 });
+    await store.txn([], [put('/a', '1')]);
+    await etcd.kill(0);
+    await etcd.kill(1);
+    const started = performance.now();
+    await expect(store.get('/a')).rejects.toMatchObject({ code: 'Unavailable' });
+    await expect(store.txn([], [put('/a', '2')])).rejects.toMatchObject({ code: 'Unknown' });
+    expect(performance.now() - started).toBeLessThan(30_000);
+    await etcd.start(0);
+    await etcd.start(1);
+    for (let n = 0; n < 10; n++) await store.get('/a').catch(() => {});
+    const { ok } = await store.txn([], [put('/a', '3')]);
+    expect(ok).toBe(true);
+    expect(text((await store.get('/a'))?.value)).toBe('3');
+    await store.close();
   });
 
   test('nobody at the address is Unavailable', async () => {

@@ -1,13 +1,12 @@
 // Whole configurations without resources, loaded by gantry and applied by Terraform: modules, override files, values of variables,
 // conditions and settings give the same outputs, or are refused by both.
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../../../reconciler/core/documents/document.ts';
 import { TerraformFolder } from '../../../../support/terraform/folder.ts';
 import { oracleMissing } from '../../../../support/terraform/oracle.ts';
 
 const missing = oracleMissing('configurations against Terraform');
 const folder = new TerraformFolder();
-afterAll(() => folder.remove());
 
 type Files = Readonly<Record<string, Json>>;
 interface Given {

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { evaluate, type Scope } from '../../../../../reconciler/manifest/terraform-json/expression/evaluate.ts';
 import { filesFrom } from '../../../../../reconciler/manifest/terraform-json/expression/functions/file-reader.ts';
 import { refusedFunctions } from '../../../../../reconciler/manifest/terraform-json/expression/functions/refused.ts';
@@ -34,7 +34,6 @@ beforeAll(() => {
     writeFileSync(join(oracle.dir, file), file);
   symlinkSync('a.txt', join(oracle.dir, 'd/link.txt'));
 });
-afterAll(() => oracle.remove());
 
 const ours = (template: string): { readonly value?: unknown; readonly error?: string } => {
   const scope: Scope = {
