@@ -66,7 +66,8 @@ export const poolConfigKeys = {
   size: key(
     'size',
     ['btrfs', 'lvm', 'zfs'],
-    'Size of the file that holds the pool. Unset: 20% of the disk, 15GB to 100GB.',
+    'Size of the file that holds the pool; on btrfs it can grow. Unset: 20% of the disk, 15GB to 100GB.',
+    { changeable: ['btrfs'] },
   ),
   source: key(
     'text',

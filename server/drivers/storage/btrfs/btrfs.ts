@@ -16,6 +16,7 @@ import {
   ensureMounted,
   fillBtrfsConfig,
   findBtrfsPool,
+  growPool,
   makeFileSystem,
   mountedForRemoval,
   locationOf,
@@ -72,7 +73,11 @@ export function openBtrfsStorage(deps: BtrfsStorageDeps): StorageDriver {
         await removeFileSystem(location, pool);
       },
       findPool: (pool) => findBtrfsPool(deps.root, pool),
-      applyConfig: (pool) => remount(locationOf(deps.root, pool), pool),
+      async applyConfig(pool, before) {
+        const location = locationOf(deps.root, pool);
+        await remount(location, pool);
+        await growPool(location, pool, before);
+      },
       async mountPool(pool, busy) {
         const location = locationOf(deps.root, pool);
         await ensureMounted(location, pool);

@@ -42,6 +42,8 @@ export const commands = {
     target,
   ],
   remount: (target: string, options: string) => ['mount', '-o', `remount,${options}`, target],
+  readLoopSize: (device: string) => ['losetup', '--set-capacity', device],
+  growToDevice: (target: string) => ['btrfs', 'filesystem', 'resize', 'max', target],
   unmount: (target: string) => ['umount', target],
   wipe: (device: string) => ['wipefs', '--all', '--quiet', device],
   create: (path: string) => ['btrfs', 'subvolume', 'create', path],
@@ -154,5 +156,4 @@ export function limitsByPlace(groups: readonly QuotaGroup[]): ReadonlyMap<string
 export const saysNoQuotas = (stderr: string): boolean => /quotas? not enabled/i.test(stderr);
 export const saysOverQuota = (stderr: string): boolean => /Disk quota exceeded/i.test(stderr);
 export const saysNotEmpty = (stderr: string): boolean => /Directory not empty/.test(stderr);
-export const saysHasFileSystem = (stderr: string): boolean => /appears to contain an existing filesystem/.test(stderr);
 export const saysBusy = (stderr: string): boolean => /target is busy/.test(stderr);

@@ -6,20 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseBytes } from '../../../api/text/byte-size.ts';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { DriverError } from '../../driver-error.ts';
-import {
-  commands,
-  defaultMountOptions,
-  saysBusy,
-  saysHasFileSystem,
-  smallestPool,
-  type BlockSource,
-} from './commands.ts';
+import { commands, defaultMountOptions, saysBusy, smallestPool, type BlockSource } from './commands.ts';
+import { contentOf } from '../blocks/mounts.ts';
 import { asDriverError } from '../copy-tree.ts';
 import { checkDirPool } from '../dir-pool.ts';
 import type { PoolSpec } from '../driver.ts';
 import { poolSource } from '../layout.ts';
 import { moveDurably } from '../../../lib/durable-files.ts';
-import { freeSize, loopFileOf } from '../loop-file.ts';
+import { attachedLoop, freeSize, loopFileOf } from '../loop-file.ts';
 import { mountedAt } from '../mountinfo.ts';
 import { hasCode } from '../remove-tree.ts';
 
@@ -118,12 +112,11 @@ async function makeFile(path: string, pool: PoolSpec): Promise<void> {
 
 async function formatDevice(location: Extract<BtrfsLocation, { kind: 'device' }>, pool: PoolSpec): Promise<void> {
   if ((await deviceOf(location.uuid)) !== undefined) return;
+  const what = `config.source: cannot use ${location.initial} for pool ${pool.name}`;
+  const content = await contentOf(location.initial);
+  if (content !== undefined) throw new DriverError('InUse', `${what}: it has ${content}; wipe it first`);
   await run(commands.makeFileSystem(location.initial, location.uuid), mkfsMs).catch((error: unknown) => {
-    const hasOne = error instanceof ExecError && saysHasFileSystem(error.stderr);
-    const what = `config.source: cannot use ${location.initial} for pool ${pool.name}`;
-    throw hasOne
-      ? new DriverError('InUse', `${what}: it has a file system in it; wipe it first`)
-      : asDriverError(what, error);
+    throw asDriverError(what, error);
   });
 }
 
@@ -152,6 +145,25 @@ export async function remount(location: BtrfsLocation, pool: PoolSpec): Promise<
     const why = error instanceof ExecError ? error.stderr.trim() : '';
     throw new DriverError('Invalid', `config.btrfs.mount_options: ${pool.name} cannot have ${options}: ${why}`);
   });
+}
+
+/** The file and the file system in it become as large as `size` says, while volumes are in use. What is that large already stays. */
+export async function growPool(location: BtrfsLocation, pool: PoolSpec, before: PoolSpec): Promise<void> {
+  const [wanted = '', old = ''] = [pool.config['size'], before.config['size']];
+  if (wanted === old) return;
+  const what = `config.size: pool ${pool.name} cannot become ${wanted === '' ? 'unset' : wanted}`;
+  if (location.kind !== 'file')
+    throw new DriverError('Invalid', `${what}: only a pool with a file of its own has a size`);
+  const { size: now } = await stat(location.path);
+  const bytes = parseBytes(wanted) ?? 0;
+  if (bytes < now) throw new DriverError('Invalid', `${what}: it has ${now} bytes and only grows`);
+  try {
+    await run(commands.allocate(location.path, bytes));
+    await run(commands.readLoopSize(await attachedLoop(location.path)));
+    await run(commands.growToDevice(location.mount));
+  } catch (error) {
+    throw asDriverError(what, error);
+  }
 }
 
 /** True when there is something to empty; then it is mounted, whatever its options say. */

@@ -43,6 +43,16 @@ afterAll(async () => {
   await rm(base, { recursive: true, force: true });
 });
 
+/** The first sector of a disk with one partition. */
+function partitionTable(): Buffer {
+  const sector = Buffer.alloc(512);
+  sector[450] = 0x83;
+  sector.writeUInt32LE(2048, 454);
+  sector.writeUInt32LE(8192, 458);
+  sector.writeUInt16LE(0xaa55, 510);
+  return sector;
+}
+
 interface Place {
   readonly storage: StorageDriver;
   readonly state: string;
@@ -142,6 +152,19 @@ describe.skipIf(why !== undefined)('a pool in a file of its own', () => {
     expect(mountsBelow(where.state)).toHaveLength(1);
   });
 
+  test('a pool in a file of its own grows while it is in use, and does not shrink', async () => {
+    const where = await place();
+    const pool = await made(where);
+    const sized = (size: string): PoolSpec => ({ ...pool, config: { ...pool.config, size } });
+    const total = async (): Promise<number> => (await where.storage.resources(pool)).space.total;
+    const before = await total();
+    for (let time = 0; time < 2; time += 1) await where.storage.applyConfig(sized('768MiB'), pool);
+    expect(await total()).toBe(768 * 1_048_576);
+    expect(before).toBeLessThan(768 * 1_048_576);
+    expect(await codeOf(where.storage.applyConfig(sized('256MiB'), sized('768MiB')))).toBe('Invalid');
+    expect(await total()).toBe(768 * 1_048_576);
+  });
+
   test('a half-made file of a crash is made anew', async () => {
     const where = await place();
     await mkdir(join(where.state, 'disks'));
@@ -178,6 +201,23 @@ describe.skipIf(why !== undefined)('a pool in another place', () => {
     expect(await fill({ source: join(where.state, 'database') })).toBe('Invalid');
     expect(await fill({ source: base, size: '1GiB' })).toBe('Invalid');
   });
+
+  test.each(['a partition table', 'swap space', 'a file system'])(
+    'a block device with %s is InUse and stays as it is',
+    async (content) => {
+      const where = await place();
+      const file = join(where.state, 'disk');
+      execFileSync('truncate', ['--size=32M', file]);
+      if (content === 'a partition table') writeFileSync(file, partitionTable(), { flag: 'r+' });
+      else execFileSync(content === 'swap space' ? 'mkswap' : 'mkfs.ext4', [file], { stdio: 'ignore' });
+      const device = execFileSync('losetup', ['--find', '--show', file], { encoding: 'utf8' }).trim();
+      devices.push(device);
+      const sum = (): string => execFileSync('sha256sum', [file], { encoding: 'utf8' });
+      const then = sum();
+      expect(await codeOf(made(where, { source: device }))).toBe('InUse');
+      expect([sum(), mountsBelow(where.state)]).toEqual([then, []]);
+    },
+  );
 
   test('a block device is formatted, kept by the id of its file system, and wiped at the end', async () => {
     const where = await place();
