@@ -16,6 +16,7 @@ const proxy: Device = { type: 'proxy', listen: 'tcp:127.0.0.1:80', connect: 'tcp
 const wrong = (device: Device) =>
   validateDevices({ d: device }).map((problem) => problem.path.replace('devices.d.', ''));
 
+const natProxy: Device = { ...proxy, nat: 'true', connect: 'tcp:10.0.0.9:8080' };
 const accepted: Record<string, readonly Device[]> = {
   nic: [
     nic,
@@ -66,7 +67,7 @@ const accepted: Record<string, readonly Device[]> = {
     { ...proxy, listen: 'tcp:0.0.0.0:8000-8010', proxy_protocol: 'true' },
     { ...proxy, listen: 'unix:/run/x.sock', uid: '1000', gid: '1000', mode: '0755', 'security.uid': '5' },
     { ...proxy, listen: 'unix:@name', connect: 'udp:127.0.0.1:53' },
-    { ...proxy, nat: 'true' },
+    natProxy,
   ],
   none: [{ type: 'none' }],
 };
@@ -141,14 +142,18 @@ const refused: readonly (readonly [string, Device, readonly string[]])[] = [
   ['a proxy with more targets', { ...proxy, connect: 'tcp:127.0.0.1:1-2' }, ['connect']],
   ['a proxy with unequal ranges', { ...proxy, listen: 'tcp:1.1.1.1:1-3', connect: 'tcp:127.0.0.1:1-2' }, ['connect']],
   ['socket owner on tcp', { ...proxy, uid: '5' }, ['uid']],
-  ['nat between protocols', { ...proxy, nat: 'true', connect: 'udp:127.0.0.1:1' }, ['nat']],
-  ['nat on the wildcard address', { ...proxy, nat: 'true', listen: 'tcp:0.0.0.0:80' }, ['listen']],
+  ['nat between protocols', { ...natProxy, connect: 'udp:10.0.0.9:1' }, ['nat']],
+  ['nat on the wildcard address', { ...natProxy, listen: 'tcp:0.0.0.0:80' }, ['listen']],
+  ...['0.0.0.0', '[::]', '127.0.0.1', '[::1]'].map(
+    (host) =>
+      [`nat to ${host}, which is no container,`, { ...natProxy, connect: `tcp:${host}:80` }, ['connect']] as const,
+  ),
   [
     'nat on the wildcard address of IPv6',
     { ...proxy, nat: 'true', listen: 'tcp:[::]:80', connect: 'tcp:[fd00::9]:80' },
     ['listen'],
   ],
-  ['nat in the container', { ...proxy, nat: 'true', bind: 'container' }, ['nat']],
+  ['nat in the container', { ...natProxy, bind: 'container' }, ['nat']],
   ['proxy protocol to udp', { ...proxy, proxy_protocol: 'true', connect: 'udp:127.0.0.1:1' }, ['proxy_protocol']],
   ['IPv6 without brackets', { ...proxy, listen: 'tcp:::1:80' }, ['listen']],
   ['a host name', { ...proxy, listen: 'tcp:localhost:80' }, ['listen']],

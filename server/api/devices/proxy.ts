@@ -143,6 +143,7 @@ function socketRules(device: DeviceConfig, listen: ReadAddress): Problem[] {
 }
 
 const isWildcard = (host: string): boolean => /^[0:.]+$/.test(host);
+const isLoopback = (host: string): boolean => /^127\.|^[0:]*:0*1$/.test(host);
 
 function natRules(device: DeviceConfig, listen: ReadAddress, connect: ReadAddress): Problem[] {
   if (!is.isTrue(device['nat'])) return [];
@@ -154,6 +155,14 @@ function natRules(device: DeviceConfig, listen: ReadAddress, connect: ReadAddres
   if (listen.protocol !== 'unix' && isWildcard(listen.host))
     problems.push(
       problem('listen', `cannot be the wildcard address ${listen.host} with nat: name an address of the host`),
+    );
+  // The kernel would forward to nobody, or to a service of the host itself.
+  if (connect.protocol !== 'unix' && (isWildcard(connect.host) || isLoopback(connect.host)))
+    problems.push(
+      problem(
+        'connect',
+        `cannot be ${connect.host} with nat: name the address of the container, as ipv4.address of its nic`,
+      ),
     );
   if (is.isTrue(device['proxy_protocol'])) problems.push(problem('nat', 'cannot be set together with proxy_protocol'));
   return problems;
