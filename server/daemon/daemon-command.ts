@@ -1,6 +1,7 @@
 // The command line of gantryd: parses flags, starts the daemon, says when it is ready, stops it on a signal.
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
 import { pino, type Logger } from 'pino';
 import type { Log, LogContext } from '../lib/log.ts';
 import { errorText } from '../lib/shared/reason.ts';
@@ -145,10 +146,14 @@ function lxdFlags(socket: string | undefined, https: string | undefined): Pick<F
   };
 }
 
+/** V8 optimizes what runs often. In a start that is code which never runs again: it saved no time, and kept 4 MB. */
+const optimize = (isOn: boolean): void => setFlagsFromString(isOn ? '--opt' : '--no-opt');
+
 /** How long a process may take to end after its start has failed. */
 const longestEndMs = 3_000;
 
 async function serve(flags: Flags): Promise<number> {
+  optimize(false);
   const logger = pino({ level: flags.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, logDestination());
   const log = logTo(logger);
   logNodeWarnings(log);
@@ -184,6 +189,7 @@ async function serve(flags: Flags): Promise<number> {
       pid: process.pid,
     };
     output.write(`${JSON.stringify(ready)}\n`);
+    optimize(true);
     await ((await stopping) === 'SIGPWR' ? daemon.shutDown() : daemon.stop());
     return exitCodes.ok;
   } catch (error) {
