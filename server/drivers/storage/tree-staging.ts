@@ -1,5 +1,6 @@
 // How trees appear and vanish in a pool's directory: made in its temporary folder and moved, moved there and then removed.
 import { randomUUID } from 'node:crypto';
+import type { StatsFs } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../lib/log.ts';
@@ -41,7 +42,10 @@ const mostUnderWay = 4;
 const laterMs = 100;
 /** A client that deletes to make room uses the room at once. */
 const roomyPart = 0.25;
-/** A quarter of a file system does not fill sooner. */
+/** On a large one less than that is room enough. */
+const roomyBytes = 32 * 1024 ** 3;
+const roomyFiles = 2_000_000;
+/** So much does not fill sooner. */
 const roomyMs = 1_000;
 
 export function openTreeStaging(kind: Pick<TreeKind, 'removeTree' | 'tag' | 'names'>, log: Log): TreeStaging {
@@ -182,11 +186,11 @@ async function finish(removals: readonly Removal[]): Promise<boolean> {
 }
 
 async function hasRoom(root: string): Promise<boolean> {
-  try {
-    const { blocks, bavail, files, ffree } = await statfs(root);
-    // Some file systems (btrfs) count no files.
-    return bavail >= blocks * roomyPart && ffree >= files * roomyPart;
-  } catch {
-    return false;
-  }
+  return statfs(root).then(isRoomyWith, () => false);
 }
+
+type Room = Pick<StatsFs, 'blocks' | 'bavail' | 'bsize' | 'files' | 'ffree'>;
+
+/** Pure. Some file systems (btrfs) count no files. */
+export const isRoomyWith = ({ blocks, bavail, bsize, files, ffree }: Room): boolean =>
+  (bavail >= blocks * roomyPart || bavail * bsize >= roomyBytes) && (ffree >= files * roomyPart || ffree >= roomyFiles);

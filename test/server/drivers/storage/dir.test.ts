@@ -1,4 +1,5 @@
 // The dir storage driver: the suite of all drivers as root, and what is special about directories.
+import { createHook } from 'node:async_hooks';
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import {
@@ -22,6 +23,7 @@ import type { PoolSpec, StorageDriver, UnpackImage, VolumeRef } from '../../../.
 import { unpackImage } from '../../../../server/drivers/image/unpack.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
 import { type ProgramPlan, startProgramsBy } from '../../../../server/lib/start-program.ts';
+import { isRoomyWith } from '../../../../server/drivers/storage/tree-staging.ts';
 import { codeOf, storageConformance } from '../../../conformance/storage.ts';
 import { busyboxMissing } from '../../../support/images/busybox-rootfs.ts';
 import { openDirFixture } from '../../../support/drivers/storage-dir.ts';
@@ -221,6 +223,27 @@ describe('the first container of an image', () => {
     await make(where, 'b');
     expect(calls).toBe(2);
   });
+});
+
+test('a quarter of a file system is room for what is unlinked later, or 32 GiB of a large one; both of bytes and files', () => {
+  const full = { bsize: 4096, blocks: 100_000_000, bavail: 25_000_000, files: 8_000_000, ffree: 2_000_000 };
+  expect(isRoomyWith(full)).toBe(true);
+  expect(isRoomyWith({ ...full, bavail: 8_400_000 })).toBe(true);
+  expect(isRoomyWith({ ...full, bavail: 8_300_000 })).toBe(false);
+  expect(isRoomyWith({ ...full, ffree: 1_900_000 })).toBe(false);
+  expect(isRoomyWith({ ...full, blocks: 4000, bavail: 1000, files: 0, ffree: 0 })).toBe(true);
+});
+
+test('a container without snapshots is deleted with one wait for the file system, its room known', async () => {
+  const { storage, pool, source } = await place();
+  if (!isRoomyWith(await statfs(source))) return console.log('skipped: waits of a deletion: the disk is too full');
+  for (const name of ['a', 'b']) await storage.createVolume(pool, container(name), { kind: 'empty' }, () => {}, never);
+  await storage.deleteVolume(pool, container('a'));
+  let waits = 0;
+  const hook = createHook({ init: (_id, type) => void (waits += type === 'FSREQPROMISE' ? 1 : 0) }).enable();
+  await storage.deleteVolume(pool, container('b'));
+  hook.disable();
+  expect(waits).toBe(1);
 });
 
 describe('failures leave nothing behind', () => {
