@@ -18,8 +18,8 @@ work=$(mktemp -d)
 trap 'rm -rf --one-file-system "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 root=$work/rootfs
-# The D-Bus that resolved needs is a virtual package, which debootstrap does not resolve.
-debootstrap --variant=minbase --include=systemd-sysv,dbus,systemd-resolved,iproute2 "$suite" "$root" \
+# The D-Bus that resolved needs is a virtual package, which debootstrap does not resolve; networkd waits for udev in containers.
+debootstrap --variant=minbase --include=systemd-sysv,dbus,udev,systemd-resolved,iproute2 "$suite" "$root" \
   "${mirror:-http://deb.debian.org/debian}" >"$work/log" 2>&1 || { tail -n 3 "$work/log" >&2; exit 1; }
 
 # An address by DHCP, an identity for each container, no packages that were only downloaded.
@@ -27,6 +27,9 @@ mkdir -p "$root/etc/systemd/network" "$root/etc/systemd/system/multi-user.target
 printf '[Match]\nName=eth0\n\n[Network]\nDHCP=yes\n' >"$root/etc/systemd/network/eth0.network"
 ln -sf /lib/systemd/system/systemd-networkd.service "$root/etc/systemd/system/multi-user.target.wants/systemd-networkd.service"
 : >"$root/etc/machine-id"
+# debootstrap leaves the name of this machine in it.
+mkdir "$work/templates"
+echo '{{ container.name }}' >"$work/templates/hostname.tpl"
 rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/*
 
 cat >"$work/metadata.yaml" <<METADATA
@@ -36,7 +39,11 @@ properties:
   os: debian
   release: $suite
   description: Debian $suite, made with debootstrap
+templates:
+  /etc/hostname:
+    when: [create, copy]
+    template: hostname.tpl
 METADATA
-tar --numeric-owner --exclude=./rootfs/dev/* -C "$work" -cf - ./metadata.yaml ./rootfs | gzip -n -6 >"$out.new"
+tar --numeric-owner --exclude=./rootfs/dev/* -C "$work" -cf - ./metadata.yaml ./templates ./rootfs | gzip -n -6 >"$out.new"
 mv "$out.new" "$out"
 echo "$out"

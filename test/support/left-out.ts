@@ -14,6 +14,8 @@ export const longRuns: readonly string[] = [
   'test/server/membership/etcd/rolling.test.ts',
   // `npm run faults -- cluster` has all of it and more.
   'test/server/membership/store-faults.test.ts',
+  // A real debootstrap takes minutes; first-container.test.ts has the rest of gantry init, systemd-guest.test.ts a Debian that boots.
+  'test/e2e/examples/first-debian.test.ts',
   // Figures of the page; `npm run bench` has them.
   'test/reconciler/web/speed.test.ts',
   'test/reconciler/web/screenshots.test.ts',
