@@ -1,19 +1,23 @@
 // The entry point of `npm run packages [-- DIR]`: writes all packages of this version, made of what was built, with their checksums.
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { addOns } from './add-ons.ts';
 import { components, notices } from './components.ts';
+import { controllerImage, whyNoImage, writeControllerTree } from './controller-tree.ts';
 import { debianPackages, debianVersion, type Inputs } from './debian.ts';
 import { manuals } from './manuals.ts';
 import { nodeRuntime, nodeVersion } from './node-runtime.ts';
 import { packNpm } from './npm.ts';
+import { writeImage } from './oci.ts';
 import { run } from './run.ts';
 import { cyclonedx } from './sbom.ts';
+import { sums, writeSums } from './sums.ts';
 import { folderEntries, withTree } from './tree.ts';
 
-const sums = 'SHA256SUMS';
+// Folders of the image have the modes that a mask leaves them.
+process.umask(0o022);
 const metafiles = ['dist/bundle.json', 'dist/library.json'];
 const target = resolve(process.argv[2] ?? '.release');
 
@@ -71,17 +75,28 @@ function buildDebian(given: Inputs): void {
   }
 }
 
-function writeSums(): void {
-  const files = readdirSync(target, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .toSorted();
-  const line = (path: string): string =>
-    `${createHash('sha256').update(readFileSync(path)).digest('hex')}  ${path.slice(target.length + 1)}\n`;
-  writeFileSync(join(target, sums), files.map(line).join(''));
-  const key = process.env['GANTRY_SIGNING_KEY'];
-  if (key !== undefined && key !== '')
-    run('gpg', ['--batch', '--yes', '--armor', '--detach-sign', '--local-user', key, join(target, sums)]);
+/** The files of the package for Debian that a controller runs with. */
+const isOfController = (path: string): boolean =>
+  path.startsWith('usr/lib/gantry/') || ['usr/bin/gantry', 'usr/share/doc/gantry/NOTICES.gz'].includes(path);
+
+async function buildImage(given: Inputs): Promise<void> {
+  const why = process.env['GANTRY_NO_IMAGE'] === '1' ? 'GANTRY_NO_IMAGE is set' : whyNoImage();
+  if (why !== undefined) {
+    process.stdout.write(`skipped: the image of the controller: ${why}\n`);
+    return;
+  }
+  const work = mkdtempSync(join(tmpdir(), 'gantry-image-'));
+  const [tree, apt, parts] = ['tree', 'apt', 'parts'].map((name) => join(work, name)) as [string, string, string];
+  for (const folder of [tree, apt, parts]) mkdirSync(folder);
+  try {
+    const [gantry] = debianPackages(given);
+    const product = new Map([...(gantry?.tree ?? [])].filter(([path]) => isOfController(path)));
+    const packages = writeControllerTree(tree, product, apt);
+    const file = join(target, `gantry-controller-${given.version}.oci.tar`);
+    await writeImage(tree, controllerImage(given.version, epoch, packages), file, parts);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
 }
 
 const built = ['dist/.built', ...metafiles].filter((file) => !existsSync(file));
@@ -91,10 +106,12 @@ clear();
 packNpm('.', target, epoch);
 run('node', ['dist/provider/packaging/main.js', join(target, 'terraform')]);
 rmSync(join(target, 'terraform/mirror'), { recursive: true, force: true });
-buildDebian(inputs(version));
+const given = inputs(version);
+buildDebian(given);
+await buildImage(given);
 writeFileSync(
   join(target, `gantry-${version}.cdx.json`),
   cyclonedx({ version, epoch, node: nodeVersion }, components('.', metafiles)),
 );
-writeSums();
-process.stdout.write(`${readFileSync(join(target, sums), 'utf8')}The packages of Gantry ${version} are in ${target}\n`);
+const list = writeSums(target, process.env['GANTRY_SIGNING_KEY']);
+process.stdout.write(`${list}The packages of Gantry ${version} are in ${target}\n`);

@@ -54,7 +54,8 @@ function isScript(path: string): boolean {
   }
 }
 
-export function writeTree(tree: Tree, directory: string, epoch: number): void {
+/** Beside what is there. */
+export function placeTree(tree: Tree, directory: string): void {
   for (const [path, entry] of tree) {
     const target = join(directory, path);
     mkdirSync(dirname(target), { recursive: true });
@@ -66,6 +67,10 @@ export function writeTree(tree: Tree, directory: string, epoch: number): void {
       chmodSync(target, entry.mode);
     }
   }
+}
+
+export function writeTree(tree: Tree, directory: string, epoch: number): void {
+  placeTree(tree, directory);
   settle(directory, epoch);
 }
 

@@ -8,7 +8,9 @@ export async function productDisk(file: string): Promise<void> {
   const work = await mkdtemp(`${file}-`);
   try {
     const [release, content] = [join(work, 'release'), join(work, 'content')];
-    await program(process.execPath, ['dist/packaging/build/main.js', release]);
+    await program(process.execPath, ['dist/packaging/build/main.js', release], {
+      env: { ...process.env, GANTRY_NO_IMAGE: '1' },
+    });
     await mkdir(content);
     for (const name of await readdir(release))
       if (name.endsWith('.deb')) await rename(join(release, name), join(content, name));
