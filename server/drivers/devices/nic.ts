@@ -1,6 +1,7 @@
 // Nics: bridged and p2p (a veth pair), macvlan (a second address of a host interface), physical and sriov (host interfaces moved into the container).
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readlinkSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { parseBits } from '../../api/text/bit-rate.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { formatCidr, parseCidr, subnetOf } from '../../api/text/ip.ts';
@@ -76,6 +77,14 @@ function needParent({ device, properties }: DeviceContext): string {
   return parent;
 }
 
+function masterOf(dir: string): string | undefined {
+  try {
+    return basename(readlinkSync(join(dir, 'master')));
+  } catch {
+    return undefined;
+  }
+}
+
 /** The host interface to use, and how it is made when it is that of a VLAN. */
 function vlanOf(context: DeviceContext): { readonly name: string; readonly vlan: Pick<NicRun, 'vlan'> } {
   const parent = needParent(context);
@@ -83,7 +92,15 @@ function vlanOf(context: DeviceContext): { readonly name: string; readonly vlan:
   if (!existsSync(interfaceDir(context.host, parent))) {
     throw new DriverError('NotFound', `nic ${context.device}: the parent ${parent} does not exist on the host`);
   }
-  if (id === undefined) return { name: parent, vlan: {} };
+  if (id === undefined) {
+    const owner = masterOf(interfaceDir(context.host, parent));
+    // The kernel gives a port of a bridge or bond to nothing else.
+    if (owner !== undefined) {
+      const why = `the parent ${parent} belongs to ${owner} on the host: take it out of ${owner}, or use nictype bridged with parent ${owner}`;
+      throw new DriverError('InUse', `nic ${context.device}: ${why}`);
+    }
+    return { name: parent, vlan: {} };
+  }
   return { name: `${parent}.${id}`, vlan: { vlan: { parent, id: Number(id) } } };
 }
 

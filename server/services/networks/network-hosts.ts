@@ -12,6 +12,7 @@ import { containersWith } from '../shared/used-by.ts';
 import { nicNetwork } from '../shared/expand.ts';
 import { bridgeHwaddr } from './bridge-hwaddr.ts';
 import { claimsOfOthers } from './claims-of-others.ts';
+import { lentProblems } from './lent-interfaces.ts';
 import { bridgeProblems, claimsOf, subnetProblems, takenProblems, type Claim } from './nic-addresses.ts';
 import { fixedAddress, isHandedOut } from './nic-filtering.ts';
 import { reserveAddresses, runDevices } from './reserve-addresses.ts';
@@ -104,7 +105,12 @@ export class NetworkHosts {
 
   /** The container's devices as they are to be run. Filtered nics without an address have one reserved from now on. */
   async reserveDevices(name: string): Promise<DeviceMap> {
-    const { records, network } = this.#deps;
+    const { records, network, view } = this.#deps;
+    const { devices } = view.expanded(readyContainer(records, name));
+    this.#refuse(
+      name,
+      lentProblems(this.#deps, name, devices, (other) => this.#isUp(other)),
+    );
     await reserveAddresses({ records, network, locks: this.#locks }, name);
     return this.devices(name);
   }

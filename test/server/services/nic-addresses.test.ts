@@ -38,6 +38,17 @@ describe('addresses of nics', () => {
     return [status, first?.path, first?.message];
   };
 
+  test('an interface of the host that a running container was given is refused to another one by its name', async () => {
+    const physical = { eth9: { type: 'nic', nictype: 'physical', parent: 'lo', name: 'eth9' } };
+    const [owner, other] = [await made({ devices: physical }), await made({ devices: physical })];
+    await setState(daemon, owner, 'start');
+    const refused = await daemon.run('PUT', `/1.0/containers/${other}/state`, { action: 'start', timeout: 5 });
+    expect(refused.err).toContain(`cannot be lo: container ${owner} has it while it runs`);
+    await setState(daemon, owner, 'stop');
+    await setState(daemon, other, 'start');
+    await setState(daemon, other, 'stop');
+  });
+
   test('addresses of nics that another container has, that are outside the subnet, or the network’s own, are refused in the request', async () => {
     const owner = await made({ devices: nic({ 'ipv4.address': '10.214.201.9', 'ipv6.address': 'fd42:201::9' }) });
     const hwaddr = (await daemon.get(`/1.0/containers/${owner}`)).config['volatile.eth0.hwaddr'] as string;

@@ -198,6 +198,20 @@ describe('nics that lend host interfaces', () => {
     });
   });
 
+  test.each(['physical', 'macvlan'])(
+    'a parent that belongs to a bridge of the host is refused for %s, its VLANs are not',
+    async (nictype) => {
+      file('class/net/eth6/operstate', 'up');
+      symlinkSync('../br7', join(host.sys, 'class/net/eth6/master'));
+      const properties = { nictype, parent: 'eth6', hwaddr: '00:16:3e:00:00:09' };
+      await expect(start('nic', properties)).rejects.toMatchObject({
+        code: 'InUse',
+        message: expect.stringContaining('the parent eth6 belongs to br7 on the host') as unknown,
+      });
+      expect((await start('nic', { ...properties, vlan: '9' })).nics).toHaveLength(1);
+    },
+  );
+
   test('infiniband lends the interface with the nodes of its card, and takes no other kind', async () => {
     file('class/net/ib0/type', '32');
     mkdirSync(join(host.sys, 'class/net/ib0/device/infiniband/mlx5_0'), { recursive: true });
