@@ -17,6 +17,7 @@ import { mixedGroup } from './mixed.ts';
 import { planGroup } from './plan.ts';
 import { pageGroup } from './page.ts';
 import { median, misses, ratio, table, verdict, type Row, type Verdict } from './report.ts';
+import { networksGroup } from './networks/networks.ts';
 import { openGantryd, openLxd, type Server } from './servers.ts';
 import { requestsGroup } from './requests.ts';
 import { snapshotsGroup } from './snapshots.ts';
@@ -35,6 +36,7 @@ const groups: Readonly<Record<string, Group>> = {
   life: lifeGroup,
   snapshots: snapshotsGroup,
   crowd: crowdGroup,
+  networks: networksGroup,
   daemon: daemonGroup,
   containers: containersGroup,
   lists: listsGroup,
