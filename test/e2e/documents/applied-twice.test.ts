@@ -4,7 +4,14 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
-import { createContainer, makeDaemon, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
+import {
+  createContainer,
+  makeDaemon,
+  seed,
+  setState,
+  statusOf,
+  type TestDaemon,
+} from '../../support/daemons/daemon.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
@@ -103,6 +110,17 @@ config: { snapshots.expiry: ${expiry}, snapshots.pattern: "auto-%d" }
   expect(await configOf('own')).toMatchObject({ 'snapshots.expiry': '2w', 'snapshots.pattern': 'auto-%d' });
   const bad = await gantry('plan', manifest(text('soon')));
   expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('snapshots.expiry')]);
+});
+
+test('a frozen container that is declared as running is drift, and an apply thaws it', async () => {
+  const text = 'kind: container\nname: frozen\nsource: { type: none }\n';
+  await settled(text);
+  await setState(daemon, 'frozen', 'freeze');
+  const plan = await gantry('plan', '--detailed-exitcode', manifest(text));
+  expect([plan.code, plan.stdout]).toEqual([2, expect.stringContaining('it is frozen and should run: it is thawed')]);
+  expect((await gantry('drift', manifest(text))).stdout).toMatch(/state.*frozen/);
+  await settled(text);
+  expect(await statusOf(daemon, 'frozen')).toBe('Running');
 });
 
 test('an address that cannot be bound stays a difference until it is free', async () => {

@@ -267,23 +267,6 @@ describe('trusting certificates', () => {
     expect((await daemon.call('PATCH', url, { name: 'fourth' })).status).toBe(404);
   });
 
-  test('trust ends at once when the certificate is removed, also for open connections', async () => {
-    const client = await makeClient('short');
-    await daemon.call('POST', '/1.0/certificates', { type: 'client', certificate: client.certPem });
-    const events = await listenOn(`wss://${address()}/1.0/events`, {
-      rejectUnauthorized: false,
-      cert: client.certPem,
-      key: client.keyPem,
-    });
-    const closed = new Promise((resolve) => events.socket.once('close', resolve));
-    expect((await callTls(address(), 'GET', '/1.0/containers', undefined, { client })).status).toBe(200);
-    expect((await daemon.call('DELETE', `/1.0/certificates/${client.fingerprint.slice(0, 12)}`)).status).toBeLessThan(
-      300,
-    );
-    expect((await callTls(address(), 'GET', '/1.0/containers', undefined, { client })).status).toBe(403);
-    await closed;
-  });
-
   test.each([
     [{ type: 'server' }, 'type'],
     [{ type: 'client' }, 'certificate'],

@@ -11,10 +11,18 @@ describe('the profile', () => {
   test.each([
     ['plain', facts],
     ['privileged', { ...facts, privileged: true }],
-    ['privileged-nesting', { ...facts, privileged: true, nesting: true }],
-    ['raw', { ...facts, raw: 'mount fstype=nfs,\n\n  deny /srv/{a,b}/** w,' }],
   ])('of a container is as its golden says: %s', (name, one) => {
     expectGolden(`apparmor/${name}.profile`, renderProfile(one));
+  });
+
+  test('security.nesting gives a privileged container the plain one', () => {
+    expect(renderProfile({ ...facts, privileged: true, nesting: true })).toBe(renderProfile(facts));
+  });
+
+  test('raw.apparmor stands at the end, without empty lines', () => {
+    const raw = renderProfile({ ...facts, raw: 'mount fstype=nfs,\n\n  deny /srv/{a,b}/** w,' });
+    const rules = '\n  # raw.apparmor\n  mount fstype=nfs,\n  deny /srv/{a,b}/** w,\n';
+    expect(raw).toBe(renderProfile(facts).replace(/\}\n$/, `${rules}}\n`));
   });
 
   test.each(['}\nprofile "free" {', 'deny /a w,}', '{', 'deny /{a w,'])('does not end early: %j', (raw) => {

@@ -329,13 +329,6 @@ describe('changing a container', () => {
     expect((await daemon.call('PATCH', '/1.0/containers/nobody', {})).status).toBe(404);
   });
 
-  test('a restore of a missing snapshot is refused by PUT, and any by PATCH', async () => {
-    const name = fresh();
-    await createContainer(daemon, name);
-    expect((await daemon.call('PUT', `/1.0/containers/${name}`, { restore: 's' })).status).toBe(404);
-    expect((await daemon.call('PATCH', `/1.0/containers/${name}`, { restore: 's' })).status).toBe(400);
-  });
-
   test('the root disk cannot move to another pool', async () => {
     await daemon.call('POST', '/1.0/storage-pools', { name: 'other', driver: 'dir' });
     const name = fresh();
