@@ -7,7 +7,7 @@ import type { ProviderServer } from '../framework/server.ts';
 import type { Type } from '../framework/type.ts';
 import { isMap, type Value, type ValueMap } from '../framework/value.ts';
 import type * as wire from './messages.ts';
-import type { MessageOf } from './protobuf.ts';
+import type { MessageOf } from '../../server/lib/shared/protobuf.ts';
 import { encodeValue, ValueError } from './values.ts';
 
 type Dynamic = MessageOf<typeof wire.DynamicValue>;

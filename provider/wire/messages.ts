@@ -12,7 +12,7 @@ import {
   text,
   type Field,
   type Message,
-} from './protobuf.ts';
+} from '../../server/lib/shared/protobuf.ts';
 
 export const DynamicValue = defineMessage({ msgpack: bytes(1), json: bytes(2) });
 const dynamic = (number: number) => message(number, () => DynamicValue);

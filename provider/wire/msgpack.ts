@@ -1,5 +1,5 @@
 // The elements of msgpack: scalars, and the heads of lists and maps. The type of a value selects the elements.
-import { ByteWriter } from './byte-writer.ts';
+import { ByteWriter } from '../../server/lib/shared/byte-writer.ts';
 
 export class MsgpackError extends Error {
   override readonly name = 'MsgpackError';

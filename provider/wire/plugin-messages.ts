@@ -1,5 +1,5 @@
 // The messages of the services that every plugin has besides its provider.
-import { defineMessage, integer } from './protobuf.ts';
+import { defineMessage, integer } from '../../server/lib/shared/protobuf.ts';
 
 export const Nothing = defineMessage({});
 export const HealthReply = defineMessage({ status: integer(1) });

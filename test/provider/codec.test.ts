@@ -17,7 +17,7 @@ import {
   ProtobufError,
   repeated,
   text,
-} from '../../provider/wire/protobuf.ts';
+} from '../../server/lib/shared/protobuf.ts';
 import { decodeValue, encodeValue, ValueError } from '../../provider/wire/values.ts';
 
 const Inner = defineMessage({ label: text(1), count: integer(2) });

@@ -1,5 +1,5 @@
 // Times as the protocol writes them.
-import type { MessageOf } from '../protobuf.ts';
+import type { MessageOf } from '../../../server/lib/shared/protobuf.ts';
 import type { RenewReply } from '../messages.ts';
 
 type Timestamp = MessageOf<typeof RenewReply>['renewAt'];

@@ -219,7 +219,11 @@ export const repeated = <T>(field: Field<T>): Field<readonly NonNullable<T>[]> =
   number: field.number,
   wireType: 2,
   initial: () => [],
-  read: (reader, before) => [...before, field.read(reader, field.initial()) as NonNullable<T>],
+  // In place: a message of many items would else be copied once for each.
+  read: (reader, before) => {
+    (before as NonNullable<T>[]).push(field.read(reader, field.initial()) as NonNullable<T>);
+    return before;
+  },
   write: (values, writer, key) => {
     for (const value of values) optional(field).write(value, writer, key);
   },
