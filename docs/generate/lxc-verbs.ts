@@ -30,7 +30,7 @@ const groups: readonly VerbGroup[] = [
     of: '',
     verbs: 'move',
     state: works,
-    note: 'a real LXD and a gantryd do not exchange containers',
+    note: 'also between a real LXD and a gantryd, but for the memory of running containers',
   },
   { of: '', verbs: 'publish', state: works, note: '' },
   { of: 'alias', verbs: 'add list remove rename', state: works, note: 'the client alone' },

@@ -99,7 +99,7 @@ const relations = {
   gantry: ['Depends: libc6 (>= 2.28), libgcc-s1, libstdc++6', 'Recommends: bash-completion, gantryd'],
   gantryd: [
     'Depends: gantry (= VERSION), dnsmasq-base, iproute2, lxc (>= 1:5.0), nftables, passwd, procps, squashfs-tools, uidmap, xz-utils, zstd',
-    'Recommends: apparmor, btrfs-progs, e2fsprogs, lxcfs',
+    'Recommends: apparmor, btrfs-progs, e2fsprogs, lxcfs, rsync',
     'Suggests: criu, etcd-server',
   ],
 } as const;

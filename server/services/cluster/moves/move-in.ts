@@ -1,7 +1,6 @@
 // A container moves to this member: the one that has it sends its files, and the last transaction makes it this member's.
 import { newContainerVolume } from '../../storage/volume-shapes.ts';
 import type { ClusterArrival } from '../../../api/cluster/cluster.ts';
-import { ContainerMigrationOffer } from '../../../api/container/migration-messages.ts';
 import { AppError, errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
@@ -50,7 +49,7 @@ export async function moveIn(deps: MoveInDeps, body: ClusterArrival): Promise<Op
       const end = (): void => peer.close();
       signal.addEventListener('abort', end, { once: true });
       try {
-        const offer = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
+        const { offer } = await takeOffer(peer, 'container', false);
         if (offer.uuid !== document.uuid) throw new PeerError('the other member sends another container');
         const names = offer.snapshots
           .map((one) => one.name)

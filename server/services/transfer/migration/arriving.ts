@@ -77,8 +77,8 @@ export function keptKeys(config: ContainerDocument['config'], addresses: boolean
   return Object.fromEntries(Object.entries(config).filter(([key]) => isKept(key)));
 }
 
-/** A snapshot of another machine, whose files arrive under the ids that a container sees. */
-export const receivedSnapshotKeys = (config: ContainerDocument['config']): Record<string, string> => ({
+/** A snapshot of another machine. `ids`: to whom its files belong; `[]`: to the ids that a container sees. */
+export const receivedSnapshotKeys = (config: ContainerDocument['config'], ids = '[]'): Record<string, string> => ({
   ...keptKeys(config, false),
-  [idMapKeys.files]: '[]',
+  [idMapKeys.files]: ids,
 });

@@ -18,6 +18,7 @@ import { snapshotKey, snapshotsOf } from '../../containers/shared/snapshot-recor
 import { volumeCopy } from '../../storage/root-volume.ts';
 import { snapshotUrlOf } from '../../containers/snapshots/snapshots.ts';
 import { dialMeeting, type ConnectDeps } from './connect.ts';
+import { idMapKeys } from '../../containers/shared/id-maps.ts';
 import { expand } from '../../shared/expand.ts';
 import { isLive, withCheckpoint } from './live.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
@@ -52,9 +53,13 @@ export async function migrateContainer(
         const isRunning = await isLive(deps, name, body.live, document.ephemeral);
         const sending = await sendingOf(deps, name, { isRunning, withoutSnapshots: isWithoutSnapshots(body) });
         const { volume } = sending;
-        if (!isRunning) return serve(deps, peer, sending, handle, signal);
+        const lxd = {
+          state: isRunning ? 'live' : stateOf(deps, name),
+          idMap: document.config[idMapKeys.files],
+        } as const;
+        if (!isRunning) return serve(deps, peer, { ...sending, lxd }, handle, signal);
         const converse = (store: () => Promise<void>, sent: () => void): Promise<void> =>
-          serve(deps, peer, { ...sending, store, sent }, handle, signal);
+          serve(deps, peer, { ...sending, lxd, store, sent }, handle, signal);
         const { config } = expand(document, profilesOf(deps.records, name));
         const volumeDir = deps.pools.volumePath(volume.pool, volume.ref);
         const rounds = memoryRounds(deps.runtime.checkpoints, { name, volumeDir, config }, deps.log);
@@ -64,6 +69,9 @@ export async function migrateContainer(
       }),
   });
 }
+
+const stateOf = ({ runtime }: Pick<ContainerSourceDeps, 'runtime'>, name: string): 'stopped' | 'running' =>
+  runtime.probe(name).status === 'stopped' ? 'stopped' : 'running';
 
 /** A stopped container, whose lock the caller holds. Resolves when the target has kept and recorded everything. */
 export async function sendFiles(
@@ -123,7 +131,8 @@ export function migrateSnapshot(
           snapshots: [],
         };
         const owners = (): ReturnType<typeof ownersOf> => ownersOf(deps, volume.pool, treeOf(volume.ref, snapshot));
-        await serve(deps, peer, { volume, offer, ownersOf: owners }, handle, signal);
+        const lxd = { state: 'stopped', idMap: document.config[idMapKeys.files] } as const;
+        await serve(deps, peer, { lxd, volume, offer, ownersOf: owners }, handle, signal);
       }),
   });
 }

@@ -5,7 +5,7 @@ import { rawLxcProblems } from '../../../api/container/raw-lxc.ts';
 import { isWithoutSnapshots, type ContainerCreate } from '../../../api/container/container.ts';
 import { validateDevices } from '../../../api/devices/index.ts';
 import { errors } from '../../../api/errors.ts';
-import { ContainerMigrationOffer, type ContainerSnapshotOffer } from '../../../api/container/migration-messages.ts';
+import type { ContainerMigrationOffer, ContainerSnapshotOffer } from '../../../api/container/migration-messages.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import { newContainerVolume } from '../../storage/volume-shapes.ts';
 import type { Operation } from '../../../api/operation.ts';
@@ -25,6 +25,7 @@ import { replaceConfig } from '../../shared/patch.ts';
 import { announceArrival, arrivingContainer, arrivingSnapshot, keptKeys, receivedSnapshotKeys } from './arriving.ts';
 import type { ConnectDeps } from './connect.ts';
 import { goOnOrRemove } from './live.ts';
+import { idMapOf } from './lxd/offers.ts';
 import { startMigration } from './operation.ts';
 import {
   isUntrustedSource,
@@ -32,7 +33,7 @@ import {
   untrustedContainer,
   withoutCheckpoints,
 } from './untrusted-source.ts';
-import { targetMeeting, takeOffer, receiveAll, type TargetDeps } from './target.ts';
+import { targetMeeting, takeOffer, receiveAll, type Taken, type TargetDeps } from './target.ts';
 import { receiveContainerSaga, type ReceiveContainer, type ReceiveContainerParams } from './sagas/container-receive.ts';
 import { profilesOf } from '../../shared/project-scope.ts';
 
@@ -51,11 +52,11 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
     meeting,
     live: body.source.live === true,
     run: async (peer, handle, signal) => {
-      const offered = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
+      const { offer: offered, lxd } = await takeOffer(peer, 'container', untrusted);
       if (untrusted && offered.live === true) refuseUntrustedCheckpoint(name);
       const offer = untrusted ? withoutCheckpoints(offered) : offered;
       if (offer.live === true) await needCheckpoints(deps.runtime, `Restoring the checkpoint of ${name}`);
-      const params = draft(deps, name, body, offer);
+      const params = draft(deps, name, body, { offer, lxd });
       const receive: ReceiveContainer = async ({ document, snapshots }, context) =>
         receiveAll(
           deps,
@@ -63,6 +64,7 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
           { pool: document.pool, ref: newContainerVolume(deps.records, name, document) },
           {
             offer,
+            lxd,
             snapshots: snapshots.map((one) => one.name),
             untrusted: untrusted ? await untrustedContainer(deps, name, document, snapshots) : undefined,
           },
@@ -103,7 +105,7 @@ function draft(
   deps: ContainerTargetDeps,
   name: string,
   body: ContainerCreate,
-  { name: offered, object, snapshots, live }: ContainerMigrationOffer,
+  { offer: { name: offered, object, snapshots, live }, lxd }: Taken<ContainerMigrationOffer>,
 ): ReceiveContainerParams {
   const base = body.source['base-image'];
   const wanted = {
@@ -117,8 +119,8 @@ function draft(
       ...(base === undefined || base === '' ? {} : { 'volatile.base_image': base }),
       ...(live === true ? {} : { [applyTemplateKey]: 'copy' }),
       ...arrivedInstanceId(body.config ?? object.config, plainName(offered) === plainName(name)),
-      // They travel under the ids that the container sees.
-      [idMapKeys.files]: '[]',
+      // Between daemons of ours they travel under the ids that the container sees.
+      [idMapKeys.files]: lxd === undefined ? '[]' : idMapOf(lxd),
     },
   };
   const document = arrivingContainer(deps, name, wanted, {
@@ -130,21 +132,26 @@ function draft(
     volume: object.volume,
   });
   const taken = isWithoutSnapshots(body.source) ? [] : snapshots;
-  return { name, document, snapshots: taken.map((one) => snapshotEntry(deps.records, name, one, document.pool)) };
+  return {
+    name,
+    document,
+    snapshots: taken.map((one) => snapshotEntry(deps.records, name, one, document.pool, lxd !== undefined)),
+  };
 }
 
-/** The pool is the one that the container comes to. */
+/** The pool is the one that the container comes to. `isOfLxd`: its files keep the owners that they have on the other disk. */
 export function snapshotEntry(
   records: Records,
   container: string,
   offer: ContainerSnapshotOffer,
   pool: string,
+  isOfLxd = false,
 ): SnapshotEntry {
   const { name, architecture, profiles } = offer;
   const machine = {
     architecture,
     profiles,
-    config: receivedSnapshotKeys(offer.config),
+    config: receivedSnapshotKeys(offer.config, isOfLxd ? offer.config[idMapKeys.files] : '[]'),
     devices: withRootIn(records, container, offer, pool),
   };
   const { ephemeral, description, createdAt, lastUsedAt, stateful, expiresAt, volume } = offer;

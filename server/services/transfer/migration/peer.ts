@@ -5,6 +5,7 @@ import { validateBody } from '../../../api/schema/validate-json.ts';
 import { hasProto, shapeProblem, type JsonShape } from '../../../lib/json-shape.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import type { Channel, Frame } from '../../../operations/channels.ts';
+import { decodeLxd, encodeControl, encodeHeader, type LxdHeader } from './lxd/messages.ts';
 
 export interface PeerChannels {
   readonly control: Channel;
@@ -50,6 +51,8 @@ export class Peer {
   #isOver = false;
   /** The other side has given up or left: it needs no message. */
   #isReported = false;
+  /** The other side is a real LXD: it said so with its header. */
+  #isLxd = false;
   /** Aborts when the other side failed or left, or this side was told to stop. */
   readonly signal: AbortSignal;
 
@@ -63,22 +66,51 @@ export class Peer {
 
   async send(message: Message): Promise<void> {
     this.signal.throwIfAborted();
-    await this.#channels.control.send(Buffer.from(JSON.stringify(message)));
+    await this.#channels.control.send(this.#encoded(message));
+  }
+
+  /** LXD knows two ends and nothing else: the one of success, and failure with its reason. */
+  #encoded(message: Message): Buffer {
+    if (!this.#isLxd) return Buffer.from(JSON.stringify(message));
+    const { type, message: words } = message;
+    return encodeControl(type !== 'error', typeof words === 'string' ? words : '');
+  }
+
+  /** The first message, which a real LXD understands as well: `header` is what it reads, `offer` what gantryd does. */
+  async sendOffer(offer: Message, header: LxdHeader): Promise<void> {
+    this.signal.throwIfAborted();
+    await this.#channels.control.send(encodeHeader(header, offer));
+  }
+
+  /** Answers a real LXD. */
+  async sendHeader(header: LxdHeader): Promise<void> {
+    this.signal.throwIfAborted();
+    await this.#channels.control.send(encodeHeader(header));
+  }
+
+  /** The next message when it is the header of a real LXD; undefined for any other, which `receive` then returns. */
+  async takeHeader(): Promise<LxdHeader | undefined> {
+    await this.#oneWaits();
+    const [first] = this.#messages;
+    if (first?.type !== lxdHeader) return undefined;
+    this.#messages.shift();
+    return first['header'] as LxdHeader;
   }
 
   /** The next message, which must fit. Throws PeerError: the other side failed, left, or said something else. */
   async receive(schema: Schema): Promise<unknown> {
-    for (;;) {
-      const message = this.#messages.shift();
-      if (message === undefined) {
-        this.signal.throwIfAborted();
-        await new Promise<void>((resolve) => (this.#wake = resolve));
-        continue;
-      }
-      const [problem] = validateBody(schema, message);
-      if (problem === undefined) return message;
-      const where = problem.path === '' ? '' : `${problem.path} `;
-      throw new PeerError(`the other side sent a message that was not expected here: ${where}${problem.message}`);
+    await this.#oneWaits();
+    const message = this.#messages.shift();
+    const [problem] = validateBody(schema, message);
+    if (problem === undefined) return message;
+    const where = problem.path === '' ? '' : `${problem.path} `;
+    throw new PeerError(`the other side sent a message that was not expected here: ${where}${problem.message}`);
+  }
+
+  async #oneWaits(): Promise<void> {
+    while (this.#messages.length === 0) {
+      this.signal.throwIfAborted();
+      await new Promise<void>((resolve) => (this.#wake = resolve));
     }
   }
 
@@ -126,9 +158,9 @@ export class Peer {
   /** Sends the reason to the other side, unless it came from there. Never throws. */
   async fail(error: unknown): Promise<void> {
     if (!this.#isReported) {
-      const message = { type: 'error', message: errorText(error) };
+      const message = this.#encoded({ type: 'error', message: errorText(error) });
       try {
-        await this.#channels.control.send(Buffer.from(JSON.stringify(message)));
+        await this.#channels.control.send(message);
       } catch {
         // The other side has gone.
       }
@@ -144,6 +176,7 @@ export class Peer {
     try {
       for await (const { bytes } of this.#channels.control.frames) {
         const message = parseMessage(bytes);
+        if (message.type === lxdHeader) this.#isLxd = true;
         if (message.type === 'error') {
           this.#isReported = true;
           this.#fail(new PeerError(`the other side failed: ${String(message['message'])}`, { isReported: true }));
@@ -183,9 +216,29 @@ export class Peer {
   }
 }
 
-/** Throws PeerError for anything but an object with a type; real LXD speaks another protocol, which begins with another byte. */
+/** The type of what `parseMessage` makes of a header of a real LXD; JSON cannot say it. */
+const lxdHeader = 'header of LXD';
+
+/** JSON of gantryd begins with a brace; messages of LXD begin with another byte. Throws PeerError for all else. */
 export function parseMessage(bytes: Buffer): Message {
   if (bytes.length > maxMessageBytes) throw new PeerError(`the other side sent a message of ${bytes.length} bytes`);
+  return bytes[0] === '{'.charCodeAt(0) ? parseJson(bytes) : parseLxd(bytes);
+}
+
+function parseLxd(bytes: Buffer): Message {
+  try {
+    const frame = decodeLxd(bytes);
+    if (frame.kind === 'offer') return parseJson(frame.json);
+    if (frame.kind === 'header') return { type: lxdHeader, header: frame.header };
+    return frame.success ? { type: 'done' } : { type: 'error', message: frame.message };
+  } catch (cause) {
+    if (cause instanceof PeerError) throw cause;
+    const message = `the other side speaks neither ${migrationProtocol} nor the protocol of a real LXD`;
+    throw new PeerError(message, { cause });
+  }
+}
+
+function parseJson(bytes: Buffer): Message {
   const broken = shapeProblem(bytes, messageShape);
   if (broken !== undefined) throw new PeerError(`the other side sent a message that ${broken}`);
   let value: unknown;
@@ -193,10 +246,10 @@ export function parseMessage(bytes: Buffer): Message {
     value = JSON.parse(bytes.toString('utf8'));
     if (hasProto(value)) throw new PeerError('a member is named __proto__');
   } catch (cause) {
-    const message = `the other side does not speak ${migrationProtocol} (a real LXD server does not)`;
-    throw new PeerError(message, { cause });
+    throw new PeerError(`the other side does not speak ${migrationProtocol}`, { cause });
   }
-  if (typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string')
-    return value as Message;
+  if (typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string') {
+    if (value.type !== lxdHeader) return value as Message;
+  }
   throw new PeerError('the other side sent a message without a type');
 }

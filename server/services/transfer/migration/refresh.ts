@@ -1,7 +1,7 @@
 // Bringing an older copy of a container up to date (`refresh: true`), from a container of this server or from another server.
 import { isWithoutSnapshots, type ContainerCreate } from '../../../api/container/container.ts';
 import {
-  ContainerMigrationOffer,
+  type ContainerMigrationOffer,
   MigrationStep,
   migrationVersion,
   type ContainerSnapshotOffer,
@@ -23,7 +23,10 @@ import { planRefresh, type PlannedSnapshot, type RefreshPart } from './refresh-p
 import { labelOf, mine, plannedOf, refOf, refreshNow, stopped, treeOf, type RefreshDeps } from './refresh-run.ts';
 import { isUntrustedSource, untrustedContainer, withoutCheckpoints } from './untrusted-source.ts';
 import { formatsOf, receiveChanges } from './streams.ts';
-import { takeOffer, targetMeeting } from './target.ts';
+import { answerTo, featuresOf, isTwice } from './lxd/offers.ts';
+import type { ChangingTree } from '../../../drivers/storage/driver.ts';
+import { receiveInto } from './lxd/trees.ts';
+import { takeOffer, targetMeeting, type Taken } from './target.ts';
 
 /** The container that a creation with `refresh` is about; undefined when there is none: it is then an ordinary copy. */
 export function refreshed(
@@ -51,8 +54,9 @@ function fromElsewhere(deps: RefreshDeps, caller: Caller, name: string, body: Co
     resources: { containers: [containerUrl(name)] },
     meeting: targetMeeting(body.source, reachOf(deps.records, caller)),
     run: async (peer, handle, signal) => {
-      const offered = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
-      const offer = isUntrustedSource(deps.records, caller, name) ? withoutCheckpoints(offered) : offered;
+      const untrusted = isUntrustedSource(deps.records, caller, name);
+      const { offer: offered, lxd } = await takeOffer(peer, 'container', untrusted);
+      const offer = untrusted ? withoutCheckpoints(offered) : offered;
       if (offer.live === true)
         throw errors.badRequest(
           `The copy ${name} cannot be refreshed from a live source: give live: false at the source`,
@@ -60,7 +64,9 @@ function fromElsewhere(deps: RefreshDeps, caller: Caller, name: string, body: Co
       // It holds its lock while it sends, and we would wait for that.
       if (offer.uuid === readyContainer(deps.records, name).document.uuid)
         throw errors.badRequest(`The container ${name} cannot be brought up to date from itself`);
-      await deps.locks.run(lockOf(name), () => receiveRefresh(deps, caller, name, body, offer, peer, handle, signal));
+      await deps.locks.run(lockOf(name), () =>
+        receiveRefresh(deps, caller, name, body, { offer, lxd }, peer, handle, signal),
+      );
       // It is here and recorded: that the source left early changes nothing any more.
       await peer.send({ type: 'done' }).catch(() => {});
     },
@@ -72,7 +78,7 @@ async function receiveRefresh(
   caller: Caller,
   name: string,
   body: ContainerCreate,
-  offer: ContainerMigrationOffer,
+  { offer, lxd }: Taken<ContainerMigrationOffer>,
   peer: Peer,
   handle: OperationHandle,
   signal: AbortSignal,
@@ -87,7 +93,7 @@ async function receiveRefresh(
       return { ...plannedOf(entry), streamId };
     }),
   );
-  const arriving = offered.map((one) => snapshotEntry(deps.records, name, one, document.pool));
+  const arriving = offered.map((one) => snapshotEntry(deps.records, name, one, document.pool, lxd !== undefined));
   const untrusted = isUntrustedSource(deps.records, caller, name)
     ? await untrustedContainer(deps, name, document, arriving)
     : undefined;
@@ -104,14 +110,27 @@ async function receiveRefresh(
     ...(plan.isNative ? (base === undefined ? {} : { parent: base }) : { compare: true }),
   }));
   const format = plan.isNative && native !== undefined ? native : 'tar';
-  if (!offer.formats.includes(format))
+  if (lxd === undefined && !offer.formats.includes(format))
     throw new PeerError(`the source sends files as ${offer.formats.join(', ')} only`);
+  const wanted = parts.flatMap(({ snapshot }) => (snapshot === undefined ? [] : [snapshot]));
+  const answer = (): Promise<void> =>
+    lxd === undefined
+      ? peer.send({ type: 'answer', version: migrationVersion, format, parts })
+      : peer.sendHeader(answerTo(lxd, wanted, true));
   let isAnswered = false;
   const bring = async (part: RefreshPart, context: SagaContext): Promise<void> => {
-    if (!isAnswered) await peer.send({ type: 'answer', version: migrationVersion, format, parts });
+    if (!isAnswered) await answer();
     isAnswered = true;
     progress.begin(labelOf(refOf(name), part));
     const to = treeOf(refOf(name), part.snapshot);
+    if (lxd !== undefined) {
+      const times = part.snapshot === undefined && isTwice(lxd) ? 2 : 1;
+      const change = async ({ path }: ChangingTree): Promise<void> => {
+        for (let time = 0; time < times; time += 1)
+          await receiveInto(peer, path, featuresOf(lxd), progress, context.signal);
+      };
+      return driver.deriveVolume(pool, treeOf(refOf(name), part.base), to, change, context.signal);
+    }
     if (plan.isNative) {
       const incoming = peer.receiveStream((count) => void progress.add(count));
       const form = { kind: 'native', ...(part.snapshot === undefined ? { replace: true } : {}) } as const;

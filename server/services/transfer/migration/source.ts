@@ -13,6 +13,9 @@ import type { Clock } from '../../../lib/clock.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
 import type { Records } from '../../../records/records.ts';
 import type { Pools } from '../../storage/pools.ts';
+import type { LxdHeader } from './lxd/messages.ts';
+import { featuresOf, headerOf, isTwice, type SourceFacts } from './lxd/offers.ts';
+import { sendToLxd } from './lxd/trees.ts';
 import type { OwnerOf } from './owners.ts';
 import { PeerError, type Peer } from './peer.ts';
 import { trackProgress } from './progress.ts';
@@ -46,6 +49,8 @@ export function offerHead<K extends 'container' | 'volume'>(
 type OfferHead<K> = Omit<ContainerMigrationOffer, 'kind' | 'object' | 'snapshots'> & { readonly kind: K };
 
 interface Sending {
+  /** What a real LXD reads besides the offer. Absent: the target is another member of the cluster. */
+  readonly lxd?: SourceFacts | undefined;
   readonly volume: { readonly pool: string; readonly ref: VolumeRef; readonly snapshot?: string };
   readonly offer: ContainerMigrationOffer | VolumeMigrationOffer;
   /** Set for containers: see owners.ts. */
@@ -60,19 +65,18 @@ interface Sending {
 export async function serve(
   deps: ServeDeps,
   peer: Peer,
-  { volume, offer, ownersOf, store, sent }: Sending,
+  { lxd, volume, offer, ownersOf, store, sent }: Sending,
   handle: OperationHandle,
   signal: AbortSignal,
 ): Promise<void> {
-  await peer.send({ ...offer });
+  if (lxd === undefined) await peer.send({ ...offer });
+  else await peer.sendOffer({ ...offer }, headerOf(offer, lxd));
+  const header = lxd === undefined ? undefined : await peer.takeHeader();
+  if (lxd !== undefined && header !== undefined)
+    return serveLxd(deps, peer, { volume, offer, lxd }, header, handle, signal);
   const answer = (await peer.receive(MigrationAnswer)) as MigrationAnswer;
   checkAnswer(offer, answer);
-  const progress = trackProgress({
-    clock: deps.clock,
-    tell: (metadata) => handle.update(metadata),
-    limit: deps.records.pools.get(volume.pool)?.document.config['rsync.bwlimit'],
-    signal,
-  });
+  const progress = progressOf(deps, volume.pool, handle, signal);
   for (const [index, { snapshot, ...how }] of answer.parts.entries()) {
     progress.begin(snapshot === undefined ? offer.name : `${offer.name}/${snapshot}`);
     if (index === answer.parts.length - 1) await store?.();
@@ -86,6 +90,45 @@ export async function serve(
   const step = (await peer.receive(MigrationStep)) as MigrationStep;
   if (step.type !== 'done') throw new PeerError(`the target answered ${step.type} where it should be done`);
 }
+
+/** The target is a real LXD, which answered `header`. */
+async function serveLxd(
+  deps: ServeDeps,
+  peer: Peer,
+  { volume, offer, lxd }: Pick<Sending, 'volume' | 'offer'> & { readonly lxd: SourceFacts },
+  header: LxdHeader,
+  handle: OperationHandle,
+  signal: AbortSignal,
+): Promise<void> {
+  if (lxd.state === 'live')
+    throw new PeerError(
+      'between gantryd and a real LXD the memory of a running container does not travel: copy it with --stateless, or stop it',
+    );
+  const offered: readonly string[] = offer.snapshots.map(({ name }) => name);
+  const snapshots = header.refresh === true ? header.snapshotNames : offered;
+  const unknown = snapshots.filter((name) => !offered.includes(name));
+  if (unknown.length > 0)
+    throw new PeerError(`the target wants snapshots that were not offered: ${unknown.join(', ')}`);
+  const { driver, pool } = deps.pools.use(volume.pool);
+  const progress = progressOf(deps, volume.pool, handle, signal);
+  const { ref, snapshot } = volume;
+  const trees = { driver, pool, ref, snapshot, snapshots, features: featuresOf(header), isTwice: isTwice(header) };
+  await sendToLxd(peer, trees, progress, signal);
+  await peer.receive(MigrationStep);
+}
+
+const progressOf = (
+  { clock, records }: ServeDeps,
+  pool: string,
+  handle: OperationHandle,
+  signal: AbortSignal,
+): ReturnType<typeof trackProgress> =>
+  trackProgress({
+    clock,
+    tell: (metadata) => handle.update(metadata),
+    limit: records.pools.get(pool)?.document.config['rsync.bwlimit'],
+    signal,
+  });
 
 function checkAnswer(offer: Sending['offer'], answer: MigrationAnswer): void {
   if (!offer.versions.includes(answer.version))

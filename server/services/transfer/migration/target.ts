@@ -2,19 +2,22 @@
 import type { ContainerSource } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';
 import {
+  ContainerMigrationOffer,
   MigrationStep,
   migrationProtocol,
   migrationVersion,
-  type ContainerMigrationOffer,
-  type VolumeMigrationOffer,
+  VolumeMigrationOffer,
 } from '../../../api/container/migration-messages.ts';
-import type { validateBody } from '../../../api/schema/validate-json.ts';
+import { validateBody } from '../../../api/schema/validate-json.ts';
 import type { VolumeRef } from '../../../drivers/storage/driver.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
 import type { Records } from '../../../records/records.ts';
 import type { Pools } from '../../storage/pools.ts';
 import { dialMeeting, type Meeting } from './connect.ts';
+import type { LxdHeader } from './lxd/messages.ts';
+import { answerTo, featuresOf, isLive, isTwice, offerOf } from './lxd/offers.ts';
+import { receiveFromLxd } from './lxd/trees.ts';
 import { PeerError, type Peer } from './peer.ts';
 import { trackProgress } from './progress.ts';
 import type { Reach } from '../../../lib/reach.ts';
@@ -40,23 +43,54 @@ export function targetMeeting(
   );
 }
 
-/** The first message of the source. Throws when no version is common. */
-export async function takeOffer(
+type Offer = ContainerMigrationOffer | VolumeMigrationOffer;
+
+export interface Taken<O extends Offer = Offer> {
+  readonly offer: O;
+  /** What a real LXD said; absent: the source is gantryd. */
+  readonly lxd?: LxdHeader | undefined;
+}
+
+const schemas = { container: ContainerMigrationOffer, volume: VolumeMigrationOffer } as const;
+
+/** The first message of the source. `untrusted`: what comes of it is judged, which rsync does not let us do. */
+export async function takeOffer<K extends Offer['kind']>(
   peer: Peer,
-  schema: Parameters<typeof validateBody>[0],
-): Promise<ContainerMigrationOffer | VolumeMigrationOffer> {
-  const offer = (await peer.receive(schema)) as ContainerMigrationOffer | VolumeMigrationOffer;
+  kind: K,
+  untrusted: boolean,
+): Promise<Taken<Extract<Offer, { kind: K }>>> {
+  const lxd = await peer.takeHeader();
+  if (lxd === undefined) return { offer: await gantryOffer(peer, kind) };
+  if (untrusted)
+    throw new PeerError('this project takes no files of a real LXD (restricted.containers.lowlevel is block)');
+  if (isLive(lxd))
+    throw new PeerError(
+      'between a real LXD and gantryd the memory of a running container does not travel: copy it with --stateless, or stop it',
+    );
+  const offer = offerOf(lxd, kind);
+  const [problem] = validateBody(schemas[kind], offer);
+  if (problem !== undefined)
+    throw new PeerError(`the header of LXD cannot be used: ${problem.path} ${problem.message}`);
+  return { offer: distinct(offer as unknown as Extract<Offer, { kind: K }>), lxd };
+}
+
+/** Throws when no version is common. */
+async function gantryOffer<K extends Offer['kind']>(peer: Peer, kind: K): Promise<Extract<Offer, { kind: K }>> {
+  const offer = (await peer.receive(schemas[kind])) as Extract<Offer, { kind: K }>;
   if (!offer.versions.includes(migrationVersion))
     throw new PeerError(
       `the source speaks version ${offer.versions.join(', ')} of ${migrationProtocol}, this release ${migrationVersion}`,
     );
+  return distinct(offer);
+}
+
+function distinct<O extends Offer>(offer: O): O {
   const names = offer.snapshots.map(({ name }) => name);
   if (new Set(names).size < names.length) throw new PeerError('the source offers two snapshots of one name');
   return offer;
 }
 
-interface Receiving {
-  readonly offer: ContainerMigrationOffer | VolumeMigrationOffer;
+interface Receiving extends Taken {
   /** Which of the offer, in its order. */
   readonly snapshots: readonly string[];
   /** Undefined: the source is trusted. */
@@ -68,10 +102,11 @@ export async function receiveAll(
   deps: TargetDeps,
   peer: Peer,
   volume: { readonly pool: string; readonly ref: VolumeRef },
-  { offer, snapshots, untrusted }: Receiving,
+  { offer, lxd, snapshots, untrusted }: Receiving,
   handle: OperationHandle,
   signal: AbortSignal,
 ): Promise<void> {
+  if (lxd !== undefined) return receiveAllOfLxd(deps, peer, volume, { lxd, snapshots }, handle, signal);
   const format = commonFormat(deps, volume.pool, offer.formats, untrusted !== undefined);
   const progress = trackProgress({ clock: deps.clock, tell: (metadata) => handle.update(metadata), signal });
   const parts = [...snapshots, undefined].map((snapshot, index) => ({
@@ -90,6 +125,20 @@ export async function receiveAll(
   }
   const step = (await peer.receive(MigrationStep)) as MigrationStep;
   if (step.type !== 'sent') throw new PeerError(`the source says ${step.type} where all should be sent`);
+}
+
+async function receiveAllOfLxd(
+  { pools, clock }: TargetDeps,
+  peer: Peer,
+  { pool, ref }: { readonly pool: string; readonly ref: VolumeRef },
+  { lxd, snapshots }: { readonly lxd: LxdHeader; readonly snapshots: readonly string[] },
+  handle: OperationHandle,
+  signal: AbortSignal,
+): Promise<void> {
+  const progress = trackProgress({ clock, tell: (metadata) => handle.update(metadata), signal });
+  await peer.sendHeader(answerTo(lxd, snapshots, false));
+  const trees = { ...pools.use(pool), ref, snapshots, features: featuresOf(lxd), isTwice: isTwice(lxd) };
+  await receiveFromLxd(peer, trees, progress, signal);
 }
 
 function commonFormat(deps: TargetDeps, pool: string, offered: readonly string[], isUntrusted: boolean): string {

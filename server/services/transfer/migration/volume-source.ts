@@ -76,7 +76,7 @@ export function migrateVolume(
           })),
         };
         const sent = { pool: volume.pool, ref, ...(snapshot === undefined ? {} : { snapshot }) };
-        await serve(deps, peer, { volume: sent, offer }, handle, signal);
+        await serve(deps, peer, { lxd: { state: 'stopped' }, volume: sent, offer }, handle, signal);
       }),
   });
 }

@@ -2,7 +2,7 @@
 import { type VolumeId, volumeKey } from '../../../records/record-names.ts';
 import { randomUUID } from 'node:crypto';
 import { errors } from '../../../api/errors.ts';
-import { VolumeMigrationOffer } from '../../../api/container/migration-messages.ts';
+import type { VolumeMigrationOffer } from '../../../api/container/migration-messages.ts';
 import { snapshotName, volumeName } from '../../../api/names.ts';
 import { newCustomVolume } from '../../storage/volume-shapes.ts';
 import type { Operation } from '../../../api/operation.ts';
@@ -56,7 +56,8 @@ export function receiveVolume(
     project: caller.project,
     meeting: targetMeeting(body.source ?? {}, reachOf(deps.records, caller)),
     run: async (peer, handle, signal) => {
-      const offer = (await takeOffer(peer, VolumeMigrationOffer)) as VolumeMigrationOffer;
+      const untrusted = isUntrustedSource(deps.records, caller, volume.name);
+      const { offer, lxd } = await takeOffer(peer, 'volume', untrusted);
       const params = draft(deps, volume, body, offer);
       const receive: ReceiveVolume = async ({ snapshots, document }, context) =>
         receiveAll(
@@ -65,10 +66,9 @@ export function receiveVolume(
           { pool, ref: newCustomVolume(volume.name, document.config) },
           {
             offer,
+            lxd,
             snapshots: snapshots.map((one) => one.name),
-            untrusted: isUntrustedSource(deps.records, caller, volume.name)
-              ? await untrustedVolume(deps.pools, pool, volumeSize(document.config))
-              : undefined,
+            untrusted: untrusted ? await untrustedVolume(deps.pools, pool, volumeSize(document.config)) : undefined,
           },
           handle,
           context.signal,

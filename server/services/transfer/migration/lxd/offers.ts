@@ -1,0 +1,159 @@
+// Translates between the headers of LXD's migration protocol and the offers of our own. Pure.
+import { architectureId, architectures } from '../../../../api/image/architectures.ts';
+import {
+  migrationProtocol,
+  migrationVersion,
+  type ContainerMigrationOffer,
+  type VolumeMigrationOffer,
+} from '../../../../api/container/migration-messages.ts';
+import type { IdMapEntry } from '../../../../drivers/runtime/driver.ts';
+import { parseIdMap, renderIdMap } from '../../../../drivers/runtime/idmap/plan.ts';
+import type { RsyncFeature } from '../../../../drivers/storage/rsync.ts';
+import { idMapKeys } from '../../../containers/shared/id-maps.ts';
+import { criu, fsRsync, type LxdHeader, type LxdRsyncFeatures, type LxdSetting, type LxdSnapshot } from './messages.ts';
+
+type Offer = ContainerMigrationOffer | VolumeMigrationOffer;
+type SnapshotOffer = Offer['snapshots'][number];
+
+/** The way in which files travel between gantryd and a real LXD. */
+export const rsyncFormat = 'rsync';
+
+const allFeatures: LxdRsyncFeatures = { xattrs: true, delete: true, compress: true, bidirectional: true };
+
+export interface SourceFacts {
+  /** `live`: its memory is to move as well. */
+  readonly state: 'stopped' | 'running' | 'live';
+  /** To whom its files belong on the disk; absent or `[]`: to the ids that the container sees. */
+  readonly idMap?: string | undefined;
+}
+
+/** What LXD reads in an offer of ours. */
+export function headerOf({ snapshots }: Offer, { state, idMap }: SourceFacts): LxdHeader {
+  return {
+    fs: fsRsync,
+    criu: state === 'stopped' ? undefined : state === 'live' ? criu.rsync : criu.none,
+    idmap: [...(parseIdMap(idMap) ?? [])],
+    snapshotNames: snapshots.map(({ name }) => name),
+    snapshots: snapshots.map(lxdSnapshotOf),
+    predump: false,
+    rsyncFeatures: allFeatures,
+    refresh: undefined,
+  };
+}
+
+/** What we answer to LXD's header: these snapshots, in this order, and then the container or volume. */
+export function answerTo(header: LxdHeader, snapshots: readonly string[], isRefresh: boolean): LxdHeader {
+  const taken = new Set(snapshots);
+  return {
+    fs: fsRsync,
+    criu: isTwice(header) ? criu.none : undefined,
+    idmap: [],
+    snapshotNames: [...snapshots],
+    snapshots: header.snapshots.filter(({ name }) => taken.has(name ?? '')),
+    predump: false,
+    rsyncFeatures: header.rsyncFeatures,
+    refresh: isRefresh,
+  };
+}
+
+/** What changed meanwhile follows in a second pass. */
+export const isTwice = (header: LxdHeader): boolean => header.criu === criu.none;
+export const isLive = (header: LxdHeader): boolean => header.criu === criu.rsync;
+
+/** Both sides must start rsync alike. A peer that is not `bidirectional` is older than the negotiation. */
+export function featuresOf({ rsyncFeatures }: LxdHeader): readonly RsyncFeature[] {
+  const all = ['xattrs', 'delete', 'compress'] as const;
+  return rsyncFeatures?.bidirectional === true ? all.filter((name) => rsyncFeatures[name] === true) : all;
+}
+
+/** The map of ids on the other side's disk, as config has it. */
+export const idMapOf = ({ idmap }: LxdHeader): string =>
+  renderIdMap(
+    idmap.map(({ isuid, isgid, hostid = 0, nsid = 0, maprange = 0 }): IdMapEntry => ({
+      isuid: isuid === true,
+      isgid: isgid === true,
+      hostid,
+      nsid,
+      maprange,
+    })),
+  );
+
+/** An offer that says what LXD's header says. The rest comes from the client: name, config, devices, profiles. */
+export function offerOf<K extends Offer['kind']>(header: LxdHeader, kind: K): Record<string, unknown> {
+  const object = kind === 'container' ? { architecture: '', profiles: [], ephemeral: false, devices: {} } : {};
+  return {
+    type: 'offer',
+    protocol: migrationProtocol,
+    versions: [migrationVersion],
+    release: 'LXD',
+    kind,
+    name: '',
+    uuid: '',
+    formats: [rsyncFormat],
+    object: { ...object, description: '', config: {} },
+    snapshots: namedSnapshots(header).map((one) => offeredSnapshot(one, header)),
+  };
+}
+
+/** Old servers send names alone. */
+function namedSnapshots({ snapshotNames, snapshots }: LxdHeader): readonly LxdSnapshot[] {
+  if (snapshots.length === snapshotNames.length) return snapshots;
+  const bare = { localConfig: [], profiles: [], localDevices: [] };
+  const rest = { ephemeral: false, stateful: false, architecture: 0 };
+  const dates = { creationDate: undefined, lastUsedDate: undefined, expiryDate: undefined };
+  return snapshotNames.map((name) => ({ name, ...bare, ...rest, ...dates }));
+}
+
+function offeredSnapshot(one: LxdSnapshot, header: LxdHeader): Record<string, unknown> {
+  const config = configOf(one.localConfig);
+  return {
+    name: one.name ?? '',
+    createdAt: dateOf(one.creationDate),
+    lastUsedAt: dateOf(one.lastUsedDate),
+    expiresAt: dateOf(one.expiryDate ?? zeroDate),
+    description: '',
+    config: { ...config, [idMapKeys.files]: config[idMapKeys.files] ?? idMapOf(header) },
+    architecture: architectureOf(one.architecture ?? 0),
+    profiles: [...one.profiles],
+    ephemeral: one.ephemeral === true,
+    devices: Object.fromEntries(one.localDevices.map(({ name = '', config: device }) => [name, configOf(device)])),
+    // The checkpoint of LXD is not one that continues here.
+    stateful: false,
+  };
+}
+
+function lxdSnapshotOf(one: SnapshotOffer): LxdSnapshot {
+  const isContainer = 'devices' in one;
+  return {
+    name: one.name,
+    localConfig: settingsOf(one.config),
+    profiles: isContainer ? one.profiles : [],
+    ephemeral: isContainer && one.ephemeral,
+    localDevices: isContainer
+      ? Object.entries(one.devices).map(([name, device]) => ({ name, config: settingsOf(device) }))
+      : [],
+    architecture: isContainer ? architectureId(one.architecture) : 0,
+    stateful: false,
+    creationDate: secondsOf(one.createdAt),
+    lastUsedDate: isContainer ? secondsOf(one.lastUsedAt) : zeroDate,
+    expiryDate: one.expiresAt === undefined ? zeroDate : secondsOf(one.expiresAt),
+  };
+}
+
+const configOf = (settings: readonly LxdSetting[]): Record<string, string> =>
+  Object.fromEntries(settings.map(({ key = '', value = '' }) => [key, value]));
+
+const settingsOf = (config: Readonly<Record<string, string>>): LxdSetting[] =>
+  Object.entries(config).map(([key, value]) => ({ key, value }));
+
+const architectureOf = (id: number): string =>
+  Object.entries(architectures).find(([, known]) => known.id === id)?.[0] ?? '';
+
+/** Year 1: how LXD writes "never". */
+const zeroDate = -62_135_596_800;
+const lastDate = 253_402_300_799;
+
+const dateOf = (seconds = 0): string =>
+  new Date(Math.min(Math.max(seconds, zeroDate), lastDate) * 1000).toISOString().replace('.000Z', 'Z');
+
+const secondsOf = (date: string): number => Math.floor(Date.parse(date) / 1000);

@@ -1,0 +1,121 @@
+// Sends the trees of a container or volume to a real LXD, and receives them from one: snapshots from the oldest to the newest, then the volume.
+import { chmod, chown, lstat, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DriverError } from '../../../../drivers/driver-error.ts';
+import type { PoolSpec, StorageDriver, VolumeRef } from '../../../../drivers/storage/driver.ts';
+import {
+  canBeLedAstray,
+  receiveTree,
+  receiving,
+  sending,
+  sendTree,
+  type RsyncFeature,
+  type RsyncLink,
+} from '../../../../drivers/storage/rsync.ts';
+import { filesAt } from '../../../storage/pools.ts';
+
+/** Both ends of a session's bytes: the `fs` channel. */
+export interface Streams {
+  sendStream(source: AsyncIterable<Buffer>, taken: (bytes: number) => Promise<void> | undefined): Promise<void>;
+  receiveStream(taken: (bytes: number) => void): RsyncLink['incoming'];
+}
+
+interface Progress {
+  begin(part: string): void;
+  add(bytes: number): Promise<void> | undefined;
+  end(): void;
+}
+
+export interface Trees {
+  readonly driver: StorageDriver;
+  readonly pool: PoolSpec;
+  readonly ref: VolumeRef;
+  readonly snapshots: readonly string[];
+  readonly features: readonly RsyncFeature[];
+  /** It runs: what changed meanwhile travels in a second pass. */
+  readonly isTwice: boolean;
+}
+
+/** `snapshot`: that one is sent in the place of the volume. */
+export async function sendToLxd(
+  streams: Streams,
+  { driver, pool, ref, snapshots, features, isTwice, snapshot }: Trees & { readonly snapshot?: string | undefined },
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<void> {
+  const send = async (path: string, label: string): Promise<void> => {
+    progress.begin(label);
+    await sendTree(sending(path, features), linkOf(streams, 'out', progress), signal);
+    progress.end();
+  };
+  for (const name of snapshot === undefined ? snapshots : [snapshot]) {
+    const path = driver.snapshotPath(pool, { volume: ref, snapshot: name });
+    await filesAt(driver, path, () => send(path, `${ref.name}/${name}`));
+  }
+  if (snapshot !== undefined) return;
+  for (const _pass of isTwice ? ['all', 'the rest'] : ['all'])
+    await driver.holdStill(
+      pool,
+      ref,
+      async ({ path, isStill }) => {
+        if (isTwice && !isStill && canBeLedAstray()) throw unsafe(ref);
+        await send(path, ref.name);
+      },
+      signal,
+    );
+}
+
+/** Makes the volume, which is not there yet. After a throw some of it may be: the caller deletes the volume with its snapshots. */
+export async function receiveFromLxd(
+  streams: Streams,
+  { driver, pool, ref, snapshots, features, isTwice }: Trees,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<void> {
+  await driver.createVolume(pool, ref, { kind: 'empty' }, () => {}, signal);
+  const path = driver.volumePath(pool, ref);
+  const receive = async (label: string): Promise<void> => {
+    progress.begin(label);
+    await filesAt(driver, path, () => receiveInto(streams, path, features, progress, signal));
+    progress.end();
+  };
+  for (const snapshot of snapshots) {
+    await receive(`${ref.name}/${snapshot}`);
+    await driver.createSnapshot(pool, { volume: ref, snapshot }, { kind: 'now' }, signal);
+  }
+  await receive(ref.name);
+  if (isTwice) await receive(ref.name);
+}
+
+/** The directory keeps its own mode and owner, which keep others out of the files of a container. */
+export async function receiveInto(
+  streams: Streams,
+  path: string,
+  features: readonly RsyncFeature[],
+  progress: Pick<Progress, 'add'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { mode, uid, gid } = await lstat(path);
+  try {
+    await receiveTree(receiving(path, features), linkOf(streams, 'in', progress), signal);
+  } finally {
+    await chown(path, uid, gid);
+    await chmod(path, mode & 0o7777);
+  }
+  // What LXD notes of a container for its own recovery.
+  await rm(join(path, 'backup.yaml'), { force: true });
+}
+
+/** The bytes that count are those of files: rsync at the other end answers with little. */
+function linkOf(streams: Streams, way: 'in' | 'out', { add }: Pick<Progress, 'add'>): RsyncLink {
+  return {
+    send: (bytes) => streams.sendStream(bytes, (count) => (way === 'out' ? add(count) : undefined)),
+    incoming: streams.receiveStream((count) => void (way === 'in' ? add(count) : undefined)),
+  };
+}
+
+const unsafe = ({ name }: VolumeRef): DriverError =>
+  new DriverError(
+    'NotSupported',
+    `${name} runs, and its pool cannot hold its files still: on a kernel without Landlock (5.19) rsync could be led to files of the host. Stop it first`,
+  );

@@ -1,0 +1,125 @@
+// The messages of LXD's migration protocol: what is read of strange bytes, and what both ends make of an offer.
+import { Value } from 'typebox/value';
+import { describe, expect, test } from 'vitest';
+import { ContainerMigrationOffer } from '../../../../../server/api/container/migration-messages.ts';
+import {
+  decodeLxd,
+  encodeControl,
+  encodeHeader,
+  type LxdHeader,
+} from '../../../../../server/services/transfer/migration/lxd/messages.ts';
+import {
+  answerTo,
+  featuresOf,
+  headerOf,
+  idMapOf,
+  isLive,
+  isTwice,
+  offerOf,
+} from '../../../../../server/services/transfer/migration/lxd/offers.ts';
+import { PeerError, parseMessage } from '../../../../../server/services/transfer/migration/peer.ts';
+import { seededRandom } from '../../../../support/random.ts';
+
+const map = JSON.stringify([{ Isuid: true, Isgid: false, Hostid: 1_000_000, Nsid: 0, Maprange: 65_536 }]);
+const offer: ContainerMigrationOffer = {
+  type: 'offer',
+  protocol: 'gantry-migration',
+  versions: [1],
+  release: '1.0.0',
+  kind: 'container',
+  name: 'web',
+  uuid: 'u',
+  formats: ['tar'],
+  object: { architecture: 'x86_64', profiles: [], ephemeral: false, config: {}, devices: {}, description: '' },
+  snapshots: [
+    {
+      name: 's0',
+      createdAt: '2026-01-02T03:04:05Z',
+      lastUsedAt: '1970-01-01T00:00:00Z',
+      expiresAt: '0001-01-01T00:00:00Z',
+      description: '',
+      config: { 'user.a': 'b', 'user.empty': '' },
+      architecture: 'x86_64',
+      profiles: ['default'],
+      ephemeral: true,
+      devices: { eth0: { type: 'nic', parent: 'br0' } },
+      stateful: false,
+    },
+  ],
+};
+
+function headerIn(bytes: Buffer): LxdHeader {
+  const frame = decodeLxd(bytes);
+  if (frame.kind !== 'header') throw new Error(`it is ${frame.kind}`);
+  return frame.header;
+}
+
+describe('the header that a real LXD reads', () => {
+  test('says all of an offer that LXD knows', () => {
+    const header = headerIn(encodeHeader(headerOf(offer, { state: 'running', idMap: map })));
+    expect([isTwice(header), isLive(header), idMapOf(header)]).toEqual([true, false, map]);
+    const read = offerOf(header, 'container') as unknown as ContainerMigrationOffer;
+    expect(Value.Check(ContainerMigrationOffer, read)).toBe(true);
+    const [snapshot] = read.snapshots;
+    expect(snapshot).toEqual({
+      ...offer.snapshots[0],
+      config: { ...offer.snapshots[0]?.config, 'volatile.last_state.idmap': map },
+    });
+  });
+  test('hides the offer of gantryd, which LXD skips', () => {
+    const bytes = encodeHeader(headerOf(offer, { state: 'stopped' }), offer);
+    expect(parseMessage(bytes)).toEqual(offer);
+    expect(headerIn(encodeHeader(headerOf(offer, { state: 'stopped' }))).criu).toBeUndefined();
+  });
+  test('is not taken for the end, nor the end for it', () => {
+    expect(decodeLxd(encodeControl(true))).toEqual({ kind: 'control', success: true, message: '' });
+    expect(decodeLxd(encodeControl(false, 'no room'))).toMatchObject({ kind: 'control', message: 'no room' });
+    expect(decodeLxd(encodeControl(false))).toMatchObject({ kind: 'control', success: false });
+    const bare = encodeHeader(headerOf({ ...offer, snapshots: [] }, { state: 'stopped' }));
+    expect(decodeLxd(bare).kind).toBe('header');
+  });
+  test('stands for the features of its time where a peer negotiates nothing', () => {
+    const header = headerIn(encodeHeader({ fs: 0, predump: false, snapshotNames: ['a'] }));
+    expect(featuresOf(header)).toEqual(['xattrs', 'delete', 'compress']);
+    expect(offerOf(header, 'volume')).toMatchObject({ snapshots: [{ name: 'a', createdAt: '1970-01-01T00:00:00Z' }] });
+    const part = { xattrs: true, delete: false, compress: undefined, bidirectional: true };
+    expect(featuresOf({ ...header, rsyncFeatures: part })).toEqual(['xattrs']);
+  });
+  test('is answered with the snapshots that are wanted', () => {
+    const header = headerIn(encodeHeader(headerOf(offer, { state: 'running' })));
+    expect(answerTo(header, [], true)).toMatchObject({ refresh: true, snapshotNames: [], snapshots: [], criu: 2 });
+    expect(answerTo(header, ['s0'], false).snapshots).toHaveLength(1);
+  });
+});
+
+describe('strange bytes on the control channel', () => {
+  test('are refused with words', () => {
+    for (const bytes of [Buffer.from([0x0a, 0xff]), Buffer.from([0x0f]), Buffer.from([8, 0x80])])
+      expect(() => parseMessage(bytes)).toThrow(/speaks neither gantry-migration nor the protocol of a real LXD/);
+    const inside = encodeHeader({ fs: 0 }, { type: 'header of LXD' });
+    expect(() => parseMessage(inside)).toThrow(PeerError);
+    expect(() => parseMessage(Buffer.from('{"type":"header of LXD","header":{}}'))).toThrow(PeerError);
+  });
+  test('cannot make a small message cost much', () => {
+    const empty = Buffer.alloc(1024 * 1024 - 2, Buffer.from([0x2a, 0]));
+    const start = Date.now();
+    const header = headerIn(Buffer.concat([empty.subarray(0, empty.length - 2), Buffer.from([0x38, 0])]));
+    expect(header.snapshots.length).toBeGreaterThan(500_000);
+    expect(Date.now() - start).toBeLessThan(10_000);
+    expect(() => decodeLxd(Buffer.alloc(2 * 1024 * 1024, Buffer.from([0x2a, 0])))).toThrow(RangeError);
+  });
+  test('never end in anything but a message or a PeerError', () => {
+    const random = seededRandom(7);
+    const good = encodeHeader(headerOf(offer, { state: 'running', idMap: map }), offer);
+    for (let round = 0; round < 3_000; round += 1) {
+      const bytes = Buffer.from(good.subarray(0, 1 + Math.floor(random.next() * good.length)));
+      for (let change = 0; change < 4; change += 1)
+        bytes[Math.floor(random.next() * bytes.length)] = Math.floor(random.next() * 256);
+      try {
+        expect(parseMessage(bytes)).toHaveProperty('type');
+      } catch (error) {
+        expect(error).toBeInstanceOf(PeerError);
+      }
+    }
+  });
+});

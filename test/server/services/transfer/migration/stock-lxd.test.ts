@@ -1,0 +1,165 @@
+// Containers and volumes between a real LXD and this daemon, moved by the stock client: no flag that its user would not expect.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeDaemon, seed, type TestDaemon } from '../../../../support/daemons/daemon.ts';
+import { describeTree, plant } from '../../../../support/daemons/two-daemons.ts';
+import { freePort } from '../../../../support/hosts/free-port.ts';
+import { clientMissing, lxcClient } from '../../../../support/hosts/lxd-clients.ts';
+import { startStockLxd, stockLxdMissing, type StockLxd } from '../../../../support/hosts/stock-lxd.ts';
+import { buildBusyboxImage } from '../../../../support/images/busybox.ts';
+
+const missing = stockLxdMissing() ?? clientMissing('lxc');
+if (missing !== undefined) console.log(`skipped: migration from and to a real LXD, since ${missing}`);
+
+const modes = ['pull', 'push', 'relay'] as const;
+
+describe.skipIf(missing !== undefined)('a real LXD and this daemon', () => {
+  let home = '';
+  let lxd: StockLxd;
+  let daemon: TestDaemon;
+  let lxc: ReturnType<typeof lxcClient>;
+  beforeAll(async () => {
+    home = mkdtempSync(join(realpathSync(tmpdir()), 'gtmig-'));
+    lxd = await startStockLxd();
+    const port = await freePort();
+    await lxd.call('PUT', '/1.0', {
+      config: { 'core.https_address': `127.0.0.1:${port}`, 'core.trust_password': 'x' },
+    });
+    await lxd.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
+    const root = { path: '/', pool: 'default', type: 'disk' };
+    await lxd.call('PUT', '/1.0/profiles/default', { devices: { root } });
+    const built = await buildBusyboxImage(join(home, 'image'), {});
+    const upload = await lxd.call('POST', '/1.0/images', readFileSync(built.metadataPath));
+    const { metadata } = await lxd.get(`${String(upload.body.operation)}/wait`);
+    const target = (metadata as { fingerprint: string }).fingerprint;
+    await lxd.call('POST', '/1.0/images/aliases', { name: 'busybox', target });
+
+    const socket = join(home, 'lxd', 'unix.socket');
+    daemon = await makeDaemon({ lxd: { socket, https: '127.0.0.1:0' } });
+    await seed(daemon);
+    for (const name of ['admin', 'user']) mkdirSync(join(home, name));
+    const admin = lxcClient(dirname(socket), join(home, 'admin'));
+    const token = (await admin('config', 'trust', 'add', '--name', 'mover')).trim().split('\n').at(-1) ?? '';
+    lxc = lxcClient(join(home, 'nowhere'), join(home, 'user'));
+    await lxc('remote', 'add', 'gantry', token);
+    await lxc('remote', 'add', 'lxd', `https://127.0.0.1:${port}`, '--accept-certificate', '--password', 'x');
+    await lxc('init', 'lxd:busybox', 'lxd:c', '-c', 'user.a=b');
+    plant(lxdTree('c'));
+    // LXD's protocol forgets which names are of one file.
+    rmSync(join(lxdTree('c'), 'rootfs/hard'));
+    await lxc('snapshot', 'lxd:c', 's0');
+    writeFileSync(join(lxdTree('c'), 'rootfs/later'), 'later');
+  });
+  afterAll(async () => {
+    await daemon?.cleanUp();
+    await lxd?.cleanUp();
+    rmSync(home, { recursive: true, force: true });
+  });
+
+  const lxdTree = (name: string, snapshot?: string): string =>
+    join(
+      lxd.dir,
+      'storage-pools/default',
+      snapshot === undefined ? 'containers' : 'containers-snapshots',
+      name,
+      snapshot ?? '',
+    );
+  const ourTree = (name: string, snapshot?: string): string =>
+    join(
+      daemon.dir,
+      'storage-pools/default',
+      snapshot === undefined ? 'containers' : 'containers-snapshots',
+      name,
+      snapshot ?? '',
+    );
+  const rootfs = (tree: string): string => describeTree(join(tree, 'rootfs'));
+  const attributes = (tree: string): string =>
+    execFileSync('getfattr', ['-R', '-h', '-d', '-m', '-', '.'], { cwd: join(tree, 'rootfs'), encoding: 'utf8' });
+
+  test.each(modes)('a container with its snapshot comes whole from LXD and goes back (%s)', async (mode) => {
+    const [here, back] = [`c-${mode}`, `back-${mode}`];
+    await lxc('copy', 'lxd:c', `gantry:${here}`, '--mode', mode);
+    expect(rootfs(ourTree(here))).toBe(rootfs(lxdTree('c')));
+    expect(rootfs(ourTree(here, 's0'))).toBe(rootfs(lxdTree('c', 's0')));
+    expect(attributes(ourTree(here))).toBe(attributes(lxdTree('c')));
+    const { config, devices } = await daemon.get(`/1.0/containers/${here}`);
+    expect(config).toMatchObject({ 'user.a': 'b', 'image.os': expect.any(String) });
+    expect(devices).toEqual({});
+    expect((await daemon.get(`/1.0/containers/${here}/snapshots/s0`)).config).toMatchObject({ 'user.a': 'b' });
+
+    await lxc('copy', `gantry:${here}`, `lxd:${back}`, '--mode', mode);
+    expect(rootfs(lxdTree(back))).toBe(rootfs(lxdTree('c')));
+    expect(rootfs(lxdTree(back, 's0'))).toBe(rootfs(lxdTree('c', 's0')));
+    expect((await lxd.get(`/1.0/instances/${back}`)).config).toMatchObject({ 'user.a': 'b' });
+  });
+
+  test('a copy is brought up to date on either side', async () => {
+    await lxc('copy', 'lxd:c', 'gantry:fresh');
+    writeFileSync(join(lxdTree('c'), 'rootfs/news'), 'news');
+    await lxc('snapshot', 'lxd:c', 's1');
+    await lxc('copy', '--refresh', 'lxd:c', 'gantry:fresh');
+    expect(rootfs(ourTree('fresh'))).toBe(rootfs(lxdTree('c')));
+    expect(rootfs(ourTree('fresh', 's1'))).toBe(rootfs(lxdTree('c', 's1')));
+
+    await lxc('copy', 'gantry:fresh', 'lxd:again');
+    writeFileSync(join(ourTree('fresh'), 'rootfs/news'), 'other');
+    await lxc('snapshot', 'gantry:fresh', 's2');
+    await lxc('copy', '--refresh', 'gantry:fresh', 'lxd:again');
+    expect(rootfs(lxdTree('again'))).toBe(rootfs(ourTree('fresh')));
+    expect(rootfs(lxdTree('again', 's2'))).toBe(rootfs(ourTree('fresh', 's2')));
+  });
+
+  test('a move leaves the container on one side only', async () => {
+    await lxc('copy', 'lxd:c', 'lxd:mover');
+    const before = rootfs(lxdTree('mover'));
+    await lxc('move', 'lxd:mover', 'gantry:mover');
+    expect((await lxd.call('GET', '/1.0/instances/mover')).status).toBe(404);
+    expect(rootfs(ourTree('mover'))).toBe(before);
+    await lxc('move', 'gantry:mover', 'lxd:mover');
+    expect((await daemon.call('GET', '/1.0/containers/mover')).status).toBe(404);
+    expect(rootfs(lxdTree('mover'))).toBe(before);
+  });
+
+  test.each(modes)('a custom volume comes from LXD and goes back (%s)', async (mode) => {
+    await lxc('storage', 'volume', 'create', 'lxd:default', `v-${mode}`, 'user.a=b');
+    const path = join(lxd.dir, 'storage-pools/default/custom', `default_v-${mode}`);
+    writeFileSync(join(path, 'file'), 'in a volume');
+    await lxc('storage', 'volume', 'snapshot', 'lxd:default', `v-${mode}`, 's0');
+    writeFileSync(join(path, 'file'), 'changed');
+    await lxc('storage', 'volume', 'copy', `lxd:default/v-${mode}`, `gantry:default/v-${mode}`, '--mode', mode);
+    const ours = join(daemon.dir, 'storage-pools/default');
+    expect(readFileSync(join(ours, `custom/v-${mode}/file`), 'utf8')).toBe('changed');
+    expect(readFileSync(join(ours, `custom-snapshots/v-${mode}/s0/file`), 'utf8')).toBe('in a volume');
+    expect((await daemon.get(`/1.0/storage-pools/default/volumes/custom/v-${mode}`)).config).toMatchObject({
+      'user.a': 'b',
+    });
+    await lxc('storage', 'volume', 'copy', `gantry:default/v-${mode}`, `lxd:default/w-${mode}`, '--mode', mode);
+    expect(readFileSync(join(lxd.dir, `storage-pools/default/custom/default_w-${mode}/file`), 'utf8')).toBe('changed');
+  });
+
+  test('a running container is copied in two passes, but its memory stays', async () => {
+    await lxc('copy', 'lxd:c', 'gantry:runs');
+    await lxc('start', 'gantry:runs');
+    await lxc('copy', 'gantry:runs', 'lxd:copied', '--stateless');
+    expect(rootfs(lxdTree('copied'))).toBe(rootfs(ourTree('runs')));
+    const live = await lxc.run(['copy', 'gantry:runs', 'lxd:live']);
+    expect(live).toMatchObject({ code: 1, stderr: expect.stringMatching(/does not travel: copy it with --stateless/) });
+    expect((await lxd.call('GET', '/1.0/instances/live')).status).toBe(404);
+    await lxc('start', 'lxd:copied');
+    await lxc('copy', 'lxd:copied', 'gantry:of-running', '--stateless');
+    expect(await daemon.get('/1.0/containers/of-running')).toMatchObject({ status: 'Stopped' });
+    await lxc('stop', '--force', 'lxd:copied');
+  });
+
+  test('a name that is taken leaves nothing behind on either side', async () => {
+    await lxc('copy', 'lxd:c', 'gantry:taken');
+    const again = await lxc.run(['copy', 'lxd:c', 'gantry:taken']);
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringMatching(/exists/) });
+    await lxc('copy', 'gantry:taken', 'lxd:taken');
+    expect((await lxc.run(['copy', 'gantry:taken', 'lxd:taken'])).code).toBe(1);
+    expect(rootfs(ourTree('taken'))).toBe(rootfs(lxdTree('taken')));
+  });
+});
