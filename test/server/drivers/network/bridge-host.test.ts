@@ -291,6 +291,10 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     };
     await up(all);
     await driver.setHosts(name, [{ id: 'a', hwaddr: '02:00:00:00:ff:09', hostname: 'alpha', ipv4: `${ipv4}.90` }]);
+    const client = await join(9);
+    expect(await client.request()).toBe(`${ipv4}.90`);
+    // Its cable would go with the host, too.
+    await client.leave();
     const whole = async (): Promise<object> => ({
       addresses: (await ip('-o', 'addr', 'show', 'dev', name, 'scope', 'global')).match(/inet6? [^ ]+/g),
       routes: (await ip('route', 'show', 'dev', name, 'proto', 'static')).trim(),
@@ -302,6 +306,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
       names: await resolveAt(name, 'alpha.gantry'),
     });
     const before = await whole();
+    expect(before).toMatchObject({ names: [`${ipv4}.90`] });
     // A reboot: what the kernel had is gone, and so is /run.
     process.kill(harness.dnsmasqPid(name), 'SIGKILL');
     await ip('link', 'del', 'dev', `${name}-t`);
@@ -356,6 +361,25 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect(await master()).not.toContain('master');
     await exec(['ip', 'addr', 'add', '198.18.214.1/30', 'dev', outside.hostEnd]);
     await expect(up({ 'bridge.external_interfaces': outside.hostEnd })).rejects.toMatchObject({ code: 'InUse' });
+  });
+
+  test('a network resolves the names of another one of the host whose domain it is told to ask there', async () => {
+    const other = harness.fresh();
+    try {
+      const lab = { 'ipv4.address': `${other.ipv4}.1/24`, 'ipv6.address': 'none', 'dns.domain': 'lab.example' };
+      await driver.up({ name: other.name, config: lab }, never);
+      const alpha = { id: 'a', hwaddr: '02:00:00:00:fd:01', hostname: 'alpha', ipv4: `${other.ipv4}.9` };
+      await driver.setHosts(other.name, [alpha]);
+      const client = await joinNetns(harness.prefix, other.name, alpha);
+      clients.push(client);
+      expect(await client.request()).toBe(`${other.ipv4}.9`);
+      await up();
+      expect(await resolveAt(name, 'alpha.lab.example')).toEqual([]);
+      await up({ 'raw.dnsmasq': `server=/lab.example/${other.ipv4}.1` });
+      expect(await resolveAt(name, 'alpha.lab.example')).toEqual([`${other.ipv4}.9`]);
+    } finally {
+      await driver.down(other.name);
+    }
   });
 
   test('raw.dnsmasq takes effect, changes restart the service, the same text does not', async () => {
