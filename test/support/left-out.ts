@@ -34,5 +34,7 @@ export const leftOut: readonly string[] = isLongRun
 export function longFilesIn(folder: string): readonly string[] {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.ts'));
   const files = names.map((name) => `${folder}/${name}`);
-  return files.filter((file) => longRuns.includes(file) || /\bisLongRun\b/.test(readFileSync(file, 'utf8')));
+  return files.filter(
+    (file) => longRuns.includes(file) || /\b(isLongRun|walksOnSimulation)\b/.test(readFileSync(file, 'utf8')),
+  );
 }
