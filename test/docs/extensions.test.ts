@@ -24,7 +24,7 @@ describe('the table of extensions', () => {
     const wrong = Object.entries(extensionRows).flatMap(([name, [source, shownBy, word]]) => {
       const missing = [`server/${source}`, `test/${shownBy}`].filter((path) => !existsSync(path));
       if (missing.length > 0) return [`${name}: no ${missing.join(', ')}`];
-      if (!/\.test\.ts$|^conformance\//.test(shownBy)) return [`${name}: test/${shownBy} is no test`];
+      if (!/\.test\.ts$|^conformance\/|^hosts\/suite\//.test(shownBy)) return [`${name}: test/${shownBy} is no test`];
       return readFileSync(`test/${shownBy}`, 'utf8').includes(word)
         ? []
         : [`${name}: test/${shownBy} does not mention ${word}`];

@@ -96,6 +96,9 @@ export const poolConfigKeys = {
   'ceph.rbd.clone_copy': key('bool', ['ceph'], 'Copies share the blocks of their origin.', { default: 'true' }),
   'lvm.vg_name': key('text', ['lvm'], 'Volume group. Unset: the name of the pool.', { changeable: ['lvm'] }),
   'lvm.thinpool_name': key('text', ['lvm'], 'Thin pool. Unset: GantryThinPool.', { changeable: ['lvm'] }),
+  'lvm.vg.force_reuse': key('bool', ['lvm'], 'Share a volume group that has logical volumes of others.', {
+    default: 'false',
+  }),
   'lvm.use_thinpool': key('bool', ['lvm'], 'Volumes are thin, so that copies share blocks.', { default: 'true' }),
   'rsync.bwlimit': key(
     'size',

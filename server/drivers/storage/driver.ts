@@ -173,6 +173,9 @@ export interface StorageDriver {
   ): Promise<void>;
   /** The limits in force. Absent without the capability. */
   readonly limitsIn?: (pool: PoolSpec) => Promise<(volume: VolumeRef) => number | undefined>;
+  /** The mount options of a volume with a file system of its own, now and as long as the daemon runs; undefined: those of the pool.
+   *  Invalid. */
+  readonly useMountOptions?: (pool: PoolSpec, volume: VolumeRef, options: string | undefined) => Promise<void>;
   /** Host directory of the snapshot, built like that of its volume. Its files are there within `withFiles`. */
   snapshotPath(pool: PoolSpec, snapshot: SnapshotRef): string;
   /** Runs `use` while the files at the path, that of a volume or snapshot, are there. Absent: they always are. Other paths just pass. */

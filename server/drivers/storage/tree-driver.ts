@@ -287,8 +287,14 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     importVolume: afterRemovals(transfer.importVolume),
     deriveVolume: afterRemovals(derive.deriveVolume),
   };
-  const { withFiles } = kind;
-  const whole = { ...driver, ...(withFiles === undefined ? {} : { withFiles }) };
+  const { withFiles, useMountOptions } = kind;
+  const whole: StorageDriver = {
+    ...driver,
+    ...(withFiles === undefined ? {} : { withFiles }),
+    ...(useMountOptions === undefined
+      ? {}
+      : { useMountOptions: (pool, volume, options) => useMountOptions(pathOf(pool, volume), options) }),
+  };
   return kind.isDurable === true ? whole : { ...whole, ...durably((pool) => kind.root(pool), driver) };
 }
 

@@ -21,6 +21,8 @@ export interface TreeKind {
   readonly names?: TreeNames;
   /** See StorageDriver.withFiles. Volumes, and what makeTree made, have their files without it. */
   readonly withFiles?: NonNullable<StorageDriver['withFiles']>;
+  /** See StorageDriver.useMountOptions. */
+  readonly useMountOptions?: (path: string, options: string | undefined) => Promise<void>;
   /** Default: those of the file system that the pool is on. */
   readonly resources?: (pool: PoolSpec) => Promise<PoolResources>;
   /** What a tree is like. Absent: all are alike. */

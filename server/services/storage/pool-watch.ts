@@ -7,10 +7,11 @@ import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { Records } from '../../records/records.ts';
 import { KnownProblems } from '../shared/known-problems.ts';
+import { refOf } from './custom-volumes.ts';
 import { poolLock, type Pools } from './pools.ts';
 
 export interface PoolWatchDeps {
-  readonly records: Pick<Records, 'pools'>;
+  readonly records: Pick<Records, 'pools' | 'volumes'>;
   readonly pools: Pick<Pools, 'use' | 'volumePath'>;
   readonly locks: KeyedMutex;
   readonly log: Log;
@@ -52,12 +53,22 @@ export class PoolWatch {
   async #mount(name: string): Promise<void> {
     try {
       const { driver, pool } = this.#deps.pools.use(name);
+      for (const [volume, options] of this.#mountOptionsIn(name))
+        await driver.useMountOptions?.(pool, refOf(volume), options);
       await driver.mountPool(pool);
       this.#isWell(name);
     } catch (error) {
       this.#unmounted.add(name);
       this.#note(name, errorText(error));
     }
+  }
+
+  /** The custom volumes that have their own, by name. */
+  #mountOptionsIn(pool: string): readonly (readonly [string, string])[] {
+    return this.#deps.records.volumes.list().flatMap(({ name, document }) => {
+      const options = document.config['block.mount_options'] ?? '';
+      return options === '' || !name.startsWith(`${pool}/`) ? [] : [[name.slice(pool.length + 1), options] as const];
+    });
   }
 
   /** The directory of its volumes is made with the pool. */

@@ -13,6 +13,7 @@ import type { Sagas } from '../../operations/saga.ts';
 import type { PoolDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
 import type { Caller } from '../shared/caller.ts';
+import { storedConfig } from '../shared/settings.ts';
 import { poolKeys } from '../shared/member-keys.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { mergeConfig, replaceConfig } from '../shared/patch.ts';
@@ -56,7 +57,7 @@ export class StoragePools {
     const rule = poolName(name);
     if (rule !== undefined) throw errors.invalidName('storage pool', name, rule);
     const driver = this.#deps.pools.driver(body.driver);
-    const sent = replaceConfig(body.config);
+    const sent = withServerSettings(this.#deps.records, body.driver, replaceConfig(body.config));
     const problems = validatePoolConfig(body.driver, sent);
     if (problems.length > 0) throw errors.invalid(`storage pool ${name}`, problems);
     // One at a time: two new pools in one place would not see each other.
@@ -179,6 +180,22 @@ export class StoragePools {
     const fingerprints = volumes.filter(({ type }) => type === 'image').map((volume) => volume.name);
     return unpackedImages(this.#deps.records, name, fingerprints).map((image) => imageUrl(image.name));
   }
+}
+
+/** Settings of the server hold for new pools that say nothing else. */
+const serverSettings = [
+  ['lvm', 'storage.lvm_mount_options', 'volume.block.mount_options'],
+  ['zfs', 'storage.zfs_remove_snapshots', 'volume.zfs.remove_snapshots'],
+  ['zfs', 'storage.zfs_use_refquota', 'volume.zfs.use_refquota'],
+] as const;
+
+function withServerSettings(records: Records, driver: string, config: Record<string, string>): Record<string, string> {
+  const stored = storedConfig(records);
+  const given = serverSettings.flatMap(([of, setting, key]) => {
+    const value = stored[setting] ?? '';
+    return of === driver && value !== '' ? [[key, value] as const] : [];
+  });
+  return { ...Object.fromEntries(given), ...config };
 }
 
 /** The members know a shared pool by its id, which a client need not repeat. Pure. */

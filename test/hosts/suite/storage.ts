@@ -1,6 +1,7 @@
 // What runs inside a booted machine: the suite of storage drivers on those that need its kernel. Arguments: a pattern of test names.
 import { storageConformance } from '../../conformance/storage.ts';
 import { openLvmFixture } from '../../support/drivers/storage-lvm.ts';
+import { lvmPools } from './lvm-pools.ts';
 import { runAll } from './vitest.ts';
 
 storageConformance('lvm, thin, ext4', () => openLvmFixture({}));
@@ -11,6 +12,8 @@ storageConformance('lvm, thin, btrfs', () =>
   openLvmFixture({ 'volume.block.filesystem': 'btrfs', 'volume.size': '160MiB' }),
 );
 storageConformance('lvm, thick, ext4', () => openLvmFixture({ 'lvm.use_thinpool': 'false', 'volume.size': '48MiB' }));
+
+lvmPools();
 
 const { passed, failed } = await runAll(new RegExp(process.argv[2] ?? ''));
 console.log(`${passed} passed, ${failed} failed`);

@@ -54,6 +54,7 @@ export function fileBlocks(dir: string, clones: boolean): FileBlocks {
       }
       return found;
     },
+    has: async (pool, id) => (await store.find(pool, id)) !== undefined,
     async find(pool, id) {
       const file = fileOf(pool, id);
       const stats = await stat(file).catch((error: unknown) => {
@@ -92,6 +93,7 @@ export function fileBlocks(dir: string, clones: boolean): FileBlocks {
     async rename(pool, from, to) {
       store.broken('rename');
       const [source, target] = [fileOf(pool, from), fileOf(pool, to)];
+      if (await store.has(pool, to)) throw new Error('it is there');
       await detach(source);
       await writeFile(`${target}.id`, to);
       await rename(source, target);
@@ -182,15 +184,20 @@ export async function openBlocksFixture(
     imageFile: { path: 'etc/hostname', content: 'busybox\n' },
     unpacked: () => unpacked,
     close: async () => {
-      unmountBelow(base);
-      execFileSync('sh', [
-        '-c',
-        `losetup --list --noheadings --output NAME,BACK-FILE | while read -r name file; do
-           case "$file" in "$1"/*) losetup --detach "$name" ;; esac; done`,
-        'sh',
-        base,
-      ]);
+      removeFileBlocks(base);
       await rm(base, { recursive: true, force: true });
     },
   };
+}
+
+/** The mounts and loop devices below the directory. */
+export function removeFileBlocks(base: string): void {
+  unmountBelow(base);
+  execFileSync('sh', [
+    '-c',
+    `losetup --list --noheadings --output NAME,BACK-FILE | while read -r name file; do
+       case "$file" in "$1"/*) losetup --detach "$name" ;; esac; done`,
+    'sh',
+    base,
+  ]);
 }

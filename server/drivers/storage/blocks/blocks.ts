@@ -10,7 +10,16 @@ import type { PoolSpec, VolumeShape } from '../driver.ts';
 import { isInside, poolSource, replacedFolder, replacedVolume, temporaryFolder, volumeFolder } from '../layout.ts';
 import type { TreeKind } from '../tree-kind.ts';
 import { commands, isFileSystem, smallest, type FileSystem } from './commands.ts';
-import { fileSystemOn, isMounted, makeFileSystem, mountDevice, mountNew, run, unmountDevice } from './mounts.ts';
+import {
+  fileSystemOn,
+  isMounted,
+  makeFileSystem,
+  mountDevice,
+  mountNew,
+  remount,
+  run,
+  unmountDevice,
+} from './mounts.ts';
 import { blockNames } from './names.ts';
 import { fitToDevice, type Mounting, resizeVolume } from './resize.ts';
 import type { BlockStore } from './store.ts';
@@ -34,6 +43,7 @@ export type BlockKind = Pick<
   TreeKind,
   | 'names'
   | 'withFiles'
+  | 'useMountOptions'
   | 'shapeOf'
   | 'makeTree'
   | 'copyTree'
@@ -55,6 +65,8 @@ export class BlockTrees {
   readonly #deps: BlockDeps;
   /** Pools by the directories that they are mounted in. */
   readonly #pools = new Map<string, PoolSpec>();
+  /** Mount options of volumes that have their own, by path. */
+  readonly #options = new Map<string, string>();
   /** Paths that are mounted for somebody, how many that are, and when they are. */
   readonly #readers = new Map<string, { count: number; readonly ready: Promise<void> }>();
 
@@ -86,10 +98,28 @@ export class BlockTrees {
     await mountDevice(device, place.path, await this.#form(place, device));
   }
 
-  async #form({ pool, id }: Place, device: string) {
+  #optionsOf({ pool, path }: Place): string {
+    return this.#options.get(path) ?? (pool.config['volume.block.mount_options'] || 'discard');
+  }
+
+  async useMountOptions(path: string, options = ''): Promise<void> {
+    const place = this.place(path);
+    const before = this.#optionsOf(place);
+    if (options === '') this.#options.delete(path);
+    else this.#options.set(path, options);
+    const now = this.#optionsOf(place);
+    if (now === before || !(await isMounted(path))) return;
+    await remount(path, now).catch((error: unknown) => {
+      this.#options.set(path, before);
+      throw error;
+    });
+  }
+
+  async #form(place: Place, device: string) {
+    const { pool, id } = place;
     return {
       fileSystem: await fileSystemOn(device),
-      options: optionsOf(pool),
+      options: this.#optionsOf(place),
       readOnly: !isKeptMounted(id) && !isTemporary(id),
       readsZeros: this.#store.readsZeros(pool),
     };
@@ -127,7 +157,8 @@ export class BlockTrees {
     const device = await this.#store.open(pool, id);
     await makeFileSystem(fileSystem, device, signal);
     const readsZeros = this.#store.readsZeros(pool);
-    await mountNew(device, path, { fileSystem, options: optionsOf(pool), readOnly: false, readsZeros });
+    const options = this.#optionsOf(this.place(path));
+    await mountNew(device, path, { fileSystem, options, readOnly: false, readsZeros });
     await chmod(path, 0o700);
   }
 
@@ -148,8 +179,8 @@ export class BlockTrees {
     const fileSystem = await fileSystemOn(await this.#store.open(pool, id));
     const wanted = id.startsWith(`${volumeFolder('image')}/`) ? fileSystemFor(pool, shape) : shape.fileSystem;
     if (wanted !== undefined && wanted !== fileSystem) return false;
-    const { bytes = 0 } = (await this.#store.find(pool, id)) ?? {};
-    return fileSystem !== 'xfs' || (shape.bytes ?? bytes) >= bytes;
+    if (fileSystem !== 'xfs' || shape.bytes === undefined) return true;
+    return shape.bytes >= ((await this.#store.find(pool, id))?.bytes ?? 0);
   }
 
   /** Whole before it has its name: a btrfs file system gets an id of its own. */
@@ -184,6 +215,8 @@ export class BlockTrees {
     await unmountDevice(from);
     await this.#store.rename(source.pool, source.id, target.id);
     if (!isKeptMounted(target.id)) return;
+    const own = isKeptMounted(source.id) ? this.#options.get(from) : undefined;
+    if (own !== undefined) this.#options.set(to, own);
     await this.mount(target).catch(async (error: unknown) => {
       await this.#store.rename(source.pool, target.id, source.id);
       throw error;
@@ -261,7 +294,7 @@ export class BlockTrees {
     const root = this.root(pool);
     for (const { id } of await this.#store.list(pool)) {
       const path = join(root, id);
-      if (isKeptMounted(id) && (await isMounted(path))) await run(commands.remount(path, optionsOf(pool)));
+      if (isKeptMounted(id) && (await isMounted(path))) await remount(path, this.#optionsOf({ pool, path, id }));
     }
   }
 
@@ -280,6 +313,7 @@ export class BlockTrees {
         (from, to) => this.move(from, to),
       ),
       withFiles: (path, use) => this.withFiles(path, use),
+      useMountOptions: (path, options) => this.useMountOptions(path, options),
       shapeOf: (path) => this.shapeOf(path),
       makeTree: (path, shape) => this.make(path, shape),
       copyTree: (from, to, _by, signal, shape) => this.copy(from, to, signal, shape),
@@ -298,8 +332,6 @@ export class BlockTrees {
     };
   }
 }
-
-const optionsOf = ({ config }: PoolSpec): string => config['volume.block.mount_options'] || 'discard';
 
 function fileSystemFor(pool: PoolSpec, shape: VolumeShape): FileSystem {
   const wanted = shape.fileSystem || pool.config['volume.block.filesystem'] || 'ext4';

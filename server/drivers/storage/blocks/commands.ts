@@ -81,6 +81,9 @@ export const saysHoldsMore = (stderr: string): boolean =>
 
 /** A root without the capability sys_resource may not grow an ext4 that is mounted. */
 export const saysMayNot = (stderr: string): boolean => /Permission denied to resize/.test(stderr);
+/** What e2fsck says to a device that somebody has open. */
+export const saysInUse = (stderr: string): boolean => /is in use|Device or resource busy|is mounted/i.test(stderr);
+
 export const saysBusy = (stderr: string): boolean => /target is busy/.test(stderr);
 
 /** What `signatures` found, in words; undefined: nothing. */

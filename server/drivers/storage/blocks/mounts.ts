@@ -15,6 +15,7 @@ import {
   packageOf,
   saysBusy,
   saysHoldsMore,
+  saysInUse,
   type FileSystem,
   type MountForm,
 } from './commands.ts';
@@ -53,8 +54,26 @@ export async function makeFileSystem(fileSystem: FileSystem, device: string, sig
 
 export async function mountDevice(device: string, path: string, form: MountForm): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
-  await run(commands.mount(device, path, form.fileSystem, mountOptions(form)));
+  await run(commands.mount(device, path, form.fileSystem, mountOptions(form))).catch((error: unknown) => {
+    throw asRefused(path, form.options, error);
+  });
 }
+
+/** Changes the options of a mount. Invalid. */
+export async function remount(path: string, options: string): Promise<void> {
+  await run(commands.remount(path, options)).catch((error: unknown) => {
+    throw asRefused(path, options, error);
+  });
+}
+
+/** Options that everybody takes are not to blame. */
+const asRefused = (path: string, options: string, error: unknown): unknown =>
+  error instanceof ExecError && options !== 'discard'
+    ? new DriverError(
+        'Invalid',
+        `${path} cannot be mounted with block.mount_options ${options}: ${error.stderr.trim()}`,
+      )
+    : error;
 
 /** Also from a new ext4, whose lost+found is no file of a volume. */
 export async function mountNew(device: string, path: string, form: MountForm): Promise<void> {
@@ -90,9 +109,18 @@ export async function growUnmounted(device: string): Promise<void> {
   await run(commands.grow('ext4', device, ''));
 }
 
-/** Mends what a crash has left. It must not be mounted. */
+/** Mends what a crash has left. It must not be mounted. A program with a view of the mounts as they were may hold it a little longer. */
 export async function checkExt4(device: string): Promise<void> {
-  await exec(commands.check(device), { timeoutMs: longMs, okCodes: [0, 1] });
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return void (await exec(commands.check(device), { timeoutMs: longMs, okCodes: [0, 1] }));
+    } catch (error) {
+      if (!(error instanceof ExecError) || !saysInUse(error.stderr)) throw error;
+      if (attempt >= 20)
+        throw new DriverError('InUse', `${device} is in use: a program on the host has it open`, error);
+      await sleep(25 * attempt);
+    }
+  }
 }
 
 /** Throws Invalid when more is in it. ext4 must not be mounted, btrfs must be. */

@@ -16,16 +16,19 @@ export function blockNames(
 ): TreeNames {
   const has = async (path: string): Promise<boolean> => {
     const { pool, id } = placeOf(path);
-    return (await store.find(pool, id)) !== undefined;
+    return store.has(pool, id);
   };
   const treesIn = async (folder: string): Promise<readonly string[]> => {
     const { pool, id } = placeOf(folder);
     return childrenOf(id, await store.list(pool));
   };
   const moveTree = async (from: string, to: string): Promise<void> => {
-    if (await has(to)) throw withCode('EEXIST', `${to} is there`);
-    if (!(await has(from))) throw withCode('ENOENT', `there is no ${from}`);
-    await move(from, to);
+    // Looked at only when it fails: each look is a program.
+    await move(from, to).catch(async (error: unknown) => {
+      if (!(await has(from))) throw withCode('ENOENT', `there is no ${from}`);
+      if (await has(to)) throw withCode('EEXIST', `${to} is there`);
+      throw error;
+    });
   };
   return {
     has,

@@ -12,6 +12,7 @@ export interface BlockVolume {
 /** Each change is one atomic step, and on the disk when it resolves. Throws DriverError. */
 export interface BlockStore {
   list(pool: PoolSpec): Promise<readonly BlockVolume[]>;
+  has(pool: PoolSpec, id: string): Promise<boolean>;
   find(pool: PoolSpec, id: string): Promise<BlockVolume | undefined>;
   /** Whether a clone shares the blocks of its origin. Where it does not, there are no clones: files are copied. */
   canClone(pool: PoolSpec): boolean;

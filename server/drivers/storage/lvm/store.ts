@@ -54,6 +54,9 @@ export const lvmStore: BlockStore = {
   async list(pool) {
     return (await logicalsOf(pool)).flatMap((logical) => asVolume(logical) ?? []);
   },
+  async has(pool, id) {
+    return (await isThere(deviceOf(...place(pool, id)))) || (await lvmStore.find(pool, id)) !== undefined;
+  },
   async find(pool, id) {
     const name = logicalName(id);
     const found = (await logicalsOf(pool)).find((logical) => logical.name === name);

@@ -101,7 +101,7 @@ describe.skipIf(why !== undefined)('volumes with file systems of their own', () 
     await make(pool, custom('v'));
     await writeFile(fileOf(pool, custom('v')), Buffer.alloc(20 * mebi));
     const limit = (bytes: number): Promise<void> => fixture.storage.limitVolume(pool, custom('v'), bytes);
-    expect(await codeOf(limit(16 * mebi))).toBe('Invalid');
+    await expect(limit(16 * mebi)).rejects.toMatchObject({ code: 'Invalid' });
     const open_ = await open(fileOf(pool, custom('v')), 'r');
     expect(await codeOf(limit(96 * mebi))).toBe('InUse');
     await open_.close();
