@@ -111,19 +111,11 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/drivers/network/bridge-host.test.ts',
     'tunnel.m.interface',
   ],
-  storage_lvm_mount_options: [
-    'services/storage/storage-pools.ts',
-    'server/services/storage/lvm-pools.test.ts',
-    'noatime',
-  ],
+  storage_lvm_mount_options: ['drivers/storage/blocks/mounts.ts', 'server/drivers/storage/blocks.test.ts', 'noatime'],
   storage_lvm_vg_rename: ['drivers/storage/lvm/pool.ts', 'hosts/suite/lvm-pools.ts', 'renames its volume group'],
   storage_lvm_thinpool_rename: ['drivers/storage/lvm/pool.ts', 'hosts/suite/lvm-pools.ts', 'and its thin pool'],
   storage_lvm_lv_resizing: ['drivers/storage/blocks/resize.ts', 'server/drivers/storage/blocks.test.ts', 'smaller'],
-  storage_block_filesystem_btrfs: [
-    'drivers/storage/blocks/blocks.ts',
-    'server/drivers/storage/blocks.test.ts',
-    'btrfs',
-  ],
+  storage_block_filesystem_btrfs: ['drivers/storage/lvm/lvm.ts', 'server/drivers/storage/blocks.test.ts', 'btrfs'],
   storage_lvm_vg_force_reuse: ['drivers/storage/lvm/pool.ts', 'hosts/suite/lvm-pools.ts', 'lvm.vg.force_reuse'],
   storage_btrfs_mount_options: [
     'drivers/storage/btrfs/pool.ts',
