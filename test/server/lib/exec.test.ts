@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { quickStart } from '../../../server/drivers/runtime/host/quick-start.ts';
-import { loadLibc } from '../../../server/drivers/runtime/host/syscalls.ts';
+import { type Libc, loadLibc } from '../../../server/drivers/runtime/host/syscalls.ts';
 import { exec, ExecError } from '../../../server/lib/exec.ts';
 import { mortal } from '../../../server/lib/confined.ts';
 import { startProgramsBy } from '../../../server/lib/start-program.ts';
@@ -118,3 +118,17 @@ describe.each([
     expect((await exec(['sh', '-c', 'exit 3'], { isMortal: true, okCodes: [3] })).code).toBe(3);
   });
 });
+
+test.skipIf(libc === undefined)(
+  'a program that gets no pipe is reported, and what was opened for it is closed',
+  async () => {
+    let pipes = 0;
+    const pipe2: Libc['pipe2'] = (ends, flags) => ((pipes += 1) % 3 === 0 ? -1 : (libc?.pipe2(ends, flags) ?? -1));
+    startProgramsBy(quickStart({ ...(libc as Libc), pipe2 }));
+    const run = () => exec(['cat'], { input: 'x' });
+    await expect(run()).rejects.toThrow('cannot run cat: Cannot make a pipe');
+    const before = readdirSync('/proc/self/fd').length;
+    for (let count = 0; count < 10; count += 1) await run().catch(() => {});
+    await until(() => readdirSync('/proc/self/fd').length <= before);
+  },
+);

@@ -24,19 +24,20 @@ class QuickProgram extends EventEmitter implements StartedProgram {
   constructor(libc: Libc, plan: ProgramPlan) {
     super();
     const ends = new Ends(libc);
-    const [stdin, stdout, stderr] = plan.stdio;
-    this.stdin = ends.add(stdin, 'in') as Writable | null;
-    this.stdout = ends.add(stdout, 'out') as Readable | null;
-    this.stderr = ends.add(stderr, 'out') as Readable | null;
     try {
+      for (const [fd, stdio] of plan.stdio.entries()) ends.add(stdio, fd === 0 ? 'in' : 'out');
       this.#pid = start(libc, plan, ends.theirs);
       watchProgram(libc, this.#pid, (status) => this.#end(status));
     } catch (error) {
-      for (const stream of [this.stdin, this.stdout, this.stderr]) stream?.destroy();
+      for (const stream of ends.ours) stream?.destroy();
       process.nextTick(() => this.emit('error', error));
     } finally {
       ends.close();
     }
+    const [stdin = null, stdout = null, stderr = null] = ends.ours;
+    this.stdin = stdin as Writable | null;
+    this.stdout = stdout as Readable | null;
+    this.stderr = stderr as Readable | null;
   }
 
   /** Until it is collected no other process can have its pid. */
@@ -66,6 +67,8 @@ class QuickProgram extends EventEmitter implements StartedProgram {
 /** The files that a program gets; what was opened for it is closed here once it has started. */
 class Ends {
   readonly theirs: number[] = [];
+  /** The other ends of pipes; null where there is none. */
+  readonly ours: (Readable | Writable | null)[] = [];
   readonly #libc: Libc;
   readonly #opened: number[] = [];
 
@@ -73,19 +76,17 @@ class Ends {
     this.#libc = libc;
   }
 
-  /** Our end of a pipe; null where there is none. */
-  add(stdio: Stdio, way: 'in' | 'out'): Readable | Writable | null {
-    if (typeof stdio === 'number') {
-      this.theirs.push(stdio);
-      return null;
-    }
-    if (stdio === 'ignore') {
-      this.#keep(openSync('/dev/null', way === 'in' ? 'r' : 'w'));
-      return null;
-    }
+  add(stdio: Stdio, way: 'in' | 'out'): void {
+    if (stdio === 'pipe') return this.#addPipe(way);
+    if (typeof stdio === 'number') this.theirs.push(stdio);
+    else this.#keep(openSync('/dev/null', way === 'in' ? 'r' : 'w'));
+    this.ours.push(null);
+  }
+
+  #addPipe(way: 'in' | 'out'): void {
     const { reader, writer } = openPipe(this.#libc);
     this.#keep(way === 'in' ? reader : writer);
-    return way === 'in' ? pipeWriter(writer) : pipeReader(reader);
+    this.ours.push(way === 'in' ? pipeWriter(writer) : pipeReader(reader));
   }
 
   close(): void {
