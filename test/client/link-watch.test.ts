@@ -139,10 +139,13 @@ interface Namespace {
   cut(this: void): Promise<unknown>;
 }
 
+let links = 0;
 /** Behind a link of its own: this host has .1 of the subnet, the namespace .2. */
 async function namespaceBehindLink(): Promise<Namespace> {
-  const [name, near, far] = [`gdl${process.pid}`, `gdlh${process.pid}`, `gdlc${process.pid}`];
-  const subnet = `10.213.${process.pid % 250}`;
+  // The kernel removes the link of a namespace some time after that: the next one has other names.
+  const id = process.pid * 10 + (links += 1);
+  const [name, near, far] = [`gdl${id}`, `gdlh${id}`, `gdlc${id}`];
+  const subnet = `10.213.${id % 250}`;
   const ip = (...words: string[]): Promise<unknown> => exec(['ip', ...words]);
   const inside = (...words: string[]): Promise<unknown> => ip('netns', 'exec', name, ...words);
   await ip('netns', 'add', name);
