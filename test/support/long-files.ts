@@ -10,6 +10,7 @@ export const longFiles: readonly string[] = [
   'test/e2e/cluster/settings.test.ts',
   'test/e2e/documents/effects.test.ts',
   'test/server/drivers/network/bridge.test.ts',
+  'test/server/drivers/storage/blocks.test.ts',
   'test/e2e/process/command-line.test.ts',
   'test/server/drivers/runtime/lxc.test.ts',
   'test/e2e/cluster/recover.test.ts',

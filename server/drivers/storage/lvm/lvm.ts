@@ -1,11 +1,12 @@
 // The `lvm` storage driver: a volume is a logical volume with a file system on it; of a thin pool, copies and snapshots share its blocks.
+import { readFile } from 'node:fs/promises';
 import { exec } from '../../../lib/exec.ts';
 import { BlockTrees, type BlockDeps } from '../blocks/blocks.ts';
 import type { StorageDriver, UnpackImage } from '../driver.ts';
 import { missingProgram } from '../programs.ts';
 import { openTreeDriver } from '../tree-driver.ts';
 import { applyLvmConfig, createLvmPool, deleteLvmPool, fillLvmConfig, lvmResources, mountLvmPool } from './pool.ts';
-import { isThere, lvmStore } from './store.ts';
+import { lvmStore } from './store.ts';
 
 export interface LvmStorageDeps extends BlockDeps {
   readonly unpackImage: UnpackImage;
@@ -21,9 +22,14 @@ const programs = [
 export async function lvmMissing(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'lvm pools need root';
   const missing = await missingProgram(programs);
-  if (missing !== undefined || (await isThere('/dev/mapper/control'))) return missing;
+  if (missing !== undefined || (await hasDeviceMapper())) return missing;
   await exec(['modprobe', 'dm-thin-pool']).catch(() => undefined);
-  return (await isThere('/dev/mapper/control')) ? undefined : 'the kernel of this host has no device mapper (dm_mod)';
+  return (await hasDeviceMapper()) ? undefined : 'the kernel of this host has no device mapper (dm_mod)';
+}
+
+/** The node /dev/mapper/control is no sign: it is also there on kernels without device mapper. */
+async function hasDeviceMapper(): Promise<boolean> {
+  return /\bdevice-mapper$/m.test(await readFile('/proc/misc', 'utf8'));
 }
 
 export function openLvmStorage(deps: LvmStorageDeps): StorageDriver {
