@@ -33,7 +33,7 @@ export function openPretendedStorage({ root, name }: PretendedStorageDeps): Stor
     deletePool: done,
     applyConfig: done,
     mountPool: done,
-    findPool: (pool) => Promise.resolve({ ...pool.config }),
+    findPool: ({ name: of }) => Promise.reject(new DriverError('NotFound', `there are no disks with a pool ${of}`)),
     recordsPath: (pool) => join(place(pool), recordsFolder),
     resources: () => Promise.resolve({ space: { used: 0, total: 0 }, inodes: { used: 0, total: 0 } }),
     volumePath: (pool: PoolSpec, volume: VolumeRef) => directory(volumePathIn(place(pool), volume)),

@@ -184,7 +184,10 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       await kind.deletePool(pool);
     },
     applyConfig: (pool, before) => kind.applyConfig(pool, before),
-    findPool: async (pool) => (await kind.findPool?.(pool)) ?? { ...pool.config },
+    findPool: async (pool) => {
+      if (kind.findPool !== undefined) return kind.findPool(pool);
+      throw new DriverError('NotFound', `pools of driver ${kind.name} cannot be found again`);
+    },
     recordsPath: (pool) => join(kind.root(pool), recordsFolder),
     mountPool: (pool) => kind.mountPool(pool, staging.busy),
     resources: async (pool) => {

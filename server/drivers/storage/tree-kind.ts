@@ -13,7 +13,7 @@ export interface TreeKind {
   createPool(pool: PoolSpec, signal: AbortSignal): Promise<void>;
   deletePool(pool: PoolSpec): Promise<void>;
   applyConfig(pool: PoolSpec, before: PoolSpec): Promise<void>;
-  /** See StorageDriver.findPool. Absent: the config tells all, and mounting fails where there is no pool. */
+  /** See StorageDriver.findPool. Absent: none is ever found. */
   readonly findPool?: (pool: PoolSpec) => Promise<Record<string, string>>;
   /** Makes the place usable; leftovers apart from `busy` paths are removed. */
   mountPool(pool: PoolSpec, busy: ReadonlySet<string>): Promise<void>;

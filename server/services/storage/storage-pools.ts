@@ -1,9 +1,12 @@
 // Storage pools: the use cases of the API.
-import type { PoolResources } from '../../drivers/storage/driver.ts';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PoolResources, PoolSpec, StorageDriver } from '../../drivers/storage/driver.ts';
 import type { StoragePool, StoragePoolCreate, StoragePoolPut } from '../../api/storage/pool.ts';
 import { errors } from '../../api/errors.ts';
 import { imageUrl } from '../../api/project/project-names.ts';
 import { poolName } from '../../api/names.ts';
+import { isTrue } from '../../api/text/value-checks.ts';
 import { validatePoolConfig } from '../../api/storage/storage-config.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
@@ -65,6 +68,7 @@ export class StoragePools {
       if (this.#deps.records.pools.has(name)) throw errors.exists('storage pool', name);
       const config = await driver.fillConfig({ name, driver: body.driver, config: sent });
       this.#refuseTakenPlace(name, config['source']);
+      await refuseFormerPool(driver, { name, driver: body.driver, config });
       const document: PoolDocument = {
         v: 1,
         description: body.description ?? '',
@@ -196,6 +200,21 @@ function withServerSettings(records: Records, driver: string, config: Record<str
     return of === driver && value !== '' ? [[key, value] as const] : [];
   });
   return { ...Object.fromEntries(given), ...config };
+}
+
+/** A pool that is made over that of an earlier daemon would be refused in the middle, and undoing it would meet the volumes there. */
+async function refuseFormerPool(driver: StorageDriver, pool: PoolSpec): Promise<void> {
+  if (isTrue(pool.config['source.shared'])) return;
+  const isThere = await driver.findPool(pool).then(
+    () => true,
+    () => false,
+  );
+  if (!isThere) return;
+  // What cannot be read is a pool that is not mounted.
+  const copies = await readdir(join(driver.recordsPath(pool), 'pools')).catch(() => undefined);
+  if (copies?.length === 0) return;
+  const message = `${pool.config['source']} has a pool of an earlier daemon: gantryd recover brings it back; remove it if nobody needs it`;
+  throw errors.invalid(`storage pool ${pool.name}`, [{ path: 'config.source', message }]);
 }
 
 /** The members know a shared pool by its id, which a client need not repeat. Pure. */

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { exec } from '../../../lib/exec.ts';
 import { BlockTrees, type BlockDeps } from '../blocks/blocks.ts';
+import { checkDirPool } from '../dir-pool.ts';
 import type { StorageDriver, UnpackImage } from '../driver.ts';
 import { missingProgram } from '../programs.ts';
 import { openTreeDriver } from '../tree-driver.ts';
@@ -40,6 +41,11 @@ export function openLvmStorage(deps: LvmStorageDeps): StorageDriver {
       name: 'lvm',
       capabilities: { cheapCopies: true, quotas: true, snapshots: true, ownFileSystems: true },
       fillConfig: (pool) => fillLvmConfig(deps.root, pool),
+      // The directory is made and deleted with the pool.
+      findPool: async (pool) => {
+        await checkDirPool(trees.root(pool), pool.name);
+        return { ...pool.config };
+      },
       createPool: (pool) => createLvmPool(deps.root, pool, trees),
       deletePool: (pool) => deleteLvmPool(deps.root, pool, trees),
       applyConfig: (pool, before) => applyLvmConfig(pool, before, trees),
