@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { errorText } from '../../server/lib/shared/reason.ts';
 import { baseDisk, cacheFolder } from './base-disk.ts';
+import { extrasDisk } from './extras-disk.ts';
 import { Machine } from './machine.ts';
 import { packagesDisk } from './packages-disk.ts';
 import { productDisk } from './product-disk.ts';
@@ -93,7 +94,8 @@ async function runScenario(
   const failedBefore = count.failed;
   try {
     const base = await baseDisk(release, console.log);
-    const more = scenario.packages.length === 0 ? [] : [await packagesDisk(release, base, scenario.packages)];
+    const more: string[] = scenario.packages.length === 0 ? [] : [await packagesDisk(release, base, scenario.packages)];
+    if (scenario.extras === true) more.push(await extrasDisk(release, `${product}-extras`, console.log));
     const began = Date.now();
     host = await Machine.boot(base, [product, ...more], console_);
     console.log(`${title}: up after ${seconds(began)}`);

@@ -2,8 +2,13 @@
 import type { Check } from './check.ts';
 import { confinementChecks } from './checks/confinement.ts';
 import { lifeChecks, startChecks } from './checks/containers.ts';
+import { deviceChecks } from './checks/devices.ts';
 import { fenceChecks } from './checks/fences.ts';
+import { guestChecks } from './checks/guest.ts';
 import { installChecks } from './checks/install.ts';
+import { kindChecks } from './checks/kinds.ts';
+import { limitChecks } from './checks/limits.ts';
+import { storageChecks } from './checks/storage.ts';
 
 export interface Scenario {
   readonly name: string;
@@ -11,6 +16,8 @@ export interface Scenario {
   readonly long: boolean;
   /** Packages of the release that checks install, on a disk of their own. */
   readonly packages: readonly string[];
+  /** Whether it gets the disk with the image of a systemd container. */
+  readonly extras?: boolean;
   readonly checks: readonly Check[];
 }
 
@@ -20,5 +27,20 @@ export const scenarios: readonly Scenario[] = [
     long: false,
     packages: [],
     checks: [...installChecks, ...startChecks, ...confinementChecks, ...fenceChecks, ...lifeChecks],
+  },
+  {
+    name: 'kinds',
+    long: true,
+    packages: [],
+    extras: true,
+    checks: [
+      ...installChecks,
+      ...startChecks,
+      ...kindChecks,
+      ...limitChecks,
+      ...deviceChecks,
+      ...storageChecks,
+      ...guestChecks,
+    ],
   },
 ];

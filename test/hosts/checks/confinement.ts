@@ -1,6 +1,7 @@
 // Guests that try to leave, under the AppArmor profile that the daemon makes for each container.
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import type { Machine } from '../machine.ts';
+import { api, operations } from './shell.ts';
 
 const manifest = `cat >/var/tmp/guests.yaml <<'END'
 kind: container
@@ -71,12 +72,6 @@ async function expectProfilesOf(host: Machine, names: readonly string[]): Promis
   const wanted = names.map((name) => `lxc-gantry-TAG-${name}`).join('\n');
   expectSame(found.replaceAll(/gantry-[0-9a-f]{8}-/g, 'gantry-TAG-'), `${wanted}\n${wanted}`, 'the profiles');
 }
-
-const api = 'curl -sS --unix-socket /var/lib/gantry/unix.socket';
-const operations = `operation() {
-  url=$(${api} -X "$1" -H 'Content-Type: application/json' -d "$3" "http://gantryd$2" | grep -o '"operation":"[^"]*"' | cut -d'"' -f4)
-  ${api} "http://gantryd$url/wait"
-}`;
 
 export const confinementChecks: readonly Check[] = [
   {

@@ -1,8 +1,8 @@
 // What holds only by the kernel and file systems of a real host: filters of nics, confined helpers, disks of block devices, a full ext4.
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import { stack } from './containers.ts';
+import { api } from './shell.ts';
 
-const api = 'curl -sS --unix-socket /var/lib/gantry/unix.socket';
 /** Sends a file as an image; the words of the operation's end. */
 const importImage = `import_image() {
   url=$(${api} -X POST -H 'Content-Type: application/octet-stream' -H "X-LXD-filename: x" --data-binary "@$1" http://gantryd/1.0/images | grep -o '"operation":"[^"]*"' | cut -d'"' -f4)

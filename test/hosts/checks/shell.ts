@@ -1,0 +1,20 @@
+// Words of the shell that the scripts of checks share.
+
+export const api = 'curl -sS --unix-socket /var/lib/gantry/unix.socket';
+
+/** Defines `operation METHOD PATH BODY`, which waits for the end of an operation and prints it. */
+export const operations = `operation() {
+  url=$(${api} -X "$1" -H 'Content-Type: application/json' -d "$3" "http://gantryd$2" | grep -o '"operation":"[^"]*"' | cut -d'"' -f4)
+  ${api} "http://gantryd$url/wait"
+}`;
+
+/** Makes the documents a set of that name; what is printed is what \`gantry\` prints. */
+export const apply = (set: string, documents: string): string =>
+  `cat >/var/tmp/${set}.yaml <<'END'\n${documents}\nEND\ngantry apply -f /var/tmp/${set}.yaml --set ${set} --auto-approve`;
+
+export const destroy = (set: string): string =>
+  `gantry destroy -f /var/tmp/${set}.yaml --set ${set} --auto-approve >/dev/null; rm /var/tmp/${set}.yaml`;
+
+/** A container of the quickstart's image and profile with more lines of its document. */
+export const container = (name: string, lines = '', image = 'quick/busybox'): string =>
+  `kind: container\nname: ${name}\nprofiles: [quick]\nsource: { type: image, alias: ${image} }\n${lines}`;

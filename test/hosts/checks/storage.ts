@@ -1,0 +1,64 @@
+// Pools of both drivers, snapshots, copies and images, with what a container finds in its files afterwards.
+import { expectMatch, expectSame, type Check } from '../check.ts';
+import { apply, container, destroy } from './shell.ts';
+
+const on = (name: string, pool: string): string =>
+  container(name, `devices: { root: { type: disk, path: /, pool: ${pool}, size: 40MiB } }`);
+
+const documents = [
+  'kind: storage_pool\nname: lane-btrfs\ndriver: btrfs\nconfig: { size: 256MiB }',
+  'kind: storage_pool\nname: lane-dir\ndriver: dir',
+  'kind: storage_volume\nname: shared\npool: lane-btrfs',
+  on('on-btrfs', 'lane-btrfs').replace(
+    'root:',
+    'shared: { type: disk, pool: lane-btrfs, source: shared, path: /shared }, root:',
+  ),
+  on('on-dir', 'lane-dir'),
+].join('\n---\n');
+
+/** Each step shows in a file: what a snapshot keeps, what a copy takes along. */
+const life = (name: string): string => `
+  note() { gantry exec $1 -- sh -c "echo $2 >/root/note"; }
+  read_note() { gantry exec $1 -- cat /root/note; }
+  note ${name} first; gantry snapshot create ${name}/s1; note ${name} second
+  gantry copy ${name}/s1 ${name}-old; gantry start ${name}-old; read_note ${name}-old
+  gantry copy ${name} ${name}-new; gantry start ${name}-new; read_note ${name}-new
+  gantry snapshot restore ${name}/s1; until read_note ${name} 2>/dev/null; do sleep 0.5; done
+  gantry image publish ${name}/s1 --alias ${name}-image >/dev/null
+  gantry image export ${name}-image /var/tmp/image >/dev/null; gantry image delete ${name}-image >/dev/null
+  gantry image import /var/tmp/image --alias ${name}-again >/dev/null; rm /var/tmp/image
+  gantry launch ${name}-again ${name}-third -p quick >/dev/null; read_note ${name}-third
+  gantry backup create ${name} b1 >/dev/null; gantry backup export ${name} b1 /var/tmp/backup >/dev/null
+  gantry backup import /var/tmp/backup ${name}-back >/dev/null; gantry start ${name}-back; read_note ${name}-back; rm /var/tmp/backup
+  gantry delete --force --auto-approve ${name}-old ${name}-new ${name}-third ${name}-back >/dev/null; gantry image delete ${name}-again >/dev/null`;
+
+export const storageChecks: readonly Check[] = [
+  {
+    name: 'pools of both drivers hold containers, and a root disk of btrfs is as large as it says',
+    async run(host) {
+      expectMatch(await host.run(apply('storage', documents)), /Apply complete! 5 added/, 'apply');
+      const said = await host.run(
+        `gantry exec on-btrfs -- sh -c 'dd if=/dev/zero of=/root/much bs=1M count=64 conv=fsync 2>&1; rm /root/much; echo kept >/shared/file'`,
+      );
+      expectMatch(said, /Disk quota exceeded|No space left/, 'what dd said');
+    },
+  },
+  ...['on-dir', 'on-btrfs'].map((name): Check => ({
+    name: `snapshots, copies, images and backups of a container ${name.replace('-', ' ')} have the files of their moment`,
+    async run(host) {
+      const notes = (await host.run(life(name), 300)).split('\n').filter((line) => /^(first|second)$/.test(line));
+      expectSame(notes.join(' '), 'first second first first first', 'the notes');
+    },
+  })),
+  {
+    name: 'the pools go without a mount or loop device left',
+    async run(host) {
+      await host.run(destroy('storage'));
+      expectSame(
+        await host.run('grep -c btrfs /proc/self/mountinfo || true; losetup --list --noheadings'),
+        '0',
+        'what is left',
+      );
+    },
+  },
+];
