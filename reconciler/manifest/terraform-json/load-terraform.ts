@@ -6,7 +6,7 @@ import { bareName, type ConfigFile, type Piece } from './config/blocks.ts';
 import { readModules, type ModuleFiles, type ModuleTree } from './config/module-tree.ts';
 import { Evaluation, type Output } from './evaluation/evaluation.ts';
 import type { DataAnswer, DataRequest, Instance } from './evaluation/instance.ts';
-import type { Given } from './evaluation/variables.ts';
+import type { VariableSetting } from './evaluation/variables.ts';
 import { makeDocuments, type TerraformDocument } from './make-documents.ts';
 import type { Problem, Report } from './problem.ts';
 import { readProviders } from './provider-blocks.ts';
@@ -32,7 +32,7 @@ export interface TerraformSurroundings {
 /** `given`: values of variables from outside. */
 export function loadTerraform(
   files: readonly ConfigFile[],
-  given: ReadonlyMap<string, Given>,
+  given: ReadonlyMap<string, VariableSetting>,
   { modules = new Map(), read = () => undefined }: TerraformSurroundings = {},
 ): TerraformLoad {
   const problems: Problem[] = [];

@@ -3,7 +3,7 @@
 import type { ConfigFile } from '../terraform-json/config/blocks.ts';
 import type { ModuleFiles } from '../terraform-json/config/module-tree.ts';
 import type { DataAnswer, DataRequest } from '../terraform-json/evaluation/instance.ts';
-import type { Given } from '../terraform-json/evaluation/variables.ts';
+import type { VariableSetting } from '../terraform-json/evaluation/variables.ts';
 import { loadTerraform, type TerraformLoad } from '../terraform-json/load-terraform.ts';
 
 /** Answers in the order of the requests. */
@@ -20,7 +20,7 @@ const mostRounds = 20;
 /** Without `live` no server is asked. */
 export async function loadWithData(
   files: readonly ConfigFile[],
-  given: ReadonlyMap<string, Given>,
+  given: ReadonlyMap<string, VariableSetting>,
   modules: ModuleFiles,
   live: LiveData | undefined,
 ): Promise<LoadedData> {

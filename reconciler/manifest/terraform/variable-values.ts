@@ -3,12 +3,12 @@
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Json } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
-import type { Given } from '../terraform-json/evaluation/variables.ts';
+import type { VariableSetting } from '../terraform-json/evaluation/variables.ts';
 import type { TerraformInput } from './terraform-input.ts';
 import { automaticFiles, readTfvars } from './tfvars.ts';
 
 export interface Values {
-  readonly given: ReadonlyMap<string, Given>;
+  readonly given: ReadonlyMap<string, VariableSetting>;
   readonly notices: readonly string[];
   readonly files: readonly string[];
 }
@@ -28,7 +28,7 @@ export async function givenValues(
   { vars, env, offered = {}, valueFiles = [], hasOthers }: TerraformInput & { readonly hasOthers: boolean },
   diagnostics: Diagnostic[],
 ): Promise<Values> {
-  const given = new Map<string, Given>();
+  const given = new Map<string, VariableSetting>();
   const notices: string[] = [];
   const put = (values: Texts): void => {
     for (const [name, text] of Object.entries(values)) given.set(name, { text });

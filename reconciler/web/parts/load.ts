@@ -3,14 +3,14 @@ import { useEffect, useState } from 'preact/hooks';
 import { reasonOf } from '../data/api.ts';
 import { generation } from '../data/store.ts';
 
-export interface Loaded<T> {
+export interface Load<T> {
   readonly data?: T;
   readonly error?: string;
   readonly isLoading: boolean;
   readonly again: () => void;
 }
 
-export function useLoad<T>(read: (signal: AbortSignal) => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
+export function useLoad<T>(read: (signal: AbortSignal) => Promise<T>, inputs: readonly unknown[]): Load<T> {
   const [state, setState] = useState<{ readonly data?: T; readonly error?: string; readonly isLoading: boolean }>({
     isLoading: true,
   });

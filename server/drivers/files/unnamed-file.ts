@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import type { Acting } from './change-entry.ts';
 import { below } from './held-entry.ts';
 
-export interface Unnamed {
+export interface UnnamedFile {
   /** Open for reading and writing. */
   readonly fd: number;
   /** Gives it the name, in place of whatever has it. */
@@ -22,7 +22,7 @@ const temporaryName = /^\.gantry-upload-[0-9a-f-]{36}$/;
 const inUse = new Set<string>();
 
 /** In the directory that the file is for. Throws the errors of open(2). */
-export function openUnnamed(acting: Acting): Unnamed {
+export function openUnnamed(acting: Acting): UnnamedFile {
   const { found, native, making } = acting;
   const fd = native === undefined ? undefined : making(() => openNameless(found.parent.path));
   if (native === undefined || fd === undefined) return openTemporary(acting);
@@ -42,7 +42,7 @@ export function openUnnamed(acting: Acting): Unnamed {
 }
 
 /** Without `moveTo` it can only be read back. */
-export type Spool = Pick<Unnamed, 'fd' | 'close'> & Partial<Unnamed>;
+export type Spool = Pick<UnnamedFile, 'fd' | 'close'> & Partial<UnnamedFile>;
 
 /** In the directory if it can be, else among the daemon's own temporary files. */
 export function openSpool(acting: Acting): Spool {
@@ -89,7 +89,7 @@ function openNameless(directory: Buffer): number | undefined {
 }
 
 /** Without nameless files: under a name of its own. What a killed daemon left in the directory is removed first. */
-function openTemporary({ found, making }: Acting): Unnamed {
+function openTemporary({ found, making }: Acting): UnnamedFile {
   for (const name of readdirSync(found.parent.path))
     if (temporaryName.test(name) && !inUse.has(name)) removeLeftover(below(found.parent, Buffer.from(name)));
   const name = `${prefix}${randomUUID()}`;

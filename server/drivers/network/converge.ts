@@ -82,7 +82,7 @@ function checkMembers(plan: NetworkPlan, links: readonly Link[]): void {
   }
 }
 
-interface Seen {
+interface BridgeLinks {
   readonly current: Link | undefined;
   readonly others: readonly Link[];
   /** Members by the config before. */
@@ -92,7 +92,7 @@ interface Seen {
 async function setLinks(
   deps: ConvergeDeps,
   plan: NetworkPlan,
-  seen: Seen,
+  seen: BridgeLinks,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { mark, ownerId } = deps.files;
@@ -116,7 +116,12 @@ async function setLinks(
   if (plan.driver === 'openvswitch') await setPorts(plan, mark, seen, signal);
 }
 
-async function setPorts(plan: NetworkPlan, mark: string, seen: Seen, signal: AbortSignal | undefined): Promise<void> {
+async function setPorts(
+  plan: NetworkPlan,
+  mark: string,
+  seen: BridgeLinks,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const wanted = [...plan.external, ...plan.tunnels.map(({ link }) => link)];
   const lost = [...seen.last, ...ownTunnels(plan.name, mark, seen.others).map(({ name }) => name)];
   const args = portArguments(plan.name, wanted, lost);

@@ -42,7 +42,7 @@ export interface SimNetwork extends NetworkDriver {
   lookup(network: string, hostname: string): readonly string[];
 }
 
-interface Saved {
+interface NetworkFile {
   readonly config: Readonly<Record<string, string>>;
   readonly hosts: readonly NetworkHost[];
   readonly leases: readonly DynamicLease[];
@@ -67,7 +67,7 @@ class Sim implements SimNetwork {
   readonly #deps: SimNetworkDeps;
   readonly #now: () => number;
   readonly #mutex = new KeyedMutex();
-  readonly #networks = new Map<string, Saved>();
+  readonly #networks = new Map<string, NetworkFile>();
 
   constructor(deps: SimNetworkDeps) {
     this.#deps = deps;
@@ -76,7 +76,7 @@ class Sim implements SimNetwork {
     if (deps.dir === undefined) return;
     mkdirSync(deps.dir, { recursive: true });
     for (const file of readdirSync(deps.dir).filter((each) => each.endsWith('.json'))) {
-      const saved = JSON.parse(readFileSync(join(deps.dir, file), 'utf8')) as Saved;
+      const saved = JSON.parse(readFileSync(join(deps.dir, file), 'utf8')) as NetworkFile;
       this.#networks.set(file.slice(0, -'.json'.length), saved);
     }
   }
@@ -194,7 +194,7 @@ class Sim implements SimNetwork {
     return saved.leases.filter((lease) => lease.hostname.toLowerCase() === wanted).map((lease) => lease.address);
   }
 
-  #need(name: string, doing: string): Saved {
+  #need(name: string, doing: string): NetworkFile {
     const saved = this.#networks.get(name);
     if (saved === undefined) throw new DriverError('NotFound', `${doing}: network ${name} was never brought up here`);
     return saved;
@@ -208,7 +208,7 @@ class Sim implements SimNetwork {
     return this.#deps.dir === undefined ? undefined : join(this.#deps.dir, `${name}.json`);
   }
 
-  #save(name: string, saved: Saved): void {
+  #save(name: string, saved: NetworkFile): void {
     const file = this.#file(name);
     if (file !== undefined) {
       writeFileSync(`${file}.new`, JSON.stringify(saved));

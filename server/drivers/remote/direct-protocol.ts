@@ -11,7 +11,7 @@ import {
   type RemoteConnection,
   type ConnectionOptions,
 } from './connection.ts';
-import type { ImageTarget, ImageWanted, RemoteImage, RemoteServer } from './driver.ts';
+import type { ImageTarget, ImageRequest, RemoteImage, RemoteServer } from './driver.ts';
 import { isFingerprint, sizeOf } from './read-values.ts';
 import { checkFingerprint, meter, requireRoom, saveStream } from './save.ts';
 
@@ -21,7 +21,7 @@ const prefixes = ['LXD', 'SVC'] as const;
 export function findDirect(
   options: ConnectionOptions & { readonly version: string },
   { server }: RemoteServer,
-  { architectures }: ImageWanted,
+  { architectures }: ImageRequest,
   signal: AbortSignal,
 ): Promise<RemoteImage> {
   return withConnection(options, async (connection) => {

@@ -13,7 +13,7 @@ export interface RemoteServer {
   readonly certificate: string;
 }
 
-export interface ImageWanted {
+export interface ImageRequest {
   /** Wins over `fingerprint`. Both empty only for `direct`. */
   readonly alias: string;
   /** Or a prefix of it. */
@@ -60,7 +60,7 @@ export interface RemoteImage {
 
 export interface Remotes {
   /** Throws NotFound, Invalid (address, certificate, answer), Failed (connection), or the reason of the abort. */
-  find(server: RemoteServer, wanted: ImageWanted, signal: AbortSignal): Promise<RemoteImage>;
+  find(server: RemoteServer, wanted: ImageRequest, signal: AbortSignal): Promise<RemoteImage>;
 }
 
 /** Which proxies lead out; empty: none. */

@@ -6,7 +6,7 @@ import { DriverError } from '../driver-error.ts';
 import { addressRule } from './address.ts';
 import { certificateRule } from './certificate.ts';
 import type { ConnectionOptions } from './connection.ts';
-import type { ImageWanted, ProxySettings, RemoteImage, RemoteLimits, RemoteServer, Remotes } from './driver.ts';
+import type { ImageRequest, ProxySettings, RemoteImage, RemoteLimits, RemoteServer, Remotes } from './driver.ts';
 import { defaultLimits } from './driver.ts';
 import type { Streams } from './streams-protocol.ts';
 
@@ -24,7 +24,7 @@ export function openRemotes(deps: RemotesDeps): Remotes {
   const limits: RemoteLimits = { ...defaultLimits, ...deps.limits };
 
   // Loaded when used: most daemons start without ever asking another server.
-  async function findBy(remote: RemoteServer, wanted: ImageWanted, signal: AbortSignal): Promise<RemoteImage> {
+  async function findBy(remote: RemoteServer, wanted: ImageRequest, signal: AbortSignal): Promise<RemoteImage> {
     const options: ConnectionOptions & { readonly version: string } = {
       certificate: remote.certificate,
       proxies: deps.proxies(),

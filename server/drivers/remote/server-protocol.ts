@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { DriverError } from '../driver-error.ts';
 import { shown } from './address.ts';
 import { refusal, single, withConnection, type RemoteConnection, type ConnectionOptions } from './connection.ts';
-import type { ImageTarget, ImageWanted, RemoteImage, RemoteServer } from './driver.ts';
+import type { ImageTarget, ImageRequest, RemoteImage, RemoteServer } from './driver.ts';
 import { saveParts } from './multipart.ts';
 import { isFingerprint, listOf, mapOf, sizeOf, textOf, textsOf, type JsonMap } from './read-values.ts';
 import { checkFingerprint, meter, requireRoom, saveStream } from './save.ts';
@@ -16,7 +16,7 @@ const framingBytes = 64 * 1024;
 export function findOnServer(
   options: ConnectionOptions,
   { server }: RemoteServer,
-  wanted: ImageWanted,
+  wanted: ImageRequest,
   signal: AbortSignal,
 ): Promise<RemoteImage> {
   return withConnection(options, async (connection) => {
@@ -80,7 +80,11 @@ function addressOf(server: string, path: string, query: Query): URL {
 }
 
 /** The fingerprint, or prefix of one, that is meant. A name that is no alias may be a fingerprint, as on the real system. */
-async function targetOf(ask: (path: string) => Promise<JsonMap>, server: string, wanted: ImageWanted): Promise<string> {
+async function targetOf(
+  ask: (path: string) => Promise<JsonMap>,
+  server: string,
+  wanted: ImageRequest,
+): Promise<string> {
   if (wanted.alias === '') return wanted.fingerprint.toLowerCase();
   const path = `/1.0/images/aliases/${wanted.alias.split('/').map(encodeURIComponent).join('/')}`;
   const prefix = wanted.alias.toLowerCase();
@@ -97,7 +101,7 @@ async function targetOf(ask: (path: string) => Promise<JsonMap>, server: string,
 
 const isMissing = (error: unknown): boolean => error instanceof DriverError && error.code === 'NotFound';
 
-function notThere(server: string, what: string, { secret }: ImageWanted, cause: unknown): DriverError {
+function notThere(server: string, what: string, { secret }: ImageRequest, cause: unknown): DriverError {
   const hint = secret === '' ? ', or is private: a private image needs a secret' : ', or the secret is not good for it';
   return new DriverError('NotFound', `there is no image with ${what} on ${server}${hint}`, cause);
 }
@@ -109,7 +113,7 @@ function aliasesOf(image: JsonMap): RemoteImage['aliases'] {
     .slice(0, maxAliases);
 }
 
-interface Announced {
+interface ImageOnServer {
   readonly server: string;
   readonly fingerprint: string;
   readonly query: Query;
@@ -119,7 +123,7 @@ interface Announced {
 async function fetchImage(
   connection: RemoteConnection,
   { limits }: ConnectionOptions,
-  { server, fingerprint, query, sizeBytes }: Announced,
+  { server, fingerprint, query, sizeBytes }: ImageOnServer,
   target: ImageTarget,
   report: (progress: string) => void,
   signal: AbortSignal,

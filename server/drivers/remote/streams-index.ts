@@ -1,6 +1,6 @@
 // Reads the documents of a simplestreams server into a list of images, and finds one in it. Pure.
 import { architectureName } from '../../api/image/architectures.ts';
-import type { ImageWanted } from './driver.ts';
+import type { ImageRequest } from './driver.ts';
 import { entriesOf, isFingerprint, mapOf, sizeOf, textOf, type JsonMap } from './read-values.ts';
 
 export interface StreamFile {
@@ -125,7 +125,7 @@ export function sortStreamImages(images: readonly StreamImage[]): readonly Strea
  */
 export function findStreamImage(
   newestFirst: readonly StreamImage[],
-  wanted: Pick<ImageWanted, 'alias' | 'fingerprint' | 'architectures'>,
+  wanted: Pick<ImageRequest, 'alias' | 'fingerprint' | 'architectures'>,
   host: string,
 ): StreamImage | 'ambiguous' | undefined {
   const name = wanted.alias === '' ? wanted.fingerprint.toLowerCase() : wanted.alias;

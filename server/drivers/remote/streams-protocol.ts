@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { DriverError } from '../driver-error.ts';
 import { below } from './address.ts';
 import { refusal, withConnection, type RemoteConnection, type ConnectionOptions } from './connection.ts';
-import type { ImageTarget, ImageWanted, RemoteImage, RemoteServer } from './driver.ts';
+import type { ImageTarget, ImageRequest, RemoteImage, RemoteServer } from './driver.ts';
 import { checkFingerprint, meter, requireRoom, saveStream } from './save.ts';
 import { findStreamImage, sortStreamImages, type StreamFile, type StreamImage } from './streams-index.ts';
 
@@ -27,7 +27,7 @@ export class Streams {
   async find(
     options: ConnectionOptions,
     remote: RemoteServer,
-    wanted: ImageWanted,
+    wanted: ImageRequest,
     signal: AbortSignal,
   ): Promise<RemoteImage> {
     const { server } = remote;

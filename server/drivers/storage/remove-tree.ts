@@ -27,14 +27,14 @@ export async function removeTree(path: string): Promise<void> {
 }
 
 /** Everything in it, directories before what is in them. */
-interface Listed {
+interface TreePaths {
   readonly files: string[];
   readonly directories: string[];
 }
 
 /** False: too big for this, and no file was removed. */
 async function removeSmall(directory: string, device: number): Promise<boolean> {
-  const listed: Listed = { files: [], directories: [directory] };
+  const listed: TreePaths = { files: [], directories: [directory] };
   if (!(await list(directory, device, listed))) return false;
   await all(listed.files, unlink);
   for (const each of listed.directories.toReversed()) await rmdir(each);
@@ -53,7 +53,7 @@ async function removeEmpty(directory: string): Promise<boolean> {
 }
 
 /** False when there is more than a small tree has. */
-async function list(directory: string, device: number, listed: Listed): Promise<boolean> {
+async function list(directory: string, device: number, listed: TreePaths): Promise<boolean> {
   const entries = await listEvenIfClosed(directory);
   if (entries === undefined) return false;
   if (listed.files.length + listed.directories.length + entries.length > smallTree) return false;

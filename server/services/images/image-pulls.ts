@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { errors } from '../../api/errors.ts';
 import { aliasUrl, plainName, projectOf, qualifiedName } from '../../api/project/project-names.ts';
 import { aliasName } from '../../api/names.ts';
-import type { ImageTarget, ImageWanted, RemoteImage, RemoteServer, Remotes } from '../../drivers/remote/driver.ts';
+import type { ImageTarget, ImageRequest, RemoteImage, RemoteServer, Remotes } from '../../drivers/remote/driver.ts';
 import { SharedWork } from '../../lib/shared-work.ts';
 import type { ImageDocument, ImageSourceDocument } from '../../records/documents.ts';
 import type { Caller } from '../shared/caller.ts';
@@ -54,7 +54,7 @@ export class ImagePulls {
   /** `caller`: in the project that the image is for. */
   find(caller: Caller, remote: RemoteSource, isFresh: boolean, signal: AbortSignal): Promise<RemoteImage> {
     const { records } = this.#deps;
-    const wanted: ImageWanted = {
+    const wanted: ImageRequest = {
       alias: remote.alias,
       fingerprint: remote.fingerprint,
       secret: remote.secret,

@@ -5,11 +5,11 @@ import { toPlain } from '../expression/json-text.ts';
 import type { Value } from '../expression/values.ts';
 import type { Resource } from '../config/blocks.ts';
 import type { ModuleTree } from '../config/module-tree.ts';
-import type { Instance, Module, Shared } from './instance.ts';
+import type { Instance, Module, EvaluationState } from './instance.ts';
 import { ModuleEvaluation } from './module-evaluation.ts';
-import { Parsed, References } from './references.ts';
+import { ExpressionCache, References } from './references.ts';
 
-export interface EvaluationInput extends Pick<Shared, 'given' | 'typeOf' | 'dataTypeOf' | 'read' | 'report'> {
+export interface EvaluationInput extends Pick<EvaluationState, 'given' | 'typeOf' | 'dataTypeOf' | 'read' | 'report'> {
   readonly tree: ModuleTree;
   /** The folder of the root, to which paths are relative. */
   readonly folder: string;
@@ -29,8 +29,8 @@ export class Evaluation {
   readonly #byResource = new Map<string, Instance[]>();
 
   constructor({ tree, folder, given, typeOf, dataTypeOf, read, report }: EvaluationInput) {
-    const parsed = new Parsed();
-    const shared: Shared = {
+    const parsed = new ExpressionCache();
+    const shared: EvaluationState = {
       given,
       typeOf,
       dataTypeOf,

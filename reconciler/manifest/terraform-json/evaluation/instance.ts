@@ -6,8 +6,8 @@ import type { Members } from './argument-shapes.ts';
 import type { ModuleTree } from '../config/module-tree.ts';
 import type { FileReader } from '../expression/functions/file-reader.ts';
 import type { Report } from '../problem.ts';
-import type { Parsed, References } from './references.ts';
-import type { Given } from './variables.ts';
+import type { ExpressionCache, References } from './references.ts';
+import type { VariableSetting } from './variables.ts';
 
 /** The facts about a resource type that the evaluation needs: the attributes for references besides its arguments. */
 export interface ReferableType {
@@ -58,22 +58,22 @@ export type DataAnswer =
   | undefined;
 
 /** State that all modules of one evaluation share. */
-export interface Shared {
+export interface EvaluationState {
   /** Variables of the root by name. */
-  readonly given: ReadonlyMap<string, Given>;
+  readonly given: ReadonlyMap<string, VariableSetting>;
   readonly typeOf: (type: string) => ReferableType | undefined;
   readonly dataTypeOf: (type: string) => ReferableType | undefined;
   readonly read: (request: DataRequest) => DataAnswer;
   readonly report: Report;
   readonly files: FileReader;
-  readonly parsed: Parsed;
+  readonly parsed: ExpressionCache;
   /** The values under evaluation, outermost first. */
   readonly busy: string[];
   /** Warns about data sources inside of check blocks. */
   readonly warn: (text: string) => void;
 }
 
-export interface Repeated {
+export interface Repetition {
   /** Nothing, `[0]`, `["a"]`. */
   readonly key: string;
   readonly context: Context;
@@ -86,12 +86,12 @@ export interface Module {
   readonly address: string;
   readonly parent: Module | undefined;
   readonly references: References;
-  readonly shared: Shared;
+  readonly shared: EvaluationState;
   needsOf(resource: Resource): ReadonlySet<string>;
   /** True unless both are in different instances of one module block. */
   isRelated(other: Module): boolean;
   evaluate(json: Json, context: Context): Value;
   /** Undefined, with a problem, when `count` or `for_each` is unusable or unknown. */
-  repetition(piece: Piece): readonly Repeated[] | undefined;
+  repetition(piece: Piece): readonly Repetition[] | undefined;
   judge(kind: 'precondition' | 'postcondition', resource: Resource, context: Context): void;
 }

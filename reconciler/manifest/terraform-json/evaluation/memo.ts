@@ -4,14 +4,14 @@ import { ExpressionError } from '../expression/syntax.ts';
 import { ConversionError, unknown, type Value } from '../expression/values.ts';
 import type { Problem } from '../problem.ts';
 import type { Code } from '../unsupported.ts';
-import type { Context, Shared } from './instance.ts';
+import type { Context, EvaluationState } from './instance.ts';
 
 export class Memo {
-  readonly #shared: Shared;
+  readonly #shared: EvaluationState;
   readonly #address: string;
   readonly #values = new Map<string, Value>();
 
-  constructor(shared: Shared, address: string) {
+  constructor(shared: EvaluationState, address: string) {
     this.#shared = shared;
     this.#address = address;
   }

@@ -8,17 +8,17 @@ import { fromJson } from '../expression/json-text.ts';
 import { ExpressionError } from '../expression/syntax.ts';
 import { ConversionError, mapFrom, unknown, type Value } from '../expression/values.ts';
 import { judge, judgeCheck } from './conditions.ts';
-import type { Context, Instance, Module, Repeated, Shared } from './instance.ts';
+import type { Context, Instance, Module, Repetition, EvaluationState } from './instance.ts';
 import { InstanceMaker } from './instance-maker.ts';
 import type { References } from './references.ts';
 import { valueOfJson, type Leaf } from './json-value.ts';
 import { Memo, orUnknown } from './memo.ts';
 import { gathered, repetitionOf } from './repetition.ts';
-import { readVariable, unknownArguments, validateVariable, type Given } from './variables.ts';
+import { readVariable, unknownArguments, validateVariable, type VariableSetting } from './variables.ts';
 
 interface ModuleInput {
   readonly tree: ModuleTree;
-  readonly shared: Shared;
+  readonly shared: EvaluationState;
   readonly references: References;
   /** `module.net["a"].`; of the root nothing. */
   readonly address: string;
@@ -34,7 +34,7 @@ export class ModuleEvaluation implements Module {
   readonly address: string;
   readonly parent: Module | undefined;
   readonly references: References;
-  readonly shared: Shared;
+  readonly shared: EvaluationState;
   readonly #call: Context | undefined;
   readonly #memo: Memo;
   readonly #instances = new Map<string, readonly Instance[]>();
@@ -192,7 +192,7 @@ export class ModuleEvaluation implements Module {
     }
   }
 
-  #given(name: string): Given | undefined {
+  #given(name: string): VariableSetting | undefined {
     const { call } = this.tree;
     if (call === undefined || this.parent === undefined) return this.shared.given.get(name);
     const written = call.body[name];
@@ -273,7 +273,7 @@ export class ModuleEvaluation implements Module {
     return made;
   }
 
-  repetition(piece: Piece): readonly Repeated[] | undefined {
+  repetition(piece: Piece): readonly Repetition[] | undefined {
     const valueOf = (name: 'count' | 'for_each'): Value =>
       this.evaluate(piece.body[name] ?? null, { place: below(piece, name) });
     return repetitionOf(piece, valueOf, this.shared.report);

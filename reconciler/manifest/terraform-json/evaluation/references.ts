@@ -8,7 +8,7 @@ import { referencesOf } from '../expression/references.ts';
 import { ExpressionError, type Expression } from '../expression/syntax.ts';
 
 /** Each text is parsed once for all modules. */
-export class Parsed {
+export class ExpressionCache {
   readonly #expressions = new Map<string, Expression>();
 
   /** Throws ExpressionError. */
@@ -40,12 +40,12 @@ interface Needs {
 export class References {
   readonly #tree: ModuleTree;
   readonly #parent: References | undefined;
-  readonly #parsed: Parsed;
+  readonly #parsed: ExpressionCache;
   readonly #children = new Map<string, References>();
   readonly #tainted = new Map<string, boolean>();
   readonly #needs = new Map<string, Set<string>>();
 
-  constructor(tree: ModuleTree, parsed: Parsed, parent?: References) {
+  constructor(tree: ModuleTree, parsed: ExpressionCache, parent?: References) {
     this.#tree = tree;
     this.#parsed = parsed;
     this.#parent = parent;

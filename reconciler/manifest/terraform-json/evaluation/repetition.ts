@@ -3,7 +3,7 @@ import { below, type Piece } from '../config/blocks.ts';
 import { isMap, isSet, keysOf, mapFrom, toNumber, typeName, unknown, type Value } from '../expression/values.ts';
 import type { Report } from '../problem.ts';
 import type { Code } from '../unsupported.ts';
-import type { Repeated } from './instance.ts';
+import type { Repetition } from './instance.ts';
 
 const most = 10_000;
 
@@ -12,7 +12,7 @@ export function repetitionOf(
   piece: Piece,
   evaluate: (name: 'count' | 'for_each') => Value,
   report: Report,
-): readonly Repeated[] | undefined {
+): readonly Repetition[] | undefined {
   const { count, for_each: each } = piece.body;
   const refuse = (name: 'count' | 'for_each', message: string, code: Code = 'E_COUNT'): undefined => {
     const { file, steps } = below(piece, name);

@@ -10,10 +10,10 @@ import { ConversionError, isWhole, toBool, toText, type Value } from '../express
 import { readType } from './type-constraint.ts';
 
 /** A given value: a text of the command line, a value of a file, or an argument of a module block. */
-export type Given = { readonly text: string } | { readonly json: Json } | { readonly value: Value };
+export type VariableSetting = { readonly text: string } | { readonly json: Json } | { readonly value: Value };
 
 /** Undefined: it has no value. Throws ConversionError and ExpressionError. */
-export function readVariable(piece: Piece, given: Given | undefined): Value | undefined {
+export function readVariable(piece: Piece, given: VariableSetting | undefined): Value | undefined {
   const { type, default: fallback, nullable } = piece.body;
   const convert = readType(typeof type === 'string' ? type : 'any');
   const raw = given === undefined ? undefined : rawValue(given, type);
@@ -25,7 +25,7 @@ export function readVariable(piece: Piece, given: Given | undefined): Value | un
   return value;
 }
 
-function rawValue(given: Given, type: Json | undefined): Value {
+function rawValue(given: VariableSetting, type: Json | undefined): Value {
   if ('value' in given) return given.value;
   if ('json' in given) return fromJson(given.json);
   return takesTexts(type) ? given.text : literalValue(given.text);

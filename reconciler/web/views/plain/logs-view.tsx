@@ -106,7 +106,7 @@ const areAlike = (one: LogLine, next: LogLine): boolean =>
   one.host === next.host &&
   one.source === next.source;
 
-interface Wanted {
+interface LineFilter {
   readonly set: string;
   readonly from: LogLevel;
   readonly search: string;
@@ -115,7 +115,7 @@ interface Wanted {
 function linesToShow(
   read: readonly LogLine[],
   fresh: readonly LogLine[],
-  { set, from, search }: Wanted,
+  { set, from, search }: LineFilter,
 ): readonly LogLine[] {
   const last = read.at(-1)?.at ?? '';
   const least = levels.indexOf(from);

@@ -48,11 +48,11 @@ export function OpenQuestion() {
   }
 }
 
-type Asked<Kind extends Question['kind']> = Omit<Extract<Question, { kind: Kind }>, 'kind'> & {
+type QuestionProps<Kind extends Question['kind']> = Omit<Extract<Question, { kind: Kind }>, 'kind'> & {
   readonly close: () => void;
 };
 
-function SyncQuestion({ set, host, close }: Asked<'sync'>) {
+function SyncQuestion({ set, host, close }: QuestionProps<'sync'>) {
   const act = async (form: FormData): Promise<void> => {
     const reason = text(form, 'reason');
     const operation = await api.sync(set, { ...(reason && { reason }), ...(host !== undefined && { hosts: [host] }) });
@@ -80,7 +80,7 @@ const durations = [
   { text: 'until it is resumed', hours: 0 },
 ];
 
-function SuspendQuestion({ set, host, address, path, close }: Asked<'suspend'>) {
+function SuspendQuestion({ set, host, address, path, close }: QuestionProps<'suspend'>) {
   const what = [path, address, address === undefined ? set : undefined].find((part) => part !== undefined) ?? set;
   const act = async (form: FormData): Promise<void> => {
     const hours = Number(text(form, 'hours'));
@@ -119,7 +119,7 @@ function SuspendQuestion({ set, host, address, path, close }: Asked<'suspend'>) 
   );
 }
 
-function ResumeQuestion({ set, id, what, close }: Asked<'resume'>) {
+function ResumeQuestion({ set, id, what, close }: QuestionProps<'resume'>) {
   const act = async (): Promise<void> => {
     const { resumed } = await api.resume(set, id === undefined ? {} : { id });
     suspensionsChanged.value++;
@@ -133,7 +133,7 @@ function ResumeQuestion({ set, id, what, close }: Asked<'resume'>) {
   );
 }
 
-function PruneQuestion({ set, gate, close }: Asked<'prune'>) {
+function PruneQuestion({ set, gate, close }: QuestionProps<'prune'>) {
   const act = async (form: FormData): Promise<void> => {
     const operation = await api.prune(set, { revision: gate.revision, reason: text(form, 'reason') });
     takeOperation(operation);
@@ -152,7 +152,7 @@ function PruneQuestion({ set, gate, close }: Asked<'prune'>) {
   );
 }
 
-function RollbackQuestion({ set, revision, close }: Asked<'rollback'>) {
+function RollbackQuestion({ set, revision, close }: QuestionProps<'rollback'>) {
   const act = async (form: FormData): Promise<void> => {
     const operation = await api.rollback(set, { revision, reason: text(form, 'reason') });
     takeOperation(operation);

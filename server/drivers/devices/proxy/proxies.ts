@@ -24,7 +24,7 @@ export interface ProxyKeeper {
   release(): Promise<void>;
 }
 
-interface Open {
+interface OpenProxy {
   close(): Promise<void>;
   readonly inKernel: boolean;
 }
@@ -33,7 +33,7 @@ export class Proxies implements ProxyKeeper {
   readonly #log: Log;
   /** Part of names on the host, to recognise our own. */
   readonly #tag: string;
-  readonly #open = new Map<string, Map<string, Open>>();
+  readonly #open = new Map<string, Map<string, OpenProxy>>();
 
   constructor(deps: { readonly log: Log; readonly tag: string }) {
     this.#log = deps.log;
@@ -43,7 +43,7 @@ export class Proxies implements ProxyKeeper {
   async open(container: string, run: ProxyRun, initPid: number): Promise<void> {
     await this.close(container, run.device);
     const opened = run.nat ? await this.#openNat(container, run) : await this.#openAll(container, run, initPid);
-    const devices = this.#open.get(container) ?? new Map<string, Open>();
+    const devices = this.#open.get(container) ?? new Map<string, OpenProxy>();
     devices.set(run.device, opened);
     this.#open.set(container, devices);
   }
@@ -88,7 +88,7 @@ export class Proxies implements ProxyKeeper {
     return `gantry_proxy_${this.#tag}_${hash}`;
   }
 
-  async #openNat(container: string, run: ProxyRun): Promise<Open> {
+  async #openNat(container: string, run: ProxyRun): Promise<OpenProxy> {
     const table = this.#table(container, run.device);
     await nft(natRules(run, table)).catch((error: unknown) => {
       throw new DriverError('Failed', `proxy ${run.device}: cannot forward in the kernel`, error);
@@ -96,7 +96,7 @@ export class Proxies implements ProxyKeeper {
     return { inKernel: true, close: () => nft(removeTable(table)) };
   }
 
-  async #openAll(container: string, run: ProxyRun, initPid: number): Promise<Open> {
+  async #openAll(container: string, run: ProxyRun, initPid: number): Promise<OpenProxy> {
     const calls = await loadSocketCalls();
     if (calls === undefined)
       throw new DriverError('NotSupported', `proxy ${run.device} needs koffi (npm) on this host`);

@@ -11,7 +11,7 @@ type OpenConnection = (name: string, size: TerminalSize) => RuntimeProcess;
 
 export class ConsoleHub {
   readonly #open: OpenConnection;
-  readonly #shared = new Map<string, Shared>();
+  readonly #shared = new Map<string, SharedConsole>();
   readonly #leaving = new Map<string, Promise<unknown>>();
 
   constructor(open: OpenConnection) {
@@ -21,7 +21,7 @@ export class ConsoleHub {
   attach(name: string, size: TerminalSize): RuntimeConsole {
     let shared = this.#shared.get(name);
     if (shared === undefined) {
-      shared = new Shared(this.#leaving.get(name), () => this.#open(name, size));
+      shared = new SharedConsole(this.#leaving.get(name), () => this.#open(name, size));
       this.#shared.set(name, shared);
       const mine = shared;
       const gone = this.#forgetAfter(name, shared.gone);
@@ -45,7 +45,7 @@ export class ConsoleHub {
   }
 }
 
-class Shared {
+class SharedConsole {
   readonly gone: Promise<void>;
   onIdle: () => void = () => {};
   readonly #viewers = new Set<Viewer>();

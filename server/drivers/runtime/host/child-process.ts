@@ -90,16 +90,16 @@ class SpawnedChild extends Ending implements HostChild {
 }
 
 /** The kernel's status word; undefined when somebody else in this process has collected it. */
-type Ended = (status: number | undefined) => void;
+type EndListener = (status: number | undefined) => void;
 
-const running = new Map<number, Ended>();
+const running = new Map<number, EndListener>();
 const noWait = 1;
 const lookMs = 1_000;
 let timer: NodeJS.Timeout | undefined;
 let isListening = false;
 
 /** Node collects its own children only, each by its pid, and so does this. While one runs the process has something to wait for. */
-export function watchProgram(libc: Libc, pid: number, ended: Ended): void {
+export function watchProgram(libc: Libc, pid: number, ended: EndListener): void {
   running.set(pid, ended);
   timer ??= setInterval(collect, lookMs, libc);
   if (!isListening) process.on('SIGCHLD', () => collect(libc));

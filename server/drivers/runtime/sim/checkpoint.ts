@@ -16,7 +16,7 @@ export interface SimCheckpointRecords {
   now(): number;
 }
 
-interface Stored {
+interface CheckpointFile {
   readonly name: string;
   readonly ageMs: number;
   /** Directory beside this one that is needed too. */
@@ -112,14 +112,14 @@ function checkSiblings(dir: string, previous: string | undefined): void {
   throw new DriverError('Invalid', `${previous} and ${dir} must lie in the same directory`);
 }
 
-function write(file: string, stored: Stored): void {
+function write(file: string, stored: CheckpointFile): void {
   writeFileSync(`${file}.new`, JSON.stringify(stored), { mode: 0o600 });
   renameSync(`${file}.new`, file);
 }
 
-function read(file: string): Stored | undefined {
+function read(file: string): CheckpointFile | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Stored;
+    return JSON.parse(readFileSync(file, 'utf8')) as CheckpointFile;
   } catch {
     return undefined;
   }
