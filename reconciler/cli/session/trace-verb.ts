@@ -2,8 +2,7 @@
 import { endingSpan, type Span, type Tracer } from '../../../server/lib/shared/spans.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { OpenTracer } from '../../../server/traces/open.ts';
-import type { RunResult } from '../../engine/run-result.ts';
-import { exitCodeOf, exitCodes, type ExitCode } from '../errors/exit-codes.ts';
+import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
 import { usageError } from '../errors/usage-error.ts';
 import type { Output } from './context.ts';
 
@@ -37,31 +36,6 @@ async function openTracer(context: Output): Promise<OpenTracer | undefined> {
   const report = (message: string): void => context.note(`Warning: ${message}`);
   return openTracing({ env, service: 'gantry' }, report).catch((error: unknown) => {
     throw usageError(reasonOf(error));
-  });
-}
-
-export interface RepairFacts {
-  readonly set: string;
-  readonly host: string;
-  /** When the comparison that led to it began and ended, as of Date.now(). */
-  readonly fromMs: number;
-  readonly toMs: number;
-}
-
-/** A repair of `gantry run` as a trace of its own: a command that runs for months belongs to no other. */
-export async function traceRepair(
-  tracer: Tracer | undefined,
-  { set, host, fromMs, toMs }: RepairFacts,
-  work: () => Promise<RunResult>,
-): Promise<RunResult> {
-  if (tracer === undefined) return work();
-  const attributes = { 'gantry.set': set, 'gantry.host': host };
-  const span = tracer.begin('gantry run', { startMs: fromMs, attributes });
-  tracer.begin('plan', { parent: span.place, startMs: fromMs }).end(undefined, toMs);
-  return endingSpan(tracer, span, async (own) => {
-    const result = await work();
-    noted(own, exitCodeOf(result));
-    return result;
   });
 }
 

@@ -17,8 +17,6 @@ export interface Restraint {
 
 export const noRestraint: Restraint = { objects: new Map(), paths: new Map(), isCalm: false, skipsWaits: false };
 
-export const isRestrained = ({ objects, paths, isCalm }: Restraint): boolean => objects.size + paths.size > 0 || isCalm;
-
 export interface PlanScope {
   readonly documents: readonly Document[];
   readonly options: PlanOptions;

@@ -5,12 +5,11 @@ import { batchVerdict } from '../decide/rollout.ts';
 import { short } from '../decide/short-revision.ts';
 import type { LoadedRevision } from './load-revision.ts';
 import type { Run, RunStart } from './run.ts';
-import type { HostRun } from './on-host/host-target.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';
 
 export type StartPart = Omit<RunStart, 'revision' | 'previousRevision'>;
 
-export interface RolloutDeps<R extends HostRun> {
+export interface RolloutDeps {
   readonly rollout: Pick<Rollout, 'stopAfter' | 'rollback'>;
   /** In which order hosts get a revision: those of a batch at once. */
   readonly batchesOf: (hosts: readonly SetOnHost[]) => readonly (readonly SetOnHost[])[];
@@ -21,7 +20,7 @@ export interface RolloutDeps<R extends HostRun> {
   readonly appliedText: (host: string) => string | undefined;
   /** Begins to store what these hosts get. */
   readonly noteGiven: (hosts: readonly string[], revision: string) => void;
-  readonly begin: (start: StartPart & { readonly revision: string }) => R;
+  readonly begin: (start: StartPart & { readonly revision: string }) => Run;
   readonly hasEarlier: () => boolean;
   /** Makes the last good revision the current one again; undefined when there is none. */
   readonly goBack: (
@@ -35,15 +34,15 @@ export interface RolloutDeps<R extends HostRun> {
   readonly nowMs: () => number;
 }
 
-export class Rollouts<R extends HostRun = Run> {
-  readonly #deps: RolloutDeps<R>;
+export class Rollouts {
+  readonly #deps: RolloutDeps;
   #current: AbortController | undefined;
   #message: string | undefined;
   /** The hosts whose failure the message tells; absent: it is about a rollout that was taken back. */
   #halted: readonly SetOnHost[] | undefined;
   #changed = (): void => {};
 
-  constructor(deps: RolloutDeps<R>) {
+  constructor(deps: RolloutDeps) {
     this.#deps = deps;
   }
 
@@ -69,7 +68,7 @@ export class Rollouts<R extends HostRun = Run> {
     { hosts: loaded }: LoadedRevision,
     start: StartPart,
     onlyOn?: readonly string[],
-  ): R | undefined {
+  ): Run | undefined {
     const { hosts, appliedText, begin, onError, nowMs } = this.#deps;
     this.stop('A newer revision came first.');
     const overtaken = new AbortController();
@@ -88,7 +87,7 @@ export class Rollouts<R extends HostRun = Run> {
     revision: string,
     loaded: LoadedRevision['hosts'],
     hosts: readonly SetOnHost[],
-    run: R | undefined,
+    run: Run | undefined,
     overtaken: AbortSignal,
   ): Promise<void> {
     const { batchesOf, noteGiven, nowMs, onGood } = this.#deps;
@@ -148,7 +147,7 @@ export class Rollouts<R extends HostRun = Run> {
   }
 
   /** Back to the last good revision, until the source has another one. */
-  async #withdraw(revision: string, run: R | undefined): Promise<void> {
+  async #withdraw(revision: string, run: Run | undefined): Promise<void> {
     const { goBack, onWithdrawn, by, nowMs } = this.#deps;
     const message = this.#message ?? '';
     const last = await goBack(revision);

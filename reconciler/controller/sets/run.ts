@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { RunResult } from '../../engine/run-result.ts';
 import type { EngineEvent } from '../../engine/steps/events.ts';
 import type { Plan } from '../../core/plan/plan.ts';
+import type { Tracer } from '../../../server/lib/shared/spans.ts';
 import type { Hub } from '../hub.ts';
 import type { Operation, RunRecord } from '../contract/index.ts';
 import { RunTrace, type ComparisonTime } from '../traces/run-trace.ts';
@@ -18,6 +19,9 @@ export interface RunStart {
   readonly planned?: ComparisonTime;
 }
 
+/** Where the news and the traces of a run go. */
+export type RunHub = Pick<Hub, 'emit' | 'isHeard'> & { readonly tracing?: Tracer | undefined };
+
 type HostWork = Operation['hosts'][number];
 type Changes = RunRecord['changes'];
 
@@ -29,7 +33,7 @@ export class Run {
   readonly #set: string;
   readonly #atMs: number;
   readonly #store: (record: RunRecord) => void;
-  readonly #hub: Hub;
+  readonly #hub: RunHub;
   readonly #hosts = new Map<string, HostWork>();
   readonly #changes: { create: number; update: number; delete: number } = { create: 0, update: 0, delete: 0 };
   #outcome: RunRecord['outcome'] = 'running';
@@ -38,7 +42,7 @@ export class Run {
   #timer: NodeJS.Timeout | undefined;
   readonly #trace: RunTrace | undefined;
 
-  constructor(set: string, start: RunStart, nowMs: number, store: (record: RunRecord) => void, hub: Hub) {
+  constructor(set: string, start: RunStart, nowMs: number, store: (record: RunRecord) => void, hub: RunHub) {
     this.#set = set;
     this.start = start;
     this.#atMs = nowMs;

@@ -8,7 +8,7 @@ import { coreKind } from '../kinds/index.ts';
 import type { Reference } from '../kinds/kind.ts';
 import { asText, mapOf, textOf } from '../documents/json-values.ts';
 import type { Observed } from '../documents/observed.ts';
-import { plainName, scopedName } from '../text/scoped-name.ts';
+import { scopedName } from '../text/scoped-name.ts';
 
 export interface Scopes {
   /** The name in plans of the object that `project` calls `name`; `project` undefined: that of the connection. */
@@ -60,6 +60,3 @@ export function referencesIn(document: Document, { keyOf }: Scopes): readonly Re
   const own = found.map((reference) => ({ ...reference, name: keyOf(reference.kind, reference.name, project) }));
   return project === 'default' ? own : [...own, { kind: 'project', name: project, path: 'project', severity: 'error' }];
 }
-
-/** The name without its project. */
-export const nameWithin = ({ name, project }: Pick<Document, 'name' | 'project'>): string => plainName(name, project);

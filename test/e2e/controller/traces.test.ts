@@ -155,18 +155,21 @@ test('gantry run: each repair is a trace of its own, with its comparison', async
   const argv = ['run', file, '-y', '--host', `unix://${daemon.socketPath}`, '--set', 'own'];
   const running = cli(argv, { env, interrupts: (end) => (interrupt = end) });
   const created = await collector.span('create profile/own');
-  await until(() => ancestors(collector, created).length === 1, waitMs);
+  await until(() => ancestors(collector, created).length === 2, waitMs);
   expect((await daemon.call('PATCH', '/1.0/profiles/own', { config: { 'user.a': 'by hand' } })).status).toBe(200);
   const updated = await collector.span('update profile/own');
   interrupt();
   expect((await running).code).toBe(0);
   expect(updated.traceId).not.toBe(created.traceId);
-  for (const { traceId } of [created, updated]) {
+  for (const [{ traceId }, kind] of [
+    [created, 'sync'],
+    [updated, 'heal'],
+  ] as const) {
     expect(traceId).not.toBe(traceparent.slice(3, 35));
-    const run = await collector.span('gantry run', (span) => span.traceId === traceId);
+    const run = await collector.span(`${kind} own`, (span) => span.traceId === traceId);
     const plan = await collector.span('plan', (span) => span.traceId === traceId);
-    expect(path(plan)).toEqual(['gantry: plan', 'gantry: gantry run']);
-    expect(run.attributes).toMatchObject({ 'gantry.set': 'own', 'process.exit.code': 0 });
+    expect(path(plan)).toEqual(['gantry: plan', expect.stringMatching(/^gantry: host unix:/), `gantry: ${kind} own`]);
+    expect(run.attributes).toMatchObject({ 'gantry.set': 'own', 'gantry.outcome': 'done' });
     expect(run.parentSpanId).toBeUndefined();
   }
 });

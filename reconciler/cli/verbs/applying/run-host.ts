@@ -77,11 +77,6 @@ export class KeptHost {
     return this.#deps.set;
   }
 
-  /** As journals and traces name the host. */
-  get address(): string {
-    return hostName(this.context, this.#link.client);
-  }
-
   get ended(): Promise<unknown> {
     return this.#ended;
   }

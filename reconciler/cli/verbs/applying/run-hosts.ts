@@ -1,6 +1,7 @@
 // The hosts of `gantry run`: new manifests come to them batch by batch, and each is kept as declared. No batch starts while a host of an
 // earlier one fails, unless --keep-going.
 import { Rollouts } from '../../../controller/sets/rollouts.ts';
+import type { RunStart } from '../../../controller/sets/run.ts';
 import type { SetOnHost } from '../../../controller/sets/on-host/set-on-host.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { setNameOf } from '../../flags/set-name.ts';
@@ -19,7 +20,7 @@ export class KeptHosts {
   readonly #deps: KeptHostsDeps;
   readonly #hosts = new Map<string, KeptHost>();
   readonly #list: SetOnHost[] = [];
-  readonly #rollouts: Rollouts<ShownRun>;
+  readonly #rollouts: Rollouts;
   #batches: readonly Batch<SetOnHost>[] = [];
   #at = 0;
   #told = '';
@@ -38,7 +39,7 @@ export class KeptHosts {
       hosts: this.#list,
       appliedText: () => undefined,
       noteGiven: () => this.#beginBatch(),
-      begin: (start) => new ShownRun(this.#hosts, deps.settings.tracer, start),
+      begin: (start) => this.#run(start),
       hasEarlier: () => false,
       goBack: async () => undefined,
       onWithdrawn: () => {},
@@ -98,11 +99,24 @@ export class KeptHosts {
       onLook: (cpuMs) => void (this.#lookCpuMs = Math.max(cpuMs, this.#lookCpuMs)),
       onState: () => this.#stateChanged(),
       beginOwn: (planned, late) =>
-        new ShownRun(this.#hosts, this.#deps.settings.tracer, late?.start ?? { reason: 'drift' }, planned),
+        this.#run({
+          kind: 'heal',
+          revision: this.#offered,
+          by: 'gantry run',
+          reason: 'drift',
+          ...late?.start,
+          planned,
+        }),
     });
     this.#hosts.set(host.name, kept);
     this.#list.push(kept.onHost);
     kept.begin();
+  }
+
+  #run(start: RunStart): ShownRun {
+    const { context, settings } = this.#deps;
+    const hub = { emit: () => {}, isHeard: false, tracing: settings.tracer };
+    return new ShownRun(this.#hosts, start, context.io.nowMs(), hub);
   }
 
   #inBatches(hosts: readonly SetOnHost[]): readonly (readonly SetOnHost[])[] {

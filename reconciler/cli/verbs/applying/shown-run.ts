@@ -1,79 +1,50 @@
-// A run of `gantry run` on its hosts: shows each plan, its progress and its outcome, and is a trace of its own on each host.
-import { randomBytes } from 'node:crypto';
-import type { Tracer } from '../../../../server/lib/shared/spans.ts';
-import type { HostRun } from '../../../controller/sets/on-host/host-target.ts';
-import type { RunStart } from '../../../controller/sets/run.ts';
-import type { ComparisonTime } from '../../../controller/traces/run-trace.ts';
+// A run of `gantry run` that people see: the plan of each host, its progress and its outcome.
+import { Run, type RunHub, type RunStart } from '../../../controller/sets/run.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { RunResult } from '../../../engine/run-result.ts';
 import type { EngineEvent } from '../../../engine/steps/events.ts';
 import type { Reporter } from '../../output/reporter.ts';
-import { traceRepair } from '../../session/trace-verb.ts';
 import { beginReport, showOutcome } from './carry-out.ts';
 import type { KeptHost } from './run-host.ts';
 
-export class ShownRun implements HostRun {
-  readonly id = randomBytes(6).toString('hex');
-  readonly start: RunStart;
-  isEnded = false;
+export class ShownRun extends Run {
   readonly #hosts: ReadonlyMap<string, KeptHost>;
-  readonly #tracer: Tracer | undefined;
   readonly #plans = new Map<string, Plan>();
   readonly #reports = new Map<string, Reporter>();
-  readonly #compared = new Map<string, ComparisonTime>();
 
-  constructor(
-    hosts: ReadonlyMap<string, KeptHost>,
-    tracer: Tracer | undefined,
-    start: Partial<RunStart> & Pick<RunStart, 'reason'>,
-    planned?: ComparisonTime,
-  ) {
+  constructor(hosts: ReadonlyMap<string, KeptHost>, start: RunStart, nowMs: number, hub: RunHub) {
+    const [first] = hosts.values();
+    super(first?.set ?? '', start, nowMs, () => {}, hub);
     this.#hosts = hosts;
-    this.#tracer = tracer;
-    this.start = { kind: 'heal', revision: '', by: 'gantry run', ...start };
-    if (planned !== undefined) this.#compared.set(planned.host, planned);
   }
 
-  include(): void {}
-
-  async planning<T>(host: string, work: () => Promise<T>): Promise<T> {
-    const fromMs = Date.now();
-    const made = await work();
-    this.#compared.set(host, { host, fromMs, toMs: Date.now() });
-    return made;
-  }
-
-  hostBegan(host: string, plan: Plan): void {
+  override hostBegan(host: string, plan: Plan): void {
+    super.hostBegan(host, plan);
     this.#plans.set(host, plan);
   }
 
-  async onHost(host: string, work: () => Promise<RunResult>): Promise<RunResult> {
+  override async onHost<T>(host: string, work: () => Promise<T>): Promise<T> {
     const kept = this.#hosts.get(host);
     const plan = this.#plans.get(host);
-    if (kept === undefined || plan === undefined) return work();
-    const { context } = kept;
+    if (kept === undefined || plan === undefined) return super.onHost(host, work);
     await kept.show(plan);
-    const report = beginReport(context, plan);
+    const report = beginReport(kept.context, plan);
     this.#reports.set(host, report);
-    const nowMs = Date.now();
-    const { fromMs, toMs } = this.#compared.get(host) ?? { fromMs: nowMs, toMs: nowMs };
     try {
-      return await traceRepair(this.#tracer, { set: kept.set, host: kept.address, fromMs, toMs }, work);
+      return await super.onHost(host, work);
     } finally {
       report.finish();
     }
   }
 
-  event(host: string, event: EngineEvent): void {
+  override event(host: string, event: EngineEvent): void {
+    super.event(host, event);
     this.#reports.get(host)?.event(event);
   }
 
-  hostEnded(host: string, plan: Plan | undefined, result: RunResult | undefined): void {
+  override hostEnded(host: string, plan: Plan | undefined, result: RunResult | undefined, failure?: string): void {
+    super.hostEnded(host, plan, result, failure);
     const context = this.#hosts.get(host)?.context;
     if (context !== undefined && plan !== undefined && result !== undefined) showOutcome(context, plan, result);
-  }
-
-  end(): void {
-    this.isEnded = true;
   }
 }

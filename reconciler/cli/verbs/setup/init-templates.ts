@@ -142,4 +142,3 @@ manage:
 };
 
 export const templates = { container, database, environments, fleet } as const satisfies Record<string, Template>;
-export type TemplateName = keyof typeof templates;

@@ -4,7 +4,6 @@ import type { SetPlace } from '../../../core/ownership/place.ts';
 import type { PlanOptions } from '../../../core/plan/plan.ts';
 import type { JournalPlace } from '../../../engine/runs/journal.ts';
 import type { RevisionFacts } from '../../../engine/runs/notes-of.ts';
-import type { RunResult } from '../../../engine/run-result.ts';
 import type { SetConfig } from '../../config/config.ts';
 import type { HostLink } from '../../hosts/host-link.ts';
 import type { DriftRecord, ObjectSummary, Suspension } from '../../contract/index.ts';
@@ -17,15 +16,6 @@ import type { ComparisonTime } from '../../traces/run-trace.ts';
 import type { Run } from '../run.ts';
 import type { PlanLimits } from './run-plan.ts';
 
-/** A run as its hosts know it: they say what happens to them. */
-export type HostRun = Pick<
-  Run,
-  'id' | 'start' | 'isEnded' | 'include' | 'planning' | 'hostBegan' | 'event' | 'hostEnded' | 'end'
-> & {
-  /** Carries out a plan on the host, as a part of the run. */
-  onHost(host: string, work: () => Promise<RunResult>): Promise<RunResult>;
-};
-
 /** What a set says about each of its hosts. */
 export type HostSetConfig = Pick<
   SetConfig,
@@ -36,7 +26,7 @@ export interface HostTarget {
   readonly revision: string;
   readonly loaded: LoadedSet;
   /** The run that brings the revision to the hosts. */
-  readonly run?: HostRun;
+  readonly run?: Run;
 }
 
 export interface SetOnHostDeps {
@@ -55,7 +45,7 @@ export interface SetOnHostDeps {
   /** A person allowed this revision to delete more than the limit. */
   readonly isPruneApproved: (revision: string) => boolean;
   /** A run of this host alone: a repair, or a rollout that came by while the host could not take it (`late`). */
-  readonly beginOwn: (planned: ComparisonTime, late: HostRun | undefined) => HostRun;
+  readonly beginOwn: (planned: ComparisonTime, late: Run | undefined) => Run;
   readonly onState: () => void;
   readonly onObjects: (changed: readonly ObjectSummary[], gone: readonly ObjectSummary[]) => void;
   readonly onDrift: (record: DriftRecord) => void;
@@ -66,12 +56,12 @@ export interface SetOnHostDeps {
   /** Limits how many hosts are planned at a time. */
   readonly turn: <T>(work: () => Promise<T>) => Promise<T>;
   /** The revision that a run leaves in the history of the set on the host. */
-  readonly facts: (target: HostTarget, run: HostRun, isRepair: boolean) => Promise<RevisionFacts>;
+  readonly facts: (target: HostTarget, run: Run, isRepair: boolean) => Promise<RevisionFacts>;
   readonly journal: (client: Client) => Omit<JournalPlace, 'set'>;
   readonly limits: PlanLimits;
   readonly nowMs: () => number;
 }
 
 /** The run that brings the target to the host, while it continues. */
-export const rolloutOf = ({ run }: HostTarget, isNew: boolean): HostRun | undefined =>
+export const rolloutOf = ({ run }: HostTarget, isNew: boolean): Run | undefined =>
   isNew && run?.isEnded === false ? run : undefined;
