@@ -1,7 +1,7 @@
 // A disk with packages of the release, and all they depend on, that checks install beside the product: fetched once, kept beside the base disk.
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { BaseDisk } from './base-disk.ts';
 import { program } from './program.ts';
@@ -12,8 +12,12 @@ const mounted = '/run/packages';
 
 /** Installs packages of that disk in the machine; they need no network. */
 export const installing = (...names: readonly string[]): string => `
-  mountpoint -q ${mounted} || { mkdir -p ${mounted}; mount -o ro /dev/disk/by-label/${label} ${mounted}; }
-  DEBIAN_FRONTEND=noninteractive apt-get -o Dir::Cache::archives=${mounted} install -y --no-install-recommends ${names.map((name) => `${mounted}/${name}_*.deb`).join(' ')}`;
+  if ! mountpoint -q ${mounted}; then
+    mkdir -p ${mounted}; mount -o ro /dev/disk/by-label/${label} ${mounted}
+    echo 'deb [trusted=yes] file:${mounted} ./' >/etc/apt/sources.list.d/lane.list
+    apt-get -q update
+  fi
+  DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends ${names.join(' ')}`;
 
 export async function packagesDisk(release: Release, base: BaseDisk, names: readonly string[]): Promise<string> {
   const key = createHash('sha256').update(JSON.stringify(names)).digest('hex').slice(0, 12);
@@ -25,6 +29,7 @@ export async function packagesDisk(release: Release, base: BaseDisk, names: read
     const content = join(work, 'archives');
     for (const name of await readdir(content))
       if (!name.endsWith('.deb')) await rm(join(content, name), { recursive: true });
+    await writeFile(join(content, 'Packages'), await indexOf(content));
     await program('truncate', ['-s', '1G', join(work, 'disk')]);
     await program('mke2fs', ['-q', '-t', 'ext4', '-m', '0', '-L', label, '-d', content, join(work, 'disk')]);
     await rename(join(work, 'disk'), disk);
@@ -58,4 +63,15 @@ async function fetchPackages(
     program('apt-get', [...Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]), ...args]);
   await apt('-q', 'update');
   await apt('-q', '-y', '--no-install-recommends', '--download-only', 'install', ...names);
+}
+
+/** By it the apt of the machine knows what each package needs. */
+async function indexOf(folder: string): Promise<string> {
+  const entries = (await readdir(folder)).toSorted().map(async (name) => {
+    const file = join(folder, name);
+    const bytes = await readFile(file);
+    const sum = createHash('sha256').update(bytes).digest('hex');
+    return `${(await program('dpkg-deb', ['--field', file])).trim()}\nFilename: ./${name}\nSize: ${bytes.length}\nSHA256: ${sum}\n`;
+  });
+  return (await Promise.all(entries)).join('\n');
 }
