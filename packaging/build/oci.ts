@@ -42,7 +42,7 @@ export async function writeImage(tree: string, facts: ImageFacts, file: string, 
   const layer = join(work, 'layer.tar');
   run('tar', ['-C', tree, ...packing(epoch), '-cf', layer, ...readdirSync(tree).toSorted()]);
   const unpacked = await digestOf(layer);
-  run('gzip', ['-n', '-9', layer]);
+  run('gzip', ['-n', '-6', layer]);
   const packed = await keep(blobs, `${layer}.gz`);
   const config = keepJson(blobs, configOf(facts, unpacked));
   const manifest = keepJson(blobs, {

@@ -5,6 +5,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFil
 import { join } from 'node:path';
 import { createClient, type Client } from '../../../server/client/index.ts';
 import { makeDaemon, type TestDaemon, type TestDaemonOptions } from './daemon.ts';
+import { tempFolder } from '../temp-folder.ts';
 import { makeClient, type ClientCertificate } from './tls.ts';
 
 export interface Side {
@@ -30,9 +31,15 @@ export interface TwoDaemons {
 export interface TwoOptions {
   readonly runtime?: TestDaemonOptions['runtime'];
   readonly drivers?: readonly ['dir' | 'btrfs', 'dir' | 'btrfs'];
+  /** More for the daemon whose state is in `dir`. */
+  readonly more?: (dir: string) => Partial<TestDaemonOptions>;
 }
 
-export async function twoDaemons({ runtime = 'sim', drivers = ['dir', 'dir'] }: TwoOptions = {}): Promise<TwoDaemons> {
+export async function twoDaemons({
+  runtime = 'sim',
+  drivers = ['dir', 'dir'],
+  more,
+}: TwoOptions = {}): Promise<TwoDaemons> {
   const certificate = await makeClient('mover');
   const sides: Side[] = [];
   const cleanUp = async (): Promise<void> => {
@@ -43,7 +50,7 @@ export async function twoDaemons({ runtime = 'sim', drivers = ['dir', 'dir'] }: 
     }
   };
   try {
-    for (const driver of drivers) sides.push(await openSide(runtime, driver, certificate));
+    for (const driver of drivers) sides.push(await openSide({ runtime, ...given(more) }, driver, certificate));
   } catch (error) {
     await cleanUp();
     throw error;
@@ -53,12 +60,14 @@ export async function twoDaemons({ runtime = 'sim', drivers = ['dir', 'dir'] }: 
   return { a, b, certificate, cleanUp };
 }
 
-async function openSide(
-  runtime: NonNullable<TestDaemonOptions['runtime']>,
-  driver: 'dir' | 'btrfs',
-  client: ClientCertificate,
-): Promise<Side> {
-  const daemon = await makeDaemon({ runtime, https: '127.0.0.1:0' });
+function given(more: TwoOptions['more']): Partial<TestDaemonOptions> {
+  if (more === undefined) return {};
+  const dir = tempFolder('gty2-');
+  return { dir, ...more(dir) };
+}
+
+async function openSide(options: TestDaemonOptions, driver: 'dir' | 'btrfs', client: ClientCertificate): Promise<Side> {
+  const daemon = await makeDaemon({ ...options, https: '127.0.0.1:0' });
   try {
     const size = driver === 'btrfs' ? { config: { size: '512MiB' } } : {};
     await done(daemon, 'POST', '/1.0/storage-pools', { name: 'default', driver, ...size });
