@@ -9,7 +9,7 @@ import { deleteContainer } from '../../services/containers/remove/remove.ts';
 import type { StateDeps } from '../../services/containers/shared/state-deps.ts';
 import { patchContainer, putContainer } from '../../services/containers/update/update.ts';
 import { containerUrl } from '../../api/project/project-names.ts';
-import { moveOut } from '../../services/cluster/moves/move-out.ts';
+import { moveToMember } from '../../services/cluster/moves/move-live.ts';
 import { isElsewhere, type MoveDeps } from '../../services/cluster/moves/moves.ts';
 import type { MemberCopies } from '../../services/cluster/member-copies.ts';
 import { migrateContainer } from '../../services/transfer/migration/container-source.ts';
@@ -74,7 +74,7 @@ export function containerRoutes(useCases: ContainerUseCases) {
       const body = context.body;
       const { target = '' } = context.query;
       if (body.migration === true && isElsewhere(moveDeps.cluster, target))
-        return async_(moveOut(moveDeps, context.caller, context.params.name, target, body));
+        return async_(await moveToMember(moveDeps, context.caller, context.params.name, target, body));
       if (isMoveHere(body)) return async_(moveContainer(containerDeps, context.caller, context.params.name, body));
       if (body.migration === true)
         return async_(await migrateContainer(migrationDeps, context.caller, context.params.name, body));

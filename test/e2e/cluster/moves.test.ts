@@ -108,6 +108,17 @@ describe.skipIf(etcdMissing() !== undefined)('moving containers between members'
     for (const member of [two, three]) expect(leftovers(member)).toEqual([]);
   });
 
+  test('a running container moves live and runs on; without live it is refused; nothing is left behind', async () => {
+    await create(two, 'live');
+    await one.ok('PUT', '/1.0/containers/live/state', { action: 'start' });
+    expect(await refused('live', 'm3')).toMatchObject({ status: 400, text: expect.stringContaining('running') });
+    await move('live', three, { live: true });
+    expect(await one.get('/1.0/containers/live')).toMatchObject({ location: 'm3', status: 'Running', stateful: false });
+    expect(leftovers(two)).not.toContain('live');
+    await one.ok('PUT', '/1.0/containers/live/state', { action: 'stop', force: true });
+    await one.ok('DELETE', '/1.0/containers/live');
+  });
+
   test('there and back, under another name, into another pool, without snapshots, to a member of a group', async () => {
     await create(one, 'b1');
     await one.ok('POST', '/1.0/containers/b1/snapshots', { name: 's' });

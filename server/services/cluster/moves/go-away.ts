@@ -61,9 +61,14 @@ export async function stopForMove(
 }
 
 /** Starts a container that another member has. */
-export async function startThere({ cluster }: MoveOutDeps, member: Member, name: string): Promise<void> {
+export async function startThere(
+  { cluster }: MoveOutDeps,
+  member: Member,
+  name: string,
+  stateful = false,
+): Promise<void> {
   const path = `/1.0/containers/${encodeURIComponent(plainName(name))}/state`;
   const project = `?project=${encodeURIComponent(projectOf(name))}`;
-  const { id } = await cluster.ask<Operation>(member, 'PUT', `${path}${project}`, { action: 'start' });
+  const { id } = await cluster.ask<Operation>(member, 'PUT', `${path}${project}`, { action: 'start', stateful });
   await successAt(cluster, member, id);
 }

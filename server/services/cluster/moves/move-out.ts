@@ -55,7 +55,7 @@ export function startMove(
   });
 }
 
-interface Running {
+export interface Running {
   readonly handle: OperationHandle;
   /** `control` and `fs`, of the operation of the handle. */
   readonly channels: ChannelSet;
@@ -155,7 +155,7 @@ export async function successAt(
 }
 
 /** Names in the body are as users write them. */
-function destination(deps: MoveOutDeps, name: string, target: string, body: ContainerPost): MoveTo {
+export function destination(deps: MoveOutDeps, name: string, target: string, body: ContainerPost): MoveTo {
   const { records, cluster } = deps;
   const { document } = readyContainer(records, name);
   const pool = body.pool || document.pool;
@@ -183,11 +183,12 @@ export const hasPool = (records: Pick<Records, 'others'>, { number }: Member, po
     .having('pools', pool)
     .some(({ member, document }) => member === number && document.lifecycle === 'ready');
 
-function refuse({ records, runtime }: MoveOutDeps, name: string, to: MoveTo): void {
+export function refuse({ records, runtime }: MoveOutDeps, name: string, to: MoveTo, mayRun = false): void {
   const { document } = readyContainer(records, name);
   const plain = plainName(name);
   if (to.name !== name && records.isContainerName(to.name)) throw errors.exists('container', plainName(to.name));
-  if (runtime.probe(name).status !== 'stopped') throw errors.running(plain, `moving it to ${to.member.name}`);
+  if (!mayRun && runtime.probe(name).status !== 'stopped')
+    throw errors.running(plain, `moving it to ${to.member.name}`);
   if (staysInPool(records, name, to)) refuseHandOver(records, name, to);
   const backups = ownedBy(records, 'backups', document.uuid).map((backup) => backup.name);
   if (backups.length > 0)

@@ -1,0 +1,50 @@
+// A running container moves to another member and runs on there: it stops with a checkpoint, its files go, and it starts from the checkpoint.
+import type { ContainerPost } from '../../../api/container/container.ts';
+import { AppError } from '../../../api/errors.ts';
+import type { Operation } from '../../../api/operation.ts';
+import { plainName } from '../../../api/project/project-names.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
+import { startNow } from '../../containers/power/start.ts';
+import { stopStateful } from '../../containers/power/stop.ts';
+import type { Caller } from '../../shared/caller.ts';
+import { lockOf, readyContainer } from '../../shared/find-container.ts';
+import { isLive } from '../../transfer/migration/live.ts';
+import { startThere } from './go-away.ts';
+import type { MoveTo } from './hand-over.ts';
+import { destination, moveOut, moveOutHeld, refuse, startMove, type MoveOutDeps, type Running } from './move-out.ts';
+
+/** POST {migration: true} with a target. Only `live: true` moves a running container; everything that can be refused is refused at once. */
+export async function moveToMember(
+  deps: MoveOutDeps,
+  caller: Caller,
+  name: string,
+  target: string,
+  body: ContainerPost,
+): Promise<Operation> {
+  const { ephemeral } = readyContainer(deps.records, name).document;
+  if (body.live !== true || !(await isLive(deps, name, true, ephemeral)))
+    return moveOut(deps, caller, name, target, body);
+  const to = destination(deps, name, target, body);
+  refuse(deps, name, to, true);
+  return startMove(deps, name, (running) => moveLive(deps, caller, name, to, running));
+}
+
+async function moveLive(deps: MoveOutDeps, caller: Caller, name: string, to: MoveTo, running: Running): Promise<void> {
+  await deps.locks.unshared(lockOf(name));
+  const { uuid } = readyContainer(deps.records, name).document;
+  await stopStateful(deps, caller, name, running.signal);
+  try {
+    await moveOutHeld(deps, caller, name, to, running);
+  } catch (error) {
+    if (deps.records.containers.get(name)?.document.uuid === uuid)
+      await startNow(deps, caller, name, new AbortController().signal, true);
+    throw error;
+  }
+  const { member } = to;
+  await startThere(deps, member, to.name, true).catch((error: unknown) => {
+    throw new AppError(
+      'internal',
+      `The container ${plainName(to.name)} is on ${member.name} now, stopped with its checkpoint: start it with stateful: true, or without. It did not run on because ${errorText(error)}`,
+    );
+  });
+}
