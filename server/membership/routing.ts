@@ -42,7 +42,7 @@ export class Routing {
     const { path, query: known, target: names = 'member', placedBy } = endpoint;
     const group = groupIn(query['target']);
     const takesTarget = known.includes('target') && names !== 'part';
-    if (group !== undefined && takesTarget && names === 'member')
+    if (group !== undefined && known.includes('target') && (names === 'member' || names === 'part'))
       throw errors.badRequest(`The target @${group} is a group, and this request is for one member: name it`);
     const target = this.#targetOf(query['target']);
     if (placedBy === 'anyone' && !asksOneMember(query)) return undefined;

@@ -169,13 +169,14 @@ export async function openBlocksFixture(
   let unpacked = 0;
   let pools = 0;
   const store = fileBlocks(join(base, 'files'), clones);
+  const storage = openFileBlocks(base, store, (image, target, options, signal) => {
+    unpacked += 1;
+    return unpackImage(image, target, options, signal);
+  });
   return {
     base,
     store,
-    storage: openFileBlocks(base, store, (image, target, options, signal) => {
-      unpacked += 1;
-      return unpackImage(image, target, options, signal);
-    }),
+    storage,
     newPool: () => {
       pools += 1;
       return { name: `pool${pools}`, driver: 'blocks', config };
@@ -184,6 +185,8 @@ export async function openBlocksFixture(
     imageFile: { path: 'etc/hostname', content: 'busybox\n' },
     unpacked: () => unpacked,
     close: async () => {
+      // What was deleted behind an answer is still being removed.
+      await storage.close?.();
       removeFileBlocks(base);
       await rm(base, { recursive: true, force: true });
     },

@@ -177,6 +177,8 @@ export class Peer {
       for await (const { bytes } of this.#channels.control.frames) {
         const message = parseMessage(bytes);
         if (message.type === lxdHeader) this.#isLxd = true;
+        // LXD leaves as soon as it has said so, while our rsync may still be ending.
+        if (this.#isLxd && message.type === 'done') this.#isOver = true;
         if (message.type === 'error') {
           this.#isReported = true;
           this.#fail(new PeerError(`the other side failed: ${String(message['message'])}`, { isReported: true }));
