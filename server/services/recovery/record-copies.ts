@@ -28,9 +28,9 @@ export interface RecordCopiesDeps {
   readonly log: Log;
 }
 
-/** Changes that come close together cost one file. */
-const delayMs = 50;
-const atOnce = 8;
+/** Changes that come close together cost one file, and a burst of creations does not wait for files that only a lost database needs. */
+const delayMs = 1_000;
+const atOnce = 2;
 
 export class RecordCopies {
   readonly #deps: RecordCopiesDeps;
