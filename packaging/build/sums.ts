@@ -6,7 +6,7 @@ import { run } from './run.ts';
 
 export const sums = 'SHA256SUMS';
 
-/** Of all files below the folder. With `key`, a key of gpg, `SHA256SUMS.asc` is their signature. Returns the text. */
+/** Writes `SHA256SUMS` of all files below the folder. With `key`, a key of gpg, `SHA256SUMS.asc` is their signature. Returns the text. */
 export function writeSums(folder: string, key: string | undefined, env: Readonly<Record<string, string>> = {}): string {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -153,7 +153,7 @@ async function foreignContent(source: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** Those of layout.ts, each open to nobody who may not pass. */
+/** Makes the folders of layout.ts; nobody but the daemon sees what is in them. */
 export async function makeFolders(source: string): Promise<void> {
   await chmod(source, 0o711);
   for (const folder of poolFolders) {

@@ -65,7 +65,7 @@ export async function announceArrival(
 }
 
 /**
- * Of the keys that servers write: where it came from and what its image said always, the addresses of its nics when the client
+ * Keeps of the keys that servers write where it came from and what its image said, and the addresses of its nics when the client
  * sends them (a move keeps them, a copy is its own machine). What the other host did (id maps, power, interfaces) does not count.
  */
 export function keptKeys(config: ContainerDocument['config'], addresses: boolean): Record<string, string> {

@@ -77,7 +77,7 @@ export type LxdFrame =
   | { readonly kind: 'header'; readonly header: LxdHeader }
   | { readonly kind: 'control'; readonly success: boolean; readonly message: string };
 
-/** A header of a thousand snapshots is smaller. What a message holds takes some hundred times its size in memory. */
+/** A header of a thousand snapshots is smaller. Decoded, a message of empty items takes about a hundred times its size in memory. */
 const maxLxdBytes = 1024 * 1024;
 
 /** Throws ProtobufError, or RangeError for a message that is too large. */
@@ -88,7 +88,7 @@ export function decodeLxd(frame: Buffer): LxdFrame {
   const { success, message: words } = Control.decode(frame);
   const header = Header.decode(frame);
   const hasMore = header.predump !== undefined || header.rsyncFeatures !== undefined || header.criu !== undefined;
-  // Both begin with a number in field 1; no header has text in field 2, nor nothing else.
+  // Both have a number in field 1. A header has no text in field 2, and always has more fields than the first.
   const isControl = words !== undefined || (success !== undefined && !hasMore && header.snapshotNames.length === 0);
   return isControl ? { kind: 'control', success: success === true, message: words ?? '' } : { kind: 'header', header };
 }
