@@ -440,6 +440,8 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
     describe('figures and limits', () => {
       test('metrics are plausible and move', async () => {
         const run = await started('c1');
+        // The kernel adds up the figures of memory every few seconds.
+        await until(async () => (await driver.metrics('c1')).usage().memory.rss > 0);
         const first = await driver.metrics('c1');
         expect(first.initPid).toBe(driver.probe('c1').initPid);
         expect(first.processes).toBeGreaterThanOrEqual(1);

@@ -22,14 +22,17 @@ export interface BridgeHarness extends NetworkHarness {
   dnsmasqPid(network: string): number;
 }
 
-/** `half`: test files that run at the same time use different halves of 10.213.0.0/16. `onSwitch`: the bridges are those of Open vSwitch. */
-export async function makeBridgeHarness(half: 0 | 1 = 0, onSwitch = false): Promise<BridgeHarness> {
+/** Subnets of one part. */
+const partSize = 84;
+
+/** `part`: test files that run at the same time use different parts of 10.213.0.0/16. `onSwitch`: the bridges are those of Open vSwitch. */
+export async function makeBridgeHarness(part: 0 | 1 | 2, onSwitch = false): Promise<BridgeHarness> {
   const dir = await mkdtemp(join(tmpdir(), 'gtyn-bridge-'));
   const files = openNetworkFiles(dir, runDir);
   const prefix = `gtyn${Math.floor(Math.random() * 36 ** 3)
     .toString(36)
     .padStart(3, '0')}`;
-  let octet = Math.floor(Math.random() * 64) * 2;
+  let octet = Math.floor((Math.random() * partSize) / 2) * 2;
   let count = 0;
   const used: string[] = [];
   const foreign: string[] = [];
@@ -48,9 +51,9 @@ export async function makeBridgeHarness(half: 0 | 1 = 0, onSwitch = false): Prom
     open,
     fresh() {
       count += 1;
-      do octet = (octet + 2) % 128;
-      while (isUsed(octet + 128 * half) || isUsed(octet + 1 + 128 * half));
-      const third = octet + 128 * half;
+      do octet = (octet + 2) % partSize;
+      while (isUsed(octet + partSize * part) || isUsed(octet + 1 + partSize * part));
+      const third = octet + partSize * part;
       const name = `${prefix}n${count}`;
       used.push(name);
       return { name, ipv4: `10.213.${third}`, otherIpv4: `10.213.${third + 1}`, ipv6: `fd42:213:1${third}` };

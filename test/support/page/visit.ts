@@ -82,10 +82,16 @@ export class PageHarness {
   }
 }
 
+/** Resolves when nothing fades or moves any more; marks of what is at work turn without an end, and what leaves the page ends early. */
+const settled = (page: Page): Promise<unknown> =>
+  page.evaluate(`Promise.allSettled(document.getAnimations()
+    .filter((each) => each.effect.getComputedTiming().endTime !== Infinity).map((each) => each.finished))`);
+
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** What axe finds against WCAG 2.2 A and AA: a line each. */
 export async function axeFindings(page: Page): Promise<readonly string[]> {
+  await settled(page);
   await page.evaluate(`${axeSource}; undefined`);
   return page.evaluate(`axe
     .run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'], resultTypes: ['violations'] })

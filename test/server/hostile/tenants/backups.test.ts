@@ -7,6 +7,7 @@ import type { Operation } from '../../../../server/api/operation.ts';
 import { backupByHand, type ByHand } from '../../../support/hostile/backups.ts';
 import { useSharedHost } from '../../../support/hostile/shared-host-suite.ts';
 import type { TarPiece } from '../../../support/images/hostile.ts';
+import { until } from '../../../support/until.ts';
 
 const suite = useSharedHost('back');
 const { outside, fresh } = suite;
@@ -41,7 +42,7 @@ async function isRefused(backup: ByHand | Buffer, text: RegExp, headers: Record<
   const { message } = await upload(fresh(), backup, headers);
   expect(message).toMatch(text);
   expect(message).not.toMatch(/of-victim|of-theirs|of-profile/);
-  expect(await made()).toBe(there);
+  await until(async () => (await made()) === there);
   expect(await suite.host.others()).toBe(suite.before);
 }
 
