@@ -26,6 +26,8 @@ const answerMs = 3_000;
 export class Guard {
   readonly #dir: string;
   #child: ChildProcessByStdio<Writable, Readable, null> | undefined;
+  /** They answer too late, and guard what they were fed until another one does. */
+  readonly #late = new Set<ChildProcessByStdio<Writable, Readable, null>>();
   #number = 0;
   readonly #waiting = new Map<number, () => void>();
   #noted = '';
@@ -58,6 +60,7 @@ export class Guard {
     await this.#limitStarts(endS);
     await this.#answered(child, number, line);
     if (former !== undefined) endFormer(former);
+    this.#endLate();
   }
 
   /** What a former daemon, or this one, noted. */
@@ -85,6 +88,7 @@ export class Guard {
     const former = this.#child === undefined ? this.note() : undefined;
     this.#child?.stdin.write('quit\n');
     this.letGo();
+    this.#endLate();
     this.#noted = '';
     if (former !== undefined) endFormer(former);
     for (const file of [this.#file, this.startUntilFile]) rmSync(file, { force: true });
@@ -139,6 +143,11 @@ export class Guard {
     return child;
   }
 
+  #endLate(): void {
+    for (const late of this.#late) late.kill('SIGKILL');
+    this.#late.clear();
+  }
+
   #forget(child: object): void {
     if (this.#child === child) this.#child = undefined;
   }
@@ -153,8 +162,8 @@ export class Guard {
         child.stdin.write(line);
       });
     } catch (error) {
-      // A frozen one is replaced by the next feed.
-      child.kill('SIGKILL');
+      // The next feed replaces a frozen one; without a next feed it is all that ends the containers. One that was let go of guards alone.
+      if (this.#child === child) this.#late.add(child);
       this.#forget(child);
       throw error;
     } finally {

@@ -94,6 +94,24 @@ describe.skipIf(Guard.missing() !== undefined)('a guard', () => {
     mkdirSync(dir);
   });
 
+  test('a guard that answers too late still ends at its time when its daemon feeds it no more, or has let it go', async () => {
+    for (const isLetGo of [false, true]) {
+      const guard = open();
+      const path = simulated('web');
+      await guard.feed({ untilMs: inMs(1_000), paths: [path] }, ['web']);
+      const pid = guard.note()?.pid ?? 0;
+      process.kill(pid, 'SIGSTOP');
+      const feeding = expect(guard.feed({ untilMs: inMs(1_000), paths: [path] }, ['web'])).rejects.toThrow('answered');
+      // The line is written behind the note.
+      if (isLetGo) setTimeout(() => guard.letGo(), 500);
+      await feeding;
+      expect(existsSync(path)).toBe(true);
+      process.kill(pid, 'SIGCONT');
+      await until(() => !existsSync(path));
+      guard.quit();
+    }
+  });
+
   test('a guard that is frozen or dead is replaced by the next feed; signals do not end it', async () => {
     const guard = open();
     const feed = (): Promise<void> => guard.feed({ untilMs: inMs(60_000), paths: [] }, []);
