@@ -10,7 +10,7 @@ import { failureOf } from './failure.ts';
 import type { RunResult } from './run-result.ts';
 import type { Journal } from './runs/journal.ts';
 import type { SetRun } from './runs/set-run.ts';
-import type { EngineClient, StepContext } from './steps/context.ts';
+import type { EngineClient, StepContext, StepGuard } from './steps/context.ts';
 import { StepQueue } from './step-queue.ts';
 import { runStep } from './steps/run-step.ts';
 
@@ -26,6 +26,8 @@ export interface ExecuteDeps {
   /** Locks the set and records the run; without it nothing is locked, and no owner is recorded. */
   readonly run?: Pick<SetRun, 'begin' | 'finish' | 'hash'>;
   readonly journal?: Journal;
+  /** Rules that each step is held to when it is sent. */
+  readonly permit?: StepGuard | undefined;
   readonly nowMs?: () => number;
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
@@ -179,7 +181,7 @@ class Execution {
   }
 
   #context(step: Step, span: Span | undefined): StepContext {
-    const { client, run, journal } = this.#deps;
+    const { client, run, journal, permit } = this.#deps;
     const emit = this.#emit;
     const operations = new Set<string>();
     const note = (operation: Operation): void => {
@@ -187,6 +189,7 @@ class Execution {
     };
     return {
       client,
+      permit,
       ...(run === undefined ? {} : { hash: run.hash }),
       ...(journal === undefined ? {} : { onBegun: (operation: Operation) => journal.begun(step, operation) }),
       onMade: (fingerprint) => void this.#made.set(step.id, fingerprint),

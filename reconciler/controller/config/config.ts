@@ -4,6 +4,7 @@ import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Finding } from '../../manifest/text/finding.ts';
 import type { HostPattern } from '../../core/documents/host-pattern.ts';
 import type { PlanOptions } from '../../core/plan/plan.ts';
+import type { Tenant } from '../tenancy/tenant.ts';
 import type { AuthConfig, DriftAction, NotificationConfig, SourceConfig, TracingConfig } from './schema.ts';
 
 export type { AuthConfig, DriftAction, NotificationConfig, SourceConfig, TracingConfig };
@@ -55,6 +56,8 @@ export interface DriftRule {
 export interface SetConfig {
   readonly name: string;
   readonly source: string;
+  /** Whose rules its documents and steps are held to. */
+  readonly tenant?: Tenant;
   /** Relative to the checkout of the source. */
   readonly path: string;
   /** Empty: all hosts. */

@@ -8,7 +8,8 @@ import { placedDiagnostic, PlacedText } from '../../manifest/text/locate-diagnos
 import { parseYaml } from '../../manifest/text/parse-yaml.ts';
 import { readSources } from '../../manifest/text/sources.ts';
 import { isCollectorUrl } from '../../../server/traces/target.ts';
-import type { AuthConfig, ControllerConfig } from './config.ts';
+import type { AuthConfig, ControllerConfig, SetConfig } from './config.ts';
+import { checkTenantSources, readTenant, tenantOf } from './read-tenants.ts';
 import { networkOf } from './network.ts';
 import { checkNames } from './check-names.ts';
 import { withNumbers } from './numbers.ts';
@@ -60,7 +61,14 @@ function resolved(file: string, written: ControllerFile): { config?: ControllerC
   const problems: Finding[] = [...checkNames(written)];
   const report = (path: string, message: string, remedy?: string): void =>
     void problems.push(wrong('bad-config', path, `${path} ${message}`, remedy));
-  const sets = written.sets.map((set, index) => new SetReader(set, `sets.${index}`, report).read());
+  checkTenantSources(written, report);
+  const tenants = (written.tenants ?? []).map((tenant, index) => readTenant(tenant, `tenants.${index}`, report));
+  const sets = written.sets.map((set, index): SetConfig => {
+    const at = `sets.${index}`;
+    const owner = tenantOf(written, set, at, report);
+    const tenant = tenants.find((one) => one?.name === owner);
+    return { ...new SetReader(set, at, report).read(), ...(tenant === undefined ? {} : { tenant }) };
+  });
   const { controller = {}, hosts, sources, notifications = [], tracing } = written;
   checkListener(controller, report);
   checkProxies(controller, report);

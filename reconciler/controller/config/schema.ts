@@ -2,6 +2,7 @@
 import { Type, type Static, type TProperties, type TSchema } from 'typebox';
 import { NotificationEntry } from '../notify/notify-schema.ts';
 import { SourceEntry } from '../sources/source-schema.ts';
+import { TenantSchema } from '../tenancy/tenant.ts';
 
 const object = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 const optional = <T extends TSchema>(schema: T, description?: string) =>
@@ -202,6 +203,7 @@ export const ControllerFile = object({
   hosts: object({ file: text('The hosts file, relative to gantry.yaml.') }),
   sources: Type.Array(SourceEntry, { minItems: 1 }),
   sets: Type.Array(SetSchema, { minItems: 1 }),
+  tenants: optional(Type.Array(TenantSchema), 'What sources may deploy; with tenants every set belongs to one.'),
   notifications: optional(Type.Array(NotificationEntry)),
   tracing: optional(TracingSchema, 'Where traces of runs are sent.'),
 });

@@ -12,6 +12,7 @@ import { findEnvironments } from '../../manifest/variables/environment-files.ts'
 import { inFence, withFence } from '../../manifest/text/fence.ts';
 import { cleaned } from '../decide/withhold.ts';
 import type { SetConfig } from '../config/config.ts';
+import { tenantProblems } from '../tenancy/check-documents.ts';
 
 export interface LoadedSet {
   readonly loaded: Loaded;
@@ -70,7 +71,11 @@ async function loadFenced(
       signal,
     );
     const cycles = referenceCycles(loaded.documents).map((one) => loaded.locate(one));
-    for (const one of [...loaded.diagnostics, ...cycles]) {
+    const barred =
+      config.tenant === undefined
+        ? []
+        : tenantProblems(config.tenant, host, loaded.documents, pins).map((one) => loaded.locate(one));
+    for (const one of [...loaded.diagnostics, ...cycles, ...barred]) {
       if (one.severity !== 'error') continue;
       const text = cleaned(problemText(one, folder), loaded.documents);
       const on = problems.get(text) ?? new Set();

@@ -2,7 +2,9 @@
 import type { Operation } from '../../../server/api/operation.ts';
 import type { Client } from '../../../server/client/client.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
+import type { JsonObject } from '../../core/documents/document.ts';
 import type { KeyHash } from '../../core/ownership/owner-records.ts';
+import type { Step } from '../../core/plan/plan.ts';
 import { progressOf, type CommandOutput } from './events.ts';
 
 /** The part of the client that the engine uses: small, so that a test can replace it. */
@@ -30,8 +32,13 @@ export type EngineClient = Pick<
   | 'members'
 >;
 
+/** Throws NotPermittedError. `write`: an update, when the object was read and before it is written. */
+export type StepGuard = (step: Step, write?: { readonly before: JsonObject; readonly after: JsonObject }) => void;
+
 export interface StepContext {
   readonly client: EngineClient;
+  /** Rules that each step is held to when it is sent. */
+  readonly permit?: StepGuard | undefined;
   /** Computes the owner's records; without it none are written. */
   readonly hash?: KeyHash;
   /** Called when an operation begins, before the wait for it, because the operation continues without this process. */
@@ -48,6 +55,11 @@ export interface StepContext {
 
 /** Why a step had little or nothing to do; undefined when it did its work. */
 export type Note = string | undefined;
+
+/** A rule forbids the step; nothing was sent. */
+export class NotPermittedError extends Error {
+  override readonly name = 'NotPermittedError';
+}
 
 /** The object has changed since the plan. */
 export class StaleError extends Error {

@@ -25,6 +25,7 @@ const overloadPauseMs = 500;
 
 /** An operation continues after its client is gone, so the next run may meet it. */
 export async function runStep(given: StepContext, planned: Step, signal: AbortSignal): Promise<Note> {
+  given.permit?.(planned);
   const { context, step } = inItsProject(given, planned);
   for (let attempt = 1; ; attempt += 1) {
     try {

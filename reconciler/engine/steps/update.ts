@@ -30,6 +30,7 @@ export async function updateObject(context: StepContext, whole: UpdateStep, sign
     const stale = isAsPlanned ? [] : stalePaths(live.metadata, step);
     if (stale.length > 0) throw new StaleError(`someone changed it since the plan was made: ${stale.join(', ')}`);
     const edited = putBody(step.kind, live.metadata, step.edits);
+    context.permit?.(whole, { before: putBody(step.kind, live.metadata, []), after: edited });
     const owned = context.hash === undefined ? edited : withOwnership(step.kind, edited, step.owner, context.hash);
     if (isDone(live.metadata, step) && isNoted(live.metadata, owned)) return attempt === 1 ? noteOf(step) : undefined;
     const sent = step.kind === 'server_config' ? withUnset(live.metadata, owned) : owned;

@@ -6,6 +6,7 @@ import { rolloutOf, type HostTarget, type SetOnHostDeps } from './host-target.ts
 import type { ComparisonTime } from '../../traces/run-trace.ts';
 import { changesOn } from '../object-history.ts';
 import { cleaned } from '../../decide/withhold.ts';
+import { stepGuard } from '../../tenancy/step-guard.ts';
 import { runPlan, type PlanRun } from './run-plan.ts';
 
 export interface HostWork {
@@ -27,7 +28,9 @@ export async function carryOut(
 ): Promise<void> {
   const { link, beginOwn, facts, journal, limits, nowMs, log, onChanges } = deps;
   const { name } = link.host;
-  const clean = (text: string): string => cleaned(text, target.loaded.loaded.documents);
+  const { documents } = target.loaded.loaded;
+  const { tenant } = deps.config;
+  const clean = (text: string): string => cleaned(text, documents);
   const rollout = rolloutOf(target, isNew);
   const run = rollout ?? beginOwn(planned, isNew ? target.run : undefined);
   run.hostBegan(name, made.plan);
@@ -42,6 +45,7 @@ export async function carryOut(
       nowMs,
       emit: (event) => run.event(name, event),
       warn: (text) => log('warn', clean(text), name),
+      permit: tenant === undefined ? undefined : stepGuard(tenant, link.host, documents),
       stop: signal,
     };
     const done = await run.onHost(name, () => runPlan(work));

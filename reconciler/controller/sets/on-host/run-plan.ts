@@ -5,6 +5,7 @@ import type { RunResult } from '../../../engine/run-result.ts';
 import { Journal, type JournalPlace } from '../../../engine/runs/journal.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import { SetRun, type RunNotes } from '../../../engine/runs/set-run.ts';
+import type { StepGuard } from '../../../engine/steps/context.ts';
 import type { EngineEvent } from '../../../engine/steps/events.ts';
 import type { Client } from '../../../../server/client/client.ts';
 
@@ -17,6 +18,8 @@ export interface PlanRun extends PlanLimits {
   readonly nowMs: () => number;
   readonly emit: (event: EngineEvent) => void;
   readonly warn: (text: string) => void;
+  /** Rules that each step is held to when it is sent. */
+  readonly permit?: StepGuard | undefined;
   /** Starts no further steps. */
   readonly stop: AbortSignal;
 }
@@ -39,7 +42,7 @@ export const runTtlMs = 9000;
 
 /** Throws LockedError and OvertakenError; failures of steps are in the result. */
 export async function runPlan(run: PlanRun): Promise<RunResult> {
-  const { client, made, notes, nowMs, emit, warn, stop, parallelism, timeoutMs, lockTimeoutMs = 0 } = run;
+  const { client, made, notes, permit, nowMs, emit, warn, stop, parallelism, timeoutMs, lockTimeoutMs = 0 } = run;
   const { plan, observed, owner } = made;
   const setRun = new SetRun({
     ...owner,
@@ -54,6 +57,16 @@ export async function runPlan(run: PlanRun): Promise<RunResult> {
     notes,
   });
   const journal = new Journal({ ...run.journal, set: owner.set }, setRun.id, nowMs, warn);
-  const deps = { client, run: setRun, journal, emit, stop, nowMs, parallelism, failFast: run.failFast === true };
+  const deps = {
+    client,
+    run: setRun,
+    journal,
+    permit,
+    emit,
+    stop,
+    nowMs,
+    parallelism,
+    failFast: run.failFast === true,
+  };
   return within(timeoutMs, (limited) => execute(plan, deps, limited), run.cancel ?? stop);
 }

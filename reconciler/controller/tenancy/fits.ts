@@ -1,0 +1,19 @@
+// Patterns of names: `shop-*`, `profile/shop-*`, `storage_volume/fast/shop-*`. A star stands for any text without / and @. Pure.
+import { kindNames, type KindName } from '../../../server/api/kinds.ts';
+
+const kindOf = (pattern: string): string | undefined => {
+  const first = pattern.slice(0, Math.max(0, pattern.indexOf('/')));
+  return (kindNames as readonly string[]).includes(first) ? first : undefined;
+};
+
+/** A pattern that begins with a kind is for that kind only. */
+export function fits(pattern: string, kind: KindName, name: string): boolean {
+  const wanted = kindOf(pattern);
+  if (wanted !== undefined && wanted !== kind) return false;
+  const parts = (wanted === undefined ? pattern : pattern.slice(wanted.length + 1)).split('*');
+  const escaped = parts.map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`));
+  return new RegExp(`^${escaped.join('[^/@]*')}$`).test(name);
+}
+
+/** Entries of `uses` name a kind: those of any kind would open more than they seem to. */
+export const namesKind = (pattern: string): boolean => kindOf(pattern) !== undefined;

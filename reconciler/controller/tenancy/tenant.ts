@@ -1,0 +1,78 @@
+// What a tenant may deploy, as the rules read it, and how gantry.yaml writes it.
+import { Type, type Static } from 'typebox';
+import type { KindName } from '../../../server/api/kinds.ts';
+import type { HostPattern } from '../../core/documents/host-pattern.ts';
+
+/** The other kinds decide about the host and all of its projects. */
+export const tenantKinds = [
+  'container',
+  'profile',
+  'image',
+  'image_alias',
+  'storage_volume',
+  'network',
+] as const satisfies readonly KindName[];
+
+const texts = (description: string) => Type.Array(Type.String({ minLength: 1 }), { minItems: 1, description });
+const some = (description: string) => Type.Optional(texts(description));
+const strict = { additionalProperties: false };
+
+export const TenantSchema = Type.Object(
+  {
+    name: Type.String({ pattern: '^[a-z0-9](?:[-a-z0-9_]{0,38}[a-z0-9])?$', description: 'Name of the tenant.' }),
+    sources: Type.Array(
+      Type.Object(
+        {
+          name: Type.String({ description: 'Name of a source.' }),
+          path: Type.Optional(Type.String({ description: 'Sets of this path of it and below; default: all of it.' })),
+          signed: Type.Optional(
+            Type.Boolean({ description: 'The source must verify signatures: it needs `verify` with the keys.' }),
+          ),
+        },
+        strict,
+      ),
+      { minItems: 1, description: 'Where its sets come from. A set belongs to exactly one tenant.' },
+    ),
+    trusted: Type.Optional(
+      Type.Boolean({ description: 'Its sets may do everything: it has none of the rules below.' }),
+    ),
+    hosts: some('Required unless trusted. Hosts that it may use: names, web*, @group or labels such as role=web.'),
+    kinds: Type.Optional(
+      Type.Array(Type.Union(tenantKinds.map((kind) => Type.Literal(kind))), {
+        minItems: 1,
+        description: 'Required unless trusted. Kinds that it may declare.',
+      }),
+    ),
+    names: some(
+      'Required unless trusted. Names of its objects: shop-*, or for one kind profile/shop-*; of a volume without its pool.',
+    ),
+    projects: some('Projects of its objects; default: default.'),
+    uses: some('Objects of others that its own may name: network/lxdbr0, profile/default, image_alias/debian-*.'),
+    images: some('Servers, as source.server has them, and beginnings of URLs from which images may be fetched.'),
+    keys: Type.Optional(
+      Type.Object(
+        { allow: some('Only these paths, such as config.limits.*'), deny: some('Not these paths.') },
+        { ...strict, description: 'Paths below config and devices, and files, exec, snapshots, instance_type.' },
+      ),
+    ),
+    restrictions: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description: 'As the config of a restricted project: restricted.containers.nesting: allow, and so on.',
+      }),
+    ),
+  },
+  strict,
+);
+export type WrittenTenant = Static<typeof TenantSchema>;
+
+export interface Tenant {
+  readonly name: string;
+  readonly hosts: readonly HostPattern[];
+  readonly kinds: readonly KindName[];
+  readonly names: readonly string[];
+  readonly projects: readonly string[];
+  readonly uses: readonly string[];
+  readonly images: readonly string[];
+  readonly keys: { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
+  readonly restrictions: Readonly<Record<string, string>>;
+}
