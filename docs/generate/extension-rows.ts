@@ -310,6 +310,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/services/storage/volume-schedules.test.ts',
     'expires_at',
   ],
+  custom_volume_backup: ['services/transfer/backups/owner.ts', 'reconciler/cli/verbs/backup.test.ts', 'A volume'],
   storage_unmapped: [
     'services/storage/host-volumes.ts',
     'server/services/storage/volumes.test.ts',

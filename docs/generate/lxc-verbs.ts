@@ -138,13 +138,7 @@ const groups: readonly VerbGroup[] = [
   { of: 'storage volume', verbs: 'attach attach-profile copy delete detach detach-profile', state: works, note: '' },
   { of: 'storage volume', verbs: 'edit get list move rename restore set show snapshot unset', state: works, note: '' },
   { of: 'storage volume', verbs: 'create', state: works, note: '`--type=block` is for virtual machines' },
-  {
-    of: 'storage volume',
-    verbs: 'export import',
-    state: refused,
-    note: 'copy the volume, or back up a container that has it',
-    says: /"custom_volume_backup"/,
-  },
+  { of: 'storage volume', verbs: 'export import', state: works, note: '' },
   {
     of: 'storage volume',
     verbs: 'info',

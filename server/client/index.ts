@@ -1,6 +1,6 @@
 // The public entry of the client: everything that other rooms and users of the package import.
-export { backupsOf, importBackup } from './files/backups.ts';
-export type { BackupExport, BackupImport, ContainerBackups } from './files/backups.ts';
+export { backupsOf, importBackup, volumeBackupsOf } from './files/backups.ts';
+export type { BackupExport, BackupImport, ContainerBackups, VolumeBackups } from './files/backups.ts';
 export { connect, createClient, dialectOf } from './client.ts';
 export type { Client, ClientOptions, Dialect, WriteOptions } from './client.ts';
 export { ClientError, errnoOf, isNotFound, isPreconditionFailed, remedyFor } from './client-error.ts';

@@ -60,6 +60,7 @@ const namers: Readonly<Record<string, (names: ProjectNames) => string>> = {
   aliases: (names) => names.alias('any'),
   volumes: (names) => names.volume('any'),
   volumeSnapshots: (names) => names.volume('any'),
+  volumeBackups: (names) => names.volume('any'),
 };
 
 /** A body may name projects, such as that of a container to copy. */

@@ -81,7 +81,7 @@ export interface VolumeDocument {
   readonly lifecycle: Lifecycle;
 }
 
-/** A backup of a container. Stored under `<uuid of the container>/<name>`. */
+/** A backup of a container or custom volume. Stored under `<uuid of that>/<name>`. */
 export interface BackupDocument {
   readonly v: 1;
   /** Name of its file in the daemon's directory of backups; unchanged by renames. */
@@ -89,6 +89,7 @@ export interface BackupDocument {
   readonly createdAt: string;
   /** The zero time: never. */
   readonly expiresAt: string;
+  /** Without its snapshots. */
   readonly containerOnly: boolean;
   readonly optimizedStorage: boolean;
   /** Size of the file; 0 while it is being made. */

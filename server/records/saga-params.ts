@@ -23,13 +23,18 @@ const rename = Type.Object({ name, to: name });
 const network = { name, document };
 const snapshot = { container: name, uuid, pool: name, snapshot: name };
 const volumeSnapshot = { volume: place, uuid, snapshot: name };
+const backup = { uuid, backup: name, document, algorithm: Type.String() };
 const volumeMove = { from: place, to: place };
 
 /** Releases before the first version stored the same without a number. */
 const first = <S extends TSchema>(schema: S) => ({ version: 1, schema });
 
 export const sagaParams = {
-  'backup-create': first(Type.Object({ container: name, uuid, backup: name, document, algorithm: Type.String() })),
+  'backup-create': {
+    // Since version 2 it may be of a volume.
+    version: 2,
+    schema: Type.Union([Type.Object({ container: name, ...backup }), Type.Object({ volume: place, ...backup })]),
+  },
   'container-arrive': first(
     Type.Object({
       name,

@@ -12,6 +12,7 @@ import {
   VolumeSnapshotCreate,
   VolumeSnapshotPut,
 } from '../storage/volume.ts';
+import { VolumeBackup, VolumeBackupCreate } from '../storage/volume-backup.ts';
 import { recursion } from './shared.ts';
 
 const endpoint = endpointsOf('server');
@@ -21,6 +22,7 @@ const target = ['target'] as const;
 const storage = { extension: 'storage', query: target } as const;
 const volumes = { ...storage, ...inProject } as const;
 const volumeSnapshots = { ...inProject, query: target, extension: 'storage_api_volume_snapshots' } as const;
+const volumeBackups = { ...inProject, query: target, extension: 'custom_volume_backup' } as const;
 const volumePath = '/1.0/storage-pools/:pool/volumes/:type/:name';
 
 export const storageEndpoints = [
@@ -75,11 +77,12 @@ export const storageEndpoints = [
     'volumes.createType',
     'POST /1.0/storage-pools/:pool/volumes/:type',
     'sync',
-    'Create a volume of this type.',
+    'Create a volume of this type; with a body of type application/octet-stream from that backup.',
     {
       ...volumes,
       target: 'group',
       body: StorageVolumeCreate,
+      ownBody: 'octets',
     },
   ),
   endpoint('volumes.get', `GET ${volumePath}`, 'sync', 'One volume.', {
@@ -151,5 +154,30 @@ export const storageEndpoints = [
     'async',
     'Delete it.',
     volumeSnapshots,
+  ),
+  endpoint('volumeBackups.list', `GET ${volumePath}/backups`, 'sync', 'Backups of a custom volume.', {
+    ...volumeBackups,
+    query: ['recursion', 'target'],
+    result: UrlList,
+  }),
+  endpoint('volumeBackups.create', `POST ${volumePath}/backups`, 'async', 'Make a backup.', {
+    ...volumeBackups,
+    body: VolumeBackupCreate,
+  }),
+  endpoint('volumeBackups.get', `GET ${volumePath}/backups/:backup`, 'sync', 'One backup.', {
+    ...volumeBackups,
+    result: VolumeBackup,
+  }),
+  endpoint('volumeBackups.post', `POST ${volumePath}/backups/:backup`, 'async', 'Rename it.', {
+    ...volumeBackups,
+    body: RenamePost,
+  }),
+  endpoint('volumeBackups.delete', `DELETE ${volumePath}/backups/:backup`, 'async', 'Delete it.', volumeBackups),
+  endpoint(
+    'volumeBackups.export',
+    `GET ${volumePath}/backups/:backup/export`,
+    'raw',
+    'The backup file; one range of it on demand.',
+    volumeBackups,
   ),
 ];

@@ -47,6 +47,7 @@ const laterExtensions = [
   'storage_lvm_vg_force_reuse',
   'volume_snapshot_scheduling',
   'custom_volume_snapshot_expiry',
+  'custom_volume_backup',
   'cluster_internal_custom_volume_copy',
   'cluster_internal_copy',
   'cloud_init',

@@ -199,6 +199,14 @@ export function validateVolumeConfig(driver: PoolDriver, config: Config, old?: C
   return validateConfig(volumeConfigKeys, `a volume of a ${driver} pool`, driver, config, old);
 }
 
+/** Without the keys of volumes that only other drivers have. */
+export function keysOf(driver: PoolDriver, config: Config): Record<string, string> {
+  const table: Readonly<Record<string, StorageConfigKey>> = volumeConfigKeys;
+  return Object.fromEntries(
+    Object.entries(config).filter(([name]) => !Object.hasOwn(table, name) || table[name]?.drivers.includes(driver)),
+  );
+}
+
 /** What a new custom volume has from its pool: the snapshots.* that nothing was said about. */
 export function withPoolDefaults(pool: Config, config: Record<string, string>): Record<string, string> {
   const defaults = Object.keys(snapshotKeys).flatMap((name) => {

@@ -1,5 +1,7 @@
-// Backups of a container: creates, lists, fetches and deletes them, and creates containers from their files. Streams; stores no files.
+// Backups of a container or custom volume: creates, lists, fetches and deletes them, and makes containers and volumes of their files.
+// Streams; stores no files.
 import { containerPath } from '../../api/names.ts';
+import type { VolumeBackup, VolumeBackupCreate } from '../../api/storage/volume-backup.ts';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
@@ -17,21 +19,30 @@ export interface BackupExport {
 }
 
 /** Wrap calls that return an operation in `operations.run` to wait for it. */
-export interface ContainerBackups {
-  list(signal?: AbortSignal): Promise<readonly Backup[]>;
-  get(name: string, signal?: AbortSignal): Promise<Reply<Backup>>;
-  create(body: BackupCreate, signal?: AbortSignal): Promise<Reply<Operation>>;
+export interface BackupCalls<B, C> {
+  list(signal?: AbortSignal): Promise<readonly B[]>;
+  get(name: string, signal?: AbortSignal): Promise<Reply<B>>;
+  create(body: C, signal?: AbortSignal): Promise<Reply<Operation>>;
   rename(name: string, newName: string, signal?: AbortSignal): Promise<Reply<Operation>>;
   delete(name: string, signal?: AbortSignal): Promise<Reply<Operation>>;
   open(name: string, signal?: AbortSignal): Promise<BackupExport>;
 }
+export type ContainerBackups = BackupCalls<Backup, BackupCreate>;
+export type VolumeBackups = BackupCalls<VolumeBackup, VolumeBackupCreate>;
 
-export function backupsOf(http: Http, container: string): ContainerBackups {
-  const url = `${containerPath(container)}/backups`;
+export const backupsOf = (http: Http, container: string): ContainerBackups => callsAt(http, containerPath(container));
+
+export const volumeBackupsOf = (http: Http, pool: string, volume: string): VolumeBackups =>
+  callsAt(http, `${volumesPath(pool)}/${encodeURIComponent(volume)}`);
+
+const volumesPath = (pool: string): string => `/1.0/storage-pools/${encodeURIComponent(pool)}/volumes/custom`;
+
+function callsAt<B, C extends object>(http: Http, owner: string): BackupCalls<B, C> {
+  const url = `${owner}/backups`;
   const one = (name: string): string => `${url}/${encodeURIComponent(name)}`;
   return {
     list: async (signal) =>
-      (await http.send<readonly Backup[]>({ method: 'GET', path: url, query: { recursion: 1 } }, signal)).metadata,
+      (await http.send<readonly B[]>({ method: 'GET', path: url, query: { recursion: 1 } }, signal)).metadata,
     get: (name, signal) => http.send({ method: 'GET', path: one(name) }, signal),
     create: (json, signal) => http.send({ method: 'POST', path: url, json }, signal),
     rename: (name, newName, signal) => http.send({ method: 'POST', path: one(name), json: { name: newName } }, signal),
@@ -47,6 +58,8 @@ export function backupsOf(http: Http, container: string): ContainerBackups {
 export interface BackupImport {
   /** Path of the file, or its content. */
   readonly source: string | Readable;
+  /** The pool for a custom volume; absent: it becomes a container. */
+  readonly volumeIn?: string;
   /** Overrides the name in the backup. */
   readonly pool?: string;
   readonly name?: string;
@@ -58,7 +71,7 @@ export interface BackupImport {
   readonly onProgress?: OnSent;
 }
 
-/** Starts the upload; the reply carries the operation that makes the container. */
+/** Starts the upload; the reply carries the operation that makes the container or volume. */
 export async function importBackup(http: Http, wanted: BackupImport, signal?: AbortSignal): Promise<Reply<Operation>> {
   const { source, pool, name, target, allowHostAccess = false } = wanted;
   const content = typeof source === 'string' ? createReadStream(source) : source;
@@ -81,7 +94,8 @@ export async function importBackup(http: Http, wanted: BackupImport, signal?: Ab
     ...(Object.fromEntries(given) as Record<string, string>),
   };
   try {
-    const call = { method: 'POST', path: '/1.0/containers', query: { target }, stream, headers } as const;
+    const path = wanted.volumeIn === undefined ? '/1.0/containers' : volumesPath(wanted.volumeIn);
+    const call = { method: 'POST', path, query: { target }, stream, headers } as const;
     return await http.send<Operation>(call, signal);
   } finally {
     stream.destroy();

@@ -9,8 +9,11 @@ export interface EntryLimits {
 }
 
 /** `unified`: everything in one archive; `metadata` and `rootfs`: the two archives of a split image; `volume`: what a container's
- *  volume has, which may be without metadata and may have device nodes. */
-export type ArchiveRole = 'unified' | 'metadata' | 'rootfs' | 'volume';
+ *  volume has, which may be without metadata and may have device nodes; `files`: the same of a custom volume, in any order of its own. */
+export type ArchiveRole = 'unified' | 'metadata' | 'rootfs' | 'volume' | 'files';
+
+/** The caller judges the device nodes of a backup. */
+const isBackup = (role: ArchiveRole): boolean => role === 'volume' || role === 'files';
 
 export interface EntryTotals {
   readonly entries: number;
@@ -65,7 +68,7 @@ export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryC
 
   /** The later of two members wins, as with tar, which does not remove a directory that has something in it. */
   function isReplaceable(path: string, before: EntryKind, entry: ArchiveEntry): boolean {
-    if (role === 'volume') return false;
+    if (isBackup(role)) return false;
     const late = lateLinks.get(path);
     if (late !== undefined) return entry.kind === 'symbolic link' && entry.link === late;
     return before !== 'directory' || ![...seen.keys()].some((other) => other.startsWith(`${path}/`));
@@ -83,12 +86,13 @@ export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryC
       );
     }
     if (kind === 'directory') throw invalid(`${what}, a directory`);
-    if (role !== 'rootfs' && partOf(target) !== partOf(path)) throw invalid(`${what}, in another part of the image`);
+    if (role !== 'rootfs' && role !== 'files' && partOf(target) !== partOf(path))
+      throw invalid(`${what}, in another part of the image`);
     return kind;
   }
 
   function checkPart(path: string, kind: EntryKind, entry: ArchiveEntry): void {
-    if (role === 'rootfs') {
+    if (role === 'rootfs' || role === 'files') {
       if (path === '' && kind !== 'directory') throw invalid(`its root is a ${kind}`);
       return;
     }
@@ -118,7 +122,7 @@ export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryC
         throw invalid(`${shownName(entry.name)} is there twice, as ${before} and as ${entry.kind}`);
       seen.set(path, kind);
       if (entry.kind === 'symbolic link' && isMadeLast(entry.link)) lateLinks.set(path, entry.link);
-      if (role !== 'volume' && (kind === 'character device' || kind === 'block device')) devices.push(entry.name);
+      if (!isBackup(role) && (kind === 'character device' || kind === 'block device')) devices.push(entry.name);
       if (devices.length > maxDevices) throw invalid(`it has more than ${maxDevices} device nodes`);
       return path;
     },
@@ -136,8 +140,7 @@ export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryC
 const isMadeLast = (link: string): boolean => link.startsWith('/') || link.split('/').includes('..');
 
 /** As tar does it: slashes at the beginning of a member's name are dropped. */
-const unrooted = (name: string, role: ArchiveRole): string =>
-  role === 'volume' ? name : name.replace(/^\/+(?=.)/, '');
+const unrooted = (name: string, role: ArchiveRole): string => (isBackup(role) ? name : name.replace(/^\/+(?=.)/, ''));
 
 /** Without empty and `.` components; undefined when it is absolute, empty or has `..` in it. */
 function cleanPath(name: string): string | undefined {

@@ -126,14 +126,15 @@ export const isSuccess = (how: ExecError): boolean => how.code === 0;
 /** Into a directory that is there and empty. */
 export function unpackTree(path: string, prefix: string, asRoot: boolean): ConfinedCommand {
   const owners = asRoot ? [...keepAll, '--same-owner', '--same-permissions'] : ['--no-same-owner', '--no-xattrs'];
-  const depth = prefix.split('/').filter((component) => component !== '.' && component !== '').length;
+  // Not stripped by depth, which would leave out the directory itself, with its owner and mode.
+  const named = prefix === '.' ? [] : [`--transform=flags=rhS;s,^${prefix.replace(/[\\,.*^$[\]]/g, '\\$&')},.,`];
   const argv = [
     'tar',
     ...owners,
     '--extract',
     '--file=-',
     '--delay-directory-restore',
-    ...(depth === 0 ? [] : [`--strip-components=${depth}`]),
+    ...named,
     `--directory=${path}`,
   ];
   return { argv, confinement: { reads: [], writes: [path], keeps: keptToWrite } };

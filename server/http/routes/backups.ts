@@ -1,4 +1,4 @@
-// Backup endpoints of containers: requests to use cases and back; uploads are received here, files streamed.
+// Backup endpoints of containers and custom volumes: requests to use cases and back; uploads are received here, files streamed.
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
@@ -6,44 +6,65 @@ import { pipeline } from 'node:stream/promises';
 import { errors } from '../../api/errors.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import type { Operation } from '../../api/operation.ts';
-import { backupUploadPath } from '../../services/shared/backups.ts';
+import { backupUploadPath, renderBackup, renderVolumeBackup, type BackupEntry } from '../../services/shared/backups.ts';
 import type { Backups } from '../../services/transfer/backups/backups.ts';
-import type { BackupUpload } from '../../services/transfer/backups/restore.ts';
+import type { BackupOf } from '../../services/transfer/backups/owner.ts';
+import type { BackupUpload } from '../../services/transfer/backups/uploaded.ts';
 import { counted, type Room } from '../../services/shared/room.ts';
-import type { Caller } from '../../services/shared/caller.ts';
 import { rangeOf } from '../byte-range.ts';
 import { bodyOf } from '../linger.ts';
-import { async_, collection, type RouteContext, type RouteReply, type RouteTable, type WithParams } from '../route.ts';
+import {
+  async_,
+  collection,
+  sync,
+  type RouteContext,
+  type RouteReply,
+  type RouteTable,
+  type WithParams,
+} from '../route.ts';
 
-export interface BackupRouteDeps {
-  readonly backups: Backups;
+export interface UploadDeps {
   /** See backupRoom. */
   readonly room: (project: string) => Room | undefined;
-  readonly restore: (caller: Caller, upload: BackupUpload, signal: AbortSignal) => Promise<Operation>;
   readonly dir: string;
   readonly headerPrefix: string;
 }
 
-export function backupRoutes({ backups }: Pick<BackupRouteDeps, 'backups'>) {
-  const names = (context: WithParams<'name' | 'backup'>) => [context.params.name, context.params.backup] as const;
+const ofContainer = ({ params }: WithParams<'name'>): BackupOf => ({ container: params.name });
+
+function ofVolume({ params }: WithParams<'pool' | 'type' | 'name'>): BackupOf {
+  if (params.type !== 'custom')
+    throw errors.badRequest(`Backups of volumes of type ${params.type} are made with what they belong to`);
+  return { volume: { pool: params.pool, name: params.name } };
+}
+
+export function backupRoutes({ backups }: { readonly backups: Backups }) {
+  const list = <R>(query: RouteContext['query'], of: BackupOf, render: (entry: BackupEntry) => R): RouteReply =>
+    collection(
+      query,
+      () => backups.urls(of),
+      () => backups.list(of).map(render),
+    );
   return {
-    'backups.list': (context) => {
-      const container = context.params.name;
-      return collection(
-        context.query,
-        () => backups.urls(container),
-        () => backups.list(container),
-      );
-    },
+    'backups.list': (context) => list(context.query, ofContainer(context), renderBackup),
     'backups.create': async (context) =>
-      async_(await backups.create(context.caller, context.params.name, context.body)),
-    'backups.get': (context) => ({ kind: 'sync', metadata: backups.get(...names(context)) }),
-    'backups.post': (context) => {
-      const { name } = context.body;
-      return async_(backups.rename(context.caller, ...names(context), name));
-    },
-    'backups.delete': (context) => async_(backups.delete(context.caller, ...names(context))),
-    'backups.export': (context) => sendFile(backups.file(...names(context)).path, context.request),
+      async_(await backups.create(context.caller, ofContainer(context), context.body)),
+    'backups.get': (context) => sync(renderBackup(backups.get(ofContainer(context), context.params.backup))),
+    'backups.post': (context) =>
+      async_(backups.rename(context.caller, ofContainer(context), context.params.backup, context.body.name)),
+    'backups.delete': (context) => async_(backups.delete(context.caller, ofContainer(context), context.params.backup)),
+    'backups.export': (context) =>
+      sendFile(backups.file(ofContainer(context), context.params.backup).path, context.request),
+    'volumeBackups.list': (context) => list(context.query, ofVolume(context), renderVolumeBackup),
+    'volumeBackups.create': async (context) =>
+      async_(await backups.create(context.caller, ofVolume(context), context.body)),
+    'volumeBackups.get': (context) => sync(renderVolumeBackup(backups.get(ofVolume(context), context.params.backup))),
+    'volumeBackups.post': (context) =>
+      async_(backups.rename(context.caller, ofVolume(context), context.params.backup, context.body.name)),
+    'volumeBackups.delete': (context) =>
+      async_(backups.delete(context.caller, ofVolume(context), context.params.backup)),
+    'volumeBackups.export': (context) =>
+      sendFile(backups.file(ofVolume(context), context.params.backup).path, context.request),
   } satisfies Partial<RouteTable>;
 }
 
@@ -75,11 +96,12 @@ async function sendFile(path: string, request: IncomingMessage): Promise<RouteRe
   };
 }
 
-/** POST containers with the file as body; the headers `pool` and `name` stand over what is in it, `allow-host-access` takes what
- *  reaches onto the host. */
+/** A POST with the file as body; the headers `pool` and `name` stand over what is in it, `allow-host-access` takes what reaches onto
+ *  the host. */
 export async function receiveBackup(
-  deps: Omit<BackupRouteDeps, 'backups'>,
+  deps: UploadDeps,
   context: Pick<RouteContext, 'request' | 'signal' | 'caller'>,
+  restore: (upload: BackupUpload) => Promise<Operation>,
 ): Promise<RouteReply> {
   const { request, signal } = context;
   const header = (name: string): string | undefined => {
@@ -105,7 +127,7 @@ export async function receiveBackup(
     ...(pool === undefined ? {} : { pool }),
     ...(name === undefined ? {} : { name }),
   };
-  return async_(await deps.restore(context.caller, upload, signal));
+  return async_(await restore(upload));
 }
 
 /** Passes bytes on until they are too many. */

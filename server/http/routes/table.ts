@@ -2,8 +2,8 @@
 import { backupRoom, imageRoom } from '../../services/limits/image-room.ts';
 import type { Socket } from 'node:net';
 import type { Operations } from '../../operations/manager.ts';
-import { restoreBackup, type BackupUpload, type RestoreDeps } from '../../services/transfer/backups/restore.ts';
-import type { Caller } from '../../services/shared/caller.ts';
+import { restoreBackup, type RestoreDeps } from '../../services/transfer/backups/restore.ts';
+import { restoreVolumeBackup } from '../../services/transfer/backups/restore-volume.ts';
 import type { AbsentMembers } from '../../services/cluster/absent-members.ts';
 import type { Certificates } from '../../services/server/certificates.ts';
 import { addImage, type AddImageDeps } from '../../services/images/add-image.ts';
@@ -49,7 +49,7 @@ export type RoutedServices = Omit<ServicesOf<typeof containerRoutes>, 'restore'>
   ServicesOf<typeof projectRoutes> &
   ServicesOf<typeof serverRoutes> &
   ServicesOf<typeof snapshotRoutes> &
-  ServicesOf<typeof volumeRoutes> &
+  Omit<ServicesOf<typeof volumeRoutes>, 'restore'> &
   ServicesOf<typeof warningRoutes> &
   Pick<ImageRouteDeps, 'aliases' | 'images'> & {
     readonly absentMembers: AbsentMembers;
@@ -78,9 +78,8 @@ export function routesOf(
   { cluster, operations, dirs, dialect, endTrust, spare }: RouteEdge,
 ): RouteTable {
   const { headerPrefix } = dialect;
+  const { restoreDeps } = services;
   const uploads = {
-    restore: (caller: Caller, upload: BackupUpload, signal: AbortSignal) =>
-      restoreBackup(services.restoreDeps, caller, upload, signal),
     room: (project: string) => backupRoom(services.imageDeps.records, project),
     dir: dirs.backups,
     headerPrefix,
@@ -93,7 +92,11 @@ export function routesOf(
       endTrust,
       spare,
     }),
-    ...containerRoutes({ ...services, restore: (context) => receiveBackup(uploads, context) }),
+    ...containerRoutes({
+      ...services,
+      restore: (context) =>
+        receiveBackup(uploads, context, (upload) => restoreBackup(restoreDeps, context.caller, upload, context.signal)),
+    }),
     ...backupRoutes(services),
     ...clusterRoutes(services, {
       dialect: dialect.name,
@@ -119,7 +122,13 @@ export function routesOf(
     ...profileRoutes(services),
     ...projectRoutes(services),
     ...snapshotRoutes(services),
-    ...volumeRoutes(services),
+    ...volumeRoutes({
+      ...services,
+      restore: (context) =>
+        receiveBackup(uploads, context, (upload) =>
+          restoreVolumeBackup(restoreDeps, context.caller, context.params.pool, upload, context.signal),
+        ),
+    }),
     ...warningRoutes(services),
   };
   return withOtherMembers(routes, cluster, services.absentMembers);

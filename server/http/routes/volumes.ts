@@ -11,6 +11,7 @@ import type { ContainerVolumes } from '../../services/storage/container-volumes.
 import { checkVolumeType } from '../../services/storage/volume-lists.ts';
 import type { VolumeSnapshots } from '../../services/storage/volume-snapshots.ts';
 import type { Volumes } from '../../services/storage/volumes.ts';
+import { isOctets } from '../request-body.ts';
 import {
   async_,
   collection,
@@ -31,10 +32,11 @@ export interface VolumeRouteServices {
   readonly containerVolumes: ContainerVolumes;
   readonly memberVolumes: MemberVolumes;
   readonly migrationDeps: MigrationDeps;
+  readonly restore: (context: ContextOf<'volumes.createType'>) => Promise<RouteReply>;
 }
 
 export function volumeRoutes(services: VolumeRouteServices) {
-  const { volumes, volumeSnapshots: snapshots, containerVolumes, memberVolumes, migrationDeps } = services;
+  const { volumes, volumeSnapshots: snapshots, containerVolumes, memberVolumes, migrationDeps, restore } = services;
   const list = async (context: ContextOf<'volumes.list'>, type?: string): Promise<RouteReply> => {
     const { pool } = context.params;
     const project = isOfAllProjects(context.query) ? undefined : context.caller.project;
@@ -76,7 +78,12 @@ export function volumeRoutes(services: VolumeRouteServices) {
     'volumes.list': (context) => list(context),
     'volumes.listType': (context) => list(context, context.params.type),
     'volumes.create': (context) => create(context, context.body.type),
-    'volumes.createType': (context) => create(context, context.params.type),
+    'volumes.createType': (context) => {
+      if (!isOctets(context.request)) return create(context, context.params.type);
+      if (context.params.type !== 'custom')
+        throw errors.badRequest(`A backup becomes a custom volume: there is no import of type ${context.params.type}`);
+      return restore(context);
+    },
     'volumes.get': async (context) => {
       const [pool, type, name, snapshot] = place(context);
       if (snapshot !== undefined) return ofSnapshot([pool, type, name, snapshot]);

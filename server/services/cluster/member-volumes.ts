@@ -5,6 +5,7 @@ import { volumeName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import type { StorageVolume, StorageVolumeCreate } from '../../api/storage/volume.ts';
+import type { VolumeBackup } from '../../api/storage/volume-backup.ts';
 import type { Member } from '../../membership/members.ts';
 import { membersOf, placeVolume } from '../../membership/placement.ts';
 import { volumeOwner } from '../../membership/volume-owner.ts';
@@ -101,6 +102,15 @@ export class MemberVolumes {
       throw errors.badRequest(
         `The storage volume ${from.pool}/${plain} is used by ${users.join(', ')}: detach it there before it moves to the member ${target.name}`,
       );
+    const backups = await cluster.ask<readonly VolumeBackup[]>(
+      source,
+      'GET',
+      pathOf(from.pool, from.name, plain, true),
+    );
+    if (backups.length > 0)
+      throw errors.badRequest(
+        `The storage volume ${from.pool}/${plain} has backups, which are files of the member ${source.name} (${backups.map(({ name }) => name).join(', ')}): export what you need, delete them, and move it then`,
+      );
     return operations.start({
       description: 'Moving storage volume',
       resources: { storage_volumes: [customUrl(from)] },
@@ -168,5 +178,5 @@ function freeMember(
   );
 }
 
-const pathOf = (pool: string, name: string, plain: string): string =>
-  `/1.0/storage-pools/${encodeURIComponent(pool)}/volumes/custom/${encodeURIComponent(plain)}?project=${encodeURIComponent(projectOf(name))}`;
+const pathOf = (pool: string, name: string, plain: string, toBackups = false): string =>
+  `/1.0/storage-pools/${encodeURIComponent(pool)}/volumes/custom/${encodeURIComponent(plain)}${toBackups ? '/backups' : ''}?${toBackups ? 'recursion=1&' : ''}project=${encodeURIComponent(projectOf(name))}`;

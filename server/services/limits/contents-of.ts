@@ -57,14 +57,14 @@ function partOf(view: RecordView, part: RecordPart, project: string) {
       .filter(({ name }) => projectOf(name) === project)
       .map(({ name, document }) => [plainName(name), document.sizeBytes] as const),
     snapshots: [...ownedNames(part, 'snapshots', nameOf), ...ownedNames(part, 'volumeSnapshots', placeOf)],
-    backups: ownedNames(part, 'backups', nameOf),
+    backups: ownedNames(part, 'backups', new Map([...nameOf, ...placeOf])),
     snapshotSizes: [
       ...snapshotSizes(part, 'snapshots', new Map(containers.map(({ uuid, member }) => [uuid, rootOf(member)]))),
       ...snapshotSizes(part, 'volumeSnapshots', new Map(volumes.map(({ uuid, volume }) => [uuid, placed(volume)]))),
     ],
     backupBytes: part
       .list('backups')
-      .filter(({ name }) => nameOf.has(ownedName(name).uuid))
+      .filter(({ name }) => nameOf.has(ownedName(name).uuid) || placeOf.has(ownedName(name).uuid))
       .reduce((sum, { document }) => sum + document.sizeBytes, 0),
   };
 }

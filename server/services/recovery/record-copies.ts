@@ -125,7 +125,7 @@ export class RecordCopies {
     const pool = placeOf(records, { kind, name });
     if (uuid === undefined || pool === undefined || this.#poolOf.get(uuid) === pool) return [];
     this.#poolOf.set(uuid, pool);
-    const owned = kind === 'volumes' ? (['volumeSnapshots'] as const) : (['snapshots', 'backups'] as const);
+    const owned = kind === 'volumes' ? (['volumeSnapshots', 'backups'] as const) : (['snapshots', 'backups'] as const);
     return owned.flatMap((each) =>
       ownedBy(records, each, uuid).map((one) => ({ kind: each, name: ownedKey(uuid, one.name) })),
     );

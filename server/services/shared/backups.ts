@@ -1,8 +1,9 @@
-// Backups of containers: where their files and uploads of them are, how clients see a record, removing files that no record knows.
+// Backups of containers and volumes: where their files and uploads of them are, how clients see a record, removing files that no record knows.
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Backup } from '../../api/container/backup.ts';
+import type { VolumeBackup } from '../../api/storage/volume-backup.ts';
 import type { Records } from '../../records/records.ts';
 import { dropOwned, ownedBy, type OwnedRecord } from './owned-records.ts';
 
@@ -12,7 +13,7 @@ const uploads = '.uploads';
 
 export const backupPath = (dir: string, file: string): string => join(dir, file);
 
-/** Where a request body is written until the container is made of it. */
+/** Where a request body is written until a container or volume is made of it. */
 export async function backupUploadPath(dir: string): Promise<string> {
   await mkdir(join(dir, uploads), { recursive: true, mode: 0o700 });
   return join(dir, uploads, randomUUID());
@@ -51,3 +52,12 @@ export function renderBackup({ name, document }: BackupEntry): Backup {
     optimized_storage: document.optimizedStorage,
   };
 }
+
+export const renderVolumeBackup = ({ name, document }: BackupEntry): VolumeBackup => ({
+  name,
+  created_at: document.createdAt,
+  expires_at: document.expiresAt,
+  volume_only: document.containerOnly,
+  size: document.sizeBytes,
+  optimized_storage: document.optimizedStorage,
+});

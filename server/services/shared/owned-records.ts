@@ -63,11 +63,19 @@ export function heldBy(
   ) => readonly { readonly name: string; readonly document: { readonly uuid: string } }[],
 ): HeldObject | undefined {
   if (kind === 'containers' || kind === 'volumes') return { kind, name };
-  const ownerKind = kind === 'volumeSnapshots' ? 'volumes' : 'containers';
   if (kind !== 'snapshots' && kind !== 'backups' && kind !== 'volumeSnapshots') return undefined;
-  const owner = ownerOf(listOf(ownerKind), name);
-  return owner === undefined ? undefined : { kind: ownerKind, name: owner.name };
+  for (const ownerKind of ownerKinds[kind]) {
+    const owner = ownerOf(listOf(ownerKind), name);
+    if (owner !== undefined) return { kind: ownerKind, name: owner.name };
+  }
+  return undefined;
 }
+
+const ownerKinds: Readonly<Record<OwnedKind, readonly HeldObject['kind'][]>> = {
+  snapshots: ['containers'],
+  backups: ['containers', 'volumes'],
+  volumeSnapshots: ['volumes'],
+};
 
 /** The store takes so many changes in one transaction. */
 const chunk = 100;

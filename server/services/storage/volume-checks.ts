@@ -24,6 +24,8 @@ export interface VolumesDeps {
   readonly events: EventHub;
   readonly locks: KeyedMutex;
   readonly clock: Clock;
+  /** Where the files of backups are. */
+  readonly backupsDir: string;
   /** Name of this member of a cluster; `none` outside one. */
   readonly location: () => string;
 }

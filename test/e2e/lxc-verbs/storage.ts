@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import { until } from '../../support/until.ts';
 import type { Json } from '../../support/daemons/daemon.ts';
 import { metadataFile, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
-import { edited, file, isGone, listed, made, name, type Proof, type World } from './world.ts';
+import { edited, file, isGone, listed, made, name, textOf, type Proof, type World } from './world.ts';
 
 const at = '/1.0/storage-pools/default/volumes/custom';
 
@@ -157,6 +157,23 @@ export const storageProofs: Readonly<Record<string, Proof>> = {
     await world.lxc('storage', 'volume', 'attach-profile', 'default', of, profile, 'data', '/data');
     await world.lxc('storage', 'volume', 'detach-profile', 'default', of, profile);
     expect((await world.daemon.get(`/1.0/profiles/${profile}`)).devices).toEqual({});
+  },
+  'storage volume export': async (world) => {
+    const of = await volume(world);
+    const words = ['storage', 'volume', 'export', 'default', of, file(world, `${of}.tar`)];
+    await world.lxc(...words, '--volume-only', '--compression', 'none');
+    expect(textOf(file(world, `${of}.tar`))).toMatch(/^backup\/index\.yaml\0/);
+    expect(await world.daemon.get(`${at}/${of}/backups`)).toEqual([]);
+  },
+  'storage volume import': async (world) => {
+    const of = await volume(world);
+    await world.lxc('storage', 'volume', 'snapshot', 'default', of, 's');
+    await world.lxc('storage', 'volume', 'export', 'default', of, file(world, `${of}.tgz`));
+    await world.lxc('storage', 'volume', 'import', 'default', file(world, `${of}.tgz`), `${of}x`);
+    expect((await world.daemon.get(`${at}/${of}x`)).config).toEqual({ 'user.a': '1' });
+    expect(await world.daemon.get(`${at}/${of}x/snapshots`)).toHaveLength(1);
+    const taken = await world.lxc.run(['storage', 'volume', 'import', 'default', file(world, `${of}.tgz`)]);
+    expect([taken.code, taken.stderr]).toEqual([1, expect.stringMatching(/already exists/)]);
   },
   'image import': async (world) => expect((await image(world)).properties.note).toBe('one'),
   'image list': async (world) => listed(world, (await image(world)).fingerprint, 'image', 'list', '-c', 'lF'),

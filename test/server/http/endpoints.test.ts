@@ -111,6 +111,11 @@ const freshVolume = async (): Promise<string> => {
   await daemon.call('POST', '/1.0/storage-pools/default/volumes/custom', { name });
   return `/1.0/storage-pools/default/volumes/custom/${name}`;
 };
+const freshVolumeBackup = async (): Promise<string> => {
+  const volume = await freshVolume();
+  await daemon.ok('POST', `${volume}/backups`, { name: 'b' });
+  return `${volume}/backups/b`;
+};
 const freshVolumeSnapshot = async (): Promise<string> => {
   const volume = await freshVolume();
   await daemon.ok('POST', `${volume}/snapshots`, { name: 's' });
@@ -265,6 +270,12 @@ const good: Partial<Record<EndpointId, () => Promise<Answer>>> = {
   'volumeSnapshots.post': on('POST', () => freshVolumeSnapshot(), { name: 't' }),
   'volumeSnapshots.put': on('PUT', () => freshVolumeSnapshot(), { description: 'x' }),
   'volumeSnapshots.delete': on('DELETE', () => freshVolumeSnapshot()),
+  'volumeBackups.list': on('GET', async () => `${await freshVolume()}/backups`),
+  'volumeBackups.create': on('POST', async () => `${await freshVolume()}/backups`, { name: 'b' }),
+  'volumeBackups.get': on('GET', () => freshVolumeBackup()),
+  'volumeBackups.post': on('POST', () => freshVolumeBackup(), { name: 'c' }),
+  'volumeBackups.delete': on('DELETE', () => freshVolumeBackup()),
+  'volumeBackups.export': on('GET', async () => `${await freshVolumeBackup()}/export`),
   'events.get': async () => {
     const listening = await daemon.listen('operation');
     listening.close();

@@ -51,3 +51,27 @@ export function backupByHand(name: string, backup: ByHand): Buffer {
     ...(backup.files ?? []),
   );
 }
+
+export interface VolumeByHand {
+  readonly name?: string;
+  /** More members of its volume, and of index.yaml; files after its directories. */
+  readonly volume?: object;
+  readonly index?: object;
+  readonly snapshots?: readonly string[];
+  readonly files?: readonly TarPiece[];
+}
+
+export function volumeBackupByHand(name: string, backup: VolumeByHand): Buffer {
+  const snapshots = backup.snapshots ?? [];
+  const config = {
+    volume: { name: backup.name ?? name, config: {}, ...backup.volume },
+    volume_snapshots: snapshots.map((snapshot) => ({ name: snapshot })),
+  };
+  const index = { name: backup.name ?? name, backend: 'dir', pool: 'default', snapshots, type: 'custom', config };
+  return tarOf(
+    { name: 'backup/index.yaml', content: JSON.stringify({ ...index, ...backup.index }) },
+    ...snapshots.map((snapshot) => directory(`backup/volume-snapshots/${snapshot}/`)),
+    directory('backup/volume/'),
+    ...(backup.files ?? []),
+  );
+}

@@ -198,6 +198,24 @@ function proof<P>(
 const networkConfig = { 'ipv4.address': '10.214.3.1/24', 'ipv6.address': 'none' };
 const networkDocument = { v: 1, description: '', type: 'bridge', config: networkConfig, lifecycle: 'ready' } as const;
 
+const backup = {
+  v: 1,
+  file: 'f',
+  createdAt: '',
+  expiresAt: '',
+  containerOnly: false,
+  optimizedStorage: false,
+  sizeBytes: 0,
+  lifecycle: 'ready',
+} as const;
+
+async function backupSaga(at: World) {
+  await withPool(at);
+  await withContainer(at, 'c');
+  const idMaps = new IdMaps({ ...at, ids: await hostIds() });
+  return createBackupSaga({ ...at, idMaps, clock: systemClock(), log: silentLog, dir: at.backupsDir });
+}
+
 export const hostProofs = {
   'container-create': [
     proof(undone, async (at) => {
@@ -216,23 +234,30 @@ export const hostProofs = {
     }),
   ],
   'backup-create': [
-    proof(undone, async (at) => {
-      await withPool(at);
-      await withContainer(at, 'c');
-      const idMaps = new IdMaps({ ...at, ids: await hostIds() });
-      const saga = createBackupSaga({ ...at, idMaps, clock: systemClock(), log: silentLog, dir: at.backupsDir });
-      const document = {
-        v: 1,
-        file: 'f',
-        createdAt: '',
-        expiresAt: '',
-        containerOnly: false,
-        optimizedStorage: false,
-        sizeBytes: 0,
-        lifecycle: 'ready',
-      } as const;
-      return { saga, params: { container: 'c', uuid: '0', backup: 'b', document, algorithm: 'none' } };
-    }),
+    proof(undone, async (at) => ({
+      saga: await backupSaga(at),
+      params: { container: 'c', uuid: '0', backup: 'b', document: backup, algorithm: 'none' },
+    })),
+    proof(
+      undone,
+      async (at) => {
+        const saga = await backupSaga(at);
+        const volume = { pool: 'p', name: 'v' };
+        await at.pools.createVolume('p', { type: 'custom', name: 'v' }, { kind: 'empty' }, () => {}, signal);
+        await at.records.commit((changes) =>
+          changes.put('volumes', 'p/v', {
+            v: 1,
+            uuid: 'v-uuid',
+            description: '',
+            config: {},
+            createdAt: '',
+            lifecycle: 'ready',
+          }),
+        );
+        return { saga, params: { volume, uuid: 'v-uuid', backup: 'b', document: backup, algorithm: 'none' } };
+      },
+      'of a volume',
+    ),
   ],
   'container-rename': [
     proof(undone, async (at) => {

@@ -110,10 +110,13 @@ export async function storageWorld() {
       files: (await readdir(dir, { recursive: true })).toSorted(),
     };
   };
+  const backupsDir = join(dir, 'backups');
+  await mkdir(backupsDir);
   return {
     records,
     pools,
     runtime,
+    backupsDir,
     look: async () => JSON.parse(JSON.stringify(await look()).replaceAll(dir, 'DIR')) as unknown,
     cleanUp: () => rm(dir, { recursive: true, force: true }),
   };
@@ -237,6 +240,18 @@ export const storageProofs = {
   'volume-delete': [
     proof(oneWay, async (at) => {
       await unused(at);
+      const file = {
+        v: 1,
+        file: 'f',
+        createdAt: '',
+        expiresAt: '',
+        containerOnly: false,
+        optimizedStorage: false,
+      } as const;
+      await writeFile(join(at.backupsDir, 'f'), '');
+      await at.records.commit((changes) =>
+        changes.put('backups', 'v-uuid/b', { ...file, sizeBytes: 0, lifecycle: 'ready' }),
+      );
       return { saga: deleteVolumeSaga(at), params: volume };
     }),
   ],

@@ -3,11 +3,11 @@ import { text, toggle } from '../../flags/flag.ts';
 import { hostFlags } from '../../flags/host-flags.ts';
 import type { Argument, OptionsOf, Verb } from '../../flags/verb.ts';
 
-const container: Argument = ['<container>', 'the container', 'container'];
+const container: Argument = ['<container>', 'the container, or POOL/NAME of a custom volume', 'container'];
 
 export const backupCreate = {
   name: 'backup create',
-  summary: 'make a backup of a container',
+  summary: 'make a backup of a container or custom volume',
   args: [container, ['[name]', 'name of the backup (default: backup0, backup1, ...)']],
   flags: {
     ...hostFlags,
@@ -22,7 +22,7 @@ export type BackupCreateOptions = OptionsOf<typeof backupCreate>;
 export const backupList = {
   name: 'backup list',
   alias: 'ls',
-  summary: 'list the backups of a container',
+  summary: 'list the backups of a container or custom volume',
   args: [container],
   flags: hostFlags,
 } satisfies Verb;
@@ -33,17 +33,17 @@ export const backupExport = {
   args: [
     container,
     ['<name>', 'name of the backup'],
-    ['[file]', 'file to create, or - for stdout (default: CONTAINER-NAME.backup)'],
+    ['[file]', 'file to create, or - for stdout (default: CONTAINER-NAME.backup, or that of the volume)'],
   ],
   flags: hostFlags,
 } satisfies Verb;
 
 export const backupImport = {
   name: 'backup import',
-  summary: 'create a container from a backup file',
+  summary: 'create a container or custom volume from a backup file',
   args: [
     ['<file>', 'the backup, or - for stdin'],
-    ['[name]', 'name of the container (default: as in the backup)'],
+    ['[name]', 'name of the container, or POOL/NAME of a volume (default: as in the backup; POOL/ for a volume)'],
   ],
   flags: {
     ...hostFlags,
@@ -56,7 +56,7 @@ export type BackupImportOptions = OptionsOf<typeof backupImport>;
 export const backupDelete = {
   name: 'backup delete',
   alias: 'rm',
-  summary: 'delete backups of a container',
+  summary: 'delete backups of a container or custom volume',
   args: [container, ['<name...>', 'names of the backups']],
   flags: hostFlags,
 } satisfies Verb;

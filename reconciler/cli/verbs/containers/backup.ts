@@ -1,4 +1,4 @@
-// `gantry backup create|list|export|import|delete`: backups of containers from the command line.
+// `gantry backup create|list|export|import|delete`: backups of containers and custom volumes from the command line.
 import type { Command, Output, Run } from '../../session/context.ts';
 import { createWriteStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
@@ -7,7 +7,9 @@ import { pipeline } from 'node:stream/promises';
 import { formatBytes } from '../../../../server/api/text/byte-size.ts';
 import { never } from '../../../../server/api/schema/common-schemas.ts';
 import type { Backup } from '../../../../server/api/container/backup.ts';
-import { backupsOf, importBackup } from '../../../../server/client/files/backups.ts';
+import type { VolumeBackup } from '../../../../server/api/storage/volume-backup.ts';
+import type { Http } from '../../../../server/client/transport/http.ts';
+import { backupsOf, importBackup, volumeBackupsOf } from '../../../../server/client/files/backups.ts';
 import type { BackupCreateOptions, BackupImportOptions } from './backup-verbs.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
@@ -19,18 +21,29 @@ import { localError } from '../../errors/local-error.ts';
 import { uploadProgress } from '../../session/upload-progress.ts';
 import { followOperation } from '../../session/follow-operation.ts';
 
+/** No name of a container has a slash. */
+function placeOf(owner: string): { readonly pool: string; readonly volume: string } | undefined {
+  const slash = owner.indexOf('/');
+  return slash < 0 ? undefined : { pool: owner.slice(0, slash), volume: owner.slice(slash + 1) };
+}
+
+function callsOf(http: Http, owner: string) {
+  const place = placeOf(owner);
+  return place === undefined ? backupsOf(http, owner) : volumeBackupsOf(http, place.pool, place.volume);
+}
+
 export const createBackup: Run<BackupCreateOptions> = async (context, [container = '', name]) => {
   const { containerOnly, optimized, compression, expires } = context.options;
   const body = {
     ...(name === undefined ? {} : { name }),
-    ...(containerOnly === true ? { container_only: true } : {}),
+    ...(containerOnly === true ? { [placeOf(container) === undefined ? 'container_only' : 'volume_only']: true } : {}),
     ...(optimized === true ? { optimized_storage: true } : {}),
     ...(compression === undefined ? {} : { compression_algorithm: compression }),
     // Both names: older servers only know the second.
     ...(expires === undefined ? {} : { expires_at: expires, expiry: expires }),
   };
   await withClient(context, async (client) => {
-    const backups = backupsOf(client.http, container);
+    const backups = callsOf(client.http, container);
     const made = await followOperation(context, client, () => backups.create(body, context.stop));
     const shown = typeof made['backup_name'] === 'string' ? made['backup_name'] : (name ?? '');
     if (context.isJson) tell(context, { container, name: shown });
@@ -41,7 +54,7 @@ export const createBackup: Run<BackupCreateOptions> = async (context, [container
 
 export const listBackups: Run<HostOptions> = async (context, [container = '']) => {
   await withClient(context, async (client) => {
-    const backups = await backupsOf(client.http, container).list(context.stop);
+    const backups = await callsOf(client.http, container).list(context.stop);
     if (context.isJson) for (const backup of backups) tell(context, backup);
     else {
       const head = ['NAME', 'CREATED', 'EXPIRES', 'SNAPSHOTS', 'OPTIMIZED', 'SIZE'];
@@ -59,11 +72,11 @@ const timeOf = (text: string | undefined): string =>
   text === undefined || text.startsWith(never.expires.slice(0, 10)) ? '' : `${text.slice(0, 10)} ${text.slice(11, 16)}`;
 
 /** Older servers only return the older names. */
-const rowOf = (backup: Partial<Backup>): readonly string[] => [
+const rowOf = (backup: Partial<Backup & VolumeBackup>): readonly string[] => [
   backup.name?.slice(backup.name.indexOf('/') + 1) ?? '',
   timeOf(backup.created_at ?? backup.creation_date),
   timeOf(backup.expires_at ?? backup.expiry_date),
-  backup.container_only === true ? 'no' : 'yes',
+  backup.container_only === true || backup.volume_only === true ? 'no' : 'yes',
   backup.optimized_storage === true ? 'yes' : 'no',
   backup.size === undefined ? '' : formatBytes(backup.size),
 ];
@@ -71,10 +84,10 @@ const rowOf = (backup: Partial<Backup>): readonly string[] => [
 /** Never overwrites a file; removes an incomplete one. */
 export const exportBackup: Run<HostOptions> = async (
   context,
-  [container = '', name = '', file = `${container}-${name}.backup`],
+  [container = '', name = '', file = `${container.replaceAll('/', '-')}-${name}.backup`],
 ) => {
   await withClient(context, async (client) => {
-    const { body, sizeBytes } = await backupsOf(client.http, container).open(name, context.stop);
+    const { body, sizeBytes } = await callsOf(client.http, container).open(name, context.stop);
     try {
       const written = file === '-' ? await toStdout(context, body) : await toFile(context, body, file);
       if (sizeBytes !== undefined && written !== sizeBytes) {
@@ -133,6 +146,10 @@ function counter(): Counter {
 
 export const importBackupFile: Run<BackupImportOptions> = async (context, [file = '', name]) => {
   const { storage, allowHostAccess } = context.options;
+  const place = placeOf(name ?? '');
+  if (place !== undefined && storage !== undefined)
+    throw new CliError(`The pool is in ${name}: leave --storage out`, exitCodes.usage);
+  const plain = place === undefined ? name : place.volume;
   if (file !== '-')
     await stat(file).catch((error: unknown) => {
       throw localError(`Cannot read ${file}`, error);
@@ -141,27 +158,28 @@ export const importBackupFile: Run<BackupImportOptions> = async (context, [file 
     source: file === '-' ? context.io.stdin : file,
     onProgress: uploadProgress(context, file),
     ...(storage === undefined ? {} : { pool: storage }),
-    ...(name === undefined ? {} : { name }),
+    ...(place === undefined ? {} : { volumeIn: place.pool }),
+    ...(plain === undefined || plain === '' ? {} : { name: plain }),
     ...(allowHostAccess === true ? { allowHostAccess } : {}),
   };
   await withClient(context, async (client) => {
-    let made = name ?? '';
+    let made = plain ?? '';
     await followOperation(context, client, async () => {
       const reply = await importBackup(client.http, wanted, context.stop);
       const { resources } = reply.metadata;
-      const [url] = resources?.['containers'] ?? resources?.['instances'] ?? [];
+      const [url] = resources?.['containers'] ?? resources?.['instances'] ?? resources?.['storage_volumes'] ?? [];
       made = url === undefined ? made : decodeURIComponent(url.split('?')[0]?.split('/').at(-1) ?? '');
       return reply;
     });
-    if (context.isJson) tell(context, { container: made });
-    else context.out(made);
+    if (context.isJson) tell(context, place === undefined ? { container: made } : { pool: place.pool, volume: made });
+    else context.out(place === undefined ? made : `${place.pool}/${made}`);
   });
   return exitCodes.ok;
 };
 
 export const deleteBackups: Run<HostOptions> = async (context, [container = '', ...names]) => {
   await withClient(context, async (client) => {
-    const backups = backupsOf(client.http, container);
+    const backups = callsOf(client.http, container);
     for (const name of names) await client.operations.run(() => backups.delete(name, context.stop), context.stop);
   });
   return exitCodes.ok;

@@ -1,13 +1,14 @@
-// An unused custom volume is deleted with its snapshots.
+// An unused custom volume is deleted with its snapshots and backups.
 import { type VolumeId, volumeKey } from '../../../records/record-names.ts';
 import { readyVolume, type VolumeSagaDeps, refOf } from '../custom-volumes.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { volumeUsers } from '../volume-users.ts';
 import { errors } from '../../../api/errors.ts';
+import { dropBackups } from '../../shared/backups.ts';
 import { dropOwned } from '../../shared/owned-records.ts';
 import { removeRecord, makeReady } from '../../shared/saga-records.ts';
 
-export function deleteVolumeSaga(deps: VolumeSagaDeps): Saga<VolumeId> {
+export function deleteVolumeSaga(deps: VolumeSagaDeps & { readonly backupsDir: string }): Saga<VolumeId> {
   return {
     kind: 'volume-delete',
     onRestart: 'finish',
@@ -23,7 +24,9 @@ export function deleteVolumeSaga(deps: VolumeSagaDeps): Saga<VolumeId> {
         name: 'snapshots',
         async execute(volume) {
           const uuid = deps.records.volumes.get(volumeKey(volume))?.document.uuid;
-          if (uuid !== undefined) await dropOwned(deps.records, 'volumeSnapshots', uuid);
+          if (uuid === undefined) return;
+          await dropOwned(deps.records, 'volumeSnapshots', uuid);
+          await dropBackups(deps.records, deps.backupsDir, uuid);
         },
       },
     ],

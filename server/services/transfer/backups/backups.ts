@@ -1,26 +1,27 @@
-// Backups of containers: the use cases of the API (spec 4.14; real system section 11). Making one is write-backup.ts, a container
-// of one restore.ts.
+// Backups of containers and custom volumes: the use cases of the API (spec 4.14; real system section 11). Making one is
+// write-backup.ts; restore.ts makes a container of one, restore-volume.ts a volume.
 import { randomUUID } from 'node:crypto';
-import type { Backup, BackupCreate } from '../../../api/container/backup.ts';
+import type { BackupCreate } from '../../../api/container/backup.ts';
+import type { VolumeBackupCreate } from '../../../api/storage/volume-backup.ts';
 import { never } from '../../../api/schema/common-schemas.ts';
 import { errors } from '../../../api/errors.ts';
 import { snapshotName } from '../../../api/names.ts';
-import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { BackupDocument } from '../../../records/documents.ts';
 import { ownedKey } from '../../../records/record-names.ts';
 import { daemonCaller, type Caller } from '../../shared/caller.ts';
-import { lockOf, anyContainer, readyContainer } from '../../shared/find-container.ts';
 import { isExpired, nextSnapshotName, sentExpiry } from '../../shared/snapshot-names.ts';
 import { ownedBy } from '../../shared/owned-records.ts';
 import { packerOf } from '../../shared/compression.ts';
 import type { ScheduledTask } from '../../shared/scheduler.ts';
 import { settingOf } from '../../shared/settings.ts';
-import { backupPath, removeBackupFile, renderBackup, type BackupEntry } from '../../shared/backups.ts';
+import { backupPath, removeBackupFile, type BackupEntry } from '../../shared/backups.ts';
+import { type BackupOf, type BackupOwner, ownerOf, readyOwner, readyOwners, uuidOf } from './owner.ts';
 import type { BackupDeps, CreateBackupParams } from './write-backup.ts';
 import { createBackupSaga } from './sagas/backup-create.ts';
 
-export const backupUrlOf = (container: string, backup: string): string => containerUrl(container, 'backups', backup);
+/** The names that requests about either have. */
+type Wanted = BackupCreate & Pick<VolumeBackupCreate, 'volume_only'>;
 
 export class Backups {
   readonly #deps: BackupDeps;
@@ -35,29 +36,30 @@ export class Backups {
     return [{ name: 'Deleting expired backups', run: (minute, signal) => this.#prune(minute, signal) }];
   }
 
-  urls(container: string): readonly string[] {
-    return this.#all(container).map(({ name }) => backupUrlOf(container, name));
+  urls(of: BackupOf): readonly string[] {
+    return this.list(of).map(({ name }) => ownerOf(of).url('backups', name));
   }
 
-  list(container: string): readonly Backup[] {
-    return this.#all(container).map(renderBackup);
+  list(of: BackupOf): readonly BackupEntry[] {
+    return ownedBy(this.#deps.records, 'backups', uuidOf(this.#deps, ownerOf(of)));
   }
 
-  get(container: string, name: string): Backup {
-    return renderBackup(this.#find(container, name));
+  get(of: BackupOf, name: string): BackupEntry {
+    return this.#find(ownerOf(of), name);
   }
 
-  async create(caller: Caller, container: string, body: BackupCreate): Promise<Operation> {
-    const { document } = readyContainer(this.#deps.records, container);
+  async create(caller: Caller, of: BackupOf, body: Wanted): Promise<Operation> {
+    const owner = ownerOf(of);
+    uuidOf(this.#deps, owner);
+    const { uuid, pool } = readyOwner(this.#deps.records, owner);
     const wanted = body.name === undefined || body.name === '' ? undefined : body.name;
     if (wanted !== undefined) {
       checkName(wanted);
-      if (this.#deps.records.backups.has(ownedKey(document.uuid, wanted)))
-        throw errors.exists('backup', `${container}/${wanted}`);
+      this.#refuseTaken(owner, uuid, wanted);
     }
     const expiresAt = expiryOf(body);
     const optimizedStorage = body.optimized_storage ?? false;
-    if (optimizedStorage) this.#refuseOptimized(document.pool);
+    if (optimizedStorage) this.#refuseOptimized(pool);
     const algorithm =
       body.compression_algorithm || settingOf(this.#deps.records, 'backups.compression_algorithm') || 'gzip';
     await packerOf(algorithm);
@@ -66,108 +68,118 @@ export class Backups {
       file: randomUUID(),
       createdAt: this.#deps.clock.timestamp(),
       expiresAt,
-      containerOnly: body.container_only ?? body.instance_only ?? false,
+      containerOnly: body.volume_only ?? body.container_only ?? body.instance_only ?? false,
       optimizedStorage,
       sizeBytes: 0,
       lifecycle: 'ready',
     };
     // Clients read the name in the operation's resources.
-    const name = wanted ?? this.#nextName(document.uuid);
-    const key = ownedKey(document.uuid, name);
+    const name = wanted ?? this.#nextName(uuid);
+    const key = ownedKey(uuid, name);
     this.#deps.records.check((changes) => changes.put('backups', key, backup));
     this.#chosen.add(key);
     return this.#deps.operations.start({
-      description: 'Backing up container',
-      resources: this.#resources(container, name),
+      description: `Backing up ${owner.what}`,
+      resources: resourcesOf(owner, name),
+      project: caller.project,
       mayCancel: true,
       run: (handle, signal) =>
         this.#deps.locks
-          .runShared(lockOf(container), async (share) => {
-            const { uuid } = readyContainer(this.#deps.records, container).document;
+          .runShared(owner.lock, async (share) => {
+            const { uuid: now } = readyOwner(this.#deps.records, owner);
             handle.update({ backup_name: name });
-            const params: CreateBackupParams = { container, uuid, backup: name, document: backup, algorithm };
+            const params: CreateBackupParams = { ...of, uuid: now, backup: name, document: backup, algorithm };
             const progress = (metadata: Readonly<Record<string, unknown>>): void => handle.update(metadata);
             await this.#deps.sagas.run(createBackupSaga(this.#deps, share), params, { signal, progress });
-            this.#tell('container-backup-created', caller, container, name);
+            this.#tell('created', caller, owner, name);
           })
           .finally(() => this.#chosen.delete(key)),
     });
   }
 
   /** An existing target answers 409 before anything else (spec 7.3). */
-  rename(caller: Caller, container: string, name: string, to: string): Operation {
-    this.#ready(container, name);
-    const { uuid } = readyContainer(this.#deps.records, container).document;
-    if (this.#deps.records.backups.has(ownedKey(uuid, to))) throw errors.exists('backup', `${container}/${to}`);
+  rename(caller: Caller, of: BackupOf, name: string, to: string): Operation {
+    const owner = ownerOf(of);
+    this.#ready(owner, name);
+    const { uuid } = readyOwner(this.#deps.records, owner);
+    this.#refuseTaken(owner, uuid, to);
     checkName(to);
-    return this.#start('Renaming backup', container, name, async () => {
+    return this.#start('Renaming backup', caller, owner, name, async () => {
       await this.#deps.records.retry((changes) => {
-        const { document } = this.#ready(container, name);
-        if (this.#deps.records.backups.has(ownedKey(uuid, to))) throw errors.exists('backup', `${container}/${to}`);
+        const { document } = this.#ready(owner, name);
+        this.#refuseTaken(owner, uuid, to);
         changes.delete('backups', ownedKey(uuid, name));
         changes.put('backups', ownedKey(uuid, to), document);
       });
-      this.#tell('container-backup-renamed', caller, container, name, { new_name: `${plainName(container)}/${to}` });
+      this.#tell('renamed', caller, owner, name, { new_name: `${owner.plain}/${to}` });
     });
   }
 
-  delete(caller: Caller, container: string, name: string): Operation {
-    const { uuid } = readyContainer(this.#deps.records, container).document;
-    const key = ownedKey(uuid, name);
+  delete(caller: Caller, of: BackupOf, name: string): Operation {
+    const owner = ownerOf(of);
+    uuidOf(this.#deps, owner);
+    const key = ownedKey(readyOwner(this.#deps.records, owner).uuid, name);
     const isUndoing = this.#deps.sagas.isUndoing('backups', key);
-    if (!isUndoing) this.#ready(container, name);
-    return this.#start('Removing backup', container, name, async () => {
+    if (!isUndoing) this.#ready(owner, name);
+    return this.#start('Removing backup', caller, owner, name, async () => {
       if (isUndoing) await this.#deps.sagas.finishUndo('backups', key);
-      if (!isUndoing || this.#deps.records.backups.has(key)) await this.#dropNow(caller, container, name);
+      if (!isUndoing || this.#deps.records.backups.has(key)) await this.#dropNow(caller, owner, name);
     });
   }
 
   /** The complete file. An open reader may read on after the backup is deleted. */
-  file(container: string, name: string): { readonly path: string } {
-    return { path: backupPath(this.#deps.dir, this.#ready(container, name).document.file) };
+  file(of: BackupOf, name: string): { readonly path: string } {
+    return { path: backupPath(this.#deps.dir, this.#ready(ownerOf(of), name).document.file) };
   }
 
   /** A crash between the two leaves a file that no record knows: the next start removes it. */
-  async #dropNow(caller: Caller, container: string, name: string): Promise<void> {
-    const { uuid } = readyContainer(this.#deps.records, container).document;
-    const { file } = this.#ready(container, name).document;
+  async #dropNow(caller: Caller, owner: BackupOwner, name: string): Promise<void> {
+    const { uuid } = readyOwner(this.#deps.records, owner);
+    const { file } = this.#ready(owner, name).document;
     await this.#deps.records.retry((changes) => changes.delete('backups', ownedKey(uuid, name)));
     await removeBackupFile(this.#deps.dir, file);
-    this.#tell('container-backup-deleted', caller, container, name);
+    this.#tell('deleted', caller, owner, name);
   }
 
   /** At the full hour. */
   async #prune(minute: Date, signal: AbortSignal): Promise<void> {
     if (minute.getMinutes() !== 0) return;
-    for (const { name: container, document } of this.#deps.records.containers.list()) {
-      if (document.lifecycle !== 'ready') continue;
-      const old = this.#all(container).filter(
+    for (const owner of readyOwners(this.#deps.records)) {
+      const { uuid } = readyOwner(this.#deps.records, owner);
+      const old = ownedBy(this.#deps.records, 'backups', uuid).filter(
         (backup) => backup.document.lifecycle === 'ready' && isExpired(backup.document.expiresAt, minute),
       );
       for (const { name } of old) {
         if (signal.aborted) return;
-        const work = (): Promise<void> => this.#dropNow(daemonCaller, container, name);
-        const operation = this.#start('Removing expired backup', container, name, work);
+        const work = (): Promise<void> => this.#dropNow(daemonCaller, owner, name);
+        const operation = this.#start('Removing expired backup', undefined, owner, name, work);
         await this.#deps.operations.wait(operation.id, undefined);
       }
     }
   }
 
-  #start(description: string, container: string, name: string, work: () => Promise<void>): Operation {
+  #start(
+    description: string,
+    caller: Caller | undefined,
+    owner: BackupOwner,
+    name: string,
+    work: () => Promise<void>,
+  ): Operation {
     return this.#deps.operations.start({
       description,
-      resources: this.#resources(container, name),
-      run: () => this.#deps.locks.run(lockOf(container), work),
+      resources: resourcesOf(owner, name),
+      project: caller?.project ?? owner.project,
+      run: () => this.#deps.locks.run(owner.lock, work),
     });
   }
 
-  #resources(container: string, name: string): Record<string, readonly string[]> {
-    return { containers: [containerUrl(container)], backups: [backupUrlOf(container, name)] };
+  #tell(what: string, caller: Caller, owner: BackupOwner, name: string, more: Record<string, unknown> = {}): void {
+    const context = { backup_name: `${owner.plain}/${name}`, ...more };
+    this.#deps.events.lifecycle(`${owner.event}-${what}`, owner.url('backups', name), context, caller.requestor);
   }
 
-  #tell(action: string, caller: Caller, container: string, name: string, more: Record<string, unknown> = {}): void {
-    const context = { backup_name: `${plainName(container)}/${name}`, ...more };
-    this.#deps.events.lifecycle(action, backupUrlOf(container, name), context, caller.requestor);
+  #refuseTaken(owner: BackupOwner, uuid: string, name: string): void {
+    if (this.#deps.records.backups.has(ownedKey(uuid, name))) throw errors.exists('backup', `${owner.label}/${name}`);
   }
 
   #refuseOptimized(poolName: string): void {
@@ -189,24 +201,24 @@ export class Backups {
     return next.name;
   }
 
-  #all(container: string): readonly BackupEntry[] {
-    return ownedBy(this.#deps.records, 'backups', anyContainer(this.#deps.records, container).document.uuid);
-  }
-
-  #find(container: string, name: string): BackupEntry {
-    const { uuid } = anyContainer(this.#deps.records, container).document;
-    const entry = this.#deps.records.backups.get(ownedKey(uuid, name));
-    if (entry === undefined) throw errors.notFound('backup', `${container}/${name}`);
+  #find(owner: BackupOwner, name: string): BackupEntry {
+    const entry = this.#deps.records.backups.get(ownedKey(uuidOf(this.#deps, owner), name));
+    if (entry === undefined) throw errors.notFound('backup', `${owner.label}/${name}`);
     return { name, document: entry.document };
   }
 
-  #ready(container: string, name: string): BackupEntry {
-    const entry = this.#find(container, name);
+  #ready(owner: BackupOwner, name: string): BackupEntry {
+    const entry = this.#find(owner, name);
     if (entry.document.lifecycle !== 'ready')
-      throw errors.badRequest(`The backup ${container}/${name} is busy: it is being made`);
+      throw errors.badRequest(`The backup ${owner.label}/${name} is busy: it is being made`);
     return entry;
   }
 }
+
+const resourcesOf = (owner: BackupOwner, name: string): Record<string, readonly string[]> => ({
+  ...owner.resources,
+  backups: [owner.url('backups', name)],
+});
 
 function checkName(name: string): void {
   const rule = snapshotName(name);

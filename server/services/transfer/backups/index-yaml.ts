@@ -1,50 +1,34 @@
-// The first member of a backup, index.yaml: the description of the container, written and read.
+// The first member of a backup, index.yaml: the description of the container or volume, written and read. Volumes: volume-index.ts.
 import { BackupHead, BackupParts, type BackupMachine } from '../../../api/container/backup.ts';
 import type { Container } from '../../../api/container/container.ts';
 import { never } from '../../../api/schema/common-schemas.ts';
 import { errors } from '../../../api/errors.ts';
-import { isTimestamp } from '../../../api/text/timestamp.ts';
 import { validateBody } from '../../../api/schema/validate-json.ts';
+import { headOf, plainSnapshot, textsOf, timeOf, type DescribedContent, type RenderedIndex } from './index-head.ts';
+import { backupTypes, type BackupType } from './layout.ts';
+import { savedVolume, type SavedVolume } from './volume-index.ts';
 import { volumeCopy } from '../../storage/root-volume.ts';
 import { readYaml } from '../../../drivers/image/read-yaml.ts';
 import type { Snapshot } from '../../../api/container/snapshot.ts';
-import type { PoolDocument, ProfileDocument, RootVolumeDocument } from '../../../records/documents.ts';
+import type { ProfileDocument, RootVolumeDocument } from '../../../records/documents.ts';
 
 /** What a backup is made of, in the words of the API. */
-export interface BackupContent {
+export interface BackupContent extends DescribedContent {
   readonly container: Container;
   readonly project: string;
   readonly snapshots: readonly Snapshot[];
   /** What was written on its root volume, and on those of its snapshots. */
   readonly written: RootVolumeDocument | undefined;
   readonly writtenOf: ReadonlyMap<string, RootVolumeDocument>;
-  readonly pool: { readonly name: string; readonly document: PoolDocument };
   readonly profiles: readonly { readonly name: string; readonly document: ProfileDocument }[];
-  readonly optimized: boolean;
-}
-
-export interface RenderedIndex {
-  readonly index: string;
-  /** Beside the files of the container: the same without the head, as real backups have it. */
-  readonly backup: string;
 }
 
 /** Field names and their order are those of the real system (section 11), which reads it. */
 export async function renderIndex(content: BackupContent): Promise<RenderedIndex> {
   const { renderYaml } = await import('../../../drivers/image/yaml-parser.ts');
-  const { container, snapshots, pool, optimized } = content;
   const config = configOf(content);
-  const index = {
-    name: container.name,
-    backend: pool.document.driver,
-    pool: pool.name,
-    ...(snapshots.length === 0 ? {} : { snapshots: snapshots.map(({ name }) => name) }),
-    optimized,
-    optimized_header: false,
-    type: 'container',
-    config,
-  };
-  return { index: renderYaml(index), backup: renderYaml(config) };
+  const index = { ...headOf(content.container.name, 'container', content), config };
+  return { index: renderYaml(index), beside: renderYaml(config) };
 }
 
 function configOf({ container, project, snapshots, pool, profiles, written, writtenOf }: BackupContent) {
@@ -109,14 +93,16 @@ export interface SavedParts {
 }
 
 export interface BackupIndex {
+  readonly type: BackupType;
   readonly name: string;
   /** Driver of the pool it comes from. */
   readonly backend: string;
   readonly pool: string;
   readonly snapshots: readonly string[];
   readonly optimized: boolean;
-  /** Absent in backups of old releases, which have it in backup.yaml only. */
+  /** Absent in backups of old releases, which have it in backup.yaml only, and in those of volumes. */
   readonly parts?: SavedParts;
+  readonly volume?: SavedVolume;
 }
 
 /** Unknown members are ignored: every release adds some. Throws AppError badRequest naming the members that are wrong. */
@@ -125,22 +111,26 @@ export async function parseIndex(text: string): Promise<BackupIndex> {
   const problems = validateBody(BackupHead, value);
   if (problems.length > 0) throw errors.invalid('backup: backup/index.yaml', problems);
   const head = value as BackupHead & { config?: unknown };
-  if (head.type !== undefined && head.type !== null && head.type !== '' && head.type !== 'container')
-    throw errors.badRequest(`The backup is of a ${head.type}; only those of containers can be restored here`);
-  const parts =
-    head.config === undefined || head.config === null
-      ? undefined
-      : partsOf(head.config, 'backup/index.yaml', 'config.');
+  const type = backupTypes.find((each) => each === (head.type || 'container'));
+  if (type === undefined)
+    throw errors.badRequest(
+      `The backup is of a ${head.type}; those of containers and custom volumes can be restored here`,
+    );
+  const config = head.config ?? undefined;
+  const parts = type === 'custom' || config === undefined ? undefined : partsOf(config, 'backup/index.yaml', 'config.');
+  const volume = type === 'custom' ? savedVolume(config) : undefined;
   const snapshots = head.snapshots ?? [];
   if (new Set(snapshots).size < snapshots.length)
     throw errors.badRequest('Invalid backup: backup/index.yaml: snapshots: a name is there twice');
   return {
+    type,
     name: head.name,
     backend: head.backend ?? '',
     pool: head.pool ?? '',
     snapshots,
     optimized: head.optimized ?? false,
     ...(parts === undefined ? {} : { parts: onlyListed(parts, snapshots) }),
+    ...(volume === undefined ? {} : { volume }),
   };
 }
 
@@ -177,15 +167,12 @@ function partsOf(value: unknown, file: string, path: string): SavedParts {
     container: { ...machineOf(container), ...writtenIn(volume) },
     snapshots: (snapshots ?? []).map((snapshot) => ({
       ...machineOf(snapshot),
-      ...writtenIn(volume_snapshots?.find((one) => plain(one.name) === plain(snapshot.name))),
-      // Old releases tell it with the name of the container.
-      name: plain(snapshot.name),
+      ...writtenIn(volume_snapshots?.find((one) => plainSnapshot(one.name) === plainSnapshot(snapshot.name))),
+      name: plainSnapshot(snapshot.name),
       expiresAt: timeOf(snapshot.expires_at) ?? never.expires,
     })),
   };
 }
-
-const plain = (name: string): string => name.slice(name.indexOf('/') + 1);
 
 const writtenIn = (volume: BackupParts['volume']): ReturnType<typeof volumeCopy> =>
   volumeCopy({ description: volume?.description ?? '', config: textsOf(volume?.config ?? {}) });
@@ -204,10 +191,3 @@ function machineOf(saved: BackupMachine): SavedMachine {
     ...(lastUsedAt === undefined ? {} : { lastUsedAt }),
   };
 }
-
-/** YAML takes `true` and `1` for what they look like. */
-const textsOf = (texts: Readonly<Record<string, string | boolean | number>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(texts).map(([key, value]) => [key, String(value)]));
-
-const timeOf = (text: string | null | undefined): string | undefined =>
-  typeof text === 'string' && isTimestamp(text) ? text : undefined;

@@ -1,5 +1,4 @@
 // Making a container of a backup that was uploaded: its record is drafted from the backup, then a saga makes it.
-import { rm } from 'node:fs/promises';
 import { type ConfigMap, never } from '../../../api/schema/common-schemas.ts';
 import { isTrue } from '../../../api/container/container-config.ts';
 import { rootDisk } from '../../../api/devices/index.ts';
@@ -18,13 +17,13 @@ import { idMapKeys } from '../../containers/shared/id-maps.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { SnapshotEntry } from '../../containers/shared/snapshot-records.ts';
 import { expand } from '../../shared/expand.ts';
-import { settingOf } from '../../shared/settings.ts';
 import { announceArrival, arrivingContainer, arrivingSnapshot, keptKeys } from '../migration/arriving.ts';
 import { checkHostAccess } from './host-access.ts';
 import type { BackupIndex, SavedMachine, SavedParts } from './index-yaml.ts';
 import { receiveContainerSaga, type ReceiveContainerParams } from '../migration/sagas/container-receive.ts';
-import { inspectBackup, readIndex } from './tarball-reader.ts';
+import { inspectBackup } from './tarball-reader.ts';
 import { unpackBackup } from './unpack-backup.ts';
+import { allowsHostAccess, checkForm, takeUpload, type BackupUpload } from './uploaded.ts';
 import { profileIn, profilesOf } from '../../shared/project-scope.ts';
 
 export type RestoreDeps = Pick<
@@ -32,46 +31,31 @@ export type RestoreDeps = Pick<
   'records' | 'pools' | 'idMaps' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'architecture'
 > & { readonly hosts: NetworkHosts };
 
-export interface BackupUpload {
-  readonly path: string;
-  /** Instead of the backup's own. */
-  readonly pool?: string;
-  readonly name?: string;
-  /** The caller knows that it brings access to the host, and trusts it. */
-  readonly allowHostAccess?: boolean;
-}
-
-/** Takes over the uploaded file: whatever happens, it is gone afterwards. What the index says is judged before the operation starts. */
-export async function restoreBackup(
+/** Takes over the uploaded file. */
+export function restoreBackup(
   deps: RestoreDeps,
   caller: Caller,
   upload: BackupUpload,
   signal: AbortSignal,
 ): Promise<Operation> {
-  try {
-    const index = await readIndex(upload.path, signal);
+  const judge = (index: BackupIndex) => {
+    if (index.type !== 'container')
+      throw errors.badRequest(
+        'The backup is of a storage volume: import it with lxc storage volume import, or gantry backup import FILE POOL/',
+      );
     const name = freeName(deps.records, caller.project, upload.name ?? index.name);
     const pool = choosePool(deps, caller.project, index, upload.pool);
     if (index.parts !== undefined) {
-      checkHostAccess(index.parts, isAllowed(deps, upload));
+      checkHostAccess(index.parts, allowsHostAccess(deps.records, upload));
       draft(deps, { name, index, pool }, index.parts);
     }
-    return deps.operations.start({
-      description: 'Restoring backup',
+    return {
       resources: { containers: [containerUrl(name)] },
-      mayCancel: true,
-      run: async (handle, aborted) => {
-        try {
-          await restoreNow(deps, caller, { upload, index, name, pool }, handle, aborted);
-        } finally {
-          await rm(upload.path, { force: true });
-        }
-      },
-    });
-  } catch (error) {
-    await rm(upload.path, { force: true });
-    throw error;
-  }
+      run: (handle: OperationHandle, aborted: AbortSignal) =>
+        restoreNow(deps, caller, { upload, index, name, pool }, handle, aborted),
+    };
+  };
+  return takeUpload(deps, upload, judge, signal);
 }
 
 interface Restore {
@@ -89,7 +73,7 @@ async function restoreNow(
   signal: AbortSignal,
 ): Promise<void> {
   const parts = await inspectBackup(upload.path, index, await deps.pools.room(pool), signal);
-  checkHostAccess(parts, isAllowed(deps, upload));
+  checkHostAccess(parts, allowsHostAccess(deps.records, upload));
   await deps.locks.run(lockOf(name), async () => {
     const params = draft(deps, { name, index, pool }, parts);
     const profileOf = profilesOf(deps.records, name);
@@ -121,9 +105,6 @@ async function restoreNow(
   });
 }
 
-const isAllowed = ({ records }: RestoreDeps, { allowHostAccess }: BackupUpload): boolean =>
-  allowHostAccess === true || isTrue(settingOf(records, 'backups.allow_host_access'));
-
 /** The one asked for, else that of the backup, else where the default profile has its root disk (real system section 11). */
 function choosePool(
   { records, pools }: RestoreDeps,
@@ -140,12 +121,7 @@ function choosePool(
     throw errors.badRequest(
       `The backup is of the storage pool ${index.pool}, which is not here, and the default profile has no root disk: name a pool`,
     );
-  const { driver } = pools.use(pool);
-  if (index.optimized && driver.capabilities.nativeStreams !== index.backend)
-    throw errors.badRequest(
-      `The backup has the form of the storage driver ${index.backend}; the pool ${pool} is of driver ${driver.name}: ` +
-        `name a pool of driver ${index.backend}, or export it without optimized storage`,
-    );
+  checkForm(pools, index, pool);
   return pool;
 }
 

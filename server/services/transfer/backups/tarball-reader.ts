@@ -8,6 +8,7 @@ import { shownName } from '../../../drivers/image/tar-header.ts';
 import { readTar, type TarMember } from '../../../drivers/image/tar-reader.ts';
 import { errors } from '../../../api/errors.ts';
 import { onlyListed, parseBackupYaml, parseIndex, type BackupIndex, type SavedParts } from './index-yaml.ts';
+import { layouts, prefixOf, sectionOf, type Section } from './layout.ts';
 
 const maxTextBytes = 8 * 1024 * 1024;
 /** Beyond the content of files: headers, padding and the end of the archive. */
@@ -15,13 +16,6 @@ const overheadBytes = 64 * 1024 * 1024;
 const overheadOfEntry = 4096;
 /** The index comes first; a few members of others may be before it. */
 const indexWithin = 8;
-
-/** A part of the archive: the container, or a snapshot of it. */
-export interface Section {
-  readonly snapshot: string | undefined;
-  /** What the names of its members begin with. */
-  readonly prefix: string;
-}
 
 /** Reads no further than the index. Throws AppError or DriverError Invalid. */
 export async function readIndex(path: string, signal: AbortSignal): Promise<BackupIndex> {
@@ -41,13 +35,32 @@ export async function readIndex(path: string, signal: AbortSignal): Promise<Back
   );
 }
 
+export interface BackupLimits extends EntryLimits {
+  /** The same for one part alone. */
+  readonly partBytes?: number | undefined;
+}
+
 /** Inspects the whole archive. Resolves to the description of container and snapshots. */
 export async function inspectBackup(
   path: string,
   index: BackupIndex,
-  limits: EntryLimits,
+  limits: BackupLimits,
   signal: AbortSignal,
 ): Promise<SavedParts> {
+  const backupYaml = await inspectFiles(path, index, limits, signal);
+  const parts = index.parts ?? (backupYaml === undefined ? undefined : await parseBackupYaml(backupYaml));
+  if (parts === undefined) throw invalid('it does not say what the container was: no config in backup/index.yaml');
+  checkTold(index, parts.snapshots);
+  return onlyListed(parts, index.snapshots);
+}
+
+/** The same for what has no description beside its files. Resolves to the text beside those of a container: old releases have it only there. */
+export async function inspectFiles(
+  path: string,
+  index: BackupIndex,
+  limits: BackupLimits,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   let entries = 0;
   const allowed = (): number => limits.bytes + overheadBytes + entries * overheadOfEntry;
   return eachMember(path, allowed, signal, async (members) => {
@@ -60,7 +73,7 @@ export async function inspectBackup(
   });
 }
 
-function createLook(index: BackupIndex, limits: EntryLimits) {
+function createLook(index: BackupIndex, limits: BackupLimits) {
   const done = new Set<string>();
   let current: { readonly section: Section; readonly check: EntryCheck } | undefined;
   let backupYaml: string | undefined;
@@ -69,7 +82,7 @@ function createLook(index: BackupIndex, limits: EntryLimits) {
   // Each part is checked alone, but they share the room that there is.
   const shared: EntryLimits = {
     get bytes() {
-      return bytesLeft;
+      return Math.min(bytesLeft, limits.partBytes ?? bytesLeft);
     },
     get entries() {
       return entriesLeft;
@@ -90,7 +103,7 @@ function createLook(index: BackupIndex, limits: EntryLimits) {
     if (current?.section.prefix === section.prefix) return current;
     close();
     if (done.has(section.prefix)) throw invalid(`the members of ${section.prefix} are not together`);
-    current = { section, check: createEntryCheck('volume', shared) };
+    current = { section, check: createEntryCheck(index.type === 'custom' ? 'files' : 'volume', shared) };
     return current;
   }
 
@@ -108,61 +121,51 @@ function createLook(index: BackupIndex, limits: EntryLimits) {
       }
       const path = part.check.add(entry);
       if (path === '' && member.kind !== 'directory') throw invalid(`${shownName(member.name)} is a ${member.kind}`);
-      if (path === 'backup.yaml' && section.snapshot === undefined && member.kind === 'file')
+      if (
+        index.type === 'container' &&
+        path === 'backup.yaml' &&
+        section.snapshot === undefined &&
+        member.kind === 'file'
+      )
         backupYaml = await textOf(member);
     },
-    async finish(): Promise<SavedParts> {
+    finish(): string | undefined {
       close();
-      const parts = index.parts ?? (await partsBeside(backupYaml));
-      if (parts === undefined) throw invalid('it does not say what the container was: no config in backup/index.yaml');
-      checkComplete(index, parts, done);
-      return onlyListed(parts, index.snapshots);
+      checkComplete(index, done);
+      return backupYaml;
     },
   };
 }
 
-/** Old releases describe the container only beside its files. */
-async function partsBeside(backupYaml: string | undefined): Promise<SavedParts | undefined> {
-  return backupYaml === undefined ? undefined : parseBackupYaml(backupYaml);
+/** Index and files must name the same snapshots. */
+function checkComplete(index: BackupIndex, done: ReadonlySet<string>): void {
+  const itself = prefixOf(index.type, undefined);
+  if (!done.has(itself)) throw invalid(`it has no ${itself}${index.optimized ? '.bin' : ''}`);
+  const known = new Set(index.snapshots.map((name) => prefixOf(index.type, name)));
+  for (const name of index.snapshots)
+    if (!done.has(prefixOf(index.type, name))) throw invalid(`the files of the snapshot ${name} are missing`);
+  for (const prefix of done)
+    if (prefix !== itself && !known.has(prefix)) throw invalid(`${prefix} is not in its list of snapshots`);
 }
 
-/** Index, descriptions and files must name the same snapshots. */
-function checkComplete(index: BackupIndex, parts: SavedParts, done: ReadonlySet<string>): void {
-  if (!done.has('backup/container'))
-    throw invalid(`it has no ${index.optimized ? 'backup/container.bin' : 'backup/container'}`);
-  const told = new Set(parts.snapshots.map(({ name }) => name));
-  for (const name of index.snapshots) {
-    if (!done.has(`backup/snapshots/${name}`)) throw invalid(`the files of the snapshot ${name} are missing`);
-    if (!told.has(name)) throw invalid(`nothing is said of the snapshot ${name}`);
-  }
-  const known = new Set(index.snapshots.map((name) => `backup/snapshots/${name}`));
-  for (const prefix of done)
-    if (prefix !== 'backup/container' && !known.has(prefix)) throw invalid(`${prefix} is not in its list of snapshots`);
+/** The description must be of all snapshots. */
+export function checkTold(index: BackupIndex, told: readonly { readonly name: string }[]): void {
+  const silent = index.snapshots.find((name) => !told.some((one) => one.name === name));
+  if (silent !== undefined) throw invalid(`nothing is said of the snapshot ${silent}`);
 }
 
 function checkOther(member: TarMember, index: BackupIndex): void {
   const plain = ['backup/index.yaml', 'backup/optimized_header.yaml'];
-  const folders = ['backup', 'backup/snapshots'];
+  const folders = ['backup', layouts[index.type].snapshots];
   const name = member.name.replace(/\/$/, '');
   if (plain.includes(name) && member.kind === 'file') return;
   if (folders.includes(name) && member.kind === 'directory') return;
-  const isNested = index.optimized && /^backup\/(?:container|snapshots\/[^/]+)_.+\.bin$/.test(name);
+  const isNested = index.optimized && /^backup\/(?:container|volume|(?:volume-)?snapshots\/[^/]+)_.+\.bin$/.test(name);
   throw invalid(
     isNested
-      ? 'the container has btrfs subvolumes of its own; export it without optimized storage'
+      ? 'it has btrfs subvolumes of its own; export it without optimized storage'
       : `${shownName(member.name)} is no part of a backup`,
   );
-}
-
-export function sectionOf(name: string, { optimized }: BackupIndex): Section | undefined {
-  const form = optimized
-    ? /^(backup\/(?:container|snapshots\/([^/]+)))\.bin$/s
-    : /^(backup\/(?:container|snapshots\/([^/]+)))(?:\/.*)?$/s;
-  const [, prefix, snapshot] = form.exec(name) ?? [];
-  if (prefix === undefined || snapshot === '.' || snapshot === '..') return undefined;
-  // The directory of all snapshots.
-  if (prefix === 'backup/snapshots') return undefined;
-  return { prefix, snapshot };
 }
 
 /** Names as they are in the part. */

@@ -1,4 +1,4 @@
-// Writes the archive of a backup: index first, then snapshots and container, each as files or as the pool's own stream.
+// Writes the archive of a backup: index first, then snapshots and what they are of, each as files or as the pool's own stream.
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
@@ -7,10 +7,12 @@ import type { ExportForm, PoolSpec, StorageDriver, TreeRef, VolumeRef } from '..
 import { gather } from './join-chunks.ts';
 import { packInto, type Write } from '../../shared/compression.ts';
 import type { Room } from '../../shared/room.ts';
-import type { RenderedIndex } from './index-yaml.ts';
+import type { RenderedIndex } from './index-head.ts';
+import { prefixOf, type BackupType } from './layout.ts';
 
 export interface TarballPlan {
   readonly path: string;
+  readonly type: BackupType;
   readonly packer: readonly string[] | undefined;
   readonly index: RenderedIndex;
   readonly volume: VolumeRef;
@@ -25,8 +27,11 @@ export interface TarballPlan {
   readonly ownerOf?: (kind: 'uid' | 'gid', id: number) => number;
 }
 
-/** Not of the container, or made again for each backup. */
-const leftOut = ['backup.yaml', '.unfinished'];
+/** Not of the container, or made again for each backup. All of a volume is its own. */
+const leftOut: Readonly<Record<BackupType, readonly string[]>> = {
+  container: ['backup.yaml', '.unfinished'],
+  custom: [],
+};
 
 /** On a throw a part of the file may be there: the caller removes it. */
 export async function writeTarball(
@@ -56,28 +61,25 @@ export async function writeTarball(
 interface Part {
   readonly driver: StorageDriver;
   readonly pool: PoolSpec;
-  /** Undefined: the container. */
+  /** Undefined: what it is a backup of. */
   readonly snapshot: string | undefined;
   readonly parent: string | undefined;
 }
-
-const nameOf = (snapshot: string | undefined): string =>
-  snapshot === undefined ? 'backup/container' : `backup/snapshots/${snapshot}`;
 
 const refOf = (plan: TarballPlan, snapshot: string | undefined): TreeRef =>
   snapshot === undefined ? plan.held : { volume: plan.volume, snapshot };
 
 async function putFiles(plan: TarballPlan, part: Part, put: Write, signal: AbortSignal): Promise<void> {
-  const prefix = nameOf(part.snapshot);
+  const prefix = prefixOf(plan.type, part.snapshot);
   const form: ExportForm = {
     kind: 'tar',
     prefix,
     isPart: true,
-    without: leftOut,
+    without: leftOut[plan.type],
     ...(plan.ownerOf === undefined ? {} : { ownerOf: plan.ownerOf }),
   };
   await part.driver.exportVolume(part.pool, refOf(plan, part.snapshot), form, (bytes) => putAll(bytes, put), signal);
-  await put(textMember(`${prefix}/backup.yaml`, plan.index.backup, plan.timeS));
+  if (plan.index.beside !== undefined) await put(textMember(`${prefix}/backup.yaml`, plan.index.beside, plan.timeS));
 }
 
 /** An archive tells the size of a member before its content: the stream goes through a file. */
@@ -94,7 +96,7 @@ async function putStream(plan: TarballPlan, part: Part, put: Write, signal: Abor
       signal,
     );
     const { size } = await stat(temporary);
-    await put(header(`${nameOf(part.snapshot)}.bin`, size, 0o600, plan.timeS));
+    await put(header(`${prefixOf(plan.type, part.snapshot)}.bin`, size, 0o600, plan.timeS));
     await putAll(createReadStream(temporary, { highWaterMark: 1024 * 1024 }) as AsyncIterable<Buffer>, put);
     await put(paddingOf(size));
   } finally {

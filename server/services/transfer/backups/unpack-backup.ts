@@ -1,7 +1,8 @@
 // Unpacks an inspected backup into a pool, part by part.
 import type { BackupIndex } from './index-yaml.ts';
 import type { PoolSpec, StorageDriver, VolumeRef } from '../../../drivers/storage/driver.ts';
-import { type Section, eachMember, sectionOf } from './tarball-reader.ts';
+import { eachMember } from './tarball-reader.ts';
+import { type Section, sectionOf } from './layout.ts';
 import { type StreamChain, createStreamChain } from './send-stream.ts';
 import type { TarMember } from '../../../drivers/image/tar-reader.ts';
 import { gather } from './join-chunks.ts';
@@ -14,7 +15,7 @@ interface Store {
 export interface UnpackPlan {
   readonly volume: VolumeRef;
   readonly index: BackupIndex;
-  /** A privileged container keeps its device nodes. */
+  /** A privileged container keeps its device nodes, and so does a volume from who is trusted. */
   readonly keepNodes: boolean;
 }
 
@@ -78,7 +79,7 @@ async function unpackPart(
   }
   async function* blocks(): AsyncGenerator<Buffer> {
     for (let member = inPart(); member !== undefined; member = inPart()) {
-      if (isWanted(member, section)) yield* member.blocks();
+      if (index.type === 'custom' || isWanted(member, section)) yield* member.blocks();
       await advance();
     }
     yield Buffer.alloc(1024);
@@ -87,7 +88,7 @@ async function unpackPart(
   await driver.importVolume(pool, to, gather(blocks()), form, signal);
 }
 
-/** What a volume has; the rest is of the system that made the backup. */
+/** What a container's volume has; the rest is of the system that made the backup. */
 function isWanted({ name }: TarMember, { prefix }: Section): boolean {
   const [top] = name
     .slice(prefix.length)

@@ -3,20 +3,28 @@ import { rm, stat, writeFile as writeText } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errors } from '../../../api/errors.ts';
 import { shiftId } from '../../../drivers/runtime/idmap/shift-ownership.ts';
-import type { TreeRef } from '../../../drivers/storage/driver.ts';
+import type { TreeRef, VolumeRef } from '../../../drivers/storage/driver.ts';
 import { hostRootIds } from '../../../drivers/runtime/idmap/id-map.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import type { SagaContext } from '../../../operations/saga.ts';
 import type { BackupDocument } from '../../../records/documents.ts';
+import type { VolumeId } from '../../../records/record-names.ts';
+import { withoutServerKeys } from '../../shared/expand.ts';
+import { ownedBy } from '../../shared/owned-records.ts';
+import { readyVolume, refOf } from '../../storage/custom-volumes.ts';
 import type { ContainerDeps } from '../../containers/deps.ts';
 import { readyContainer } from '../../shared/find-container.ts';
 import { snapshotsOf } from '../../containers/shared/snapshot-records.ts';
 import { renderSnapshot } from '../../containers/snapshots/snapshots.ts';
 import { packerOf } from '../../shared/compression.ts';
 import { backupPath } from '../../shared/backups.ts';
+import type { RenderedIndex } from './index-head.ts';
 import { renderIndex, type BackupContent } from './index-yaml.ts';
+import type { BackupType } from './layout.ts';
+import { ownerOf, type BackupOf } from './owner.ts';
+import { renderVolumeIndex } from './volume-index.ts';
 import { writeTarball } from './tarball-writer.ts';
-import { projectOf } from '../../../api/project/project-names.ts';
+import { plainName, projectOf } from '../../../api/project/project-names.ts';
 import { profilesOf } from '../../shared/project-scope.ts';
 import type { Room } from '../../shared/room.ts';
 import { withinRoom } from '../../limits/image-room.ts';
@@ -29,13 +37,12 @@ export type BackupDeps = Pick<
   readonly dir: string;
 };
 
-export interface CreateBackupParams {
-  readonly container: string;
+export type CreateBackupParams = BackupOf & {
   readonly uuid: string;
   readonly backup: string;
   readonly document: BackupDocument;
   readonly algorithm: string;
-}
+};
 
 const progressEveryMs = 500;
 
@@ -50,12 +57,12 @@ export async function writeBackup(
   context: SagaContext,
   share: () => void,
 ): Promise<void> {
-  const { container, document, algorithm } = params;
-  const content = contentOf(deps, container, document);
-  const { driver, pool } = deps.pools.use(content.pool.name);
-  const volume = { type: 'container', name: container } as const;
-  const ownerOf = await ownersOf(deps, container, join(driver.volumePath(pool, volume), 'rootfs'));
-  const index = await renderIndex(content);
+  const { document, algorithm } = params;
+  const packed = await ('volume' in params
+    ? volumePacking(deps, params.volume, document)
+    : containerPacking(deps, params.container, document));
+  const { driver, pool } = deps.pools.use(packed.pool);
+  const { volume, type, index, snapshots, owners } = packed;
   const packer = await packerOf(algorithm);
   let last = 0;
   const write = (held: TreeRef, room: Room): Promise<void> =>
@@ -63,15 +70,16 @@ export async function writeBackup(
       { driver, pool },
       {
         path: backupPath(deps.dir, document.file),
+        type,
         packer,
         index,
         volume,
         held,
-        snapshots: content.snapshots.map(({ name }) => name),
+        snapshots,
         optimized: document.optimizedStorage,
         timeS: Math.floor(deps.clock.nowMs() / 1000),
         room,
-        ...(ownerOf === undefined ? {} : { ownerOf }),
+        ...(owners === undefined ? {} : { ownerOf: owners }),
       },
       (bytes) => {
         const now = deps.clock.nowMs();
@@ -90,11 +98,61 @@ export async function writeBackup(
         await drop();
         // Where maps are not applied by mounting, the next start may give the files to other owners.
         if (isStill || deps.runtime.rootfsIdmapped) share();
-        await withinRoom(deps.records, projectOf(container), (room) => write(from, room));
+        await withinRoom(deps.records, ownerOf(params).project, (room) => write(from, room));
       },
       context.signal,
     );
-  await (document.optimizedStorage ? withFile(deps, beside, index.backup, hold) : hold(() => Promise.resolve()));
+  const text = index.beside;
+  await (document.optimizedStorage && text !== undefined
+    ? withFile(deps, beside, text, hold)
+    : hold(() => Promise.resolve()));
+}
+
+/** What is packed, and how it is described. */
+interface Packing {
+  readonly type: BackupType;
+  readonly pool: string;
+  readonly volume: VolumeRef;
+  readonly index: RenderedIndex;
+  /** From the oldest to the newest. */
+  readonly snapshots: readonly string[];
+  readonly owners?: ((kind: 'uid' | 'gid', id: number) => number) | undefined;
+}
+
+async function containerPacking(deps: WriteBackupDeps, name: string, document: BackupDocument): Promise<Packing> {
+  const content = contentOf(deps, name, document);
+  const { driver, pool } = deps.pools.use(content.pool.name);
+  const volume = { type: 'container', name } as const;
+  return {
+    type: 'container',
+    pool: content.pool.name,
+    volume,
+    index: await renderIndex(content),
+    snapshots: content.snapshots.map((one) => one.name),
+    owners: await ownersOf(deps, name, join(driver.volumePath(pool, volume), 'rootfs')),
+  };
+}
+
+async function volumePacking(deps: WriteBackupDeps, id: VolumeId, backup: BackupDocument): Promise<Packing> {
+  const document = readyVolume(deps.records, id);
+  const found = deps.records.pools.get(id.pool)?.document;
+  if (found === undefined) throw errors.notFound('storage pool', id.pool);
+  const snapshots = oldestFirst(ownedBy(deps.records, 'volumeSnapshots', document.uuid), backup);
+  const index = await renderVolumeIndex({
+    name: plainName(id.name),
+    project: projectOf(id.name),
+    document: { ...document, config: withoutServerKeys(document.config) },
+    snapshots,
+    pool: { name: id.pool, document: found },
+    optimized: backup.optimizedStorage,
+  });
+  return {
+    type: 'custom',
+    pool: id.pool,
+    volume: refOf(id.name),
+    index,
+    snapshots: snapshots.map(({ name }) => name),
+  };
 }
 
 /** The real system looks for it in the stream of a container. A full volume does without; what a crash leaves is harmless. */
@@ -116,15 +174,21 @@ async function withFile(
   }
 }
 
-/** Snapshots from the oldest to the newest. */
+/** The ready ones, or none where the backup is without them. */
+const oldestFirst = <D extends { readonly createdAt: string; readonly lifecycle: string }>(
+  all: readonly { readonly name: string; readonly document: D }[],
+  { containerOnly }: BackupDocument,
+) =>
+  all
+    .filter((one) => !containerOnly && one.document.lifecycle === 'ready')
+    .toSorted((a, b) => (a.document.createdAt < b.document.createdAt ? -1 : 1));
+
 function contentOf(deps: WriteBackupDeps, container: string, document: BackupDocument): BackupContent {
   const entry = readyContainer(deps.records, container);
   const { pool, profiles, uuid, volume } = entry.document;
   const found = deps.records.pools.get(pool)?.document;
   if (found === undefined) throw errors.notFound('storage pool', pool);
-  const snapshots = snapshotsOf(deps.records, uuid)
-    .filter((snapshot) => !document.containerOnly && snapshot.document.lifecycle === 'ready')
-    .toSorted((a, b) => (a.document.createdAt < b.document.createdAt ? -1 : 1));
+  const snapshots = oldestFirst(snapshotsOf(deps.records, uuid), document);
   return {
     container: deps.view.render(entry),
     project: projectOf(container),

@@ -51,6 +51,25 @@ test('A container is restored from its backup file by create, list, export, dele
   ).toBe(`${c}-3`);
 });
 
+test('A volume is restored from its backup file by the same verbs, called POOL/NAME', async () => {
+  await daemon.call('POST', '/1.0/storage-pools/default/volumes/custom', { name: 'vol', config: { 'user.a': 'b' } });
+  const v = 'default/vol';
+  expect(await ok(['create', v])).toBe('backup0');
+  expect(await ok(['create', v, 'mine', '--container-only'])).toBe('mine');
+  expect(await ok(['list', v])).toMatch(/NAME .*\n.*backup0 .* yes +no +[0-9].*\n.*mine .* no +no +[0-9]/);
+  const file = join(here, 'vol.backup');
+  expect(await ok(['export', v, 'backup0', file])).toBe(file);
+  expect(await ok(['import', file, 'default/new'])).toBe('default/new');
+  expect((await daemon.get('/1.0/storage-pools/default/volumes/custom/new')).config).toEqual({ 'user.a': 'b' });
+  await ok(['delete', v, 'mine', 'backup0']);
+  await daemon.call('DELETE', '/1.0/storage-pools/default/volumes/custom/vol');
+  expect(await ok(['import', file, 'default/'])).toBe(v);
+  const twice = await backup(['import', file, 'default/x', '--storage', 'default']);
+  expect([twice.code, twice.stderr]).toEqual([64, expect.stringMatching(/leave --storage out/)]);
+  const wrong = await backup(['import', file]);
+  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringMatching(/of a storage volume.*POOL\//s)]);
+});
+
 test('A backup with access to the host is refused with the flag that allows it, and accepted with that flag', async () => {
   const c = await fresh();
   await daemon.call('PATCH', `/1.0/containers/${c}`, { config: { 'security.privileged': 'true' } });

@@ -2,7 +2,7 @@
 import { ownedKey } from '../../../../records/record-names.ts';
 import { writeBackup, type WriteBackupDeps, type CreateBackupParams } from '../write-backup.ts';
 import type { Saga } from '../../../../operations/saga.ts';
-import { readyContainer } from '../../../shared/find-container.ts';
+import { ownerOf, readyOwner } from '../owner.ts';
 import { errors } from '../../../../api/errors.ts';
 import { removeBackupFile, backupPath } from '../../../shared/backups.ts';
 import { stat } from 'node:fs/promises';
@@ -13,11 +13,12 @@ export function createBackupSaga(deps: WriteBackupDeps, share: () => void = () =
   return {
     kind: 'backup-create',
     onRestart: 'unwind',
-    begin(changes, { container, uuid, backup, document }) {
-      readyContainer(deps.records, container);
+    begin(changes, { uuid, backup, document, ...of }) {
+      const owner = ownerOf(of);
+      readyOwner(deps.records, owner);
       const key = ownedKey(uuid, backup);
-      if (deps.records.backups.has(key)) throw errors.exists('backup', `${container}/${backup}`);
-      changes.require('containers', container);
+      if (deps.records.backups.has(key)) throw errors.exists('backup', `${owner.label}/${backup}`);
+      changes.require(owner.kind, owner.key);
       changes.put('backups', key, { ...document, lifecycle: 'creating' });
     },
     steps: [

@@ -1,4 +1,4 @@
-// A custom volume is made of what another server sends, or it does not exist.
+// A custom volume is made of what another server or a backup sends, or it does not exist.
 import { refOf, type VolumeSagaDeps, type VolumeSnapshots } from '../../../storage/custom-volumes.ts';
 import { fillVolume, type NewVolume } from '../../../storage/new-volume.ts';
 import type { SagaContext, Saga } from '../../../../operations/saga.ts';
@@ -14,12 +14,14 @@ export type ReceiveVolume = (params: ReceiveVolumeParams, context: SagaContext) 
 export function receiveVolumeSaga(
   deps: VolumeSagaDeps,
   receive: ReceiveVolume = () => Promise.reject(new Error('The source of the migration is gone')),
+  mustFit = false,
 ): Saga<ReceiveVolumeParams> {
   return {
     kind: 'volume-receive',
     onRestart: 'unwind',
     ...fillVolume<ReceiveVolumeParams>(deps, {
       fill: receive,
+      mustFit,
       async snapshots({ volume, document, snapshots }, { signal }) {
         const place = { pool: volume.pool, volume: refOf(volume.name) };
         const sized = await measured(deps, place, snapshots, signal);

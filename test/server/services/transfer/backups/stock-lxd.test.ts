@@ -116,4 +116,51 @@ describe.skipIf(missing !== undefined)('a stock LXD', () => {
     expect(file.bytes.toString()).toBe('one');
     await lxdDoes('DELETE', `/1.0/containers/${name}`);
   });
+
+  const customOf = (pool: string): string => `/1.0/storage-pools/bk${pool}/volumes/custom`;
+
+  test.each([
+    ['dir', false],
+    ['btrfs', false],
+    ['btrfs', true],
+  ] as const)(
+    'makes a backup of a volume on %s (optimized: %s) that becomes a volume here, and takes it back',
+    async (pool, optimized) => {
+      const at = customOf(pool);
+      const name = `v-${pool}-${String(optimized)}`;
+      await lxdDoes('POST', at, { name, config: { 'user.a': 'true' } });
+      const there = join(lxd.dir, 'storage-pools', `bk${pool}`, 'custom', `default_${name}`);
+      const here = join(daemon.dir, 'storage-pools', `bk${pool}`, 'custom', name);
+      await writeFile(join(there, 'file'), 'then');
+      await lxdDoes('POST', `${at}/${name}/snapshots`, { name: 'one' });
+      await writeFile(join(there, 'file'), 'now');
+      await lxdDoes('POST', `${at}/${name}/backups`, { name: 'b', optimized_storage: optimized });
+      const { bytes } = await lxd.call('GET', `${at}/${name}/backups/b/export`);
+      await daemon.ok('POST', at, bytes, octets);
+      expect((await daemon.get(`${at}/${name}`)).config).toEqual({ 'user.a': 'true' });
+      expect(await daemon.get(`${at}/${name}/snapshots`)).toHaveLength(1);
+      expect(await readFile(join(here, 'file'), 'utf8')).toBe('now');
+      expect((await stat(here)).mode & 0o777).toBe((await stat(there)).mode & 0o777);
+      await daemon.ok('POST', `${at}/${name}/backups`, { name: 'again', optimized_storage: optimized });
+      const again = (await daemon.call('GET', `${at}/${name}/backups/again/export`)).bytes;
+      await done(await lxd.call('POST', at, again, { ...octets, 'x-lxd-name': `${name}-2` }));
+      expect((await lxd.get(`${at}/${name}-2`)).config).toEqual({ 'user.a': 'true' });
+      expect(await readFile(`${there}-2/file`, 'utf8')).toBe('now');
+      await lxdDoes('PUT', `${at}/${name}-2`, { restore: 'one' });
+      expect(await readFile(`${there}-2/file`, 'utf8')).toBe('then');
+      expect((await daemon.call('PUT', `${at}/${name}`, { restore: 'one' })).status).toBe(200);
+      expect(await readFile(join(here, 'file'), 'utf8')).toBe('then');
+      for (const each of [name, `${name}-2`]) await lxdDoes('DELETE', `${at}/${each}`);
+    },
+  );
+
+  test('makes a backup of a volume of blocks, which is refused here with the reason', async () => {
+    const at = customOf('dir');
+    await lxdDoes('POST', at, { name: 'blk', content_type: 'block', config: { size: '1MiB' } });
+    await lxdDoes('POST', `${at}/blk/backups`, { name: 'b' });
+    const { bytes } = await lxd.call('GET', `${at}/blk/backups/b/export`);
+    await lxdDoes('DELETE', `${at}/blk`);
+    const answer = await daemon.call('POST', at, bytes, octets);
+    expect([answer.status, answer.bytes.toString()]).toEqual([400, expect.stringMatching(/content_type block/)]);
+  });
 });

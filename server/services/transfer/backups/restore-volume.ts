@@ -1,0 +1,123 @@
+// Making a custom volume of a backup that was uploaded: its record is drafted from the backup, then a saga makes it.
+import { randomUUID } from 'node:crypto';
+import { errors } from '../../../api/errors.ts';
+import { never } from '../../../api/schema/common-schemas.ts';
+import { snapshotName, volumeName } from '../../../api/names.ts';
+import type { Operation } from '../../../api/operation.ts';
+import {
+  keysOf,
+  validateVolumeConfig,
+  withPoolDefaults,
+  type PoolDriver,
+} from '../../../api/storage/storage-config.ts';
+import type { OperationHandle } from '../../../operations/manager.ts';
+import { type VolumeId, volumeKey } from '../../../records/record-names.ts';
+import type { Caller } from '../../shared/caller.ts';
+import { withoutServerKeys } from '../../shared/expand.ts';
+import { volumeIn } from '../../shared/project-scope.ts';
+import { customUrl } from '../../shared/volume-urls.ts';
+import { volumeSize } from '../../storage/custom-volumes.ts';
+import { newCustomVolume } from '../../storage/volume-shapes.ts';
+import { volumeLock } from '../../storage/volume-checks.ts';
+import { receiveVolumeSaga, type ReceiveVolumeParams } from '../migration/sagas/volume-receive.ts';
+import { isUntrustedSource } from '../migration/untrusted-source.ts';
+import type { BackupIndex } from './index-yaml.ts';
+import { checkTold, inspectFiles } from './tarball-reader.ts';
+import type { RestoreDeps } from './restore.ts';
+import { unpackBackup } from './unpack-backup.ts';
+import { allowsHostAccess, checkForm, takeUpload, type BackupUpload } from './uploaded.ts';
+import type { SavedVolume } from './volume-index.ts';
+
+/** Takes over the uploaded file. `pool`: that of the request, whatever the backup says. */
+export function restoreVolumeBackup(
+  deps: RestoreDeps,
+  caller: Caller,
+  pool: string,
+  upload: BackupUpload,
+  signal: AbortSignal,
+): Promise<Operation> {
+  const judge = (index: BackupIndex) => {
+    if (index.volume === undefined)
+      throw errors.badRequest(
+        'The backup is of a container: import it with lxc import, or gantry backup import without the name of a pool',
+      );
+    const plain = upload.name ?? index.name;
+    const rule = volumeName(plain);
+    if (rule !== undefined) throw errors.invalidName('storage volume', plain, rule);
+    const volume: VolumeId = { pool, name: volumeIn(deps.records, caller.project, plain) };
+    deps.pools.use(pool);
+    if (deps.records.volumes.has(volumeKey(volume))) throw errors.exists('storage volume', volumeKey(volume));
+    checkForm(deps.pools, index, pool);
+    const params = draft(deps, volume, index, index.volume);
+    deps.records.check((changes) => changes.put('volumes', volumeKey(volume), params.document));
+    return {
+      resources: { storage_volumes: [customUrl(volume)] },
+      project: caller.project,
+      run: (handle: OperationHandle, aborted: AbortSignal) =>
+        restoreNow(deps, caller, { upload, index, params }, handle, aborted),
+    };
+  };
+  return takeUpload(deps, upload, judge, signal);
+}
+
+interface Restore {
+  readonly upload: BackupUpload;
+  readonly index: BackupIndex;
+  readonly params: ReceiveVolumeParams;
+}
+
+async function restoreNow(
+  deps: RestoreDeps,
+  caller: Caller,
+  { upload, index, params }: Restore,
+  handle: OperationHandle,
+  signal: AbortSignal,
+): Promise<void> {
+  const { volume, document } = params;
+  const room = await deps.pools.room(volume.pool);
+  await inspectFiles(upload.path, index, { ...room, partBytes: volumeSize(document.config) }, signal);
+  const keepNodes = allowsHostAccess(deps.records, upload) && !isUntrustedSource(deps.records, caller, volume.name);
+  const plan = { volume: newCustomVolume(volume.name, document.config), index, keepNodes };
+  const progress = (part: string): void => handle.update({ restore_backup_progress: part });
+  const saga = receiveVolumeSaga(
+    deps,
+    (_params, context) => unpackBackup(upload.path, deps.pools.use(volume.pool), plan, progress, context.signal),
+    true,
+  );
+  await deps.locks.run(volumeLock(volume), () => deps.sagas.run(saga, params, { signal }));
+  deps.events.lifecycle('storage-volume-created', customUrl(volume), undefined, caller.requestor);
+}
+
+/** Throws AppError badRequest with all problems. */
+function draft(deps: RestoreDeps, volume: VolumeId, index: BackupIndex, saved: SavedVolume): ReceiveVolumeParams {
+  checkTold(index, saved.snapshots);
+  const { driver, pool } = deps.pools.use(volume.pool);
+  const name = driver.name as PoolDriver;
+  // The backup may be of a pool of another driver, and nobody can edit it.
+  const own = (config: SavedVolume['config']): Record<string, string> => keysOf(name, withoutServerKeys(config));
+  const sent = own(saved.config);
+  const problems = validateVolumeConfig(name, sent);
+  if (problems.length > 0) throw errors.invalid('storage volume', problems);
+  const now = deps.clock.timestamp();
+  return {
+    volume,
+    document: {
+      v: 1,
+      uuid: randomUUID(),
+      description: saved.description,
+      config: withPoolDefaults(pool.config, sent),
+      createdAt: now,
+      lifecycle: 'ready',
+    },
+    snapshots: index.snapshots.map((snapshot) => {
+      const rule = snapshotName(snapshot);
+      if (rule !== undefined) throw errors.invalidName('snapshot', snapshot, rule);
+      const told = saved.snapshots.find((one) => one.name === snapshot);
+      const { description = '', config = {}, createdAt = now, expiresAt = never.expires } = told ?? {};
+      return {
+        name: snapshot,
+        document: { v: 1, description, config: own(config), createdAt, expiresAt, lifecycle: 'ready' },
+      };
+    }),
+  };
+}
