@@ -1,7 +1,7 @@
 // Each type of device on a real host: present at the start, plugged into a running container, and refused with a reason where the host has none.
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import type { Machine } from '../machine.ts';
-import { api, apply, container, destroy } from './shell.ts';
+import { apply, container, destroy, initPid } from './shell.ts';
 
 const inside = (script: string): string => `gantry exec things -- sh 2>/dev/null <<'END'\n${script}\nEND`;
 
@@ -59,10 +59,10 @@ gantry exec things -- sh -c 'nc -ll -p 7 -e cat >/dev/null 2>&1 &'
 ask() { until [ "$(curl -s -m 3 --http0.9 "\${@:2}" | head -n 1 | cut -d' ' -f2)" = "/$1" ]; do sleep 0.5; done; echo "$1"; }
 ask tcp http://127.0.0.1:7001/tcp; ask unix --unix-socket /var/tmp/lane-socket http://lane/unix; ask nat http://10.123.0.1:7002/nat`;
 
-const initPid = `${api} http://gantryd/1.0/containers/things/state | grep -o '"pid":[0-9]*' | cut -d: -f2`;
+const thingsPid = initPid('things');
 
 /** Opens nodes of the host as a process of the container's control group, which no missing path hides. */
-const opened = `pid=$(${initPid}); (echo $BASHPID >/sys/fs/cgroup$(cut -d: -f3 /proc/$pid/cgroup)/cgroup.procs
+const opened = `pid=$(${thingsPid}); (echo $BASHPID >/sys/fs/cgroup$(cut -d: -f3 /proc/$pid/cgroup)/cgroup.procs
   for node in /dev/zero /dev/loop-control /dev/lane-block; do : <$node && echo "$node: open" || echo "$node: closed"; done) 2>/dev/null`;
 
 async function show(host: Machine, devices: Readonly<Record<string, string>>): Promise<void> {
@@ -84,7 +84,7 @@ export const deviceChecks: readonly Check[] = [
   {
     name: 'devices are taken out of a running container, and its control group closes the nodes',
     async run(host) {
-      const pid = await host.run(initPid);
+      const pid = await host.run(thingsPid);
       await show(host, { eth0: '{ type: none }' });
       expectSame(await host.run(inside(looks)), '', 'what it has');
       expectSame(await host.run('ls -d /sys/class/net/lane-card'), '/sys/class/net/lane-card', 'the card');
@@ -93,16 +93,16 @@ export const deviceChecks: readonly Check[] = [
         '/dev/zero: open\n/dev/loop-control: closed\n/dev/lane-block: closed',
         'the nodes',
       );
-      expectSame(await host.run(initPid), pid, 'the process');
+      expectSame(await host.run(thingsPid), pid, 'the process');
     },
   },
   {
     name: 'devices are plugged into a running container',
     async run(host) {
-      const pid = await host.run(initPid);
+      const pid = await host.run(thingsPid);
       await show(host, things);
       expectSame(await host.run(inside(looks)), seen, 'what it has');
-      expectSame(await host.run(initPid), pid, 'the process');
+      expectSame(await host.run(thingsPid), pid, 'the process');
       await host.run(
         `${destroy('things')}; losetup -d /dev/lane-block; rm /dev/lane-block; rm -r /var/tmp/things /var/tmp/block; ip link delete lane-card`,
       );

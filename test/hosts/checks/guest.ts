@@ -1,7 +1,7 @@
 // A Debian with systemd as a container: made by debootstrap, unprivileged, under its AppArmor profile.
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import { extras, mountExtras } from '../extras-disk.ts';
-import { apply, container, destroy } from './shell.ts';
+import { apply, container, destroy, initPid } from './shell.ts';
 
 const debian = container(
   'debian',
@@ -20,10 +20,10 @@ export const guestChecks: readonly Check[] = [
       const text = await host.run(
         `gantry exec debian -- systemctl is-system-running --wait || gantry exec debian -- systemctl --failed --no-legend
         until gantry list debian | grep -q 10.123.0; do sleep 0.5; done
-        gantry exec debian -- cat /proc/1/attr/current; gantry exec debian -- head -n 1 /proc/self/uid_map`,
+        cat /proc/$(${initPid('debian')})/attr/current; gantry exec debian -- head -n 1 /proc/self/uid_map`,
         300,
       );
-      expectMatch(text, /^running\n.*\(enforce\)\n +0 +1000000 /, 'the guest');
+      expectMatch(text, /^running\n.*-debian.*\(enforce\)\n +0 +1000000 /, 'the guest');
     },
   },
   {

@@ -18,3 +18,7 @@ export const destroy = (set: string): string =>
 /** A container of the quickstart's image and profile with more lines of its document. */
 export const container = (name: string, lines = '', image = 'quick/busybox'): string =>
   `kind: container\nname: ${name}\nprofiles: [quick]\nsource: { type: image, alias: ${image} }\n${lines}`;
+
+/** Prints the process id that the host has for the first process of a running container. */
+export const initPid = (name: string): string =>
+  `${api} http://gantryd/1.0/containers/${name}/state | grep -o '"pid":[0-9]*' | cut -d: -f2`;

@@ -5,7 +5,7 @@ import { errorText } from '../../../lib/shared/reason.ts';
 import { type CgroupTree, groupDir } from './cgroup.ts';
 import { balanceCpus, type CpuClaim, parseCpuList, parseCpus } from './cpu-limits.ts';
 import { formatCpus } from './limits.ts';
-import { readOnlineCpus } from './host-facts.ts';
+import { readOnlineCpus, readPossibleCpus } from './host-facts.ts';
 import type { LxcPaths } from '../lxc-paths.ts';
 
 type Cpus = readonly number[];
@@ -99,7 +99,9 @@ export function confine(tree: CgroupTree, group: string, cpus: Cpus | undefined,
   const dir = groupDir(tree, 'cpuset', group);
   if (dir === undefined || !existsSync(`${dir}/cpuset.cpus`)) return;
   if (tree.version === 1) confineTree(dir, cpus ?? online);
-  else writeCpus(dir, cpus ?? []);
+  else if (cpus !== undefined) writeCpus(dir, cpus);
+  // A group with processes that had cpus of its own cannot be without again; those that come online later are all of them, too.
+  else if (readCpus(dir).length > 0) writeCpus(dir, readPossibleCpus());
 }
 
 function confineTree(dir: string, next: Cpus): void {
@@ -135,5 +137,4 @@ function readCpus(dir: string): Cpus {
   }
 }
 
-/** An empty write to such a file changes nothing, a line end does. */
 const writeCpus = (dir: string, cpus: Cpus): void => writeFileSync(`${dir}/cpuset.cpus`, `${formatCpus(cpus)}\n`);

@@ -41,9 +41,14 @@ export function hugePageSizes(names: readonly string[]): readonly string[] {
   });
 }
 
-export function readOnlineCpus(): readonly number[] {
+/** Also those that are offline now. */
+export const readPossibleCpus = (): readonly number[] => readCpuList('possible');
+
+export const readOnlineCpus = (): readonly number[] => readCpuList('online');
+
+function readCpuList(name: 'online' | 'possible'): readonly number[] {
   try {
-    return parseCpuList(readFileSync('/sys/devices/system/cpu/online', 'utf8'));
+    return parseCpuList(readFileSync(`/sys/devices/system/cpu/${name}`, 'utf8'));
   } catch {
     return cpus().map((_, index) => index);
   }

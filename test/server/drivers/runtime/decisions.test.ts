@@ -28,7 +28,7 @@ import {
   readLimits,
 } from '../../../../server/drivers/runtime/cgroup/limits.ts';
 import { escapeField, renderLxcConfig } from '../../../../server/drivers/runtime/lxc/config.ts';
-import { hugePageSizes } from '../../../../server/drivers/runtime/cgroup/host-facts.ts';
+import { hugePageSizes, readPossibleCpus } from '../../../../server/drivers/runtime/cgroup/host-facts.ts';
 import { firstReason } from '../../../../server/drivers/runtime/lxc/failure-reason.ts';
 import { encodeName, quoteShell } from '../../../../server/drivers/runtime/safe-names.ts';
 import { formatIpv6, parseIpJson, scopeOf } from '../../../../server/drivers/runtime/nic/netlink.ts';
@@ -153,7 +153,7 @@ describe('cpus', () => {
   });
 
   test.each([1, 2] as const)(
-    'a group of cgroup v%i is confined, and in v1 the groups inside it as far as they have to',
+    'a group of cgroup v%i is confined and gets all cpus again, and in v1 the groups inside it as far as they have to',
     (version) => {
       const root = tempFolder('gtycpu-');
       const file = (group: string): string => join(root, group, 'cpuset.cpus');
@@ -169,7 +169,9 @@ describe('cpus', () => {
         confine(tree, 'g', [2, 3], host.onlineCpus);
         expect(groups()).toEqual(version === 1 ? ['2-3', '2-3', '2', '2', ''] : ['2-3', '0-3', '1-2', '1', '']);
         confine(tree, 'g', undefined, host.onlineCpus);
-        expect(read('g')).toBe(version === 1 ? '0-3' : '');
+        expect(read('g')).toBe(version === 1 ? '0-3' : formatCpus(readPossibleCpus()));
+        confine(tree, 'g/none', undefined, host.onlineCpus);
+        expect(read('g/none')).toBe(version === 1 ? '0-3' : '');
         confine(tree, 'absent', [1], host.onlineCpus);
       } finally {
         rmSync(root, { recursive: true, force: true });
