@@ -149,6 +149,8 @@ const works: Readonly<Record<string, string>> = {
   stop: 'stop c2',
   restart: 'restart c1',
   pause: 'pause c1',
+  top: 'top c1 --once --interval 100ms',
+  set: 'set c2 user.note=#',
   delete: 'delete x#',
   'remote list': 'remote list',
   'image list': 'image list',
@@ -164,6 +166,8 @@ const works: Readonly<Record<string, string>> = {
 const elsewhere: Readonly<Record<string, string>> = {
   console: 'wants a terminal',
   shell: 'wants a terminal',
+  edit: 'wants an editor or input',
+  'port-forward': 'forwards until it is told to end',
   logs: 'wants a console with text',
   launch: 'wants an image with files',
   'remote add': 'writes the configuration of the user',

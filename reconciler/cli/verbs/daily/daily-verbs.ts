@@ -1,4 +1,4 @@
-// Declares the verbs of daily work: start, stop, restart, pause, delete, list, info, logs, shell.
+// Declares the verbs of daily work: launch, power, delete, list, info, logs, shell, top, set, edit, port-forward.
 import { inSection, list as listFlag, text, toggle } from '../../flags/flag.ts';
 import { hostFlags, hostSelectorFlag, selectorFlags } from '../../flags/host-flags.ts';
 import { approveFlag } from '../../flags/plan-flags.ts';
@@ -119,3 +119,50 @@ export const shell = {
   flags: { ...hostFlags, user: text('--user <name>', 'log in as this user (default root)') },
 } satisfies Verb;
 export type ShellOptions = OptionsOf<typeof shell>;
+
+export const top = {
+  name: 'top',
+  summary: 'show what running containers use of processor, memory and network',
+  args: [['[name...]', 'only these; * stands for any text', 'container']],
+  flags: {
+    ...hostFlags,
+    once: toggle('--once', 'print one table and end (the default when stdout is no terminal)'),
+    interval: text('--interval <duration>', 'time between two readings (default 2s)'),
+  },
+  examples: ['gantry top', "gantry top 'web*' --once"],
+} satisfies Verb;
+export type TopOptions = OptionsOf<typeof top>;
+
+export const setKeys = {
+  name: 'set',
+  summary: 'set config keys of a container, or of KIND/NAME, and say what the next apply does with them',
+  args: [
+    ['<name>', 'the container, or KIND/NAME', 'container'],
+    ['<key=value...>', 'config keys; KEY= removes one', 'key'],
+  ],
+  flags: hostFlags,
+  examples: ['gantry set web1 limits.memory=1GiB', 'gantry set profile/base limits.cpu=2 user.note='],
+} satisfies Verb;
+
+export const edit = {
+  name: 'edit',
+  summary: 'change a container, or KIND/NAME, as YAML in $VISUAL or $EDITOR, or from stdin',
+  args: [['<name>', 'the container, or KIND/NAME', 'container']],
+  flags: hostFlags,
+  examples: ['gantry edit web1', 'gantry edit profile/base < base.yaml'],
+} satisfies Verb;
+
+export const portForward = {
+  name: 'port-forward',
+  summary: 'forward ports of this machine into a container, until Ctrl-C',
+  args: [
+    ['<name>', 'the container', 'container'],
+    ['<port...>', '[LOCAL:]PORT: the port in the container, and the one here (default: the same; empty: any free one)'],
+  ],
+  flags: {
+    ...hostFlags,
+    address: text('--address <ip>', 'listen at this address of this machine (default 127.0.0.1)'),
+  },
+  examples: ['gantry port-forward web1 8080:80'],
+} satisfies Verb;
+export type PortForwardOptions = OptionsOf<typeof portForward>;

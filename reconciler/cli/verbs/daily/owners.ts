@@ -1,7 +1,7 @@
 // Tells which sets own a live object, in words for people. Pure.
 import type { KindName } from '../../../../server/api/kinds.ts';
 import type { Address } from '../../../core/documents/document.ts';
-import { hasConfig, recordsIn } from '../../../core/ownership/owner-records.ts';
+import { hasConfig, recordsIn, type OwnerRecord } from '../../../core/ownership/owner-records.ts';
 import { readSetStates } from '../../../core/ownership/set-state.ts';
 
 export interface Owner {
@@ -13,27 +13,28 @@ export interface Owner {
   readonly isProtected: boolean;
 }
 
-/** `serverConfig` has the records of kinds that have no config of their own. */
-export function ownersOf(
+/** The record of each set. `serverConfig` has those of kinds that have no config of their own. */
+export function recordsOf(
   kind: KindName,
   name: string,
   live: object,
   serverConfig: Readonly<Record<string, unknown>> = {},
-): readonly Owner[] {
+): readonly (readonly [set: string, OwnerRecord])[] {
   const address: Address = `${kind}/${name}`;
-  const records = hasConfig(kind)
-    ? [...recordsIn(live)]
-    : [...readSetStates(serverConfig)].flatMap(([set, { inventory }]) => {
-        const record = inventory.get(address);
-        return record === undefined ? [] : [[set, record] as const];
-      });
-  return records.map(([set, { whole, place, policy }]) => ({
+  if (hasConfig(kind)) return [...recordsIn(live)];
+  return [...readSetStates(serverConfig)].flatMap(([set, { inventory }]) => {
+    const record = inventory.get(address);
+    return record === undefined ? [] : [[set, record] as const];
+  });
+}
+
+export const ownersOf = (...object: Parameters<typeof recordsOf>): readonly Owner[] =>
+  recordsOf(...object).map(([set, { whole, place, policy }]) => ({
     set,
     isWhole: whole,
     isProtected: policy.protect,
     ...(place === undefined ? {} : { place }),
   }));
-}
 
 /** `set web (declared in laptop:/srv/web)`; without owners `no set`. */
 export const ownerText = (owners: readonly Owner[]): string =>

@@ -1,0 +1,130 @@
+// `gantry edit NAME`: a live object as YAML in the user's editor, or from stdin; what was saved is sent as a whole.
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
+import { parse, stringify } from 'yaml';
+import { kindSchemas } from '../../../../server/api/kind-schemas.ts';
+import { ClientError } from '../../../../server/client/client-error.ts';
+import type { Client } from '../../../../server/client/client.ts';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import { isNote } from '../../../core/ownership/owner-records.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { CliError } from '../../errors/usage-error.ts';
+import type { HostOptions } from '../../flags/host-flags.ts';
+import { withClient } from '../../session/connect.ts';
+import type { Command, Run } from '../../session/context.ts';
+import { readLiveObject, type LiveObject } from './live-object.ts';
+import { nextApplyTexts } from './next-apply.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export const edit: Run<HostOptions> = (context, [word = '']) =>
+  withClient(context, async (client) => {
+    const object = await readLiveObject(client, word, context.stop);
+    const shown = editableOf(object);
+    if (context.io.stdin.isTTY !== true) {
+      await send(context, client, object, shown, await readText(context.io.stdin));
+      return exitCodes.ok;
+    }
+    const folder = await mkdtemp(join(tmpdir(), 'gantry-edit-'));
+    const file = join(folder, 'object.yaml');
+    await writeFile(file, headOf(object) + stringify(shown), { mode: 0o600 });
+    try {
+      await openEditor(context, file);
+      await send(context, client, object, shown, await readFile(file, 'utf8'));
+    } catch (error) {
+      throw new CliError(
+        `${reasonOf(error)}. The text is kept: gantry edit ${object.address} < ${file} sends it when it is mended`,
+        exitCodes.error,
+        error,
+      );
+    }
+    await rm(folder, { recursive: true, force: true });
+    return exitCodes.ok;
+  });
+
+/** What the server writes itself, and the records of sets, is no text for people. */
+const isHidden = (key: string): boolean => isNote(key) || key.startsWith('volatile.');
+
+/** The fields that a write takes. */
+function editableOf({ kind, live }: LiveObject): Fields {
+  const fields = Object.keys((kindSchemas[kind].put as { readonly properties?: object }).properties ?? {});
+  const shown = Object.entries(live).filter(([name]) => fields.includes(name));
+  const config = Object.entries(live.config ?? {}).filter(([key]) => !isHidden(key));
+  return {
+    ...Object.fromEntries(shown),
+    ...(live.config === undefined ? {} : { config: Object.fromEntries(config) }),
+  };
+}
+
+const headOf = ({ address, records }: LiveObject): string =>
+  [
+    `# ${address}, ${records.length === 0 ? 'which no set declares' : `of set ${records.map(([set]) => set).join(', ')}`}.`,
+    '# What is saved is sent as a whole; a text that did not change is not sent.',
+    '',
+  ].join('\n');
+
+async function send(context: Command, client: Client, object: LiveObject, shown: Fields, text: string): Promise<void> {
+  const { kind, name, address, live, etag, records } = object;
+  const edited = parsedText(text, address);
+  const sets = records.map(([set]) => set);
+  const isChanged = JSON.stringify(edited) !== JSON.stringify(shown);
+  if (isChanged) {
+    const kept = Object.entries(live.config ?? {}).filter(([key]) => isHidden(key));
+    const config = { ...(edited['config'] as Fields | undefined), ...Object.fromEntries(kept) };
+    const body = live.config === undefined ? edited : { ...edited, config };
+    const write = etag === undefined ? {} : { ifMatch: etag };
+    const put = () =>
+      kind === 'server_config'
+        ? client.putServer(body, write, context.stop)
+        : client.put(kind, name, body, write, context.stop);
+    await client.operations.run(put, context.cancel).catch((error: unknown) => {
+      const isStale = error instanceof ClientError && error.status === 412;
+      throw isStale
+        ? new CliError(`${address} was changed meanwhile: nothing was written`, exitCodes.stale, error)
+        : error;
+    });
+  }
+  context.out(
+    `${address} ${isChanged ? 'changed' : 'did not change: nothing was sent'}${sets.length === 0 ? ' (no set declares it)' : ''}`,
+  );
+  if (context.isJson)
+    context.io.stdout.write(`${JSON.stringify({ kind, name, action: 'edit', changed: isChanged, sets })}\n`);
+  if (isChanged) for (const line of nextApplyTexts(address, records, shown, edited)) context.note(line);
+}
+
+function parsedText(text: string, address: string): Fields {
+  const fail = (why: string, cause?: unknown): never => {
+    throw new CliError(`${address} stays as it is: the text ${why}`, exitCodes.error, cause);
+  };
+  try {
+    const value: unknown = parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  } catch (error) {
+    return fail(`is not YAML (${reasonOf(error).split('\n', 1).join('')})`, error);
+  }
+  return fail('holds no fields');
+}
+
+/** Ctrl-C goes to the editor while it runs. */
+function openEditor(context: Command, file: string): Promise<void> {
+  const { env } = context.io;
+  const editor = [env['VISUAL'], env['EDITOR'], 'vi'].find((one) => one !== undefined && one.trim() !== '') ?? 'vi';
+  const { say } = context.announcer;
+  context.announcer.say = () => {};
+  return new Promise<void>((resolve, reject) => {
+    const child = spawn('sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit', env });
+    child.once('error', reject);
+    child.once('close', (code) =>
+      code === 0
+        ? resolve()
+        : reject(
+            new CliError(`The editor ${editor} ended with ${code ?? 'a signal'}: nothing was sent`, exitCodes.error),
+          ),
+    );
+  }).finally(() => {
+    context.announcer.say = say;
+  });
+}

@@ -1,0 +1,32 @@
+// Reads the one live object that a command line names, with what sets record about it.
+import type { KindName } from '../../../../server/api/kinds.ts';
+import { isNotFound } from '../../../../server/client/client-error.ts';
+import type { Client } from '../../../../server/client/client.ts';
+import type { OwnerRecord } from '../../../core/ownership/owner-records.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { CliError } from '../../errors/usage-error.ts';
+import { parseAddress } from '../../flags/parse-values.ts';
+import { recordsOf } from './owners.ts';
+
+export interface LiveObject {
+  readonly kind: KindName;
+  readonly name: string;
+  readonly address: string;
+  readonly live: object & { readonly config?: Readonly<Record<string, string | boolean>> };
+  readonly etag?: string;
+  readonly records: readonly (readonly [set: string, OwnerRecord])[];
+}
+
+/** `web`, `container/web` or `profile/base`. */
+export async function readLiveObject(client: Client, word: string, signal: AbortSignal): Promise<LiveObject> {
+  const address = parseAddress(word.includes('/') ? word : `container/${word}`);
+  const slash = address.indexOf('/');
+  const [kind, name] = [address.slice(0, slash) as KindName, address.slice(slash + 1)];
+  const { metadata: live, etag } = await client.get(kind, name, signal).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+    throw new CliError(`${address} does not exist: gantry get ${kind} shows what there is`, exitCodes.error, error);
+  });
+  const { config } = (await client.server(signal)).metadata;
+  const records = recordsOf(kind, name, live, config);
+  return { kind, name, address, live, records, ...(etag === undefined ? {} : { etag }) };
+}

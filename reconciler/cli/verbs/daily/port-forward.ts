@@ -1,0 +1,125 @@
+// `gantry port-forward NAME [LOCAL:]PORT...`: connections to this machine go to a port inside a container, by a command there; nothing is configured.
+import { createServer, type Server, type Socket } from 'node:net';
+import { Writable } from 'node:stream';
+import type { Client } from '../../../../server/client/client.ts';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+import { withClient } from '../../session/connect.ts';
+import type { Command, Run } from '../../session/context.ts';
+import type { PortForwardOptions } from './daily-verbs.ts';
+
+interface Ports {
+  readonly local: number;
+  readonly inside: number;
+}
+
+const noProgram = 127;
+
+/** Connects its streams to a port of the container with the first program that is there. bash cannot end one direction alone. */
+export const carrier = [
+  'if command -v socat >/dev/null 2>&1; then exec socat - "TCP:127.0.0.1:$1"; fi',
+  'if command -v nc >/dev/null 2>&1; then exec nc 127.0.0.1 "$1"; fi',
+  `command -v bash >/dev/null 2>&1 || exit ${noProgram}`,
+  `exec bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$1" || exit 1; exec 4<&0; cat <&4 >&3 & exec cat <&3' bash "$1"`,
+].join('\n');
+
+export const portForward: Run<PortForwardOptions> = async (context, [word = '', ...texts]) => {
+  const name = word.replace(/^container\//, '');
+  const ports = texts.map(parsePorts);
+  const address = context.options.address ?? '127.0.0.1';
+  return withClient(context, async (client) => {
+    const { status } = (await client.containerState(name, context.stop)).metadata;
+    if (status !== 'Running')
+      throw new CliError(
+        `container/${name} is ${status.toLowerCase()}: gantry start ${name} starts it`,
+        exitCodes.notReady,
+      );
+    const servers: Server[] = [];
+    const sockets = new Set<Socket>();
+    try {
+      for (const one of ports) {
+        const server = createServer({ allowHalfOpen: true }, (socket) => {
+          sockets.add(socket);
+          socket.once('close', () => sockets.delete(socket));
+          void carry(context, client, name, one.inside, socket);
+        });
+        servers.push(server);
+        const local = await listen(server, address, one);
+        context.out(`Forwarding ${address}:${local} to port ${one.inside} of ${name}`);
+        if (context.isJson)
+          context.io.stdout.write(`${JSON.stringify({ kind: 'container', name, address, local, port: one.inside })}\n`);
+      }
+      context.announcer.say = () => {};
+      await untilAborted(AbortSignal.any([context.stop, context.io.lost]));
+    } finally {
+      for (const server of servers) server.close();
+      for (const socket of sockets) socket.destroy();
+    }
+    return exitCodes.interrupted;
+  });
+};
+
+/** `8080:80`, `80` for both, `:80` or `0:80` for any free one here. */
+export function parsePorts(text: string): Ports {
+  const match = /^(?:(\d*):)?(\d+)$/.exec(text);
+  const inside = Number(match?.[2]);
+  const local = match?.[1] === undefined ? inside : Number(match[1]);
+  if (match === null || inside < 1 || inside > 65_535 || local > 65_535)
+    throw usageError(`${JSON.stringify(text)} is not [LOCAL:]PORT, as in 8080:80`);
+  return { local, inside };
+}
+
+function listen(server: Server, address: string, { local, inside }: Ports): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) =>
+      reject(
+        new CliError(
+          `cannot listen at ${address}:${local}: ${reasonOf(error)}. Give another port of this machine, as in :${inside} for any`,
+          exitCodes.error,
+          error,
+        ),
+      ),
+    );
+    server.listen(local, address, () => {
+      const bound = server.address();
+      resolve(typeof bound === 'object' && bound !== null ? bound.port : local);
+    });
+  });
+}
+
+/** One connection. Its failure is told, and ends no other. */
+async function carry(context: Command, client: Client, name: string, port: number, socket: Socket): Promise<void> {
+  const complaints: Buffer[] = [];
+  const stderr = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      if (complaints.length < 8) complaints.push(chunk);
+      done();
+    },
+  });
+  socket.on('error', () => {});
+  try {
+    const command = ['sh', '-c', carrier, 'sh', String(port)];
+    const session = await client.exec(name, { command, stdin: socket, stdout: socket, stderr }, context.stop);
+    socket.once('close', () => session.close());
+    const code = await session.exited;
+    const said = Buffer.concat(complaints).toString('utf8').trim().split('\n')[0] ?? '';
+    if (code === noProgram) context.note(`${name} has none of socat, nc and bash, of which port-forward needs one`);
+    else if (
+      code !== 0 &&
+      session.outputBytes() === complaints.reduce((sum, { length }) => sum + length, 0) &&
+      !socket.destroyed
+    )
+      context.note(`Port ${port} of ${name} did not answer${said === '' ? '' : ` (${said})`}`);
+  } catch (error) {
+    if (!context.stop.aborted) context.note(`Port ${port} of ${name}: ${reasonOf(error)}`);
+  } finally {
+    socket.end();
+  }
+}
+
+const untilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });

@@ -1,0 +1,37 @@
+// `gantry set NAME KEY=VALUE...`: changes config keys of a live object, and says what the next apply of its sets does with them.
+import { isNote } from '../../../core/ownership/owner-records.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+import type { HostOptions } from '../../flags/host-flags.ts';
+import { parsePairs } from '../../flags/parse-values.ts';
+import { withClient } from '../../session/connect.ts';
+import type { Run } from '../../session/context.ts';
+import { readLiveObject } from './live-object.ts';
+import { nextApplyTexts } from './next-apply.ts';
+
+export const setKeys: Run<HostOptions> = async (context, [word = '', ...pairs]) => {
+  const { stop, cancel } = context;
+  const changes = parsePairs('gantry set', pairs);
+  const note = Object.keys(changes).find(isNote);
+  if (note !== undefined) throw usageError(`${note} is a record that gantry keeps itself: it cannot be set by hand`);
+  return withClient(context, async (client) => {
+    const { kind, name, address, live, records } = await readLiveObject(client, word, stop);
+    if (live.config === undefined)
+      throw new CliError(`${address} has no config keys: gantry edit ${address} changes it`, exitCodes.error);
+    await client.operations.run(
+      () =>
+        kind === 'server_config'
+          ? client.patchServer({ config: changes }, {}, stop)
+          : client.patch(kind, name, { config: changes }, {}, stop),
+      cancel,
+    );
+    const sets = records.map(([set]) => set);
+    const keys = Object.entries(changes).map(([key, value]) => `${key} ${value === '' ? 'unset' : 'set'}`);
+    context.out(`${address}: ${keys.join(', ')}${sets.length === 0 ? ' (no set declares it)' : ''}`);
+    if (context.isJson)
+      context.io.stdout.write(`${JSON.stringify({ kind, name, action: 'set', keys: Object.keys(changes), sets })}\n`);
+    const after = { ...live, config: { ...live.config, ...changes } };
+    for (const text of nextApplyTexts(address, records, live, after)) context.note(text);
+    return exitCodes.ok;
+  });
+};

@@ -1,0 +1,111 @@
+// `gantry top`: what running containers use of processor, memory and network, once or again and again.
+import type { Container, ContainerFull } from '../../../../server/api/container/container.ts';
+import { formatBinary } from '../../../../server/api/text/byte-size.ts';
+import type { Client } from '../../../../server/client/client.ts';
+import { pause } from '../../../../server/lib/shared/deadline.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { usageError } from '../../errors/usage-error.ts';
+import { parseDuration } from '../../flags/parse-values.ts';
+import { selectObjects } from '../../flags/selector.ts';
+import { paintFor } from '../../output/paint.ts';
+import { canRepaint } from '../../output/process-io.ts';
+import { renderTable } from '../../output/table.ts';
+import { withClient } from '../../session/connect.ts';
+import type { Context, Run } from '../../session/context.ts';
+import type { TopOptions } from './daily-verbs.ts';
+
+type State = NonNullable<ContainerFull['state']>;
+interface Reading {
+  readonly atMs: number;
+  readonly states: ReadonlyMap<string, State>;
+}
+export interface Use {
+  readonly name: string;
+  /** In percent of one processor. */
+  readonly cpu: number;
+  readonly memory: number;
+  readonly processes: number;
+  /** Bytes each second. */
+  readonly received: number;
+  readonly sent: number;
+}
+
+const defaultMs = 2000;
+const clear = '\u001b[H\u001b[J';
+
+export const top: Run<TopOptions> = async (context, words) => {
+  const { options, io, stop } = context;
+  const intervalMs = parseDuration('--interval', options.interval) ?? defaultMs;
+  if (intervalMs < 100) throw usageError('--interval is at least 100ms');
+  const repeats = options.once !== true && !context.isJson && canRepaint(io.env, io.stdout);
+  return withClient(context, async (client) => {
+    let last = await read(context, client, words);
+    for (;;) {
+      await pause(intervalMs, stop);
+      const now = await read(context, client, words);
+      if (repeats) io.raw.stdout.write(clear);
+      show(context, usesBetween(last, now));
+      await io.flush();
+      if (!repeats) return exitCodes.ok;
+      last = now;
+    }
+  });
+};
+
+async function read({ io, stop }: Context, client: Client, words: readonly string[]): Promise<Reading> {
+  const call = { method: 'GET', path: '/1.0/containers', query: { recursion: 2 } } as const;
+  const { metadata } = await client.http.send<readonly (Container & Partial<Pick<ContainerFull, 'state'>>)[] | null>(
+    call,
+    stop,
+  );
+  const all = (metadata ?? []).map(({ name, state }) => ({ kind: 'container' as const, name, state }));
+  const wanted = words.map((word) => (word.includes('/') ? word : `container/${word}`));
+  const running = selectObjects(wanted, all).flatMap(({ name, state }) =>
+    state !== undefined && state !== null && state.pid > 0 ? [[name, state] as const] : [],
+  );
+  return { atMs: io.nowMs(), states: new Map(running) };
+}
+
+/** Containers that run at both times; the busiest first. */
+export function usesBetween(before: Reading, after: Reading): readonly Use[] {
+  const seconds = Math.max(0.001, (after.atMs - before.atMs) / 1000);
+  return [...after.states]
+    .flatMap(([name, now]): Use[] => {
+      const old = before.states.get(name);
+      if (old?.pid !== now.pid) return [];
+      const rate = (value: (state: State) => number): number => Math.max(0, value(now) - value(old)) / seconds;
+      return [
+        {
+          name,
+          cpu: rate(({ cpu }) => cpu.usage) / 1e7,
+          memory: now.memory.usage,
+          processes: now.processes,
+          received: rate((state) => bytes(state, 'bytes_received')),
+          sent: rate((state) => bytes(state, 'bytes_sent')),
+        },
+      ];
+    })
+    .toSorted((a, b) => b.cpu - a.cpu || (a.name < b.name ? -1 : 1));
+}
+
+const bytes = ({ network }: State, counter: 'bytes_received' | 'bytes_sent'): number =>
+  Object.entries(network ?? {}).reduce((sum, [nic, { counters }]) => (nic === 'lo' ? sum : sum + counters[counter]), 0);
+
+function show(context: Context, uses: readonly Use[]): void {
+  const { io } = context;
+  if (context.isJson) {
+    for (const use of uses) io.stdout.write(`${JSON.stringify({ kind: 'container', ...use })}\n`);
+    return;
+  }
+  const head = ['NAME', 'CPU', 'MEMORY', 'PROCESSES', 'RECEIVED', 'SENT'];
+  const rows = uses.map(({ name, cpu, memory, processes, received, sent }) => [
+    name,
+    `${cpu.toFixed(1)}%`,
+    formatBinary(memory),
+    String(processes),
+    `${formatBinary(Math.round(received))}/s`,
+    `${formatBinary(Math.round(sent))}/s`,
+  ]);
+  io.stdout.write(`${renderTable(head, rows, paintFor(context.color))}\n`);
+  if (uses.length === 0) context.note('No container runs: gantry list shows all');
+}

@@ -1,0 +1,118 @@
+// Verbs that change and watch live objects by hand against a simulated daemon: set, edit, top.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { usesBetween } from '../../../reconciler/cli/verbs/daily/top.ts';
+import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
+import { container, stack } from '../../support/cli/imageless-stack.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+
+let daemon: TestDaemon;
+beforeAll(async () => {
+  daemon = await makeDaemon();
+  const manifest = join(daemon.dir, 'stack.yaml');
+  writeFileSync(manifest, stack(container('web', "config: { user.a: '1' }\n")));
+  expect(await gantry(['apply', '-f', manifest, '-y'])).toMatchObject({ code: 0 });
+  await daemon.ok('POST', '/1.0/containers', { name: 'own', profiles: ['small'], source: { type: 'none' } });
+}, 60_000);
+afterAll(() => daemon?.cleanUp());
+
+const gantry = (words: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
+  cli(words, { ...setting, env: { GANTRY_SOCKET: daemon.socketPath, ...setting.env } });
+
+const configOf = async (name: string): Promise<Readonly<Record<string, string>>> =>
+  ((await daemon.get(`/1.0/containers/${name}`)) as { config: Record<string, string> }).config;
+
+/** An editor that runs this sed script. */
+function editor(script: string): CliSetting {
+  const path = join(daemon.dir, 'editor.sh');
+  writeFileSync(path, `cp "$1" ${join(daemon.dir, 'shown.yaml')}\nsed -i '${script}' "$1"\n`);
+  return { typed: '', env: { EDITOR: `sh ${path}` } };
+}
+
+test('set changes and removes keys, and names a container that no set declares', async () => {
+  const ran = await gantry(['set', 'own', 'user.a=x=y', 'limits.memory=64MiB']);
+  expect(ran).toEqual({
+    code: 0,
+    stdout: 'container/own: user.a set, limits.memory set (no set declares it)\n',
+    stderr: '',
+  });
+  expect(await configOf('own')).toMatchObject({ 'user.a': 'x=y', 'limits.memory': '64MiB' });
+  expect((await gantry(['set', 'own', 'user.a='])).stdout).toContain('user.a unset');
+  expect(await configOf('own')).not.toHaveProperty(['user.a']);
+  const json = await gantry(['set', 'profile/small', 'user.b=1', '--json']);
+  expect(JSON.parse(json.stdout)).toEqual({
+    kind: 'profile',
+    name: 'small',
+    action: 'set',
+    keys: ['user.b'],
+    sets: ['default'],
+  });
+});
+
+test('set says that the next apply takes back a declared key, and leaves one that no manifest declares', async () => {
+  const declared = await gantry(['set', 'web', 'user.a=2']);
+  expect([declared.code, declared.stderr]).toEqual([0, expect.stringContaining('declares config.user.a')]);
+  expect(declared.stderr).toContain('set default (declared in tests)');
+  expect(declared.stderr).toContain('its next apply sets it back');
+  expect((await gantry(['set', 'web', 'user.other=2'])).stderr).toContain('its next apply leaves it');
+  expect(await gantry(['apply', '-f', join(daemon.dir, 'stack.yaml'), '-y'])).toMatchObject({ code: 0 });
+  expect(await configOf('web')).toMatchObject({ 'user.a': '1', 'user.other': '2' });
+});
+
+test('set changes nothing for a missing object, a word without =, a wrong key and a record of gantry', async () => {
+  const before = await configOf('own');
+  expect(await gantry(['set', 'nothing', 'user.a=1'])).toMatchObject({ code: 1 });
+  expect(await gantry(['set', 'own', 'user.a'])).toMatchObject({ code: 64 });
+  expect(await gantry(['set', 'own', 'limits.memroy=1'])).toMatchObject({ code: 1 });
+  expect(await gantry(['set', 'own', 'user.gantry.own.default={}'])).toMatchObject({ code: 64 });
+  expect(await configOf('own')).toEqual(before);
+});
+
+test('edit shows the object without records of the server, sends what was saved, and keeps the records', async () => {
+  const ran = await gantry(['edit', 'web'], editor('s/user.a: .*/user.a: "3"/'));
+  expect(ran).toMatchObject({ code: 0, stdout: 'container/web changed\n' });
+  expect(ran.stderr).toContain('declares config.user.a: its next apply sets it back');
+  const shown = readFileSync(join(daemon.dir, 'shown.yaml'), 'utf8');
+  expect(shown).toContain('of set default');
+  expect(shown).not.toMatch(/user\.gantry|volatile/);
+  expect(await configOf('web')).toMatchObject({
+    'user.a': '3',
+    'user.gantry.own.default': expect.any(String) as string,
+  });
+  expect((await gantry(['edit', 'web'], editor(''))).stdout).toContain('did not change: nothing was sent');
+});
+
+test('edit keeps a text that the server or the parser refuses, and takes it from stdin', async () => {
+  const refused = await gantry(['edit', 'own'], editor('s/^config:/config:\\n  limits.memroy: "1"/'));
+  expect(refused.code).toBe(1);
+  const file = /gantry edit container\/own < (\S+)/.exec(refused.stderr)?.[1] ?? '';
+  const mended = readFileSync(file, 'utf8').replace('limits.memroy: "1"', 'user.c: "1"');
+  expect(await gantry(['edit', 'own'], { piped: mended })).toMatchObject({ code: 0 });
+  expect(await configOf('own')).toMatchObject({ 'user.c': '1' });
+  const wrong = await gantry(['edit', 'own'], { piped: 'config: [' });
+  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('is not YAML')]);
+  expect((await gantry(['edit', 'own'], { piped: '' })).stderr).toContain('holds no fields');
+});
+
+test('top prints running containers once when stdout is no terminal', async () => {
+  const { code, stdout } = await gantry(['top', '--interval', '100ms']);
+  expect([code, stdout.split('\n').map((line) => line.split(' ')[0])]).toEqual([0, ['NAME', 'web', '']]);
+  const json = await gantry(['top', 'web', '--json', '--interval', '100ms']);
+  expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'container', name: 'web' });
+  expect((await gantry(['top', 'nothing'])).code).toBe(1);
+});
+
+test('top counts between two readings of one start, and lists the busiest first', () => {
+  const state = (pid: number, usage: number) =>
+    ({ pid, cpu: { usage }, memory: { usage: 5 }, processes: 1, network: null }) as never;
+  const reading = (atMs: number, states: Record<string, never>) => ({ atMs, states: new Map(Object.entries(states)) });
+  const uses = usesBetween(
+    reading(0, { a: state(1, 0), b: state(2, 0), c: state(3, 9e9) }),
+    reading(2000, { a: state(1, 1e9), b: state(2, 2e9), c: state(4, 1e9) }),
+  );
+  expect(uses.map(({ name, cpu }) => [name, cpu])).toEqual([
+    ['b', 100],
+    ['a', 50],
+  ]);
+});
