@@ -63,6 +63,7 @@ export async function openSharedHost(): Promise<SharedHost> {
   await must('POST', `/1.0/storage-pools/default/volumes/custom/vol/snapshots?project=${theirs}`, {
     name: 'vsnap',
   });
+  await must('POST', `/1.0/storage-pools/default/volumes/custom/vol/backups?project=${theirs}`, { name: 'back' });
   const fingerprint = await upload(admin);
   await must('POST', `/1.0/images/aliases?project=${theirs}`, { name: 'img', target: fingerprint });
   const trust = async (projects: readonly string[] | undefined): Promise<ClientCertificate> => {
@@ -123,6 +124,7 @@ const theirLists = [
   'containers/victim/logs?',
   'containers/victim/metadata?',
   'storage-pools/default/volumes/custom/vol/snapshots?recursion=1&',
+  'storage-pools/default/volumes/custom/vol/backups?recursion=1&',
 ];
 const global = [
   '',

@@ -114,7 +114,7 @@ export async function parseIndex(text: string): Promise<BackupIndex> {
   const type = backupTypes.find((each) => each === (head.type || 'container'));
   if (type === undefined)
     throw errors.badRequest(
-      `The backup is of a ${head.type}; those of containers and custom volumes can be restored here`,
+      `The backup is of a ${head.type}; only those of containers and custom volumes can be restored here`,
     );
   const config = head.config ?? undefined;
   const parts = type === 'custom' || config === undefined ? undefined : partsOf(config, 'backup/index.yaml', 'config.');

@@ -47,6 +47,8 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a 
   let dir = '';
   let daemon: ChildDaemon | undefined;
   let saved: Buffer = Buffer.alloc(0);
+  let savedVolume: Buffer = Buffer.alloc(0);
+  const custom = '/1.0/storage-pools/p/volumes/custom';
   let backups: string[] = [];
   const pool = (...rest: string[]): string => join(dir, 'storage-pools', 'p', ...rest);
   const start = async (): Promise<ChildDaemon> => (daemon = await startChild(bundle, dir, 'sim'));
@@ -67,6 +69,11 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a 
     await settle(first, 'POST', '/1.0/containers/c/snapshots', { name: 's' });
     await settle(first, 'POST', '/1.0/containers/c/backups', { name: 'whole', ...body });
     saved = (await call(first, 'GET', '/1.0/containers/c/backups/whole/export')).bytes;
+    await call(first, 'POST', custom, { name: 'v' });
+    for (let file = 0; file < 600; file += 1) writeFileSync(pool('custom', 'v', `f${file}`), randomBytes(2000));
+    await settle(first, 'POST', `${custom}/v/snapshots`, { name: 's' });
+    await settle(first, 'POST', `${custom}/v/backups`, { name: 'whole', ...body });
+    savedVolume = (await call(first, 'GET', `${custom}/v/backups/whole/export`)).bytes;
     backups = list(join(dir, 'backups'));
   });
   afterAll(async () => {
@@ -83,12 +90,16 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a 
     const snapshots = containers.filter((each) => each.snapshots !== null).map((each) => each.name as string);
     expect(list(pool('containers-snapshots'))).toEqual(snapshots.toSorted());
     await until(() => list(pool('tmp')).length === 0);
-    const known = ((await read(at, '/1.0/containers/c/backups')) as string[]).length;
+    const volumes = ((await read(at, `${custom}?recursion=1`)) as Json[]).filter(({ name }) => !name.includes('/'));
+    expect(list(pool('custom'))).toEqual(volumes.map(({ name }) => name as string).toSorted());
+    expect(list(pool('custom-snapshots'))).toEqual(list(pool('custom')));
+    const ofContainer = (await read(at, '/1.0/containers/c/backups')) as string[];
+    const known = ofContainer.length + ((await read(at, `${custom}/v/backups`)) as string[]).length;
     expect(list(join(dir, 'backups')).filter((each) => each !== '.uploads')).toHaveLength(known);
     expect(list(join(dir, 'backups', '.uploads'))).toEqual([]);
     if (driver === 'dir') return;
     const listed = execFileSync('btrfs', ['subvolume', 'list', pool()], { encoding: 'utf8' });
-    expect(listed.trim().split('\n')).toHaveLength(names.length + snapshots.length);
+    expect(listed.trim().split('\n')).toHaveLength(names.length + snapshots.length + 2 * volumes.length);
     expect([mountsBelow(dir).length, loopsBelow(dir).length]).toEqual([1, 1]);
   }
 
@@ -101,6 +112,11 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a 
         sent: saved,
         headers: { ...octets, 'x-svc-name': `r${round}` },
       }),
+    ],
+    ['making, of a volume,', () => ({ path: `${custom}/v/backups`, sent: body, headers: {} })],
+    [
+      'restoring, of a volume,',
+      (round: number) => ({ path: custom, sent: savedVolume, headers: { ...octets, 'x-svc-name': `r${round}` } }),
     ],
   ] as const)('in the middle of %s leaves a complete result or none', async (_what, work) => {
     for (const [round, delay] of [10, 60, 150].entries()) {
@@ -123,6 +139,9 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a 
     const answer = await call(running, 'POST', '/1.0/containers', bytes, { ...octets, 'x-svc-name': 'again' });
     const ended = await read(running, `${String(answer.body.operation)}/wait`);
     expect(ended.err).toBe('');
+    const volume = await call(running, 'POST', custom, savedVolume, { ...octets, 'x-svc-name': 'again' });
+    expect((await read(running, `${String(volume.body.operation)}/wait`)).err).toBe('');
+    expect(list(pool('custom', 'again'))).toHaveLength(600);
     for (const tree of ['c', 'again']) expect(list(pool('containers', tree, 'rootfs', 'd19'))).toHaveLength(40);
     expect(readFileSync(pool('containers', 'again', 'rootfs', 'd7', 'f7'))).toEqual(
       readFileSync(pool('containers', 'c', 'rootfs', 'd7', 'f7')),
