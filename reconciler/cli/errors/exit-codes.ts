@@ -1,4 +1,6 @@
 // The exit codes of every command, in one table; 0 to 2 are those of Terraform.
+import type { Plan } from '../../core/plan/plan.ts';
+import { hasDifferences } from '../../core/plan/summary.ts';
 import type { RunResult } from '../../engine/run-result.ts';
 
 export const exitCodes = {
@@ -33,4 +35,12 @@ export function exitCodeOf(result: RunResult): ExitCode {
   if (result.failures.length > 0 && result.failures.every(({ code }) => code === 'not-ready'))
     return exitCodes.notReady;
   return result.failures.length > 0 ? exitCodes.error : exitCodes.ok;
+}
+
+/** How a plan ends that was carried out, tried with this result, or only shown. */
+export function exitCodeOfPlan(plan: Plan, isDetailed: boolean | undefined, result?: RunResult): ExitCode {
+  const code = result === undefined ? exitCodes.ok : exitCodeOf(result);
+  if (code !== exitCodes.ok) return code;
+  if (plan.guards.length > 0) return exitCodes.guard;
+  return isDetailed === true && hasDifferences(plan) ? exitCodes.changes : exitCodes.ok;
 }

@@ -4,7 +4,7 @@ import type { Plan } from '../../../core/plan/plan.ts';
 import type { SavedPlan } from '../../../core/history/saved-plan.ts';
 import { confirm } from '../../session/confirm.ts';
 import type { Context, Run, Fleet } from '../../session/context.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodeOfPlan, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { parseCount, parseDuration } from '../../flags/parse-values.ts';
 import { dryRunKind, type ApplyOptions } from '../../flags/plan-flags.ts';
 import type { PreseedOptions } from './applying-verbs.ts';
@@ -21,7 +21,7 @@ import { setNameOf } from '../../flags/set-name.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { fleetPlanAt } from '../planning/fleet-plan.ts';
 import { onOneHost } from '../../hosts/one-host.ts';
-import { carryOut, codeOfDone, replanWhenOvertaken } from './carry-out.ts';
+import { carryOut, replanWhenOvertaken } from './carry-out.ts';
 
 export const apply = applyIn('apply');
 export const destroy = applyIn('destroy');
@@ -73,8 +73,7 @@ async function applySaved(context: Context<ApplyOptions>, client: Client, saved:
   const code = await carryOut(context, client, planned).catch((error: unknown) => {
     throw error instanceof OvertakenError ? new CliError(error.message, exitCodes.stale, error) : error;
   });
-  if (code !== exitCodes.ok) return code;
-  return codeOfDone(context, plan);
+  return code === exitCodes.ok ? exitCodeOfPlan(plan, context.options.detailedExitcode) : code;
 }
 
 const question = (mode: Plan['mode']): string =>

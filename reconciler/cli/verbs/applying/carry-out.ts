@@ -4,7 +4,7 @@ import type { Plan } from '../../../core/plan/plan.ts';
 import type { ExecuteDeps } from '../../../engine/execute.ts';
 import type { RunResult } from '../../../engine/run-result.ts';
 import type { Context, Output } from '../../session/context.ts';
-import { exitCodeOf, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodeOf, exitCodeOfPlan, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { colorOf } from '../../output/safe-io.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import { parseCount, parseDuration } from '../../flags/parse-values.ts';
@@ -36,20 +36,13 @@ export async function replanWhenOvertaken(
     if (typeof planned === 'number') return planned;
     try {
       const code = await carryOut(context, client, planned, tell);
-      return code === exitCodes.ok ? await codeOfDone(context, planned.plan) : code;
+      return code === exitCodes.ok ? exitCodeOfPlan(planned.plan, context.options.detailedExitcode) : code;
     } catch (error) {
       if (!(error instanceof OvertakenError)) throw error;
       if (!isApproved(context.options) || round >= rounds) throw new CliError(error.message, exitCodes.stale, error);
       context.note(`${error.message}: planning again`);
     }
   }
-}
-
-/** The exit code of a plan whose steps are all done. */
-export async function codeOfDone({ options }: Context<GuardOptions>, plan: Plan): Promise<ExitCode> {
-  if (plan.guards.length > 0) return exitCodes.guard;
-  const { hasDifferences } = await import('../../../core/plan/summary.ts');
-  return options.detailedExitcode === true && hasDifferences(plan) ? exitCodes.changes : exitCodes.ok;
 }
 
 /** `tell` receives the counts, also of an incomplete run. */

@@ -3,8 +3,8 @@ import type { Client } from '../../../../server/client/client.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
 import type { Context } from '../../session/context.ts';
-import { exitCodeOfTried, showTried, tryPlan } from '../planning/dry-run.ts';
-import type { ExitCode } from '../../errors/exit-codes.ts';
+import { showTried, tryPlan } from '../planning/dry-run.ts';
+import { exitCodeOfPlan, type ExitCode } from '../../errors/exit-codes.ts';
 import type { DryRunKind, PlanFlagOptions, RunOptions } from '../../flags/plan-flags.ts';
 import type { ApplyOptions } from '../../flags/plan-flags.ts';
 import { planAgain, savedPlanAt } from '../planning/saved-plan.ts';
@@ -43,5 +43,5 @@ export async function dryRunOf(
   await printPlan(context, plan, plan.mode);
   const tried = kind === 'server' ? await tryPlan(context, client, planned) : undefined;
   if (tried !== undefined) await showTried(context, tried, locate);
-  return exitCodeOfTried(context, plan, tried);
+  return exitCodeOfPlan(plan, context.options.detailedExitcode, tried?.result);
 }

@@ -3,15 +3,14 @@
 import type { Client } from '../../../../server/client/client.ts';
 import { createClient } from '../../../../server/client/client.ts';
 import type { DryRun } from '../../../core/plan/dry-run.ts';
-import type { Plan } from '../../../core/plan/plan.ts';
 import type { RunResult } from '../../../engine/run-result.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
 import type { Context, Output } from '../../session/context.ts';
 import { startDryRunDaemon } from '../../session/embedded.ts';
-import { exitCodeOf, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { parseCount } from '../../flags/parse-values.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
-import type { GuardOptions, RunOptions } from '../../flags/plan-flags.ts';
+import type { RunOptions } from '../../flags/plan-flags.ts';
 import { readerOf } from '../../session/read-only-client.ts';
 import type { SetPlan, ReadClient } from '../../session/plan.ts';
 import { CliError } from '../../errors/usage-error.ts';
@@ -96,17 +95,4 @@ export async function showTried(
   }
   const { steps: _steps, ...counts } = dryRunJson(tried);
   context.json(jsonLine('dry_run_summary', dryRunSummary(tried), { dry_run: counts }, atMs));
-}
-
-/** The exit code of an apply of the plan, as far as the dry run shows. */
-export async function exitCodeOfTried(
-  context: Context<GuardOptions>,
-  plan: Plan,
-  tried: TriedPlan | undefined,
-): Promise<ExitCode> {
-  const code = tried?.result === undefined ? exitCodes.ok : exitCodeOf(tried.result);
-  if (code !== exitCodes.ok) return code;
-  if (plan.guards.length > 0) return exitCodes.guard;
-  const { hasDifferences } = await import('../../../core/plan/summary.ts');
-  return context.options.detailedExitcode === true && hasDifferences(plan) ? exitCodes.changes : exitCodes.ok;
 }

@@ -1,7 +1,7 @@
 // `gantry plan --hosts`: the plans of several hosts, side by side; changes nothing.
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { Fleet, Context } from '../../session/context.ts';
-import { exitCodeOf, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodeOfPlan, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { dryRunKind } from '../../flags/plan-flags.ts';
 import type { ApplyOptions } from '../../flags/plan-flags.ts';
@@ -77,14 +77,11 @@ export async function showPlansOrDryRuns(
 
 export function codeOfPlans(outcomes: readonly PlanOutcome[], isDetailed: boolean): ExitCode {
   return worstCode(
-    outcomes.map((outcome) => {
-      if (outcome.failure !== undefined) return outcome.failure.code;
-      const { tried } = outcome.value;
-      const refused = tried?.result === undefined ? exitCodes.ok : exitCodeOf(tried.result);
-      if (refused !== exitCodes.ok) return refused;
-      if (outcome.value.planned.plan.guards.length > 0) return exitCodes.guard;
-      return isDetailed && planHasDifferences(outcome.value) ? exitCodes.changes : exitCodes.ok;
-    }),
+    outcomes.map((one) =>
+      one.failure === undefined
+        ? exitCodeOfPlan(one.value.planned.plan, isDetailed, one.value.tried?.result)
+        : one.failure.code,
+    ),
   );
 }
 

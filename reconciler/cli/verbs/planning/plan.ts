@@ -2,7 +2,7 @@
 import type { Run, Context } from '../../session/context.ts';
 import type { DryRun } from '../../../core/plan/dry-run.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
+import { exitCodeOfPlan } from '../../errors/exit-codes.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { dryRunKind } from '../../flags/plan-flags.ts';
 import type { PlanVerbOptions } from './planning-verbs.ts';
@@ -40,10 +40,7 @@ export const plan: Run<PlanVerbOptions> = async (context, args, fleet) => {
   if (format !== 'text') await refuseChanges(context, made);
   if (options.out !== undefined)
     context.note(`Saved the plan to ${options.out}. To carry it out: gantry apply ${options.out}`);
-  if (tried !== undefined) return (await import('./dry-run.ts')).exitCodeOfTried(context, made, tried);
-  if (made.guards.length > 0) return exitCodes.guard;
-  const { hasDifferences } = await import('../../../core/plan/summary.ts');
-  return options.detailedExitcode === true && hasDifferences(made) ? exitCodes.changes : exitCodes.ok;
+  return exitCodeOfPlan(made, options.detailedExitcode, tried?.result);
 };
 
 function planFormatOf({ output, format }: PlanVerbOptions): Format {
