@@ -6,6 +6,7 @@ import { keepOutput } from '../../lib/buffer-output.ts';
 import { confined, keptToRead, keptToWrite, strengthHere, type ConfinedCommand } from '../../lib/confined.ts';
 import { programEnv } from '../../lib/program-env.ts';
 import { ended } from './copy-tree.ts';
+import { guardedSource } from './tree-stream.ts';
 
 export type RsyncFeature = 'xattrs' | 'delete' | 'compress';
 
@@ -86,7 +87,7 @@ async function converse(
   };
   const outgoing = send(from as AsyncIterable<Buffer>).catch(stop);
   // A program that ends early says why; that its pipe is closed then does not.
-  const taken = pipeline(guarded(incoming.bytes, stop), to).catch(() => {});
+  const taken = pipeline(guardedSource(incoming.bytes, stop).bytes, to).catch(() => {});
   try {
     const how = await end;
     await outgoing;
@@ -100,15 +101,5 @@ async function converse(
     signal.removeEventListener('abort', kill);
     kill();
     for (const stream of [from, to]) stream.destroy();
-  }
-}
-
-/** Not the end of the input: the program must not take it for one. */
-async function* guarded(bytes: AsyncIterable<Buffer>, stop: (error: unknown) => void): AsyncGenerator<Buffer> {
-  try {
-    for await (const piece of bytes) yield piece;
-  } catch (error) {
-    stop(error);
-    throw error;
   }
 }

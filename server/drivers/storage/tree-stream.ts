@@ -58,12 +58,9 @@ export async function writeTo(
   const child = spawn(file, args, { stdio: ['pipe', 'ignore', 'pipe'], env: programEnv });
   const kill = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
-  const source = guardedSource(bytes);
+  const source = guardedSource(bytes, kill);
   // A program that ends early says why; that its pipe is closed then does not.
-  void pipeline(source.bytes, child.stdin).catch(() => {
-    // Not the end of the input: the program must not take it for one.
-    if (source.broken() !== undefined) kill();
-  });
+  void pipeline(source.bytes, child.stdin).catch(() => {});
   try {
     const how = await ended(child, program, 'writing');
     child.stdin.destroy();
@@ -165,14 +162,21 @@ interface GuardedSource {
   readonly broken: () => { readonly error: unknown } | undefined;
 }
 
-/** Remembers the error of reading: it belongs to the producer of the bytes, not to the consumer. */
-export function guardedSource(source: AsyncIterable<Buffer>): GuardedSource {
+/**
+ * Remembers the error of reading: it belongs to the producer of the bytes, not to the consumer. `onBroken` ends a program that reads them, which
+ * must not take the break for the end of its input.
+ */
+export function guardedSource(
+  source: AsyncIterable<Buffer>,
+  onBroken: (error: unknown) => void = () => {},
+): GuardedSource {
   let broken: { readonly error: unknown } | undefined;
   async function* bytes(): AsyncGenerator<Buffer> {
     try {
       yield* source;
     } catch (error) {
       broken = { error };
+      onBroken(error);
       throw error;
     }
   }
