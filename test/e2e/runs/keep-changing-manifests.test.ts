@@ -7,6 +7,7 @@ import { RepairLog } from '../../../reconciler/engine/runs/repair-log.ts';
 import type { Document } from '../../../reconciler/core/documents/document.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { makeClient } from '../../support/daemons/tls.ts';
 import { until } from '../../support/until.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
@@ -110,6 +111,44 @@ describe('run', () => {
     writeFileSync(stack, 'kind: profile\nnaem: a\n');
     await until(() => said.includes('naem'));
     declare('0', '0');
+    await becomes('a', '0');
+    expect((await stop?.())?.code).toBe(0);
+  });
+
+  test('refuses manifests of another set, keeps what it has applied, and goes on with the next ones of its own', async () => {
+    daemon = await makeDaemon();
+    const declareIn = (set: string, value: string): void =>
+      writeFileSync(stack, `kind: profile\nname: a\nmanage: { set: ${set} }\nconfig: { user.x: '${value}' }\n`);
+    declareIn('web', '0');
+    start(daemon.socketPath);
+    await becomes('a', '0');
+    declareIn('other', '1');
+    await until(() => said.includes('the manifests name the set other now, and this run keeps web: start it again'));
+    expect(await valueOf('a')).toBe('0');
+    declareIn('web', '2');
+    await becomes('a', '2');
+    expect((await stop?.())?.code).toBe(0);
+  });
+
+  test('waits until the server trusts its certificate', async () => {
+    daemon = await makeDaemon({ https: '127.0.0.1:0' });
+    const { certPem, keyPem } = await makeClient('ann');
+    const [cert, key, server] = ['client.crt', 'client.key', 'server.crt'].map((file) => join(dir, file)) as [
+      string,
+      string,
+      string,
+    ];
+    writeFileSync(cert, certPem);
+    writeFileSync(key, keyPem);
+    const { environment } = await daemon.get('/1.0');
+    writeFileSync(server, environment.certificate as string);
+    declare('0', '0');
+    const host = `https://${daemon.daemon.httpsAddress()}`;
+    start('', '--host', host, '--server-cert', server, '--client-cert', cert, '--client-key', key);
+    await until(() => said.includes('Waiting for the server:'));
+    expect(await valueOf('a')).toBeUndefined();
+    const certificate = certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
+    expect((await daemon.call('POST', '/1.0/certificates', { type: 'client', certificate })).status).toBe(200);
     await becomes('a', '0');
     expect((await stop?.())?.code).toBe(0);
   });
