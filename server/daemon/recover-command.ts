@@ -1,12 +1,9 @@
 // gantryd recover: has the running daemon bring back what was lost of its records, from the copies in the pools.
-import { request } from 'node:http';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Recovery, RecoveryPost } from '../api/server/recovery.ts';
 import { recoveryLines } from '../api/server/recovery-lines.ts';
-import { errorText } from '../lib/shared/reason.ts';
-
-const exitCodes = { ok: 0, failed: 1, usage: 64 } as const;
+import { askDaemon, type HostTask, runHostCommand } from './host-command.ts';
 
 const usage = `Usage: gantryd recover --state-dir DIR [--pool NAME=DRIVER:SOURCE]... [--yes]
 
@@ -20,74 +17,32 @@ Options:
   --yes                       do it
 `;
 
-interface Wish {
-  readonly socketPath: string;
-  readonly body: RecoveryPost;
-}
+export const runRecoverCommand = (argv: readonly string[]): Promise<number> =>
+  runHostCommand({ name: 'recover', usage, argv }, readTask);
 
-export async function runRecoverCommand(argv: readonly string[]): Promise<number> {
-  if (argv.includes('--help')) {
-    process.stdout.write(usage);
-    return exitCodes.ok;
-  }
-  const wish = readWish(argv);
-  if (typeof wish === 'string') {
-    process.stderr.write(`gantryd recover: ${wish}\n\n${usage}`);
-    return exitCodes.usage;
-  }
-  try {
-    const found = await ask(wish);
-    const hint = found.applied || found.recovered.length === 0 ? [] : ['Say --yes to bring this back.'];
-    process.stdout.write(`${[...recoveryLines(found), ...hint].join('\n')}\n`);
-    return found.problems.length === 0 ? exitCodes.ok : exitCodes.failed;
-  } catch (error) {
-    process.stderr.write(`gantryd recover: ${errorText(error)}\n`);
-    return exitCodes.failed;
-  }
-}
-
-function readWish(argv: readonly string[]): Wish | string {
+function readTask(args: string[]): HostTask | string {
   const options = {
     'state-dir': { type: 'string' },
     pool: { type: 'string', multiple: true },
     yes: { type: 'boolean', default: false },
   } as const;
-  try {
-    const { values } = parseArgs({ args: [...argv], options, strict: true, allowPositionals: false });
-    const stateDir = values['state-dir'];
-    if (stateDir === undefined) return '--state-dir is required';
-    const pools = (values.pool ?? []).map((text) => /^([^=:]+)=([a-z]+)(?::(.+))?$/.exec(text) ?? text);
-    const wrong = pools.find((pool): pool is string => typeof pool === 'string');
-    if (wrong !== undefined) return `--pool must be NAME=DRIVER:SOURCE, is ${wrong}`;
-    return {
-      socketPath: join(resolve(stateDir), 'unix.socket'),
-      body: {
-        apply: values.yes,
-        pools: pools.map(([, name = '', driver = '', source]) => {
-          return { name, driver, config: source === undefined ? {} : { source } };
-        }),
-      },
-    };
-  } catch (error) {
-    return errorText(error);
-  }
+  const { values } = parseArgs({ args, options, strict: true, allowPositionals: false });
+  const stateDir = values['state-dir'];
+  if (stateDir === undefined) return '--state-dir is required';
+  const pools = (values.pool ?? []).map((text) => /^([^=:]+)=([a-z]+)(?::(.+))?$/.exec(text) ?? text);
+  const wrong = pools.find((pool): pool is string => typeof pool === 'string');
+  if (wrong !== undefined) return `--pool must be NAME=DRIVER:SOURCE, is ${wrong}`;
+  const body: RecoveryPost = {
+    apply: values.yes,
+    pools: pools.map(([, name = '', driver = '', source]) => {
+      return { name, driver, config: source === undefined ? {} : { source } };
+    }),
+  };
+  return { run: () => recover(join(resolve(stateDir), 'unix.socket'), body) };
 }
 
-function ask({ socketPath, body }: Wish): Promise<Recovery> {
-  return new Promise((done, fail) => {
-    const headers = { 'content-type': 'application/json' };
-    const sent = request({ socketPath, method: 'POST', path: '/1.0/recovery', agent: false, headers }, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-      response.on('error', fail).on('end', () => {
-        const answer = JSON.parse(text) as { readonly metadata?: Partial<Recovery> & { readonly message?: string } };
-        if (response.statusCode === 200) done(answer.metadata as Recovery);
-        else fail(new Error(answer.metadata?.message ?? `the daemon answered ${response.statusCode}`));
-      });
-    });
-    sent.on('error', (error) =>
-      fail(new Error(`No daemon answers on ${socketPath}: start gantryd first`, { cause: error })),
-    );
-    sent.end(JSON.stringify(body));
-  });
+async function recover(socketPath: string, body: RecoveryPost): Promise<{ text: string; isGood: boolean }> {
+  const found = (await askDaemon<Recovery>({ socketPath, method: 'POST', path: '/1.0/recovery', body })) as Recovery;
+  const hint = found.applied || found.recovered.length === 0 ? [] : ['Say --yes to bring this back.'];
+  return { text: [...recoveryLines(found), ...hint].join('\n'), isGood: found.problems.length === 0 };
 }

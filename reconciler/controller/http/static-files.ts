@@ -51,10 +51,6 @@ export class PageFiles {
     this.#files = files;
   }
 
-  get hasPage(): boolean {
-    return this.#files.has(index);
-  }
-
   /** Views of the page have paths of their own, without an extension: they get the page itself. */
   find(path: string): PageFile | undefined {
     const isView = path === '/' || !/\.[^/]*$/.test(path);
