@@ -217,7 +217,7 @@ const rules: readonly Rule[] = [
   {
     from: /^docs\/generate\//,
     own: /^(docs\/generate|server\/api|reconciler)\/|^server\/daemon\/daemon-command/,
-    packages: /^commander$/,
+    packages: /^(commander|node:path)$/,
     why: 'the reference is made of tables and the command trees, without any IO',
   },
   {
@@ -228,9 +228,9 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^packaging\//,
-    own: /^(packaging\/|docs\/generate\/man-pages)/,
+    own: /^(packaging\/|docs\/generate\/(man-pages|site\/site))/,
     packages: /^(node:|esbuild$)/,
-    why: 'packages are made of what was built and of generated pages, and the product does not know of them',
+    why: 'packages and the site are made of what was built and of generated pages, and the product does not know of them',
   },
   {
     from: /^provider\/wire\//,

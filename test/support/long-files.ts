@@ -50,4 +50,5 @@ export const longFiles: readonly string[] = [
   'test/server/operations/sagas.test.ts',
   'test/server/membership/etcd/care.test.ts',
   'test/e2e/controller/two-controllers.test.ts',
+  'test/packaging/docs-site.test.ts',
 ];
