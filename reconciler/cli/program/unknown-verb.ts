@@ -19,6 +19,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   instances: 'list',
   kill: 'stop --force',
   log: 'logs',
+  man: 'docs',
+  manual: 'docs',
   network: 'get network',
   networks: 'get network',
   operation: 'events',

@@ -120,6 +120,7 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
     row(planning.validate, [() => import('../verbs/planning/validate.ts'), 'validate'], onHosts),
     row(setup.fmt, [() => import('../verbs/setup/fmt.ts'), 'fmt']),
     row(setup.explain, [() => import('../verbs/setup/explain.ts'), 'explainPath']),
+    row(setup.docs, [() => import('../verbs/setup/docs.ts'), 'docs']),
     row(setup.schema, [() => import('../verbs/setup/schema.ts'), 'schema']),
     row(setup.completion, [loadCompletion, 'run']),
     row(setup.version, [() => import('../verbs/setup/version.ts'), 'showVersion']),

@@ -122,6 +122,7 @@ const works: Readonly<Record<string, string>> = {
   adopt: 'adopt profile/q -f own.yaml',
   release: 'release profile/p',
   explain: 'explain container',
+  docs: 'docs',
   schema: 'schema',
   completion: 'completion bash',
   version: 'version',

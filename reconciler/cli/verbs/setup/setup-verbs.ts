@@ -1,5 +1,5 @@
 // Declares the verbs around manifests and this program: init, fmt, explain, completion, doctor and the like.
-import { text, toggle } from '../../flags/flag.ts';
+import { inSection, text, toggle } from '../../flags/flag.ts';
 import { hostFlags, hostSelectorFlag } from '../../flags/host-flags.ts';
 import { approveFlag } from '../../flags/plan-flags.ts';
 import { manifestArgs, manifestFlags } from '../../flags/manifest-flags.ts';
@@ -39,6 +39,18 @@ export const explain = {
   flags: {},
   examples: ['gantry explain container', 'gantry explain container.config.limits.memory'],
 } satisfies Verb;
+
+export const docs = {
+  name: 'docs',
+  summary: 'show the pages of documentation that came with this program',
+  args: [['[topic...]', 'as in kinds/container or drift (default: list the topics)']],
+  flags: {
+    ...inSection('Output:', { pager: toggle('--no-pager', 'do not show pages through $PAGER') }),
+    search: text('--search <words>', 'print the lines that hold these words'),
+  },
+  examples: ['gantry docs kinds/container', 'gantry docs --search limits.memory'],
+} satisfies Verb;
+export type DocsOptions = OptionsOf<typeof docs>;
 
 export const schema = {
   name: 'schema',

@@ -1,0 +1,103 @@
+// `gantry docs [TOPIC...]`: the pages of documentation that came with this program, by their names or by the words in them.
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { hint } from '../../../../server/api/text/nearest-word.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { CliError } from '../../errors/usage-error.ts';
+import { renderTable } from '../../output/table.ts';
+import { paintFor } from '../../output/paint.ts';
+import type { Context, Run } from '../../session/context.ts';
+import { showPaged } from '../../session/pager.ts';
+import type { DocsOptions } from './setup-verbs.ts';
+
+interface Page {
+  /** `kinds/container`; `daemon` is the page of that folder. */
+  readonly topic: string;
+  readonly title: string;
+  readonly text: string;
+}
+
+export const docs: Run<DocsOptions> = async (context, words) => {
+  const pages = await readPages(await docsFolder(context.io.env));
+  if (context.options.search !== undefined) return search(context, pages, context.options.search);
+  if (words.length === 0) return list(context, pages);
+  const page = pageOf(pages, words.join('/').toLowerCase());
+  if (context.isJson) context.io.stdout.write(`${JSON.stringify(page)}\n`);
+  else await showPaged(context, page.text.replaceAll(/<!--[^]*?-->\n?/g, '').trimEnd());
+  return exitCodes.ok;
+};
+
+/** Beside the programs of the npm package, where the Debian package has it, in the sources, or where GANTRY_DOCS says. */
+async function docsFolder(env: Readonly<Record<string, string | undefined>>): Promise<string> {
+  const named = env['GANTRY_DOCS'];
+  const places = ['../../docs', '../../../../share/doc/gantry/docs', '../../../../docs', '../../../../../docs'].map(
+    (path) => fileURLToPath(new URL(path, import.meta.url)),
+  );
+  const candidates = named === undefined || named === '' ? places : [named];
+  for (const folder of candidates) if (await isFile(join(folder, 'README.md'))) return folder;
+  throw new CliError(
+    `no pages of documentation at ${candidates.join(', ')}: install a package of gantry with its documentation, or name the folder docs of the sources with GANTRY_DOCS`,
+    exitCodes.error,
+  );
+}
+
+const isFile = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+
+async function readPages(folder: string): Promise<readonly Page[]> {
+  const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.md')).toSorted();
+  return Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(join(folder, name), 'utf8');
+      const topic = name === 'README.md' ? 'index' : name.replace(/\/README\.md$|\.md$/, '');
+      return { topic, title: /^# (.+)$/m.exec(text)?.[1] ?? topic, text };
+    }),
+  );
+}
+
+function list(context: Context, pages: readonly Page[]): 0 {
+  if (context.isJson)
+    for (const { topic, title } of pages) context.io.stdout.write(`${JSON.stringify({ topic, title })}\n`);
+  else {
+    const rows = pages.map(({ topic, title }) => [topic, title]);
+    context.io.stdout.write(`${renderTable(['TOPIC', 'TITLE'], rows, paintFor(context.color))}\n`);
+    context.note('gantry docs TOPIC shows one; gantry docs --search WORDS finds words in all');
+  }
+  return exitCodes.ok;
+}
+
+/** A whole topic, or its last part where only one has it: `volume` of nothing, `storage_volume` of kinds/ and keys/. */
+function pageOf(pages: readonly Page[], wanted: string): Page {
+  const exact = pages.find(({ topic }) => topic === wanted);
+  if (exact !== undefined) return exact;
+  const found = pages.filter(({ topic }) => topic.endsWith(`/${wanted}`));
+  const [only] = found;
+  if (only !== undefined && found.length === 1) return only;
+  const topics = pages.map(({ topic }) => topic);
+  throw new CliError(
+    found.length > 1
+      ? `${found.length} pages are about ${wanted}: gantry docs ${found.map(({ topic }) => topic).join(', gantry docs ')}`
+      : `no page is about ${wanted}${hint(wanted, topics)}; gantry docs lists all, gantry docs --search ${wanted} looks inside`,
+    exitCodes.error,
+  );
+}
+
+/** Lines that hold all words, in any case. */
+function search(context: Context, pages: readonly Page[], text: string): 0 | 1 {
+  const words = text.toLowerCase().split(/\s+/);
+  const found = pages.flatMap(({ topic, text: page }) =>
+    page
+      .split('\n')
+      .filter((line) => words.every((word) => line.toLowerCase().includes(word)))
+      .map((line) => ({ topic, line: line.trim() })),
+  );
+  for (const { topic, line } of found)
+    if (context.isJson) context.io.stdout.write(`${JSON.stringify({ topic, line })}\n`);
+    else context.out(`${topic}: ${line.length > 200 ? `${line.slice(0, 199)}…` : line}`);
+  if (found.length === 0) context.note(`No page has ${text}`);
+  return found.length === 0 ? exitCodes.error : exitCodes.ok;
+}
