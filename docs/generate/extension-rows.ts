@@ -3,6 +3,9 @@
 
 export type ExtensionRow = readonly [source: string, test: string, word: string];
 
+const moving = 'services/transfer/migration';
+const moves = `server/${moving}`;
+
 export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   container_host_shutdown_timeout: [
     'services/containers/power/host-shutdown.ts',
@@ -42,11 +45,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   container_cpu_time: ['drivers/runtime/cgroup/metrics.ts', 'conformance/runtime.ts', 'cpuUsageNs'],
   network: ['services/networks/networks.ts', 'server/services/networks.test.ts', '/1.0/networks'],
   profile_usedby: ['services/profiles/profiles.ts', 'server/services/profiles.test.ts', 'used_by'],
-  container_push: [
-    'services/transfer/migration/target.ts',
-    'server/services/transfer/migration/migration.test.ts',
-    'push',
-  ],
+  container_push: [`${moving}/target.ts`, `${moves}/migration.test.ts`, 'push'],
   container_exec_recording: [
     'services/containers/exec/record-output.ts',
     'server/services/containers/exec.test.ts',
@@ -68,11 +67,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/services/containers/containers.test.ts',
     'image.os',
   ],
-  migration_progress: [
-    'services/transfer/migration/progress.ts',
-    'server/services/transfer/migration/migration.test.ts',
-    'fs_progress',
-  ],
+  migration_progress: [`${moving}/progress.ts`, `${moves}/migration.test.ts`, 'fs_progress'],
   id_map: ['drivers/runtime/idmap/plan.ts', 'server/services/containers/id-maps.test.ts', 'security.idmap.isolated'],
   network_firewall_filtering: [
     'drivers/network/firewall.ts',
@@ -91,21 +86,13 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/services/containers/snapshots.test.ts',
     'stateful',
   ],
-  container_only_migration: [
-    'services/containers/create/copy.ts',
-    'server/services/transfer/migration/migration.test.ts',
-    'container_only',
-  ],
+  container_only_migration: ['services/containers/create/copy.ts', `${moves}/migration.test.ts`, 'container_only'],
   unix_device_rename: [
     'drivers/devices/unix.ts',
     'server/drivers/devices/host-devices.test.ts',
     'path and source stand for each other',
   ],
-  storage_rsync_bwlimit: [
-    'services/transfer/migration/source.ts',
-    'server/services/transfer/migration/faults.test.ts',
-    'rsync.bwlimit',
-  ],
+  storage_rsync_bwlimit: [`${moving}/source.ts`, `${moves}/faults.test.ts`, 'rsync.bwlimit'],
   network_vxlan_interface: [
     'drivers/network/ip-commands.ts',
     'server/drivers/network/bridge-host.test.ts',
@@ -116,6 +103,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   storage_lvm_thinpool_rename: ['drivers/storage/lvm/pool.ts', 'hosts/suite/lvm-pools.ts', 'and its thin pool'],
   storage_lvm_lv_resizing: ['drivers/storage/blocks/resize.ts', 'server/drivers/storage/blocks.test.ts', 'smaller'],
   storage_block_filesystem_btrfs: ['drivers/storage/lvm/lvm.ts', 'server/drivers/storage/blocks.test.ts', 'btrfs'],
+  storage_rsync_compression: [`${moving}/lxd/offers.ts`, `${moves}/lxd-messages.test.ts`, 'rsync.compression'],
   storage_lvm_vg_force_reuse: ['drivers/storage/lvm/pool.ts', 'hosts/suite/lvm-pools.ts', 'lvm.vg.force_reuse'],
   storage_btrfs_mount_options: [
     'drivers/storage/btrfs/pool.ts',
@@ -130,11 +118,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   ],
   id_map_base: ['services/containers/shared/id-maps.ts', 'server/services/containers/id-maps.test.ts', 'idmap.base'],
   file_symlinks: ['services/containers/files/files.ts', 'conformance/files.ts', 'symlink'],
-  container_push_target: [
-    'services/transfer/migration/connect.ts',
-    'server/services/transfer/migration/migration.test.ts',
-    'push',
-  ],
+  container_push_target: [`${moving}/connect.ts`, `${moves}/migration.test.ts`, 'push'],
   network_vlan_physical: ['drivers/runtime/nic/plug.ts', 'server/drivers/devices/plan.test.ts', 'vlan'],
   storage_images_delete: [
     'services/images/sagas/image-delete.ts',
@@ -147,8 +131,8 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'metadata',
   ],
   container_snapshot_stateful_migration: [
-    'services/transfer/migration/container-source.ts',
-    'server/services/transfer/migration/live.test.ts',
+    `${moving}/container-source.ts`,
+    `${moves}/live.test.ts`,
     'stateful snapshot',
   ],
   instance_types: ['api/container/instance-type.ts', 'contract/instance-type.test.ts', 'c2-m4'],
@@ -171,11 +155,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   ],
   console: ['services/containers/exec/console.ts', 'server/services/containers/console.test.ts', 'console'],
   restrict_devlxd: ['services/containers/guest-access.ts', 'server/guest/socket.test.ts', 'security.devlxd'],
-  migration_pre_copy: [
-    'services/transfer/migration/memory-rounds.ts',
-    'server/services/transfer/migration/memory-rounds.test.ts',
-    'migration.incremental.memory',
-  ],
+  migration_pre_copy: [`${moving}/memory-rounds.ts`, `${moves}/memory-rounds.test.ts`, 'migration.incremental.memory'],
   infiniband: ['drivers/devices/infiniband.ts', 'server/drivers/devices/host-devices.test.ts', 'infiniband'],
   devlxd_events: ['guest/guest-events.ts', 'server/guest/socket.test.ts', 'events'],
   proxy: ['drivers/devices/proxy/proxy.ts', 'server/drivers/devices/proxy.test.ts', 'proxy'],
@@ -216,11 +196,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   clustering_config: ['services/cluster/member-settings.ts', 'e2e/cluster/groups.test.ts', 'scheduler.instance'],
   clustering_groups: ['services/cluster/member-groups.ts', 'e2e/cluster/groups.test.ts', 'groups'],
   event_lifecycle: ['events/hub.ts', 'server/operations/operations.test.ts', 'lifecycle'],
-  storage_api_remote_volume_handling: [
-    'services/transfer/migration/volume-target.ts',
-    'server/services/transfer/migration/volumes.test.ts',
-    'migration',
-  ],
+  storage_api_remote_volume_handling: [`${moving}/volume-target.ts`, `${moves}/volumes.test.ts`, 'migration'],
   nvidia_runtime: ['drivers/runtime/lxc/config.ts', 'server/drivers/devices/plan.test.ts', 'nvidia.runtime'],
   container_mount_propagation: [
     'drivers/devices/disk.ts',
@@ -318,11 +294,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   ],
   projects: ['services/projects/projects.ts', 'server/services/projects/projects.test.ts', '/1.0/projects'],
   network_vxlan_ttl: ['drivers/network/ip-commands.ts', 'server/drivers/network/bridge-host.test.ts', 'tunnel.m.ttl'],
-  container_incremental_copy: [
-    'services/transfer/migration/refresh.ts',
-    'server/services/transfer/migration/refresh.test.ts',
-    'refresh',
-  ],
+  container_incremental_copy: [`${moving}/refresh.ts`, `${moves}/refresh.test.ts`, 'refresh'],
   usb_optional_vendorid: ['drivers/devices/usb.ts', 'server/drivers/devices/host-devices.test.ts', 'vendorid'],
   snapshot_scheduling: [
     'services/containers/snapshots/schedule.ts',

@@ -102,7 +102,11 @@ describe('a row says what is special about its endpoint', () => {
 
   test('the creation of a container is placed by its body, files are bodies of their own, metrics need less trust', () => {
     expect(having(({ placedBy }) => placedBy === 'body')).toEqual(['containers.create']);
-    expect(having(({ ownBody }) => ownBody !== undefined)).toEqual(['containers.create', 'images.create']);
+    expect(having(({ ownBody }) => ownBody !== undefined)).toEqual([
+      'containers.create',
+      'images.create',
+      'volumes.createType',
+    ]);
     expect(having(({ access, traced }) => access === 'metrics' && traced === false)).toEqual(['metrics.get']);
   });
 });

@@ -45,6 +45,7 @@ const laterExtensions = [
   'image_source_project',
   'storage_api_project',
   'storage_lvm_vg_force_reuse',
+  'storage_rsync_compression',
   'volume_snapshot_scheduling',
   'custom_volume_snapshot_expiry',
   'custom_volume_backup',

@@ -104,11 +104,12 @@ export const poolConfigKeys = {
     'size',
     every,
     'Bytes a second when containers and volumes are sent to another server; 0: no limit.',
-    {
-      default: '0',
-      changeable: ['btrfs', 'dir', 'zfs'],
-    },
+    { default: '0', changeable: every },
   ),
+  'rsync.compression': key('bool', every, 'rsync packs files on their way to or from a real LXD.', {
+    default: 'true',
+    changeable: every,
+  }),
   'sync.volumes': key(
     'bool',
     every,

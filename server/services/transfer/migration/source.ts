@@ -70,7 +70,7 @@ export async function serve(
   signal: AbortSignal,
 ): Promise<void> {
   if (lxd === undefined) await peer.send({ ...offer });
-  else await peer.sendOffer({ ...offer }, headerOf(offer, lxd));
+  else await peer.sendOffer({ ...offer }, headerOf(offer, lxd, deps.pools.use(volume.pool).pool));
   const header = lxd === undefined ? undefined : await peer.takeHeader();
   if (lxd !== undefined && header !== undefined)
     return serveLxd(deps, peer, { volume, offer, lxd }, header, handle, signal);

@@ -136,8 +136,10 @@ async function receiveAllOfLxd(
   signal: AbortSignal,
 ): Promise<void> {
   const progress = trackProgress({ clock, tell: (metadata) => handle.update(metadata), signal });
-  await peer.sendHeader(answerTo(lxd, snapshots, false));
-  const trees = { ...pools.use(pool), ref, snapshots, features: featuresOf(lxd), isTwice: isTwice(lxd) };
+  const place = pools.use(pool);
+  const answer = answerTo(lxd, snapshots, false, place.pool);
+  await peer.sendHeader(answer);
+  const trees = { ...place, ref, snapshots, features: featuresOf(answer), isTwice: isTwice(lxd) };
   await receiveFromLxd(peer, trees, progress, signal);
 }
 

@@ -6,11 +6,13 @@ import {
   type ContainerMigrationOffer,
   type VolumeMigrationOffer,
 } from '../../../../api/container/migration-messages.ts';
+import type { PoolSpec } from '../../../../drivers/storage/driver.ts';
+import { isTrue } from '../../../../api/text/value-checks.ts';
 import type { IdMapEntry } from '../../../../drivers/runtime/driver.ts';
 import { parseIdMap, renderIdMap } from '../../../../drivers/runtime/idmap/plan.ts';
 import type { RsyncFeature } from '../../../../drivers/storage/rsync.ts';
 import { idMapKeys } from '../../../containers/shared/id-maps.ts';
-import { criu, fsRsync, type LxdHeader, type LxdRsyncFeatures, type LxdSetting, type LxdSnapshot } from './messages.ts';
+import { criu, fsRsync, type LxdHeader, type LxdSetting, type LxdSnapshot } from './messages.ts';
 
 type Offer = ContainerMigrationOffer | VolumeMigrationOffer;
 type SnapshotOffer = Offer['snapshots'][number];
@@ -18,7 +20,8 @@ type SnapshotOffer = Offer['snapshots'][number];
 /** The way in which files travel between gantryd and a real LXD. */
 export const rsyncFormat = 'rsync';
 
-const allFeatures: LxdRsyncFeatures = { xattrs: true, delete: true, compress: true, bidirectional: true };
+/** `rsync.compression` of the pool: whether rsync packs what it sends; both ends of a session must do so. */
+const packs = ({ config }: Pick<PoolSpec, 'config'>): boolean => isTrue(config['rsync.compression'] || 'true');
 
 export interface SourceFacts {
   /** `live`: its memory is to move as well. */
@@ -28,7 +31,11 @@ export interface SourceFacts {
 }
 
 /** What LXD reads in an offer of ours. */
-export function headerOf({ snapshots }: Offer, { state, idMap }: SourceFacts): LxdHeader {
+export function headerOf(
+  { snapshots }: Offer,
+  { state, idMap }: SourceFacts,
+  pool: Pick<PoolSpec, 'config'>,
+): LxdHeader {
   return {
     fs: fsRsync,
     criu: state === 'stopped' ? undefined : state === 'live' ? criu.rsync : criu.none,
@@ -36,13 +43,19 @@ export function headerOf({ snapshots }: Offer, { state, idMap }: SourceFacts): L
     snapshotNames: snapshots.map(({ name }) => name),
     snapshots: snapshots.map(lxdSnapshotOf),
     predump: false,
-    rsyncFeatures: allFeatures,
+    rsyncFeatures: { xattrs: true, delete: true, compress: packs(pool), bidirectional: true },
     refresh: undefined,
   };
 }
 
 /** What we answer to LXD's header: these snapshots, in this order, and then the container or volume. */
-export function answerTo(header: LxdHeader, snapshots: readonly string[], isRefresh: boolean): LxdHeader {
+export function answerTo(
+  header: LxdHeader,
+  snapshots: readonly string[],
+  isRefresh: boolean,
+  pool: Pick<PoolSpec, 'config'>,
+): LxdHeader {
+  const { rsyncFeatures } = header;
   const taken = new Set(snapshots);
   return {
     fs: fsRsync,
@@ -51,7 +64,10 @@ export function answerTo(header: LxdHeader, snapshots: readonly string[], isRefr
     snapshotNames: [...snapshots],
     snapshots: header.snapshots.filter(({ name }) => taken.has(name ?? '')),
     predump: false,
-    rsyncFeatures: header.rsyncFeatures,
+    rsyncFeatures:
+      rsyncFeatures === undefined
+        ? undefined
+        : { ...rsyncFeatures, compress: rsyncFeatures.compress === true && packs(pool) },
     refresh: isRefresh,
   };
 }

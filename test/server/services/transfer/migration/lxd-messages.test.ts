@@ -21,6 +21,7 @@ import { PeerError, parseMessage } from '../../../../../server/services/transfer
 import { seededRandom } from '../../../../support/random.ts';
 
 const map = JSON.stringify([{ Isuid: true, Isgid: false, Hostid: 1_000_000, Nsid: 0, Maprange: 65_536 }]);
+const pool = { config: {} };
 const offer: ContainerMigrationOffer = {
   type: 'offer',
   protocol: 'gantry-migration',
@@ -56,7 +57,7 @@ function headerIn(bytes: Buffer): LxdHeader {
 
 describe('the header that a real LXD reads', () => {
   test('says all of an offer that LXD knows', () => {
-    const header = headerIn(encodeHeader(headerOf(offer, { state: 'running', idMap: map })));
+    const header = headerIn(encodeHeader(headerOf(offer, { state: 'running', idMap: map }, pool)));
     expect([isTwice(header), isLive(header), idMapOf(header)]).toEqual([true, false, map]);
     const read = offerOf(header, 'container') as unknown as ContainerMigrationOffer;
     expect(Value.Check(ContainerMigrationOffer, read)).toBe(true);
@@ -67,15 +68,15 @@ describe('the header that a real LXD reads', () => {
     });
   });
   test('hides the offer of gantryd, which LXD skips', () => {
-    const bytes = encodeHeader(headerOf(offer, { state: 'stopped' }), offer);
+    const bytes = encodeHeader(headerOf(offer, { state: 'stopped' }, pool), offer);
     expect(parseMessage(bytes)).toEqual(offer);
-    expect(headerIn(encodeHeader(headerOf(offer, { state: 'stopped' }))).criu).toBeUndefined();
+    expect(headerIn(encodeHeader(headerOf(offer, { state: 'stopped' }, pool))).criu).toBeUndefined();
   });
   test('is not taken for the end, nor the end for it', () => {
     expect(decodeLxd(encodeControl(true))).toEqual({ kind: 'control', success: true, message: '' });
     expect(decodeLxd(encodeControl(false, 'no room'))).toMatchObject({ kind: 'control', message: 'no room' });
     expect(decodeLxd(encodeControl(false))).toMatchObject({ kind: 'control', success: false });
-    const bare = encodeHeader(headerOf({ ...offer, snapshots: [] }, { state: 'stopped' }));
+    const bare = encodeHeader(headerOf({ ...offer, snapshots: [] }, { state: 'stopped' }, pool));
     expect(decodeLxd(bare).kind).toBe('header');
   });
   test('stands for the features of its time where a peer negotiates nothing', () => {
@@ -85,10 +86,26 @@ describe('the header that a real LXD reads', () => {
     const part = { xattrs: true, delete: false, compress: undefined, bidirectional: true };
     expect(featuresOf({ ...header, rsyncFeatures: part })).toEqual(['xattrs']);
   });
+  test('packs what rsync sends unless rsync.compression of a pool on either side is false', () => {
+    const plain = { config: { 'rsync.compression': 'false' } };
+    const [packed, unpacked] = [pool, plain].map((at) =>
+      headerIn(encodeHeader(headerOf(offer, { state: 'stopped' }, at))),
+    );
+    if (packed === undefined || unpacked === undefined) throw new Error('no headers');
+    expect(featuresOf(unpacked)).toEqual(['xattrs', 'delete']);
+    expect(featuresOf(answerTo(packed, [], false, pool))).toEqual(['xattrs', 'delete', 'compress']);
+    expect(featuresOf(answerTo(packed, [], false, plain))).toEqual(['xattrs', 'delete']);
+    expect(featuresOf(answerTo(unpacked, [], false, pool))).toEqual(['xattrs', 'delete']);
+  });
   test('is answered with the snapshots that are wanted', () => {
-    const header = headerIn(encodeHeader(headerOf(offer, { state: 'running' })));
-    expect(answerTo(header, [], true)).toMatchObject({ refresh: true, snapshotNames: [], snapshots: [], criu: 2 });
-    expect(answerTo(header, ['s0'], false).snapshots).toHaveLength(1);
+    const header = headerIn(encodeHeader(headerOf(offer, { state: 'running' }, pool)));
+    expect(answerTo(header, [], true, pool)).toMatchObject({
+      refresh: true,
+      snapshotNames: [],
+      snapshots: [],
+      criu: 2,
+    });
+    expect(answerTo(header, ['s0'], false, pool).snapshots).toHaveLength(1);
   });
 });
 
@@ -110,7 +127,7 @@ describe('strange bytes on the control channel', () => {
   });
   test('never end in anything but a message or a PeerError', () => {
     const random = seededRandom(7);
-    const good = encodeHeader(headerOf(offer, { state: 'running', idMap: map }), offer);
+    const good = encodeHeader(headerOf(offer, { state: 'running', idMap: map }, pool), offer);
     for (let round = 0; round < 3_000; round += 1) {
       const bytes = Buffer.from(good.subarray(0, 1 + Math.floor(random.next() * good.length)));
       for (let change = 0; change < 4; change += 1)

@@ -1,5 +1,6 @@
 // Containers and volumes between a real LXD and this daemon, moved by the stock client: no flag that its user would not expect.
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -94,6 +95,25 @@ describe.skipIf(missing !== undefined)('a real LXD and this daemon', () => {
     expect(rootfs(lxdTree(back))).toBe(rootfs(lxdTree('c')));
     expect(rootfs(lxdTree(back, 's0'))).toBe(rootfs(lxdTree('c', 's0')));
     expect((await lxd.get(`/1.0/instances/${back}`)).config).toMatchObject({ 'user.a': 'b' });
+  });
+
+  test('volumes travel both ways while rsync.compression of the pool here is off, and no faster than its rsync.bwlimit', async () => {
+    const pool = '/1.0/storage-pools/default';
+    await lxc('storage', 'volume', 'create', 'lxd:default', 'plain');
+    writeFileSync(join(lxd.dir, 'storage-pools/default/custom/default_plain/file'), randomBytes(600_000));
+    await daemon.call('PATCH', pool, { config: { 'rsync.compression': 'false' } });
+    try {
+      await lxc('storage', 'volume', 'copy', 'lxd:default/plain', 'gantry:default/plain');
+      const ours = readFileSync(join(daemon.dir, 'storage-pools/default/custom/plain/file'));
+      await daemon.call('PATCH', pool, { config: { 'rsync.bwlimit': '200kB' } });
+      const startMs = Date.now();
+      await lxc('storage', 'volume', 'copy', 'gantry:default/plain', 'lxd:default/slow');
+      // A second's worth may go at once.
+      expect(Date.now() - startMs).toBeGreaterThan(1_900);
+      expect(readFileSync(join(lxd.dir, 'storage-pools/default/custom/default_slow/file')).equals(ours)).toBe(true);
+    } finally {
+      await daemon.call('PATCH', pool, { config: { 'rsync.compression': '', 'rsync.bwlimit': '' } });
+    }
   });
 
   test('a copy is brought up to date on either side', async () => {
