@@ -126,7 +126,7 @@ function offeredSnapshot(one: LxdSnapshot, header: LxdHeader): Record<string, un
     name: one.name ?? '',
     createdAt: dateOf(one.creationDate),
     lastUsedAt: dateOf(one.lastUsedDate),
-    expiresAt: dateOf(one.expiryDate ?? zeroDate),
+    expiresAt: dateOf(expiryOf(one)),
     description: '',
     config: { ...config, [idMapKeys.files]: config[idMapKeys.files] ?? idMapOf(header) },
     architecture: architectureOf(one.architecture ?? 0),
@@ -168,6 +168,9 @@ const architectureOf = (id: number): string =>
 /** Year 1: how LXD writes "never". */
 const zeroDate = -62_135_596_800;
 const lastDate = 253_402_300_799;
+
+/** LXD sends 0 for a snapshot of a volume without expiry: as a time it is past, and the snapshot would be deleted. */
+const expiryOf = ({ expiryDate = 0 }: LxdSnapshot): number => (expiryDate <= 0 ? zeroDate : expiryDate);
 
 const dateOf = (seconds = 0): string =>
   new Date(Math.min(Math.max(seconds, zeroDate), lastDate) * 1000).toISOString().replace('.000Z', 'Z');
