@@ -37,7 +37,7 @@ export function writeExport(objects: readonly ExportedObject[], redacts: boolean
 }
 
 /** Leaves out what `gantry validate` would refuse: servers hold keys that other versions wrote. */
-function soundOf(
+export function soundOf(
   object: ExportedObject,
   seen: Set<string>,
 ): { readonly object: ExportedObject; readonly refused: readonly string[] } {

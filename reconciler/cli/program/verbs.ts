@@ -11,6 +11,7 @@ import * as snapshots from '../verbs/containers/snapshot-verbs.ts';
 import * as controlling from '../verbs/controller/controller-verbs.ts';
 import * as daily from '../verbs/daily/daily-verbs.ts';
 import * as images from '../verbs/images/image-verbs.ts';
+import * as moving from '../verbs/moving/moving-verbs.ts';
 import * as objects from '../verbs/objects/object-verbs.ts';
 import * as planning from '../verbs/planning/planning-verbs.ts';
 import * as setup from '../verbs/setup/setup-verbs.ts';
@@ -176,6 +177,7 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
     row(backups.backupExport, [backup, 'exportBackup']),
     row(backups.backupImport, [backup, 'importBackupFile']),
     row(backups.backupDelete, [backup, 'deleteBackups']),
+    row(moving.migrateFromLxd, [() => import('../verbs/moving/migrate-from-lxd.ts'), 'migrateFromLxd']),
     row(containers.copy, [copy, 'copy']),
     row(containers.move, [copy, 'move']),
     row(images.imageList, [() => import('../verbs/images/image-list.ts'), 'listImages']),

@@ -8,11 +8,9 @@ import type { Operation } from '../../api/operation.ts';
 import type { Client } from '../client.ts';
 import { ClientError } from '../client-error.ts';
 import type { OnUpdate } from '../operations.ts';
-import { relaySockets } from './relay-channels.ts';
+import { migrate, operationOf, type MigrationMode } from './two-servers.ts';
 
-/** `pull`: the target connects to the source. `push`: the source connects to the target. `relay`: this program connects to both. */
-export const migrationModes = ['pull', 'push', 'relay'] as const;
-export type MigrationMode = (typeof migrationModes)[number];
+export { migrationModes, type MigrationMode } from './two-servers.ts';
 
 export interface CopyOptions {
   /** Default: pull from a source with an https address, else push to such a target, else relay. */
@@ -30,6 +28,8 @@ export interface CopyOptions {
   readonly live?: boolean;
   /** The addresses of its network interfaces are copied too: the target is the same machine afterwards. */
   readonly keepAddresses?: boolean;
+  /** The devices of the copy, in place of those of the source. */
+  readonly devices?: Container['devices'];
   /** Config keys that the copy does not get. */
   readonly drops?: (key: string) => boolean;
   /** The member of the same cluster that a container moves to. */
@@ -65,8 +65,16 @@ export async function copyContainer(
     );
     return;
   }
-  const mode = options.mode ?? usualMode(from.client, to.client);
-  await travel[mode]({ from, to, body, options: { ...options, live }, signal });
+  const own = { ...options, live };
+  await migrate(
+    {
+      from: { client: from.client, start: (peer) => startSource(from, peer, own, signal) },
+      to: { client: to.client, start: (mode, peer) => startTarget(to, body, mode, own, peer, signal) },
+      onUpdate: options.onUpdate,
+      signal,
+    },
+    options.mode,
+  );
 }
 
 /**
@@ -158,7 +166,7 @@ function wantedOf(source: SourceContainer, options: CopyOptions) {
     ephemeral,
     description,
     config: { ...Object.fromEntries(Object.entries(source.config).filter(kept)), ...dropped },
-    devices: options.storage === undefined ? source.devices : withRoot(source, options.storage),
+    devices: options.devices ?? (options.storage === undefined ? source.devices : withRoot(source, options.storage)),
   };
 }
 
@@ -172,80 +180,6 @@ const flagsOf = (options: CopyOptions) => ({
   container_only: options.containerOnly === true,
   ...(options.refresh === true ? { refresh: true } : {}),
 });
-
-function usualMode(from: Client, to: Client): MigrationMode {
-  if (from.host.startsWith('https:')) return 'pull';
-  return to.host.startsWith('https:') ? 'push' : 'relay';
-}
-
-interface Travel {
-  readonly from: ContainerAt;
-  readonly to: ContainerAt;
-  readonly body: object;
-  readonly options: CopyOptions;
-  readonly signal: AbortSignal | undefined;
-}
-
-const travel: Readonly<Record<MigrationMode, (travel: Travel) => Promise<void>>> = {
-  async pull({ from, to, body, options, signal }) {
-    const source = await startSource(from, {}, options, signal);
-    await together(from.client, source, to.client, options, signal, async () =>
-      startTarget(to, body, { ...options, mode: 'pull' }, await addressOf(from.client, source, signal), signal),
-    );
-  },
-  async push({ from, to, body, options, signal }) {
-    const target = await startTarget(to, body, { ...options, mode: 'push' }, {}, signal);
-    await together(to.client, target, from.client, options, signal, async () =>
-      startSource(from, { target: await addressOf(to.client, target, signal) }, options, signal),
-    );
-  },
-  async relay({ from, to, body, options, signal }) {
-    const source = await startSource(from, {}, options, signal);
-    let stop = (): void => {};
-    try {
-      await together(from.client, source, to.client, options, signal, async () => {
-        const target = await startTarget(to, body, { ...options, mode: 'push' }, {}, signal);
-        const end = (operation: Operation, client: Client) => ({
-          open: (name: string) => client.openSocket(socketPath(operation, name)),
-          names: Object.keys(operation.metadata ?? {}),
-        });
-        stop = await relaySockets(end(source, from.client), end(target, to.client), signal);
-        return target;
-      });
-    } finally {
-      stop();
-    }
-  },
-};
-
-/** Waits for both operations; when one fails the other one is cancelled. The error is that of the first failure. */
-async function together(
-  first: Client,
-  started: Operation,
-  second: Client,
-  options: CopyOptions,
-  signal: AbortSignal | undefined,
-  begin: () => Promise<Operation>,
-): Promise<void> {
-  let other: Operation | undefined;
-  const waits: Promise<unknown>[] = [first.operations.wait(started, signal, options.onUpdate)];
-  waits[0]?.catch(() => {});
-  try {
-    other = await begin();
-    waits.push(second.operations.wait(other, signal, options.onUpdate));
-    await Promise.all(waits);
-  } catch (error) {
-    await Promise.all([abandon(first, started), ...(other === undefined ? [] : [abandon(second, other)])]);
-    // Both operations have ended when the caller continues. Its own signal does not apply here any more.
-    await Promise.allSettled(waits);
-    throw error;
-  }
-}
-
-async function abandon(client: Client, operation: Operation): Promise<void> {
-  // It has ended already, or its server is unreachable.
-  await client.operations.cancel(operation.id).catch(() => {});
-}
 
 async function startSource(
   { client, name }: ContainerAt,
@@ -267,45 +201,13 @@ async function startSource(
 async function startTarget(
   { client }: ContainerAt,
   body: object,
-  options: CopyOptions & { readonly mode: 'pull' | 'push' },
+  mode: 'pull' | 'push',
+  options: CopyOptions,
   more: object,
   signal: AbortSignal | undefined,
 ): Promise<Operation> {
   const live = options.live === true ? { live: true } : {};
-  const source = { type: 'migration', mode: options.mode, ...flagsOf(options), ...live, ...more };
+  const source = { type: 'migration', mode, ...flagsOf(options), ...live, ...more };
   const path = '/1.0/containers';
   return operationOf(await client.http.send({ method: 'POST', path, json: { ...body, source } }, signal), path);
-}
-
-function operationOf(reply: { readonly operation?: Operation }, path: string): Operation {
-  if (reply.operation !== undefined) return reply.operation;
-  throw new ClientError('badReply', `POST ${path}: the answer is no operation`);
-}
-
-/** The address of the operation for the other server. */
-async function addressOf(client: Client, operation: Operation, signal: AbortSignal | undefined): Promise<object> {
-  const { environment } = (await client.server(signal)).metadata;
-  const address = environment?.addresses[0];
-  const base = client.host.startsWith('https:')
-    ? client.host
-    : address === undefined
-      ? undefined
-      : `https://${address}`;
-  if (base === undefined)
-    throw new ClientError(
-      'unreachable',
-      `${client.host} listens on no network address that the other server could connect to: set its core.https_address, or use the mode relay`,
-    );
-  const { metadata } = operation;
-  return {
-    operation: `${base}/1.0/operations/${operation.id}`,
-    certificate: environment?.certificate ?? '',
-    secrets: metadata,
-    websockets: metadata,
-  };
-}
-
-function socketPath(operation: Operation, name: string): string {
-  const query = new URLSearchParams({ secret: String(operation.metadata?.[name]) });
-  return `/1.0/operations/${encodeURIComponent(operation.id)}/websocket?${query.toString()}`;
 }

@@ -1,0 +1,70 @@
+// What a move has done so far, in a file that survives the end of this program at any moment.
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import { usageError } from '../../errors/usage-error.ts';
+
+/** `begun`: the target may have a part of it. `stopped`: the container is stopped on the source. `done`: nothing is left to do. */
+export type Stage = 'begun' | 'stopped' | 'done';
+
+export interface Entry {
+  readonly stage: Stage;
+  /** It ran on the source when its move began. */
+  readonly ran?: boolean;
+}
+
+export interface Progress {
+  readonly entries: ReadonlyMap<string, Entry>;
+  /** On the disk when the promise resolves. */
+  record(id: string, entry: Entry): Promise<void>;
+}
+
+interface Written {
+  readonly version: 1;
+  readonly from: string;
+  readonly to: string;
+  readonly entries: Readonly<Record<string, Entry>>;
+}
+
+/** Continues an earlier move between the same servers. */
+export async function openProgress(folder: string, from: string, to: string): Promise<Progress> {
+  const file = join(folder, 'progress.json');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const entries = new Map(Object.entries(await readEntries(file, from, to)));
+  const write = async (): Promise<void> => {
+    const content: Written = { version: 1, from, to, entries: Object.fromEntries(entries) };
+    await writeFile(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flush: true });
+    await rename(`${file}.new`, file);
+  };
+  return {
+    entries,
+    async record(id, entry) {
+      entries.set(id, entry);
+      await write();
+    },
+  };
+}
+
+async function readEntries(file: string, from: string, to: string): Promise<Written['entries']> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw usageError(`cannot read ${file}: ${error.message}`);
+  });
+  if (text === undefined) return {};
+  const read = parsed(file, text);
+  if (read.from !== from || read.to !== to)
+    throw usageError(
+      `${file} is about a move from ${read.from} to ${read.to}, and this one goes from ${from} to ${to}: name another folder with --state-dir`,
+    );
+  return read.entries;
+}
+
+function parsed(file: string, text: string): Written {
+  try {
+    const read = JSON.parse(text) as Partial<Written>;
+    if (read.version === 1 && typeof read.entries === 'object') return read as Written;
+  } catch (error) {
+    throw usageError(`${file} is damaged (${reasonOf(error)}): name another folder with --state-dir`);
+  }
+  throw usageError(`${file} is no progress of a move that this version knows: name another folder with --state-dir`);
+}

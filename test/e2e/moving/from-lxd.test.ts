@@ -1,0 +1,261 @@
+// `gantry migrate-from-lxd` takes a stock LXD host with thirty containers over, killed again and again, and back.
+import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildPrograms, plainEnv, runGantry } from '../../support/cli/programs.ts';
+import { makeDaemon, realRuntimeMissing, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { plant } from '../../support/daemons/two-daemons.ts';
+import { makeClient } from '../../support/daemons/tls.ts';
+import { freeSubnet } from '../../support/hosts/free-resources.ts';
+import { startStockLxd, stockLxdMissing, type StockLxd } from '../../support/hosts/stock-lxd.ts';
+import { buildBusyboxImage } from '../../support/images/busybox.ts';
+import { seededRandom } from '../../support/random.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
+
+const missing = stockLxdMissing() ?? (await realRuntimeMissing());
+if (missing !== undefined) console.log(`skipped: a move from a real LXD, since ${missing}`);
+
+const bridge = `gm${process.pid % 100_000}`;
+const running = ['r1', 'r2', 'r3', 'withdata'];
+/** Containers of the default project, besides those that run. */
+const stopped = Array.from({ length: 20 }, (_, index) => `c${index + 1}`);
+const ofTeam = ['t1', 't2', 't3'];
+
+describe.skipIf(missing !== undefined)('a stock LXD host that moves', () => {
+  const home = tempFolder('gmv-');
+  const programs = buildPrograms();
+  let lxd: StockLxd;
+  let daemon: TestDaemon;
+  const send = async (method: string, path: string, body?: object | Buffer): Promise<void> => {
+    const answer = await lxd.call(method, path, body);
+    const failed = (what: unknown): Error => new Error(`${method} ${path}: ${JSON.stringify(what)}`);
+    if (answer.status === 202) {
+      const ended = (await lxd.get(`${String(answer.body.operation)}/wait`)) as { status_code: number };
+      if (ended.status_code !== 200) throw failed(ended);
+    } else if (answer.status >= 300) throw failed(answer.body);
+  };
+  const container = (name: string, more: object = {}): Promise<void> =>
+    send('POST', '/1.0/containers', { name, source: { type: 'copy', source: 'seed' }, profiles: ['default'], ...more });
+  const lxdTree = (name: string, part = 'containers'): string => join(lxd.dir, 'storage-pools/default', part, name);
+  const ourTree = (name: string, part = 'containers'): string => join(daemon.dir, 'storage-pools/default', part, name);
+
+  beforeAll(async () => {
+    lxd = await startStockLxd(realpathSync(tmpdir()));
+    await send('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir', description: 'the first' });
+    await send('POST', '/1.0/networks', {
+      name: bridge,
+      type: 'bridge',
+      config: { 'ipv4.address': `${freeSubnet()}.1/24`, 'ipv6.address': 'none', 'ipv4.nat': 'false' },
+    });
+    const root = { path: '/', pool: 'default', type: 'disk' };
+    await send('PUT', '/1.0/profiles/default', { devices: { root } });
+    await send('POST', '/1.0/profiles', { name: 'net', devices: { eth0: { type: 'nic', network: bridge } } });
+    await send('POST', '/1.0/profiles', { name: 'limits', config: { 'limits.memory': '64MiB', 'user.a': 'b' } });
+    await send('POST', '/1.0/projects', {
+      name: 'team',
+      config: { 'features.images': 'false', 'features.profiles': 'true' },
+    });
+    await send('PUT', '/1.0/profiles/default?project=team', { devices: { root } });
+    await send('POST', '/1.0/network-acls', { name: 'wall' });
+    const { certPem } = await makeClient('friend');
+    await send('POST', '/1.0/certificates', {
+      type: 'client',
+      name: 'friend',
+      certificate: certPem.replaceAll(/-----.*-----|\n/g, ''),
+    });
+    mkdirSync(join(home, 'image'));
+    const built = await buildBusyboxImage(join(home, 'image'), {});
+    await send('POST', '/1.0/images', readFileSync(built.metadataPath));
+    await send('POST', '/1.0/images/aliases', { name: 'busybox', target: built.fingerprint });
+    await send('POST', '/1.0/containers', { name: 'seed', source: { type: 'image', alias: 'busybox' } });
+    plant(join(lxdTree('seed'), 'rootfs'));
+    rmSync(join(lxdTree('seed'), 'rootfs/hard'), { force: true });
+    for (const [pool, volume] of [
+      ['default', 'idle'],
+      ['default', 'busy'],
+    ]) {
+      await send('POST', `/1.0/storage-pools/${pool}/volumes/custom`, { name: volume, config: { 'user.v': '1' } });
+      writeFileSync(join(lxdTree(`default_${volume}`, 'custom'), 'file'), volume ?? '');
+    }
+    await send('POST', '/1.0/storage-pools/default/volumes/custom/idle/snapshots', { name: 's0' });
+    const data = { type: 'disk', pool: 'default', source: 'busy', path: '/data' };
+    const cases: Readonly<Record<string, object>> = {
+      c1: { config: { 'security.privileged': 'true' } },
+      c2: { profiles: ['default', 'limits'], description: 'with limits' },
+      c3: { config: { 'boot.autostart': 'true', 'user.long': 'x'.repeat(5000) } },
+      c4: { ephemeral: true },
+      c5: { devices: { zero: { type: 'unix-char', source: '/dev/zero', path: '/dev/own' } } },
+      c6: { config: { 'security.nesting': 'true' } },
+      c7: { devices: { idle: { ...data, source: 'idle' } } },
+      c8: { config: { 'linux.sysctl.net.ipv4.ip_forward': '1' } },
+      r1: { profiles: ['default', 'net'] },
+      withdata: { devices: { data } },
+    };
+    for (const name of [...stopped, ...running]) await container(name, cases[name] ?? {});
+    for (const name of ofTeam)
+      await send('POST', '/1.0/containers?project=team', { name, source: { type: 'image', alias: 'busybox' } });
+    await container('brief', { ephemeral: true });
+    for (const name of ['c9', 'c10', 'r2']) {
+      await send('POST', `/1.0/containers/${name}/snapshots`, { name: 's0' });
+      writeFileSync(join(lxdTree(name), 'rootfs/later'), name);
+      await send('POST', `/1.0/containers/${name}/snapshots`, { name: 's1' });
+    }
+    for (const name of [...running, 'brief']) await send('PUT', `/1.0/containers/${name}/state`, { action: 'start' });
+    daemon = await makeDaemon({ runtime: 'lxc' });
+  }, 300_000);
+  afterAll(async () => {
+    await daemon?.cleanUp();
+    await lxd?.call('DELETE', '/1.0/projects/team');
+    await lxd?.cleanUp();
+  }, 120_000);
+
+  const words = (...more: readonly string[]): readonly string[] => [
+    'migrate-from-lxd',
+    '--host',
+    `unix://${daemon.socketPath}`,
+    '--lxd',
+    `unix://${lxd.socketPath}`,
+    '--grace',
+    '1s',
+    ...more,
+  ];
+  const run = (...more: readonly string[]) => runGantry(programs, words(...more), { cwd: home });
+
+  test('the rehearsal names every difference and changes nothing', async () => {
+    const ran = await run('--dry-run');
+    expect(ran.code, ran.stderr).toBe(0);
+    for (const text of [
+      '+ container/r1 (runs: copied',
+      '+ container/withdata (runs: stopped while',
+      '+ container/t1@team',
+      '- network-acl/wall: is a network ACL',
+      `- network/${bridge}: the bridge ${bridge} is on the target's host already`,
+      '- container/brief: is ephemeral',
+      '~ storage_volume/default/busy: withdata stay stopped',
+    ])
+      expect(ran.stdout).toContain(text);
+    expect(await daemon.get('/1.0/containers')).toEqual([]);
+  });
+
+  test('everything arrives whole though the program is killed again and again', async () => {
+    const random = seededRandom();
+    let kills = 0;
+    for (let code: number | null = null; code !== 0;) {
+      const child = spawn(process.execPath, [programs.gantry, ...words('-y')], {
+        cwd: home,
+        env: plainEnv(),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      let said = '';
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+      const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+      // Later runs have more time, so that one of them comes to its end.
+      const limitMs = 1000 + random.next() * 4000 + kills * 500;
+      if (kills < 8) void Promise.race([ended, sleep(limitMs)]).then(() => child.kill('SIGKILL'));
+      code = await ended;
+      if (code !== null && code !== 0) throw new Error(`ended with ${code}: ${said}`);
+      kills += 1;
+    }
+    console.log(`moved with ${kills - 1} kills (seed ${random.seed})`);
+    for (const name of [...stopped, ...running]) {
+      expect(facts(join(ourTree(name), 'rootfs')), name).toEqual(facts(join(lxdTree(name), 'rootfs')));
+      const isRunning = running.includes(name);
+      expect((await daemon.get(`/1.0/containers/${name}`)).status, name).toBe(isRunning ? 'Running' : 'Stopped');
+      expect((await lxd.get(`/1.0/instances/${name}`)).status, name).toBe('Stopped');
+    }
+    for (const name of ofTeam) expect((await daemon.get(`/1.0/containers/${name}?project=team`)).name).toBe(name);
+    for (const name of ['c9', 'c10', 'r2'])
+      for (const snapshot of ['s0', 's1'])
+        expect(facts(join(ourTree(name, 'containers-snapshots'), snapshot, 'rootfs'))).toEqual(
+          facts(join(lxdTree(name, 'containers-snapshots'), snapshot, 'rootfs')),
+        );
+    expect(readFileSync(join(ourTree('busy', 'custom'), 'file'), 'utf8')).toBe('busy');
+    expect(readFileSync(join(ourTree('idle', 'custom-snapshots'), 's0/file'), 'utf8')).toBe('idle');
+    expect((await daemon.get('/1.0/certificates?recursion=1')).map(({ name }: { name: string }) => name)).toEqual([
+      'friend',
+    ]);
+    const [ours, theirs] = [await daemon.get('/1.0/containers/r1'), await lxd.get('/1.0/instances/r1')];
+    expect(ours.config['volatile.eth0.hwaddr']).toBe(theirs.config['volatile.eth0.hwaddr']);
+    expect(ours.devices.eth0).toEqual({ type: 'nic', nictype: 'bridged', parent: bridge });
+  }, 600_000);
+
+  test('the manifests that it wrote plan to nothing, and a second run has nothing to do', async () => {
+    const plan = await runGantry(
+      programs,
+      ['plan', '-f', join(home, 'lxd-move/manifests'), '--detailed-exitcode', '--host', `unix://${daemon.socketPath}`],
+      { cwd: home },
+    );
+    expect(plan.code, plan.stdout + plan.stderr).toBe(0);
+    const again = await run('-y');
+    expect(again.code, again.stderr).toBe(0);
+    expect(again.stdout).toContain('0 to move');
+  });
+
+  test('the bridge is taken over from LXD with its address, and containers attach to it again', async () => {
+    const { config } = (await lxd.get(`/1.0/networks/${bridge}`)) as { config: Record<string, string> };
+    const master = (): string => execFileSync('ip', ['-o', 'link', 'show', 'master', bridge], { encoding: 'utf8' });
+    expect(master()).not.toBe('');
+    await lxd.call('PUT', '/1.0/profiles/net', { devices: {} });
+    for (const name of ['r1', 'c9']) await send('DELETE', `/1.0/containers/${name}`);
+    await send('DELETE', `/1.0/networks/${bridge}`);
+    const network = { 'ipv4.address': config['ipv4.address'], 'ipv4.nat': false, 'ipv6.address': 'none' };
+    writeFileSync(join(home, 'network.yaml'), JSON.stringify({ kind: 'network', name: bridge, config: network }));
+    const host = ['--host', `unix://${daemon.socketPath}`];
+    const applied = await runGantry(programs, ['apply', join(home, 'network.yaml'), '-y', ...host], { cwd: home });
+    expect(applied.code, applied.stdout + applied.stderr).toBe(0);
+    const restarted = await runGantry(programs, ['restart', '--force', 'r1', ...host], { cwd: home });
+    expect(restarted.code, restarted.stderr).toBe(0);
+    expect(master()).toMatch(/veth/);
+  });
+
+  test('a container goes back to LXD', async () => {
+    const ran = await run('--to-lxd', '-y', '--state-dir', 'back');
+    expect(ran.code, ran.stdout + ran.stderr).toBe(0);
+    expect(facts(join(lxdTree('c9'), 'rootfs'))).toEqual(facts(join(ourTree('c9'), 'rootfs')));
+    expect(ran.stdout).toContain('- container/c10: exists on the target already');
+  });
+});
+
+/** Kind, mode, owner, extended attributes and content of everything below a path; owners as the container sees them. */
+function facts(root: string): Readonly<Record<string, string>> {
+  const base = lstatSync(root).uid;
+  const attributes = execFileSync('getfattr', ['-R', '-h', '-d', '-m', '-', '.'], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 1 << 26,
+  });
+  const found: Record<string, string> = { attributes };
+  const walk = (path: string): void => {
+    for (const name of readdirSync(join(root, path))) {
+      const at = join(path, name);
+      const { mode, uid, gid, rdev, size } = lstatSync(join(root, at));
+      const kind = mode & 0o170000;
+      const content =
+        kind === 0o120000
+          ? readlinkSync(join(root, at))
+          : kind === 0o100000
+            ? createHash('sha256')
+                .update(readFileSync(join(root, at)))
+                .digest('hex')
+            : '';
+      found[at] = [mode.toString(8), uid - base, gid - base, rdev, kind === 0o100000 ? size : '', content].join(' ');
+      if (kind === 0o040000) walk(at);
+    }
+  };
+  walk('.');
+  return found;
+}

@@ -1,0 +1,163 @@
+// What a move from LXD decides: order of steps, what stays behind and what differs, each with what to do. No server is asked.
+import { describe, expect, test } from 'vitest';
+import { decideMoves } from '../../../../reconciler/cli/verbs/moving/decide-moves.ts';
+import type { Inventory, MovePlan, MoveRequest } from '../../../../reconciler/cli/verbs/moving/moves.ts';
+import type { Observed } from '../../../../reconciler/core/documents/observed.ts';
+import {
+  fingerprintOf,
+  liveContainer,
+  liveImage,
+  liveNetwork,
+  livePool,
+  liveProfile,
+  liveVolume,
+  world,
+} from '../../../support/fakes/worlds.ts';
+
+const root = { type: 'disk', path: '/', pool: 'default' };
+const data = { type: 'disk', path: '/data', pool: 'default', source: 'data' };
+const nic = { type: 'nic', network: 'lxdbr0' };
+const running = { status: 'Running', status_code: 103 } as const;
+
+const gantryd: Observed = {
+  ...world(),
+  server: { extensions: ['projects'], isGantry: true, poolDrivers: ['dir', 'btrfs'] },
+};
+
+function decide(source: Observed, target = gantryd, more: Partial<MoveRequest & Inventory> = {}): MovePlan {
+  const { virtualMachines = [], acls = [], leases = new Map(), begun = new Set() } = more;
+  const keepsAddresses = more.keepsAddresses === true;
+  return decideMoves({ source: { world: source, virtualMachines, acls, leases }, target, keepsAddresses, begun });
+}
+
+const ids = ({ moves }: MovePlan): readonly string[] => moves.map(({ id }) => id);
+const texts = ({ differences }: MovePlan): readonly string[] =>
+  differences.map(({ id, effect, text }) => `${effect} ${id}: ${text}`);
+
+describe('the decisions of a move', () => {
+  test('objects move before those that need them', () => {
+    const plan = decide(
+      world({
+        pools: [livePool('default')],
+        networks: [liveNetwork('lxdbr0')],
+        profiles: [liveProfile('default', { devices: { root, eth0: nic } }), liveProfile('small')],
+        images: [liveImage(fingerprintOf('a'))],
+        volumes: [liveVolume('data', { pool: 'default' })],
+        containers: [liveContainer('web', { profiles: ['default'], expanded_devices: { root, eth0: nic } })],
+      }),
+    );
+    expect(ids(plan)).toEqual([
+      'storage_pool/default',
+      'network/lxdbr0',
+      `image/${fingerprintOf('a')}`,
+      'profile/default',
+      'profile/small',
+      'storage_volume/default/data',
+      'container/web',
+    ]);
+    expect(plan.differences).toEqual([]);
+  });
+
+  test('a pool whose driver the target lacks stays behind with what is on it', () => {
+    const plan = decide(
+      world({
+        pools: [livePool('default', { driver: 'zfs' })],
+        volumes: [liveVolume('data', { pool: 'default' })],
+        containers: [liveContainer('web', { profiles: [], devices: { root } })],
+      }),
+    );
+    expect(ids(plan)).toEqual([]);
+    expect(texts(plan)).toEqual([
+      'left storage_pool/default: has the driver zfs, which the target does not have (dir, btrfs): make a pool default on the target first (any driver), then run this again',
+      'left storage_volume/default/data: its pool default stays behind',
+      'left container/web: needs storage_pool/default, which stays behind',
+    ]);
+  });
+
+  test('a pool of that name on the target takes them, whatever its driver is', () => {
+    const source = world({
+      pools: [livePool('default', { driver: 'zfs' })],
+      containers: [liveContainer('web', { expanded_devices: { root } })],
+    });
+    const plan = decide(source, { ...gantryd, pools: world({ pools: [livePool('default')] }).pools });
+    expect(ids(plan)).toEqual(['container/web']);
+  });
+
+  test('keys that the target lacks are taken out and named', () => {
+    const config = { 'linux.sysctl.net.ipv4.ip_forward': '1', 'user.a': 'b' };
+    const plan = decide(world({ profiles: [liveProfile('p', { config })] }));
+    expect(plan.moves).toMatchObject([{ id: 'profile/p', body: { config: { 'user.a': 'b' } } }]);
+    expect(texts(plan)).toEqual([
+      'changed profile/p: config.linux.sysctl.net.ipv4.ip_forward is left out: the target cannot have it, it does not know the API extension linux_sysctl',
+    ]);
+  });
+
+  test('a running container with a volume stops before the volume is copied, others stop for the second pass', () => {
+    const plan = decide(
+      world({
+        pools: [livePool('default')],
+        volumes: [liveVolume('data', { pool: 'default' })],
+        containers: [
+          liveContainer('db', { ...running, devices: { data }, expanded_devices: { root, data } }),
+          liveContainer('web', { ...running, expanded_devices: { root } }),
+        ],
+      }),
+    );
+    expect(plan.moves.slice(1)).toMatchObject([
+      { id: 'storage_volume/default/data', stops: [{ id: 'container/db' }] },
+      { id: 'container/db', isRunning: true, stopsFirst: true },
+      { id: 'container/web', isRunning: true, stopsFirst: false },
+    ]);
+  });
+
+  test('a running ephemeral container, machines, ACLs and names that are taken stay behind', () => {
+    const plan = decide(
+      world({ containers: [liveContainer('brief', { ...running, ephemeral: true }), liveContainer('web')] }),
+      { ...gantryd, containers: world({ containers: [liveContainer('web')] }).containers },
+      { virtualMachines: ['win'], acls: ['wall'] },
+    );
+    expect(plan.moves).toEqual([]);
+    expect(plan.differences.map(({ id, effect }) => `${effect} ${id}`)).toEqual([
+      'left virtual-machine/win',
+      'left network-acl/wall',
+      'left container/brief',
+      'left container/web',
+    ]);
+  });
+
+  test('a container that an earlier run began is continued', () => {
+    const source = world({ containers: [liveContainer('web')] });
+    const target = { ...gantryd, containers: world({ containers: [liveContainer('web')] }).containers };
+    expect(ids(decide(source, target, { begun: new Set(['container/web']) }))).toEqual(['container/web']);
+  });
+
+  test('nics attach to the bridge of the source where both servers are on one host', () => {
+    const source = world({
+      networks: [liveNetwork('lxdbr0')],
+      containers: [liveContainer('web', { profiles: [], devices: { eth0: { ...nic, name: 'eth0' } } })],
+    });
+    const networks = world({ networks: [liveNetwork('lxdbr0', { managed: false })] }).networks;
+    const plan = decide(source, { ...gantryd, networks });
+    expect(plan.moves).toMatchObject([
+      { devices: { eth0: { type: 'nic', name: 'eth0', nictype: 'bridged', parent: 'lxdbr0' } } },
+    ]);
+  });
+
+  test('leased addresses become static ones when that is asked for', () => {
+    const source = world({
+      networks: [liveNetwork('lxdbr0')],
+      containers: [
+        liveContainer('web', {
+          config: { 'volatile.eth0.hwaddr': '00:16:3e:00:00:01' },
+          profiles: ['nets'],
+        }),
+      ],
+      profiles: [liveProfile('nets', { devices: { eth0: nic } })],
+    });
+    const leases = new Map([['00:16:3e:00:00:01', '10.0.3.7']]);
+    expect(decide(source, gantryd, { leases, keepsAddresses: true }).moves.at(-1)).toMatchObject({
+      devices: { eth0: { ...nic, 'ipv4.address': '10.0.3.7' } },
+    });
+    expect(decide(source, gantryd, { leases }).moves.at(-1)).toMatchObject({ devices: {} });
+  });
+});
