@@ -141,7 +141,7 @@ describe('strange bytes on the control channel', () => {
   });
 
   test.each([0, undefined])('a snapshot with the expiry %s never expires', (expiryDate) => {
-    const header = headerOf(offer, { state: undefined, idMap: map } as never);
+    const header = headerOf(offer, { state: 'stopped', idMap: map }, pool);
     const snapshots = header.snapshots.map((one) => ({ ...one, expiryDate }));
     expect(offerOf({ ...header, snapshots }, 'volume')['snapshots']).toMatchObject([
       { expiresAt: '0001-01-01T00:00:00Z' },
