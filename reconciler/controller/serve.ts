@@ -1,5 +1,6 @@
 // Puts the HTTP API and the webhooks of sources in front of a running engine.
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { AuditLog } from './audit/audit-log.ts';
 import type { ControllerConfig } from './config/config.ts';
 import type { Controller } from './controller.ts';
 import { listen, type AccessSettings, type HttpListener } from './http/listener.ts';
@@ -28,6 +29,7 @@ export async function listenFor(
       warn: (message) => hub.log('warn', message),
     });
   let receiver = receiverOf(config);
+  const audit = new AuditLog(join(config.stateDir, 'audit.jsonl'), Date.now);
   const listener = await listen({
     controller,
     webhooks: (request) => receiver.receive(request),
@@ -38,6 +40,7 @@ export async function listenFor(
       ...(url === undefined ? {} : { url }),
     },
     log: hub.httpLog,
+    audit,
     pageDirectory,
   });
   return {
@@ -53,6 +56,7 @@ export async function listenFor(
     close: async () => {
       receiver.close();
       await listener.close();
+      await audit.close();
     },
   };
 }

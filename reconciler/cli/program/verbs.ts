@@ -104,6 +104,7 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
     row(controlling.controllerDiff, [controllerReports, 'showDiff']),
     row(controlling.controllerPlan, [controllerReports, 'showPlan']),
     row(controlling.controllerHistory, [controllerReports, 'showHistory']),
+    row(controlling.controllerAudit, [() => import('../verbs/controller/audit.ts'), 'audit']),
     row(controlling.controllerLogs, [controllerReports, 'showLogs']),
     row(controlling.controllerSync, [controllerChange, 'sync']),
     row(controlling.controllerSuspend, [controllerChange, 'suspend']),

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { validateBody } from '../../../server/api/schema/validate-json.ts';
 import { didYouMean } from '../../../server/api/text/nearest-word.ts';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
+import { parseHostPattern } from '../../core/documents/host-pattern.ts';
 import { wrong, type Finding } from '../../manifest/text/finding.ts';
 import { placedDiagnostic, PlacedText } from '../../manifest/text/locate-diagnostics.ts';
 import { parseYaml } from '../../manifest/text/parse-yaml.ts';
@@ -72,6 +73,7 @@ function resolved(file: string, written: ControllerFile): { config?: ControllerC
   const { controller = {}, hosts, sources, notifications = [], tracing } = written;
   checkListener(controller, report);
   checkProxies(controller, report);
+  checkGrants(controller, report);
   checkTracing(tracing, report);
   if (problems.length > 0) return { problems };
   const folder = dirname(resolve(file));
@@ -100,9 +102,10 @@ function resolved(file: string, written: ControllerFile): { config?: ControllerC
 }
 
 /** Files of secrets are relative to gantry.yaml. */
-function withPaths({ tokens, oidc }: AuthConfig, at: (path: string) => string): AuthConfig {
+function withPaths({ tokens, oidc, grants }: AuthConfig, at: (path: string) => string): AuthConfig {
   const secret = oidc?.clientSecretFile;
   return {
+    ...(grants === undefined ? {} : { grants }),
     ...(tokens === undefined ? {} : { tokens: tokens.map((token) => ({ ...token, file: at(token.file) })) }),
     ...(oidc === undefined
       ? {}
@@ -130,6 +133,25 @@ function checkListener(
     report('controller.listen', `is ${listen}, which others reach: tokens need TLS`, 'set controller.tls');
   if (auth === undefined && anonymous === undefined)
     report('controller.listen', 'is given, but no caller has access', 'set controller.auth or `anonymous: view`');
+}
+
+function checkGrants({ auth }: NonNullable<ControllerFile['controller']>, report: Report): void {
+  const known = (auth?.tokens ?? []).map(({ name }) => name);
+  for (const [index, { users = [], groups = [], sets, hosts = [], rights }] of (auth?.grants ?? []).entries()) {
+    const at = `controller.auth.grants.${index}`;
+    if (users.length + groups.length === 0) report(at, 'is for nobody', 'name users or groups');
+    for (const [place, user] of users.entries())
+      if (!known.includes(user)) report(`${at}.users.${place}`, `there is no token of ${user}`);
+    if (groups.length > 0 && auth?.oidc === undefined) report(`${at}.groups`, 'needs controller.auth.oidc');
+    if (sets !== undefined && rights.includes('console'))
+      report(`${at}.sets`, 'says nothing about consoles', 'grant the right console by hosts, in an entry of its own');
+    for (const [place, text] of hosts.entries()) {
+      const pattern = parseHostPattern(text);
+      if (typeof pattern === 'string') report(`${at}.hosts.${place}`, pattern);
+      else if (pattern.by === 'group')
+        report(`${at}.hosts.${place}`, 'must be a name or labels', 'give the group a label');
+    }
+  }
 }
 
 function checkProxies({ trustedProxies = [] }: NonNullable<ControllerFile['controller']>, report: Report): void {

@@ -19,7 +19,25 @@ const duration = (description: string) =>
   });
 const names = (description: string) => Type.Array(Type.String(), { description });
 
+const GrantSchema = object({
+  users: optional(names('Names of tokens.')),
+  groups: optional(names('Values of oidc.roles.claim.')),
+  sets: optional(names('Its sets: names, or web-* for several; default: all. Not for consoles.')),
+  hosts: optional(names('Its hosts: names, web* or labels such as role=web; default: all.')),
+  rights: Type.Array(
+    Type.Union([
+      Type.Literal('sync'),
+      Type.Literal('suspend'),
+      Type.Literal('rollback'),
+      Type.Literal('console'),
+      Type.Literal('approve'),
+    ]),
+    { minItems: 1 },
+  ),
+});
+
 const AuthSchema = object({
+  grants: optional(Type.Array(GrantSchema), 'Single rights for users whose role is view.'),
   tokens: optional(
     Type.Array(
       object({

@@ -6,6 +6,14 @@ export const roles = ['view', 'operate'] as const;
 export const Role = Type.Enum(roles, { description: 'operate includes view.' });
 export type Role = Static<typeof Role>;
 
+/** What a grant may allow beside looking. */
+export const rights = ['sync', 'suspend', 'rollback', 'console', 'approve'] as const;
+export const Right = Type.Enum(rights, {
+  description:
+    'sync: also plan a branch. suspend: also resume. approve: also prune beyond the limit. The role operate has all.',
+});
+export type Right = Static<typeof Right>;
+
 const strict = { additionalProperties: false };
 const asked = (description: string, maxLength = 1000) => Type.String({ minLength: 1, maxLength, description });
 const Reason = asked('For the history.');
@@ -55,10 +63,35 @@ export const Session = Type.Object({
   csrfToken: Type.Optional(says('For the header X-CSRF-Token of each change that a cookie authorizes.')),
   expiresAt: Type.Optional(Time),
   login: Type.Object({ token: Type.Boolean(), oidc: Type.Boolean() }, { description: 'Ways to log in.' }),
+  may: Type.Optional(
+    Type.Array(Type.Object({ set: Text, rights: Type.Array(Right) }), {
+      description: 'What grants allow on all hosts of a set; absent with the role operate.',
+    }),
+  ),
   console: Type.Boolean({ description: 'Consoles may be opened in this session.' }),
 });
 export type Session = Shape<typeof Session>;
 export type SessionRequest = Shape<typeof SessionRequest>;
+
+const auditOutcomes = ['asked', 'done', 'refused', 'denied'] as const;
+export const AuditEntry = Type.Object({
+  number: Type.Integer({ description: 'Its line in the log.' }),
+  id: says('The entries of one request have the same.'),
+  at: Time,
+  who: Text,
+  from: says('Address of the client.'),
+  via: says('token, session or nothing.'),
+  what: says('The endpoint.'),
+  set: Type.Optional(Text),
+  hosts: Type.Optional(Type.Array(Text)),
+  why: Type.Optional(says('The reason that was given.')),
+  request: Type.Optional(Type.Record(Text, Type.Unknown())),
+  outcome: Type.Enum(auditOutcomes, {
+    description: 'asked: before it is done; denied: without the right; refused: the controller could not.',
+  }),
+  message: Type.Optional(Text),
+});
+export type AuditEntry = Shape<typeof AuditEntry>;
 
 export const Failure = Type.Object({
   error: Type.Object({

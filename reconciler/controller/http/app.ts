@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { ApiCaller, Authenticator } from './access/authenticator.ts';
+import type { Asked, Gate } from './access/gate.ts';
 import { endpoints, type Endpoint } from './endpoints.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import { Refusal, toRefusal } from './refusal.ts';
@@ -22,6 +23,7 @@ export interface HttpLog {
 export interface AppDeps {
   readonly authenticator: Authenticator;
   readonly handlers: Handlers;
+  readonly gate: Gate;
   readonly events: EventStream;
   readonly metrics: Pick<ControllerMetrics, 'answered'>;
   readonly page: PageFiles;
@@ -89,15 +91,24 @@ async function serve(
 ): Promise<FastifyReply> {
   endpointIds.set(request.raw, endpoint.id);
   try {
-    const caller = await deps.authenticator.admit(request.raw, endpoint);
+    const { set } = Object(request.params) as { readonly set?: string };
+    const caller = await deps.authenticator.admit(request.raw, endpoint, set);
     if (endpoint.id === 'console') throw new Refusal('bad-request', 'A console needs a websocket');
     if (endpoint.id === 'events') return openEvents(deps, request, reply, caller);
     const call = await readCall(endpoint, request, reply, caller);
     const handler: (call: never) => unknown = deps.handlers[endpoint.id];
-    return await answer(deps, endpoint, request, reply, await handler(call));
+    const work = async (): Promise<unknown> => handler(call);
+    const asked = { endpoint, caller, from: deps.authenticator.addressOf(request.raw), set, ...hostsAndBody(call) };
+    const result = await ('right' in endpoint ? deps.gate.change(asked, work) : work());
+    return await answer(deps, endpoint, request, reply, result);
   } catch (error) {
     return refuse(deps, request, reply, error);
   }
+}
+
+function hostsAndBody({ body }: { readonly body?: unknown }): Pick<Asked, 'hosts' | 'body'> {
+  const { host, hosts } = Object(body) as { readonly host?: string; readonly hosts?: readonly string[] };
+  return { hosts: hosts ?? (host === undefined ? undefined : [host]), body };
 }
 
 /** The table says of which types its parts are, and they are checked against it. */

@@ -11,6 +11,8 @@ export interface Endpoint {
   readonly path: string;
   /** `none`: everyone. `signed`: the signature of the request decides. */
   readonly access: contract.Role | 'none' | 'signed';
+  /** The right that stands in for the role operate. */
+  readonly right?: contract.Right;
   /** json: an answer of `result`; events: server-sent events; websocket: an upgrade; text: not JSON; redirect: to another page. */
   readonly mode: 'json' | 'events' | 'websocket' | 'text' | 'redirect';
   readonly doc: string;
@@ -89,6 +91,7 @@ export const endpoints = [
     method: 'POST',
     path: set('sync'),
     access: 'operate',
+    right: 'sync',
     mode: 'json',
     body: contract.SyncRequest,
     result: contract.Operation,
@@ -100,6 +103,7 @@ export const endpoints = [
     method: 'POST',
     path: set('suspend'),
     access: 'operate',
+    right: 'suspend',
     mode: 'json',
     body: contract.SuspendRequest,
     result: contract.Suspension,
@@ -110,6 +114,7 @@ export const endpoints = [
     method: 'POST',
     path: set('resume'),
     access: 'operate',
+    right: 'suspend',
     mode: 'json',
     body: contract.ResumeRequest,
     result: contract.Resumed,
@@ -120,6 +125,7 @@ export const endpoints = [
     method: 'POST',
     path: set('rollback'),
     access: 'operate',
+    right: 'rollback',
     mode: 'json',
     body: contract.RollbackRequest,
     result: contract.Operation,
@@ -131,6 +137,7 @@ export const endpoints = [
     method: 'POST',
     path: set('prune'),
     access: 'operate',
+    right: 'approve',
     mode: 'json',
     body: contract.PruneRequest,
     result: contract.Operation,
@@ -142,6 +149,7 @@ export const endpoints = [
     method: 'POST',
     path: set('preview'),
     access: 'operate',
+    right: 'sync',
     mode: 'json',
     body: contract.PreviewRequest,
     result: contract.Preview,
@@ -165,6 +173,21 @@ export const endpoints = [
     query: { set: named('Only of this set.'), level: contract.LogLevel, limit: limit(500, 5000) },
     result: Type.Array(contract.LogLine),
     doc: 'Lines of that level and above, oldest first.',
+  },
+  {
+    id: 'audit',
+    method: 'GET',
+    path: '/api/v1/audit',
+    access: 'operate',
+    mode: 'json',
+    query: {
+      set: named('Only of this set.'),
+      since,
+      after: Type.Integer({ minimum: 0, description: 'Only entries with a higher number, from there on.' }),
+      limit: limit(1000, 20_000),
+    },
+    result: Type.Array(contract.AuditEntry),
+    doc: 'Who asked for what, when, from where and why, oldest first.',
   },
   {
     id: 'events',
@@ -233,6 +256,7 @@ export const endpoints = [
     method: 'GET',
     path: '/api/v1/hosts/:host/containers/:name/console',
     access: 'operate',
+    right: 'console',
     mode: 'websocket',
     query: {
       project: named('Project of the container.'),

@@ -7,7 +7,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { Controller } from '../controller.ts';
 import { type AttemptLimits, Attempts } from '../../../server/lib/shared/attempts.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
 import { Authenticator } from './access/authenticator.ts';
+import { Gate } from './access/gate.ts';
 import { IssuerLogin } from './access/issuer-login.ts';
 import { Sessions } from './access/sessions.ts';
 import { Tickets, type TicketUser } from './access/tickets.ts';
@@ -29,6 +31,8 @@ export interface ListenerDeps {
   /** Directory of the built page; absent or empty: only the API is served. */
   readonly pageDirectory?: string;
   readonly webhooks?: WebhookReceiver;
+  /** Who asked for what; absent: nobody reads it. */
+  readonly audit?: AuditLog;
   readonly nowMs?: () => number;
   /** How long the head of a request may take; its body three times that. Default 10 s. */
   readonly patienceMs?: number;
@@ -70,7 +74,9 @@ export async function listen(deps: ListenerDeps): Promise<HttpListener> {
     const tickets = new Tickets(nowMs);
     const attempts = new Attempts(nowMs, tokenLimits);
     const onLogin = (outcome: 'accepted' | 'refused' | 'throttled'): void => metrics.loggedIn(outcome);
-    const authenticator = new Authenticator({ settings, tokens, sessions, attempts, onLogin });
+    const gate = new Gate({ controller, settings, audit: deps.audit });
+    const mayAsk: Gate['mayAsk'] = (...asked) => gate.mayAsk(...asked);
+    const authenticator = new Authenticator({ settings, tokens, sessions, attempts, mayAsk, onLogin });
     const issuerOf = ({ auth }: AccessSettings): IssuerLogin | undefined =>
       auth?.oidc === undefined ? undefined : new IssuerLogin(auth.oidc, `${url}/auth/callback`, nowMs);
     let issuer = issuerOf(settings);
@@ -83,14 +89,15 @@ export async function listen(deps: ListenerDeps): Promise<HttpListener> {
       sessions,
       tickets,
       issuer: () => issuer,
+      audit: deps.audit,
       webhooks,
       nowMs,
     });
     const page = await PageFiles.read(deps.pageDirectory);
     const headers = securityHeaders(settings.tls !== undefined);
-    const consoles = new Consoles({ controller, authenticator, isOn: () => settings.console, headers, log });
+    const consoles = new Consoles({ controller, authenticator, gate, isOn: () => settings.console, headers, log });
     server.on('upgrade', consoles.upgrade);
-    server.on('request', await buildApp({ ...shared, handlers, events, page, headers, log }));
+    server.on('request', await buildApp({ ...shared, handlers, gate, events, page, headers, log }));
     return {
       url,
       ticketUrl: (user) => `${url}/auth/ticket?ticket=${tickets.issue(user)}`,

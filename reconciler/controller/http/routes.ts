@@ -2,11 +2,14 @@
 import type { Controller } from '../controller.ts';
 import { forViewers } from '../decide/withhold.ts';
 import type { ApiCaller, Authenticator } from './access/authenticator.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
+import { granteeOf } from './access/gate.ts';
+import { allows, hostsOfSet } from './access/grants.ts';
 import { writeCookie } from './access/cookies.ts';
 import { pendingS, type IssuerLogin } from './access/issuer-login.ts';
 import type { BrowserSession, Sessions } from './access/sessions.ts';
 import type { Tickets } from './access/tickets.ts';
-import type { Session } from '../contract/index.ts';
+import { rights, type Overview, type Session } from '../contract/index.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import { openApiDocument } from './openapi.ts';
 import { Refusal, refusalStatus, type RefusalCode } from './refusal.ts';
@@ -22,6 +25,8 @@ export interface RouteDeps {
   readonly tickets: Tickets;
   /** Undefined: no issuer is configured. */
   readonly issuer: () => IssuerLogin | undefined;
+  /** Undefined: nobody reads it. */
+  readonly audit: AuditLog | undefined;
   readonly metrics: ControllerMetrics;
   readonly webhooks: WebhookReceiver | undefined;
   readonly nowMs: () => number;
@@ -56,6 +61,7 @@ export function routesOf(deps: RouteDeps): Handlers {
     rollback: (call) => controller.rollback(call.params.set, call.body, byOf(call)),
     prune: (call) => controller.approvePrune(call.params.set, call.body, byOf(call)),
     preview: ({ params, body, signal }) => controller.preview(params.set, body, signal),
+    audit: async ({ query }) => (await deps.audit?.list(query)) ?? [],
     ...sessionRoutes(deps),
     webhook: (call) => receiveWebhook(deps, call),
     health: () => ({ text: 'ok\n' }),
@@ -68,11 +74,19 @@ export function routesOf(deps: RouteDeps): Handlers {
 
 type SessionRoutes = Pick<Handlers, 'session' | 'login' | 'logout' | 'oidc-login' | 'oidc-callback' | 'ticket'>;
 
-function sessionRoutes({ authenticator, sessions, tickets, issuer, settings, nowMs }: RouteDeps): SessionRoutes {
+function sessionRoutes({
+  authenticator,
+  sessions,
+  tickets,
+  issuer,
+  settings,
+  nowMs,
+  controller,
+}: RouteDeps): SessionRoutes {
   const isTls = settings.tls !== undefined;
   const begin = (
     { addHeader }: Pick<Call<'login'>, 'addHeader'>,
-    user: Pick<BrowserSession, 'name' | 'role' | 'token'>,
+    user: Pick<BrowserSession, 'name' | 'role' | 'token' | 'groups'>,
   ) => {
     const { secret, session } = sessions.begin(user);
     const maxAgeS = Math.round((session.expiresAtMs - nowMs()) / 1000);
@@ -85,11 +99,12 @@ function sessionRoutes({ authenticator, sessions, tickets, issuer, settings, now
     return found;
   };
   return {
-    session: ({ caller }) => shownSession(settings, caller),
+    session: ({ caller }) => shownSession(settings, caller, controller.overview()),
     login: async (call) => {
       const token = await authenticator.userOf(call.body.token, authenticator.addressOf(call.request));
       const session = begin(call, { name: token.name, role: token.role, token });
-      return shownSession(settings, { name: token.name, role: token.role, via: 'session', session });
+      const caller: ApiCaller = { name: token.name, role: token.role, via: 'session', session };
+      return shownSession(settings, caller, controller.overview());
     },
     logout: ({ request, addHeader }) => {
       sessions.end(authenticator.cookieOf(request, 'session') ?? '');
@@ -125,7 +140,16 @@ const pageThatGoesOn: Answer = {
   text: '<!doctype html><html lang="en"><meta http-equiv="refresh" content="0; url=/"><title>Gantry</title><a href="/">Go on</a></html>\n',
 };
 
-function shownSession({ auth, console }: HttpSettings, { name, role, session }: ApiCaller): Session {
+function shownSession({ auth, console }: HttpSettings, caller: ApiCaller, overview: Overview): Session {
+  const { name, role, session } = caller;
+  const { grants = [] } = auth ?? {};
+  const who = granteeOf(caller);
+  const isGranted = role === 'view' && grants.length > 0;
+  const may = (isGranted ? overview.sets : []).flatMap(({ name: set }) => {
+    const hosts = hostsOfSet(overview, set);
+    const held = rights.filter((right) => allows(grants, who, { right, set, hosts }));
+    return held.length === 0 ? [] : [{ set, rights: held }];
+  });
   return {
     ...(name === undefined ? {} : { name }),
     ...(role === undefined ? {} : { role }),
@@ -133,7 +157,8 @@ function shownSession({ auth, console }: HttpSettings, { name, role, session }: 
       ? {}
       : { csrfToken: session.csrfToken, expiresAt: new Date(session.expiresAtMs).toISOString() }),
     login: { token: (auth?.tokens ?? []).length > 0, oidc: auth?.oidc !== undefined },
-    console: console && role === 'operate',
+    ...(may.length === 0 ? {} : { may }),
+    console: console && allows(grants, who, { right: 'console' }),
   };
 }
 

@@ -1,5 +1,5 @@
 // The configuration of a controller's listener.
-import type { Role } from '../contract/index.ts';
+import type { Right, Role } from '../contract/index.ts';
 
 export interface HttpSettings {
   /** ADDRESS:PORT. Port 0: any free one. */
@@ -27,6 +27,16 @@ export interface TlsFiles {
 export interface AuthSettings {
   readonly tokens?: readonly TokenSettings[];
   readonly oidc?: OidcSettings;
+  readonly grants?: readonly GrantSettings[];
+}
+
+/** Rights of users and groups for sets and hosts; absent sets or hosts: all. */
+export interface GrantSettings {
+  readonly users?: readonly string[];
+  readonly groups?: readonly string[];
+  readonly sets?: readonly string[];
+  readonly hosts?: readonly string[];
+  readonly rights: readonly Right[];
 }
 
 export interface TokenSettings {

@@ -3,16 +3,6 @@ import { Type, type Static } from 'typebox';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { HostPattern } from '../../core/documents/host-pattern.ts';
 
-/** The other kinds decide about the host and all of its projects. */
-export const tenantKinds = [
-  'container',
-  'profile',
-  'image',
-  'image_alias',
-  'storage_volume',
-  'network',
-] as const satisfies readonly KindName[];
-
 const texts = (description: string) => Type.Array(Type.String({ minLength: 1 }), { minItems: 1, description });
 const some = (description: string) => Type.Optional(texts(description));
 const strict = { additionalProperties: false };
@@ -37,11 +27,22 @@ export const TenantSchema = Type.Object(
       Type.Boolean({ description: 'Its sets may do everything: it has none of the rules below.' }),
     ),
     hosts: some('Required unless trusted. Hosts that it may use: names, web*, @group or labels such as role=web.'),
+    // The other kinds decide about the host and all of its projects.
     kinds: Type.Optional(
-      Type.Array(Type.Union(tenantKinds.map((kind) => Type.Literal(kind))), {
-        minItems: 1,
-        description: 'Required unless trusted. Kinds that it may declare.',
-      }),
+      Type.Array(
+        Type.Union([
+          Type.Literal('container'),
+          Type.Literal('profile'),
+          Type.Literal('image'),
+          Type.Literal('image_alias'),
+          Type.Literal('storage_volume'),
+          Type.Literal('network'),
+        ]),
+        {
+          minItems: 1,
+          description: 'Required unless trusted. Kinds that it may declare.',
+        },
+      ),
     ),
     names: some(
       'Required unless trusted. Names of its objects: shop-*, or for one kind profile/shop-*; of a volume without its pool.',

@@ -6,6 +6,7 @@ import type {
   LogLine,
   Operation,
   Overview,
+  Right,
   Session,
   SetStatus,
 } from '../../controller/contract/index.ts';
@@ -29,8 +30,11 @@ export const generation = signal(0);
 export const runsSeen = signal(0);
 
 export const canView = computed(() => session.value?.role !== undefined);
-export const canOperate = computed(() => session.value?.role === 'operate');
-export const canUseConsole = computed(() => canOperate.value && session.value?.console === true);
+/** The role, or a grant for all hosts of the set. */
+export const may = (right: Right, set: string): boolean =>
+  session.value?.role === 'operate' ||
+  session.value?.may?.some((one) => one.set === set && one.rights.includes(right)) === true;
+export const canUseConsole = computed(() => session.value?.console === true);
 
 const mostLogLines = 2000;
 const mostDrift = 1000;

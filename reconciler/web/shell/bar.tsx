@@ -78,7 +78,7 @@ function Live({ connection }: { readonly connection: Connection }) {
 }
 
 function Who() {
-  const { name, role, login } = session.value ?? {};
+  const { name, role, login, may = [] } = session.value ?? {};
   const leave = (): void => {
     api.logOut().then(endSession, (error: unknown) => notify(reasonOf(error), true));
   };
@@ -86,7 +86,7 @@ function Who() {
     <>
       <span class="who small" title={role === 'operate' ? 'You may view and operate' : 'You may view'}>
         {name ?? 'Anonymous'}
-        {role === 'view' && <span class="soft"> · view only</span>}
+        {role === 'view' && may.length === 0 && <span class="soft"> · view only</span>}
       </span>
       {name === undefined && (login?.token || login?.oidc) && (
         <a class="button" href="#/login">

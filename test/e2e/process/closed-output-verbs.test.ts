@@ -185,6 +185,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'controller approve': 'wants a running controller',
   'controller diff': 'wants a running controller',
   'controller explain': 'wants a running controller',
+  'controller audit': 'wants a running controller',
   'controller history': 'wants a running controller',
   'controller logs': 'wants a running controller',
   'controller plan': 'wants a running controller',

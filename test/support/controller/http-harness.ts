@@ -33,13 +33,24 @@ export interface HttpHarness {
 }
 
 export type HarnessOptions = Partial<Omit<HttpSettings, 'auth'>> &
-  Pick<ListenerDeps, 'webhooks' | 'pageDirectory' | 'nowMs' | 'patienceMs'> & {
+  Pick<ListenerDeps, 'webhooks' | 'audit' | 'pageDirectory' | 'nowMs' | 'patienceMs'> & {
     readonly oidc?: NonNullable<HttpSettings['auth']>['oidc'];
+    readonly grants?: NonNullable<HttpSettings['auth']>['grants'];
     readonly controller?: FakeController;
   };
 
 export async function startHttp(options: HarnessOptions = {}): Promise<HttpHarness> {
-  const { webhooks, pageDirectory, nowMs, patienceMs, oidc, controller = new FakeController(), ...settings } = options;
+  const {
+    webhooks,
+    pageDirectory,
+    nowMs,
+    patienceMs,
+    oidc,
+    grants,
+    audit,
+    controller = new FakeController(),
+    ...settings
+  } = options;
   const directory = await mkdtemp(join(tmpdir(), 'gantry-http-'));
   const roles = ['view', 'operate'] as const;
   await Promise.all(roles.map((role) => writeFile(join(directory, role), `${tokens[role]}\n`)));
@@ -48,11 +59,13 @@ export async function startHttp(options: HarnessOptions = {}): Promise<HttpHarne
   const auth = {
     tokens: roles.map((role) => ({ name: `${role}er`, role, file: join(directory, role) })),
     ...(oidc === undefined ? {} : { oidc }),
+    ...(grants === undefined ? {} : { grants }),
   };
   const listener = await listen({
     controller,
     settings: { listen: '127.0.0.1:0', console: false, ...settings, auth },
     log: { debug: say, info: say, warn: say, error: say },
+    ...(audit === undefined ? {} : { audit }),
     ...(webhooks === undefined ? {} : { webhooks }),
     ...(pageDirectory === undefined ? {} : { pageDirectory }),
     ...(nowMs === undefined ? {} : { nowMs }),

@@ -109,6 +109,19 @@ export const controllerHistory = {
 } satisfies Verb;
 export type HistoryOptions = OptionsOf<typeof controllerHistory>;
 
+export const controllerAudit = {
+  name: 'controller audit',
+  summary: 'show who asked a controller for what, when, from where and why',
+  args: [['[set]', 'only this set', 'controlled']],
+  flags: {
+    ...apiFlags,
+    ...answerFlag,
+    ...inSection('Selection:', { since: text('--since <time>', 'only what is newer, such as 2030-01-31T12:00:00Z') }),
+  },
+  examples: ['gantry controller audit --since 2030-01-01 -o json > audit.json'],
+} satisfies Verb;
+export type AuditOptions = OptionsOf<typeof controllerAudit>;
+
 export const controllerLogs = {
   name: 'controller logs',
   summary: 'show the log of a controller',

@@ -1,6 +1,6 @@
 // Finds out who calls: by the token of the request, by the cookie of a session, or nobody. Decides whether the caller may.
 import type { IncomingMessage } from 'node:http';
-import type { Role } from '../../contract/index.ts';
+import type { Right, Role } from '../../contract/index.ts';
 import type { Endpoint } from '../endpoints.ts';
 import { Refusal } from '../refusal.ts';
 import { splitAddress, type HttpSettings } from '../settings.ts';
@@ -25,6 +25,8 @@ export interface AuthenticatorDeps {
   readonly tokens: TokenFiles;
   readonly sessions: Sessions;
   readonly attempts: Attempts;
+  /** The caller may have the right for some host of the set. */
+  readonly mayAsk: (right: Right, caller: ApiCaller, set: string | undefined) => boolean;
   readonly onLogin: (outcome: 'accepted' | 'refused' | 'throttled') => void;
 }
 
@@ -47,10 +49,14 @@ export class Authenticator {
   }
 
   /** Throws Refusal when the caller may not call the endpoint. */
-  async admit(request: IncomingMessage, endpoint: Pick<Endpoint, 'access' | 'method' | 'mode'>): Promise<ApiCaller> {
+  async admit(
+    request: IncomingMessage,
+    endpoint: Pick<Endpoint, 'access' | 'right' | 'method' | 'mode'>,
+    set?: string,
+  ): Promise<ApiCaller> {
     if (endpoint.access === 'signed') return { via: 'nothing' };
     const caller = await this.callerOf(request);
-    this.#checkRole(caller, endpoint);
+    this.#checkRole(caller, endpoint, set);
     const isEffective = endpoint.method !== 'GET' || endpoint.mode === 'websocket';
     if (isEffective && caller.via !== 'token') this.#checkPage(request, caller, endpoint);
     return caller;
@@ -121,15 +127,16 @@ export class Authenticator {
     return undefined;
   }
 
-  #checkRole(caller: ApiCaller, { access }: Pick<Endpoint, 'access'>): void {
+  #checkRole(caller: ApiCaller, { access, right }: Pick<Endpoint, 'access' | 'right'>, set: string | undefined): void {
     if (access === 'none' || access === 'signed' || caller.role === 'operate' || caller.role === access) return;
+    if (right !== undefined && caller.via !== 'nothing' && this.#deps.mayAsk(right, caller, set)) return;
     if (caller.via === 'nothing')
       throw new Refusal('unauthorized', 'Log in first: send a token as Authorization: Bearer TOKEN, or use the page', {
         headers: { 'www-authenticate': 'Bearer realm="gantry"' },
       });
     throw new Refusal(
       'forbidden',
-      `${caller.name ?? 'The caller'} has the role ${caller.role ?? 'none'}; this needs the role ${access}`,
+      `${caller.name ?? 'The caller'} has the role ${caller.role ?? 'none'}; this needs the role ${access}${right === undefined ? '' : ` or the right ${right}`}`,
     );
   }
 

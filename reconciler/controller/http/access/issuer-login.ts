@@ -59,7 +59,10 @@ export class IssuerLogin {
   }
 
   /** `query`: of the request to the callback. Throws Refusal. */
-  async finish(secret: string | undefined, query: string): Promise<{ readonly name: string; readonly role: Role }> {
+  async finish(
+    secret: string | undefined,
+    query: string,
+  ): Promise<{ readonly name: string; readonly role: Role; readonly groups: readonly string[] }> {
     const pending = secret === undefined ? undefined : this.#pending.get(secret);
     if (secret !== undefined) this.#pending.delete(secret);
     if (pending === undefined || pending.endsAtMs <= this.#nowMs())
@@ -69,7 +72,7 @@ export class IssuerLogin {
     const role = roleOf(this.#settings, claims);
     if (role === undefined)
       throw new Refusal('forbidden', `${name} has no role here: the claim ${this.#settings.roles.claim} gives none`);
-    return { name, role };
+    return { name, role, groups: groupsOf(this.#settings, claims) };
   }
 
   async #claimsOf(query: string, { state, nonce, verifier }: Pending): Promise<Readonly<Record<string, unknown>>> {
@@ -109,10 +112,15 @@ export class IssuerLogin {
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** undefined: the user may not even look. */
-export function roleOf({ roles }: Pick<OidcSettings, 'roles'>, claims: Claims): Role | undefined {
+function groupsOf({ roles }: Pick<OidcSettings, 'roles'>, claims: Claims): readonly string[] {
   const value = Object.hasOwn(claims, roles.claim) ? claims[roles.claim] : undefined;
-  const values = (Array.isArray(value) ? value : [value]).filter((one): one is string => typeof one === 'string');
+  return (Array.isArray(value) ? value : [value]).filter((one): one is string => typeof one === 'string');
+}
+
+/** undefined: the user may not even look. */
+export function roleOf(settings: Pick<OidcSettings, 'roles'>, claims: Claims): Role | undefined {
+  const { roles } = settings;
+  const values = groupsOf(settings, claims);
   const has = (wanted: readonly string[] | undefined): boolean => values.some((one) => wanted?.includes(one) === true);
   if (has(roles.operate)) return 'operate';
   return has(roles.view) ? 'view' : undefined;

@@ -8,6 +8,8 @@ export interface BrowserSession {
   readonly role: Role;
   readonly csrfToken: string;
   readonly expiresAtMs: number;
+  /** The groups that the issuer named. */
+  readonly groups?: readonly string[];
   /** The token of the login: the session ends with it. */
   readonly token?: TokenUser;
 }
@@ -28,7 +30,7 @@ export class Sessions {
   }
 
   /** The value of the new session's cookie. */
-  begin(user: Pick<BrowserSession, 'name' | 'role' | 'token'>): {
+  begin(user: Pick<BrowserSession, 'name' | 'role' | 'token' | 'groups'>): {
     readonly secret: string;
     readonly session: BrowserSession;
   } {

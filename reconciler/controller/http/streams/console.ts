@@ -7,6 +7,7 @@ import type { ExecSession, TerminalSize } from '../../../../server/client/channe
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { Controller } from '../../controller.ts';
 import type { ApiCaller, Authenticator } from '../access/authenticator.ts';
+import type { Gate } from '../access/gate.ts';
 import type { HttpLog } from '../app.ts';
 import { endpoints } from '../endpoints.ts';
 import { Refusal, toRefusal } from '../refusal.ts';
@@ -15,6 +16,7 @@ import { readQuery } from '../route.ts';
 export interface ConsoleDeps {
   readonly controller: Pick<Controller, 'connection'>;
   readonly authenticator: Authenticator;
+  readonly gate: Gate;
   readonly isOn: () => boolean;
   readonly headers: Readonly<Record<string, string>>;
   readonly log: HttpLog;
@@ -101,8 +103,17 @@ export class Consoles {
     });
     const what = `${wanted.container} on ${wanted.host}`;
     log.info(`${caller.name ?? '?'} opens a console of ${what}`);
+    const { host, container: name, project, command } = wanted;
+    const body = { name, ...(project === undefined ? {} : { project }), ...(command === undefined ? {} : { command }) };
+    const asked = {
+      endpoint: row ?? { id: 'console' },
+      caller,
+      from: authenticator.addressOf(request),
+      hosts: [host],
+      body,
+    };
     try {
-      await this.#carry(peer, wanted, end.signal);
+      await this.#deps.gate.change(asked, () => this.#carry(peer, wanted, end.signal));
       peer.close(1000);
     } catch (error) {
       if (end.signal.aborted) return;

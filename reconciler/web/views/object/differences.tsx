@@ -1,6 +1,6 @@
 // Each field that differs: as one diff from live to desired, its cost, and a button that leaves it alone.
 import type { Difference } from '../../../controller/contract/index.ts';
-import { canOperate } from '../../data/store.ts';
+import { may } from '../../data/store.ts';
 import { StatusMark } from '../../parts/status.tsx';
 import { ask } from '../questions/questions.tsx';
 import { diffLines, valueText, type DiffLine } from './value-text.ts';
@@ -31,7 +31,7 @@ export function Differences({ set, host, address, isLive, differences }: Differe
             <div class="difference-head">
               <code>{difference.path === '' ? 'the object as a whole' : difference.path}</code>
               <span class="soft small">{costOf(difference, isLive)}</span>
-              {canOperate.value && host !== undefined && difference.path !== '' && (
+              {may('suspend', set) && host !== undefined && difference.path !== '' && (
                 <button
                   class="button plain"
                   aria-label={`Suspend ${difference.path}`}

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { ObjectDetail, Suspension } from '../../../controller/contract/index.ts';
 import { api } from '../../data/api.ts';
 import { entryFor } from '../../data/objects.ts';
-import { canOperate, canUseConsole } from '../../data/store.ts';
+import { may, canUseConsole } from '../../data/store.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { useLoad } from '../../parts/load.ts';
 import { Bones, Trouble } from '../../parts/states.tsx';
@@ -76,7 +76,7 @@ function Body({ set, host, address, detail }: BodyProps) {
     <>
       {summary.message !== undefined && <p class="lines">{summary.message}</p>}
       <div class="actions">
-        {canOperate.value && (
+        {may('suspend', set) && (
           <button class="button" onClick={() => ask({ kind: 'suspend', set, host, address })}>
             <Icon name="suspended" /> Suspend
           </button>
@@ -146,7 +146,7 @@ function Suspended({ set, suspensions }: { readonly set: string; readonly suspen
               </span>
             )}
           </span>
-          {canOperate.value && (
+          {may('suspend', set) && (
             <button class="button" onClick={() => ask({ kind: 'resume', set, id, what: path ?? 'the object' })}>
               Resume
             </button>

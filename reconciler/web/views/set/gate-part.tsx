@@ -1,6 +1,6 @@
 // What a set would delete beyond its limit, with the button that approves it.
 import type { PruneGate } from '../../../controller/contract/index.ts';
-import { canOperate } from '../../data/store.ts';
+import { may } from '../../data/store.ts';
 import { Revision } from '../../parts/revision.tsx';
 import { ask } from '../questions/questions.tsx';
 
@@ -27,7 +27,7 @@ export function GatePart({ set, gate }: { readonly set: string; readonly gate: P
           </ul>
         </details>
       </div>
-      {canOperate.value && (
+      {may('approve', set) && (
         <button class="button" onClick={() => ask({ kind: 'prune', set, gate })}>
           Approve deletion
         </button>

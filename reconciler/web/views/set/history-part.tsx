@@ -1,7 +1,7 @@
 // The runs of a set, newest first: who, what, when, why, and the way back.
 import type { RunRecord } from '../../../controller/contract/index.ts';
 import { api } from '../../data/api.ts';
-import { canOperate, runsSeen, setOf } from '../../data/store.ts';
+import { may, runsSeen, setOf } from '../../data/store.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { useLoad } from '../../parts/load.ts';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
@@ -49,7 +49,7 @@ export function HistoryPart({ set }: { readonly set: string }) {
             <span class="soft small">
               <Ago at={run.at} />
             </span>
-            {canOperate.value && back.has(run.id) && (
+            {may('rollback', set) && back.has(run.id) && (
               <button
                 class="button"
                 aria-label={`Roll back to ${shortRevision(run.revision)}`}

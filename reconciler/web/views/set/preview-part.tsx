@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Preview } from '../../../controller/contract/index.ts';
 import { api, reasonOf } from '../../data/api.ts';
-import { canOperate } from '../../data/store.ts';
+import { may } from '../../data/store.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { StatusMark } from '../../parts/status.tsx';
@@ -14,7 +14,7 @@ export function PreviewPart({ set }: { readonly set: string }) {
   const [preview, setPreview] = useState<Preview>();
   const [problem, setProblem] = useState<string>();
   const [isBusy, setBusy] = useState(false);
-  if (!canOperate.value) {
+  if (!may('sync', set)) {
     return (
       <Empty title="Previews are for those who may operate">
         <p>A preview reads from every host of the set.</p>

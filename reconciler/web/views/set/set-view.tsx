@@ -2,7 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import type { SetStatus } from '../../../controller/contract/index.ts';
 import { readObjects } from '../../data/objects.ts';
-import { canOperate, overview, setOf } from '../../data/store.ts';
+import { may, overview, setOf } from '../../data/store.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { Bones, Empty } from '../../parts/states.tsx';
 import { StatusMark } from '../../parts/status.tsx';
@@ -110,7 +110,7 @@ function Head({ set }: { readonly set: SetStatus }) {
           {set.nextWindow !== undefined && <span>changes from {exactText(set.nextWindow)}</span>}
         </p>
       </div>
-      {canOperate.value && <Actions set={set} />}
+      <Actions set={set} />
       <Problems set={set} />
       {set.pruneGate !== undefined && <GatePart set={set.name} gate={set.pruneGate} />}
       <Suspensions set={set} />
@@ -119,18 +119,21 @@ function Head({ set }: { readonly set: SetStatus }) {
 }
 
 function Actions({ set }: { readonly set: SetStatus }) {
+  if (!may('sync', set.name) && !may('suspend', set.name)) return null;
   const isWhole = set.suspensions.some(({ address }) => address === undefined);
   return (
     <div class="actions">
-      <button class="button main-action" onClick={() => ask({ kind: 'sync', set: set.name })}>
-        <Icon name="syncing" /> Sync
-      </button>
-      {!isWhole && (
+      {may('sync', set.name) && (
+        <button class="button main-action" onClick={() => ask({ kind: 'sync', set: set.name })}>
+          <Icon name="syncing" /> Sync
+        </button>
+      )}
+      {!isWhole && may('suspend', set.name) && (
         <button class="button" onClick={() => ask({ kind: 'suspend', set: set.name })}>
           <Icon name="suspended" /> Suspend
         </button>
       )}
-      {set.suspensions.length > 0 && (
+      {set.suspensions.length > 0 && may('suspend', set.name) && (
         <button class="button" onClick={() => ask({ kind: 'resume', set: set.name, what: set.name })}>
           <Icon name="resume" /> Resume all
         </button>
@@ -198,7 +201,7 @@ function Suspensions({ set }: { readonly set: SetStatus }) {
                 {until !== undefined && <Ago at={until} />}
               </span>
             </span>
-            {canOperate.value && (
+            {may('suspend', set.name) && (
               <button
                 class="button"
                 aria-label={`Resume ${what}`}

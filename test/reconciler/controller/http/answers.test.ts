@@ -42,7 +42,7 @@ const refusal = (code: string, message: unknown) => ({ error: { code, message } 
 describe('answers', () => {
   const read = endpoints.filter(({ mode, method, id }) => mode === 'json' && method === 'GET' && id !== 'object');
   test.each(read)('answers of GET $path have the form of the contract', async ({ path, ...row }) => {
-    const { status, ...reply } = await http.ask(path.replace(':set', 'web'), view);
+    const { status, ...reply } = await http.ask(path.replace(':set', 'web'), row.access === 'operate' ? operate : view);
     expect(status).toBe(200);
     const result = 'result' in row ? row.result : undefined;
     expect(result).toBeDefined();

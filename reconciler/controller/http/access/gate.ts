@@ -1,0 +1,129 @@
+// Before a change: asks whether the caller has the right for the set and the hosts of the request, and writes the audit log.
+import type { Controller } from '../../controller.ts';
+import type { AuditLog } from '../../audit/audit-log.ts';
+import type { AuditEntry, Right } from '../../contract/index.ts';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import type { Endpoint } from '../endpoints.ts';
+import { Refusal, toRefusal } from '../refusal.ts';
+import type { HttpSettings } from '../settings.ts';
+import type { ApiCaller } from './authenticator.ts';
+import { allows, hostsOfSet, type Grantee } from './grants.ts';
+
+export interface GateDeps {
+  readonly controller: Pick<Controller, 'overview'>;
+  readonly settings: Pick<HttpSettings, 'auth'>;
+  readonly audit: AuditLog | undefined;
+}
+
+/** A change that is asked for. */
+export interface Asked {
+  readonly endpoint: Pick<Endpoint, 'id' | 'right'>;
+  readonly caller: ApiCaller;
+  readonly from: string;
+  readonly set?: string | undefined;
+  readonly hosts?: readonly string[] | undefined;
+  readonly body?: unknown;
+}
+
+export class Gate {
+  readonly #deps: GateDeps;
+
+  constructor(deps: GateDeps) {
+    this.#deps = deps;
+  }
+
+  /** Before anything of the request is read. */
+  mayAsk(right: Right, caller: ApiCaller, set: string | undefined): boolean {
+    const wanted = set === undefined ? { right } : { right, set };
+    return allows(this.#grants(), granteeOf(caller), wanted);
+  }
+
+  /** Does the work of a change when the caller may have it done; both are in the audit log. Throws Refusal. */
+  async change<T>(asked: Asked, work: () => Promise<T>): Promise<T> {
+    const { audit } = this.#deps;
+    const note = this.#noteOf(asked);
+    const denied = this.#denied(asked);
+    if (denied !== undefined) {
+      await this.#write(() => audit?.add({ ...note, outcome: 'denied', message: denied.message }));
+      throw denied;
+    }
+    const id = await this.#write(() => audit?.add({ ...note, outcome: 'asked' }));
+    const end = async (more: Pick<AuditEntry, 'outcome' | 'message'>): Promise<void> => {
+      // It was done: that this line is missing says so too.
+      if (id !== undefined) await audit?.add({ ...note, id, ...more }).catch(() => undefined);
+    };
+    try {
+      const result = await work();
+      await end({ outcome: 'done' });
+      return result;
+    } catch (error) {
+      await end({ outcome: 'refused', message: toRefusal(error).message });
+      throw error;
+    }
+  }
+
+  async #write<T>(work: () => Promise<T> | undefined): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      throw new Refusal(
+        'unavailable',
+        `Nothing was changed, since the audit log cannot be written: ${reasonOf(error)}; make room in the state directory`,
+      );
+    }
+  }
+
+  #grants() {
+    return this.#deps.settings.auth?.grants ?? [];
+  }
+
+  #denied({ endpoint, caller, set, hosts, body }: Asked): Refusal | undefined {
+    const overview = this.#deps.controller.overview();
+    const facts = set === undefined ? hostsOfSet(overview, '', hosts ?? []) : hostsOfSet(overview, set, hosts);
+    const rights = this.#rightsOf(endpoint, set, body);
+    const missing = rights.find(
+      (right) =>
+        !allows(this.#grants(), granteeOf(caller), { right, ...(set === undefined ? {} : { set }), hosts: facts }),
+    );
+    if (missing === undefined) return undefined;
+    const where = facts.map(({ name }) => name).slice(0, 5);
+    return new Refusal(
+      'forbidden',
+      `${caller.name ?? 'The caller'} has no right to ${missing}${set === undefined ? '' : ` the set ${set}`} on all of ${where.join(', ')}${facts.length > where.length ? ' and others' : ''}: auth.grants of gantry.yaml gives it`,
+    );
+  }
+
+  /** A resume without an id ends a rollback too. */
+  #rightsOf({ id, right }: Asked['endpoint'], set: string | undefined, body: unknown): readonly Right[] {
+    if (right === undefined) return [];
+    if (id !== 'resume') return [right];
+    const { id: which } = Object(body) as { readonly id?: string };
+    if (which === 'rollback') return ['rollback'];
+    const found = this.#deps.controller.overview().sets.find(({ name }) => name === set);
+    const isHeld = which === undefined && found?.suspensions.some((one) => one.id === 'rollback') === true;
+    return isHeld ? [right, 'rollback'] : [right];
+  }
+
+  #noteOf({ endpoint, caller, from, set, hosts, body }: Asked): Omit<AuditEntry, 'id' | 'number' | 'at' | 'outcome'> {
+    const { reason, ...request } = Object(body) as { readonly reason?: string };
+    return {
+      who: caller.name ?? 'anonymous',
+      from,
+      via: caller.via,
+      what: endpoint.id,
+      ...(set === undefined ? {} : { set }),
+      ...(hosts === undefined ? {} : { hosts: [...hosts] }),
+      ...(reason === undefined ? {} : { why: reason }),
+      ...(Object.keys(request).length === 0 ? {} : { request: { ...request } }),
+    };
+  }
+}
+
+export const granteeOf = ({ role, token, session }: ApiCaller): Grantee => {
+  const user = token ?? session?.token;
+  return {
+    ...(role === undefined ? {} : { role }),
+    ...(user === undefined ? {} : { token: user }),
+    ...(session?.groups === undefined ? {} : { groups: session.groups }),
+  };
+};

@@ -1,0 +1,59 @@
+// What a user may do beyond looking: the role operate allows everything, grants allow single rights for sets and hosts. Pure.
+import { matchesHost, parseHostPattern, type HostFacts } from '../../../core/documents/host-pattern.ts';
+import type { Overview, Right, Role } from '../../contract/index.ts';
+import type { GrantSettings } from '../settings.ts';
+
+export interface Grantee {
+  readonly role?: Role;
+  /** The name of the token. Names of the issuer's users are not unique, so grants go by their groups. */
+  readonly token?: { readonly name: string };
+  readonly groups?: readonly string[];
+}
+
+export interface Wanted {
+  readonly right: Right;
+  /** Absent: of no set, as a console is. */
+  readonly set?: string;
+  /** Absent: not known yet; a grant for some hosts is enough for now. */
+  readonly hosts?: readonly HostFacts[];
+}
+
+export function allows(grants: readonly GrantSettings[], who: Grantee, { right, set, hosts }: Wanted): boolean {
+  if (who.role === 'operate') return true;
+  // A grant never lets somebody change what they may not see.
+  if (who.role === undefined) return false;
+  const own = grants.filter(
+    (grant) =>
+      isOf(grant, who) &&
+      grant.rights.includes(right) &&
+      (set === undefined ? grant.sets === undefined : fitsAny(grant.sets, set)),
+  );
+  if (hosts === undefined || hosts.length === 0) return hosts === undefined ? own.length > 0 : own.some(isForAll);
+  return hosts.every((host) => own.some((grant) => isForAll(grant) || isOnHost(grant, host)));
+}
+
+const isForAll = ({ hosts }: GrantSettings): boolean => hosts === undefined;
+
+const isOf = ({ users = [], groups = [] }: GrantSettings, who: Grantee): boolean =>
+  (who.token !== undefined && users.includes(who.token.name)) ||
+  (who.groups ?? []).some((group) => groups.includes(group));
+
+const isOnHost = ({ hosts = [] }: GrantSettings, host: HostFacts): boolean =>
+  hosts.some((text) => {
+    const pattern = parseHostPattern(text);
+    return typeof pattern !== 'string' && matchesHost(pattern, host);
+  });
+
+function fitsAny(patterns: readonly string[] | undefined, name: string): boolean {
+  if (patterns === undefined) return true;
+  return patterns.some((pattern) => matchesHost({ by: 'name', name: pattern }, { name, labels: {}, groups: [] }));
+}
+
+type Hosts = Pick<Overview, 'hosts' | 'sets'>;
+
+/** The named hosts of a set, or all of them. */
+export function hostsOfSet({ hosts, sets }: Hosts, set: string, named?: readonly string[]): readonly HostFacts[] {
+  const names = named ?? sets.find(({ name }) => name === set)?.hosts.map(({ host }) => host) ?? [];
+  const labels = new Map(hosts.map((one) => [one.name, one.labels]));
+  return names.map((name) => ({ name, labels: labels.get(name) ?? {}, groups: [] }));
+}
