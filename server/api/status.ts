@@ -20,7 +20,6 @@ export const statusTexts = {
 } as const;
 
 export type StatusCode = keyof typeof statusTexts;
-export type StatusText = (typeof statusTexts)[StatusCode];
 
 export const statusCodes = {
   operationCreated: 100,

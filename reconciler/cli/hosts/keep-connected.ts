@@ -11,14 +11,12 @@ import { outcomeWord } from './each-host.ts';
 const againMs = 10_000;
 
 /**
- * The exit code of `work`, or the reason why it never started before `end`. `onFailure` is called after each failed attempt.
- * Only an unreachable host is retried.
+ * The exit code of `work`, or the reason why it never started before `end`. Only an unreachable host is retried.
  */
 export async function keepConnected(
   context: Context<HostOptions>,
   end: AbortSignal,
   work: (client: Client) => Promise<ExitCode>,
-  onFailure: (code: ExitCode) => void = () => {},
 ): Promise<ExitCode> {
   let told = '';
   let code: ExitCode = exitCodes.ok;
@@ -28,7 +26,6 @@ export async function keepConnected(
     } catch (error) {
       if (end.aborted) break;
       code = codeOf(error);
-      onFailure(code);
       const text = `${outcomeWord(code)}: ${messageOf(error)}`;
       const isAgain = code === exitCodes.unreachable;
       if (text !== told) context.note(isAgain ? `${text}; retrying` : text);

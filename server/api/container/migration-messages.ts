@@ -104,6 +104,3 @@ export type MigrationAnswer = Static<typeof MigrationAnswer>;
 /** `sent`: all streams are sent (source). `done`: everything is stored and recorded (target). */
 export const MigrationStep = Type.Object({ type: Type.Union([Type.Literal('sent'), Type.Literal('done')]) });
 export type MigrationStep = Static<typeof MigrationStep>;
-
-/** Either side, at any moment: the sender has aborted. */
-export const MigrationError = Type.Object({ type: Type.Literal('error'), message: Type.String() });

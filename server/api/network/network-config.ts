@@ -12,8 +12,6 @@ export interface NetworkConfigKey {
   readonly default?: string;
   readonly doc: string;
   readonly effect: Effect;
-  /** Differs from member to member of a cluster. */
-  readonly memberSpecific?: boolean;
 }
 
 const bool = { kind: 'bool' } as const;
@@ -97,7 +95,6 @@ export const networkConfigKeys: readonly NetworkConfigKey[] = [
     type: { kind: 'interface-list' },
     doc: 'Host interfaces, separated by commas, that join the bridge; they must have no global address.',
     effect: live,
-    memberSpecific: true,
   },
   {
     key: 'bridge.hwaddr',

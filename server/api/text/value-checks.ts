@@ -62,7 +62,6 @@ export function paddedInteger(min?: number, max?: number): Check {
 }
 
 export const uint32 = integer(0, 2 ** 32 - 1);
-export const priority = integer(0, 10);
 /** User and group ids. */
 export const id = uint32;
 

@@ -7,6 +7,7 @@ import { openRelay, type Relay } from '../../support/store/cuttable.ts';
 import { startEtcd, type TestEtcd } from '../../support/store/etcd.ts';
 import { pick } from './clients.ts';
 import { openStoreTarget, type StoreTarget } from './store-target.ts';
+import { leaderFaults, outageMs } from '../etcd/faults.ts';
 
 export interface StoreWorld {
   readonly etcd: TestEtcd;
@@ -51,25 +52,8 @@ export async function openStoreWorld(): Promise<StoreWorld> {
   }
 }
 
-/** Longer than an election. */
-const outageMs = 2_500;
-
 export const storeFaults = {
-  'the leader is killed': async ({ etcd }) => {
-    const leader = etcd.leader();
-    await etcd.kill(leader);
-    await sleep(outageMs);
-    await etcd.start(leader);
-  },
-  'the leader is frozen': async ({ etcd }) => {
-    const leader = etcd.leader();
-    etcd.signal(leader, 'SIGSTOP');
-    try {
-      await sleep(outageMs);
-    } finally {
-      etcd.signal(leader, 'SIGCONT');
-    }
-  },
+  ...leaderFaults,
   'a writer is cut off': async ({ ways }, random) => {
     const relays = ways[pick(writerNames, random)] ?? [];
     for (const relay of relays) relay.cut('both');

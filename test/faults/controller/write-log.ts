@@ -3,6 +3,7 @@ import { createServer, request as ask, type IncomingMessage, type Server, type S
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { joinSockets } from '../../support/daemons/join-sockets.ts';
 
 /** One confirmed change: of which profile, and its note afterwards; deletions have none. */
 export interface Write {
@@ -64,14 +65,7 @@ export class WriteLog {
     );
     behind.write(`${request.method} ${request.url} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
     behind.write(head);
-    for (const [one, other] of [
-      [socket, behind],
-      [behind, socket],
-    ] as const) {
-      one.pipe(other);
-      one.on('error', () => other.destroy());
-      one.on('close', () => other.destroy());
-    }
+    joinSockets(socket, behind);
   }
 }
 

@@ -4,16 +4,17 @@ import type { Random } from '../../support/random.ts';
 import type { EtcdWorld } from './world.ts';
 
 /** Longer than the election that follows. */
-const outageMs = 2_500;
+export const outageMs = 2_500;
 
-export const etcdFaults = {
-  'the leader is killed': async ({ etcd }) => {
+/** For any cluster with three etcds. */
+export const leaderFaults = {
+  'the leader is killed': async ({ etcd }: Pick<EtcdWorld, 'etcd'>) => {
     const leader = etcd.leader();
     await etcd.kill(leader);
     await sleep(outageMs);
     await etcd.start(leader);
   },
-  'the leader is frozen': async ({ etcd }) => {
+  'the leader is frozen': async ({ etcd }: Pick<EtcdWorld, 'etcd'>) => {
     const leader = etcd.leader();
     etcd.signal(leader, 'SIGSTOP');
     try {
@@ -22,6 +23,10 @@ export const etcdFaults = {
       etcd.signal(leader, 'SIGCONT');
     }
   },
+};
+
+export const etcdFaults = {
+  ...leaderFaults,
   'the way to a member is cut': async ({ relays }, random) => {
     // Whichever member is in use, one of two cuts meets it.
     for (const relay of relays) {

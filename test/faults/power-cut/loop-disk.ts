@@ -1,23 +1,10 @@
 // A disk in a file, mounted as ext4 that rarely commits by itself, and copies of it in the state after a power cut.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
 const run = (program: string, ...args: string[]): string =>
   execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
-
-/** The reason why a disk in a file cannot be mounted here; undefined when it can. */
-export function loopDiskMissing(): string | undefined {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'mounting a disk in a file needs root on Linux';
-  if (!existsSync('/dev/loop-control')) return 'this host has no loop devices';
-  try {
-    run('mkfs.ext4', '-V');
-    run('losetup', '-f');
-    return undefined;
-  } catch (error) {
-    return `mkfs.ext4 or a free loop device is missing: ${String(error).split('\n')[0]}`;
-  }
-}
 
 export interface MountedDisk {
   readonly mountPoint: string;

@@ -8,7 +8,6 @@ import type { FaultContext, FaultSuite, Figures } from '../suite.ts';
 import { startGrouped, type GroupedDaemon } from './daemon.ts';
 import {
   cutPower,
-  loopDiskMissing,
   makeDisk,
   mountDisk,
   mountOptions,
@@ -21,6 +20,7 @@ import { profileWriter } from './profiles.ts';
 import { prepare } from './setting.ts';
 import { backupWriter, containerWriter, fileWriter, publishWriter, snapshotWriter, volumeWriter } from './volumes.ts';
 import type { Server, Writer, Written } from './writer.ts';
+import { loopDeviceMissing } from '../../support/hosts/loop-device.ts';
 
 /** In turn, with a disk each: a pool that syncs its volumes syncs all other data on their file system. */
 const groups: readonly (readonly Writer[])[] = [
@@ -36,7 +36,7 @@ const longestWaitMs = 1500;
 export const powerCutSuite: FaultSuite = {
   doc: 'cuts the power of the disk while clients write',
   rounds: 100,
-  missing: () => Promise.resolve(loopDiskMissing()),
+  missing: () => Promise.resolve(loopDeviceMissing()),
   run: (context) => runPowerCuts(context),
 };
 

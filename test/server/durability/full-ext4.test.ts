@@ -4,7 +4,8 @@ import { rmSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readDiskSpace } from '../../../server/services/server/free-bytes.ts';
-import { loopDiskMissing, makeDisk, mountDisk, type MountedDisk } from '../../faults/power-cut/loop-disk.ts';
+import { loopDeviceMissing } from '../../support/hosts/loop-device.ts';
+import { makeDisk, mountDisk, type MountedDisk } from '../../faults/power-cut/loop-disk.ts';
 import {
   bundleDaemon,
   read,
@@ -16,7 +17,7 @@ import {
 import { until } from '../../support/until.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
-const missing = loopDiskMissing();
+const missing = loopDeviceMissing();
 if (missing !== undefined) console.log(`skipped: a daemon on a full ext4: ${missing}`);
 
 describe.skipIf(missing !== undefined)('a daemon on a full ext4', () => {

@@ -6,6 +6,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
+import { joinSockets } from './join-sockets.ts';
 
 /** `fail`: answered 500 without the change. `after`, `before`: the connection breaks permanently after the change, or before. */
 export type Break = { readonly at: number; readonly how: 'fail' | 'before' | 'after' };
@@ -60,14 +61,7 @@ export async function troubled(socketPath: string, trouble: Trouble): Promise<Br
     const lines = Object.entries(incoming.headers).map(([name, value]) => `${name}: ${String(value)}`);
     behind.write(`${incoming.method} ${incoming.url} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
     behind.write(head);
-    for (const [one, other] of [
-      [socket, behind],
-      [behind, socket],
-    ] as const) {
-      one.pipe(other);
-      one.on('error', () => other.destroy());
-      one.on('close', () => other.destroy());
-    }
+    joinSockets(socket, behind);
   });
   await new Promise<void>((resolve) => server.listen(join(dir, 's'), resolve));
   return {

@@ -3,6 +3,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { joinSockets } from './join-sockets.ts';
 
 export interface CountingProxy {
   readonly host: string;
@@ -35,14 +36,7 @@ export async function countRequests(socketPath: string): Promise<CountingProxy> 
       const line = /^([A-Z]+ \S+) HTTP\/1\.1/.exec(chunk.toString('latin1'))?.[1];
       if (line !== undefined) proxy.requests.push(line);
     });
-    for (const [one, other] of [
-      [socket, behind],
-      [behind, socket],
-    ] as const) {
-      one.pipe(other);
-      one.on('error', () => other.destroy());
-      one.on('close', () => other.destroy());
-    }
+    joinSockets(socket, behind);
   });
   await new Promise<void>((resolve) => server.listen(join(dir, 's'), resolve));
   return proxy;

@@ -45,8 +45,7 @@ export const watchDrift: Run<DriftOptions> = async (context, args, fleet) => {
   const codes = await Promise.all(
     selected.map(({ context: own, host, loaded }) => {
       const staying = stayingContext(context, own, host, context.options.output === 'json');
-      const until = AbortSignal.any([end]);
-      return keepConnected(staying, until, (client) => watchHost(staying, client, { args, loaded, intervalMs }, until));
+      return keepConnected(staying, end, (client) => watchHost(staying, client, { args, loaded, intervalMs }, end));
     }),
   );
   return worstCode(codes);
