@@ -90,7 +90,7 @@ async function applyOnHosts(
     return onOneHost(context, fleet, 'A saved plan', (own) => apply(own, args));
   const saved = mode === 'apply' ? await fleetPlanAt(args) : undefined;
   if (isDry) {
-    const plans = await import('../planning/plan-on-hosts.ts');
+    const plans = await import('../planning/plan.ts');
     return saved === undefined
       ? plans.showFleetPlan(context, fleet, args, mode)
       : plans.dryRunSaved(context, fleet, saved);

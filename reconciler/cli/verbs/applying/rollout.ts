@@ -18,7 +18,7 @@ import { CliError } from '../../errors/usage-error.ts';
 import { batchesOf, checkBatchFlags, type Batch } from '../../hosts/batches.ts';
 import { outcomeOf, worstCode } from '../../hosts/each-host.ts';
 import { planSaved, type FleetPlan } from '../planning/fleet-plan.ts';
-import { codeOfPlans, refuseFleetChanges, showPlans } from '../planning/plan-on-hosts.ts';
+import { codeOfPlans, refuseFleetChanges, showPlans } from '../planning/plan.ts';
 import { loadHosts } from '../../hosts/load-hosts.ts';
 import { planHosts, type PlannedHost } from '../planning/plan-hosts.ts';
 import { refusalOf } from './refused-parts.ts';

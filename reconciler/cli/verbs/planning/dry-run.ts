@@ -1,22 +1,25 @@
-// `--dry-run`: what an apply would do, as a plan only (client) or carried out on a copy of the daemon in this process (server). The live
-// daemon is only read.
-import type { Client } from '../../../../server/client/client.ts';
-import { createClient } from '../../../../server/client/client.ts';
-import type { DryRun } from '../../../core/plan/dry-run.ts';
-import type { RunResult } from '../../../engine/run-result.ts';
+// `--dry-run`: what an apply would do, as a plan only (client) or carried out on a copy of each daemon in this process (server). The live
+// daemons are only read.
+import { type Client, createClient } from '../../../../server/client/client.ts';
+import { type Verdict, countOf, dryRunSummary, refusalsOf, renderDryRun } from '../../../core/plan/dry-run.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
-import type { Context, Output } from '../../session/context.ts';
+import type { Command, Context, Output } from '../../session/context.ts';
 import { startDryRunDaemon } from '../../session/embedded.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { parseCount } from '../../flags/parse-values.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import type { RunOptions } from '../../flags/plan-flags.ts';
 import { readerOf } from '../../session/read-only-client.ts';
-import type { SetPlan, ReadClient } from '../../session/plan.ts';
+import type { ReadClient, SetPlan } from '../../session/plan.ts';
 import { CliError } from '../../errors/usage-error.ts';
-
-/** `result` is absent when there was nothing to do. */
-export type TriedPlan = DryRun & { readonly result?: RunResult };
+import { paintFor } from '../../output/paint.ts';
+import { jsonLine } from '../../output/render-json.ts';
+import { withClient } from '../../session/connect.ts';
+import { firstLine, renderTable } from '../../output/table.ts';
+import { eachHost, outcomeWord } from '../../hosts/each-host.ts';
+import { showDiagnostics } from '../../hosts/load-hosts.ts';
+import type { PlannedHost, TriedPlan } from './plan-hosts.ts';
+import { type PlanOutcome, groupsOf, hostCount, namesOf } from './render-plans.ts';
 
 /** Carries the plan out on a copy of the client's server. Throws like an apply: exit code 5 when the set is locked. */
 export async function tryPlan(
@@ -95,4 +98,89 @@ export async function showTried(
   }
   const { steps: _steps, ...counts } = dryRunJson(tried);
   context.json(jsonLine('dry_run_summary', dryRunSummary(tried), { dry_run: counts }, atMs));
+}
+
+/** Each copy is a daemon in this process, so more of them would only share its processor. */
+const copiesAtOnce = 2;
+
+/** Adds its outcome to each plan. The hosts only get GET requests. */
+export async function tryHosts(context: Command, outcomes: readonly PlanOutcome[]): Promise<readonly PlanOutcome[]> {
+  const tried = await eachHost(
+    outcomes.flatMap((one) => (one.failure === undefined ? [one.value] : [])),
+    (one): Promise<PlannedHost> =>
+      withClient(one.context, async (client) => ({ ...one, tried: await tryPlan(one.context, client, one.planned) })),
+    context.stop,
+    copiesAtOnce,
+  );
+  const byHost = new Map(tried.map((one) => [one.host, one]));
+  return outcomes.map((one) => byHost.get(one.host) ?? one);
+}
+
+const titles: readonly (readonly [Verdict, string])[] = [
+  ['accepted', 'WOULD SUCCEED'],
+  ['refused', 'REFUSED'],
+  ['unreached', 'NOT REACHED'],
+  ['untried', 'NOT TRIED'],
+];
+
+/** For people: equal outcomes once, then a table of all hosts; for programs the lines of each host. */
+export async function showTriedHosts(context: Output, outcomes: readonly PlanOutcome[]): Promise<void> {
+  const hosts = outcomes.flatMap((one) => (one.failure === undefined ? [one.value] : []));
+  if (context.isJson) {
+    for (const { context: own, tried, locate } of hosts)
+      if (tried !== undefined) await showTried({ ...own, diagnostics: context.diagnostics }, tried, locate);
+    context.json(jsonLine('fleet_dry_run', triedLine(outcomes), { hosts: countsOf(outcomes) }, context.io.nowMs()));
+    return;
+  }
+  await showRefusals(context, hosts);
+  const paint = paintFor(context.color);
+  const { color } = context;
+  for (const group of groupsOf(outcomes, ({ tried }) =>
+    tried === undefined ? '' : renderDryRun(tried, { color }).trimEnd(),
+  )) {
+    if (group.members.some(({ tried }) => tried !== undefined && tried.trials.length > 0))
+      context.out(`\n${paint.bold(`Tried on a copy of ${namesOf(group)}`)}\n${group.text}`);
+  }
+  const rows = outcomes.map((one) => {
+    if (one.failure !== undefined)
+      return [
+        one.host.name,
+        ...titles.map(() => ''),
+        `${outcomeWord(one.failure.code)}: ${firstLine(one.failure.message)}`,
+      ];
+    const tried = one.value.tried ?? { trials: [] };
+    const note = tried.trials.length === 0 ? 'nothing to try' : '';
+    return [one.host.name, ...titles.map(([verdict]) => String(countOf(tried, verdict))), note];
+  });
+  context.out(`\n${renderTable(['HOST', ...titles.map(([, title]) => title), 'NOTE'], rows, paint)}`);
+  context.out(`\n${paint.bold(triedLine(outcomes))}`);
+}
+
+/** Prints each refusal once, with its place in the manifests. */
+export const showRefusals = (context: Output, hosts: readonly PlannedHost[]): Promise<void> =>
+  showDiagnostics(
+    context,
+    hosts.map(({ host, tried = { trials: [] }, locate = (found) => found }) => ({
+      host,
+      diagnostics: refusalsOf(tried).map((refusal) => locate(refusal)),
+    })),
+    hosts.length,
+  );
+
+const countsOf = (outcomes: readonly PlanOutcome[]): readonly object[] =>
+  outcomes.map(({ host, ...one }) => {
+    if (one.failure !== undefined) return { host: host.name, exit_code: one.failure.code };
+    const tried = one.value.tried ?? { trials: [] };
+    return {
+      host: host.name,
+      exit_code: 0,
+      ...Object.fromEntries(titles.map(([verdict]) => [verdict, countOf(tried, verdict)])),
+    };
+  });
+
+function triedLine(outcomes: readonly PlanOutcome[]): string {
+  const trials = outcomes.flatMap((one) => (one.failure === undefined ? (one.value.tried?.trials ?? []) : []));
+  const untold = outcomes.flatMap((one) => (one.failure === undefined ? [] : [one.host.name]));
+  const line = dryRunSummary({ trials }).replace('Dry run:', `Dry run on ${hostCount(outcomes.length)}:`);
+  return untold.length === 0 ? line : `${line.replace(/\.$/, '')}; not tried for: ${untold.join(', ')}.`;
 }

@@ -4,7 +4,8 @@ import { hasDifferences } from '../../../core/plan/summary.ts';
 import type { Host } from '../../../manifest/hosts-file.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
 import type { Command } from '../../session/context.ts';
-import type { TriedPlan } from './dry-run.ts';
+import type { DryRun } from '../../../core/plan/dry-run.ts';
+import type { RunResult } from '../../../engine/run-result.ts';
 import type { ApplyOptions } from '../../flags/plan-flags.ts';
 import { planOf, type SetPlan, type ReadClient } from '../../session/plan.ts';
 import { withClient } from '../../session/connect.ts';
@@ -12,6 +13,9 @@ import type { Client } from '../../../../server/client/client.ts';
 import { eachHost, type HostOutcome } from '../../hosts/each-host.ts';
 import type { HostContext } from '../../hosts/host-context.ts';
 import { showDiagnostics, type LoadedHost } from '../../hosts/load-hosts.ts';
+
+/** `result` is absent when there was nothing to do. */
+export type TriedPlan = DryRun & { readonly result?: RunResult };
 
 export interface PlannedHost {
   readonly host: Host;
