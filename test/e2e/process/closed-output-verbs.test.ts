@@ -1,7 +1,7 @@
 // Every verb of the table of verbs whose output loses its reader at once (`| true`) or after a line (`| head -1`) ends without an error.
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { verbs } from '../../../reconciler/cli/program/verbs.ts';
 import { createContainer, makeDaemon, seed, setState, type TestDaemon } from '../../support/daemons/daemon.ts';
@@ -77,7 +77,13 @@ async function ends(args: readonly string[], reads: 'none' | 'line' | 'all'): Pr
   const mark = newMark();
   marks.push(mark);
   const child = spawn(process.execPath, [programs.gantry, ...args], {
-    env: { ...plainEnv(), ...mark.env, XDG_STATE_HOME: folder, GANTRY_SOCKET: daemon.socketPath },
+    env: {
+      ...plainEnv(),
+      ...mark.env,
+      XDG_STATE_HOME: folder,
+      GANTRY_SOCKET: daemon.socketPath,
+      GANTRY_DOCS: resolve('docs'),
+    },
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
