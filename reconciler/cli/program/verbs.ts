@@ -11,6 +11,7 @@ import * as snapshots from '../verbs/containers/snapshot-verbs.ts';
 import * as controlling from '../verbs/controller/controller-verbs.ts';
 import * as daily from '../verbs/daily/daily-verbs.ts';
 import * as images from '../verbs/images/image-verbs.ts';
+import * as importing from '../verbs/moving/import-verbs.ts';
 import * as moving from '../verbs/moving/moving-verbs.ts';
 import * as objects from '../verbs/objects/object-verbs.ts';
 import * as planning from '../verbs/planning/planning-verbs.ts';
@@ -44,6 +45,7 @@ export const groups: Readonly<Record<string, string>> = {
   snapshot: 'snapshots of containers',
   backup: 'backups of containers',
   image: 'images',
+  import: 'manifests from what other tools declare',
   trust: 'clients that a server trusts',
   remote: 'servers of images by short names',
   cluster: 'a cluster and its members',
@@ -117,6 +119,7 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
   'Manifests and tools:': [
     row(setup.init, [() => import('../verbs/setup/init.ts'), 'init']),
     row(objects.exportHost, [() => import('../verbs/objects/export.ts'), 'exportHost'], onHosts),
+    row(importing.importCompose, [() => import('../verbs/moving/import-compose.ts'), 'importComposeFile']),
     row(applying.adopt, [adoption, 'adopt']),
     row(applying.release, [adoption, 'release']),
     row(planning.validate, [() => import('../verbs/planning/validate.ts'), 'validate'], onHosts),

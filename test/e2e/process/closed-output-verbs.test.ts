@@ -214,6 +214,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'image copy': 'wants a second server',
   'image publish': 'wants a container with files',
   'image refresh': 'wants an image of another server',
+  'import compose': 'wants a compose file',
   'migrate-from-lxd': 'wants a second server',
   'image delete': 'deletes the image that other rows need',
 };

@@ -131,7 +131,6 @@ const { file, env, var: variable } = manifestFlags;
 
 export const adopt = {
   name: 'adopt',
-  alias: 'import',
   summary: 'take ownership of live objects and change nothing else; refuses unless their plan is empty',
   args: [['[kind/name...]', 'objects to adopt', 'address']],
   flags: {

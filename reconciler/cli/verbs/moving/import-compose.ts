@@ -1,0 +1,32 @@
+// `gantry import compose FILE`: writes the manifests, and each part that does not come along with its line.
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { text as textOfStream } from 'node:stream/consumers';
+import { stringify } from 'yaml';
+import { importCompose } from '../../../manifest/import-compose.ts';
+import { formatManifest } from '../../../manifest/text/format.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+import type { Run } from '../../session/context.ts';
+import type { ImportComposeOptions } from './import-verbs.ts';
+
+export const importComposeFile: Run<ImportComposeOptions> = async (context, [file = '']) => {
+  const { output, force } = context.options;
+  const text =
+    file === '-'
+      ? await textOfStream(context.io.stdin)
+      : await readFile(file, 'utf8').catch((error: Error) => {
+          throw usageError(`cannot read ${file}: ${error.message}`);
+        });
+  const { documents, notes, errors } = importCompose(text, dirname(resolve(file)));
+  for (const { line, text: what } of [...errors, ...notes]) context.note(`${file}:${line}: ${what}`);
+  if (errors.length > 0) throw new CliError(`${file} was not imported: correct what is named above`, exitCodes.error);
+  const written = formatManifest(documents.map((document) => `---\n${stringify(document)}`).join('')).text;
+  if (output === undefined) context.io.stdout.write(written);
+  else
+    await writeFile(output, written, { flag: force === true ? 'w' : 'wx' }).catch((error: NodeJS.ErrnoException) => {
+      const why = error.code === 'EEXIST' ? 'it already exists; --force overwrites it' : error.message;
+      throw new CliError(`cannot write ${output}: ${why}`, exitCodes.error, error);
+    });
+  return exitCodes.ok;
+};

@@ -1,0 +1,15 @@
+// Declares the verbs that make manifests of what other tools declare.
+import { inSection, text, toggle } from '../../flags/flag.ts';
+import type { OptionsOf, Verb } from '../../flags/verb.ts';
+
+export const importCompose = {
+  name: 'import compose',
+  summary: 'write manifests for the services of a compose file, and say what does not come along',
+  args: [['<file>', 'the compose file; - for stdin']],
+  flags: inSection('Output:', {
+    output: text('-o, --output <file>', 'manifest to write (default: stdout)'),
+    force: toggle('--force', 'overwrite an existing file'),
+  }),
+  examples: ['gantry import compose compose.yaml -o stack.yaml'],
+} satisfies Verb;
+export type ImportComposeOptions = OptionsOf<typeof importCompose>;

@@ -1,0 +1,45 @@
+// `gantry import compose`: the documents of a compose file, what is named with its line, and a plan of the result.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { importCompose } from '../../../reconciler/manifest/import-compose.ts';
+import { cli } from '../../support/cli/io.ts';
+import { seed, withDaemon } from '../../support/daemons/daemon.ts';
+import { expectGolden } from '../../support/golden.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
+
+const file = join(import.meta.dirname, '../../fixtures/compose/shop.yaml');
+
+test('services become containers, and what does not come along is named with its line', () => {
+  const { documents, notes, errors } = importCompose(readFileSync(file, 'utf8'), '/srv/shop');
+  expect(errors).toEqual([]);
+  expectGolden('import/compose-shop.json', `${JSON.stringify({ documents, notes }, null, 2)}\n`);
+});
+
+test.each([
+  ['services: [', 1, /flow/i],
+  ['version: "3"\n', 1, /has no services/],
+  ['services:\n  web: nginx\n', 2, /services\.web must be a map/],
+])('a file that is no compose file is refused with its line (%#)', (text, line, why) => {
+  const { documents, errors } = importCompose(text, '/');
+  expect(documents).toEqual([]);
+  expect(errors[0]).toMatchObject({ text: expect.stringMatching(why) });
+  expect(errors[0]?.line).toBe(line);
+});
+
+test('the result plans on a server, and is not written over a file', async () => {
+  const folder = tempFolder('gic-');
+  const out = join(folder, 'stack.yaml');
+  const made = await cli(['import', 'compose', file, '-o', out]);
+  expect(made.code, made.stderr).toBe(0);
+  expect(made.stderr).toMatch(/shop\.yaml:\d+: services\.web\.healthcheck does not move/);
+  expect((await cli(['import', 'compose', file, '-o', out])).stderr).toContain('--force overwrites it');
+  writeFileSync(join(folder, 'bad.yaml'), 'services: {}\n');
+  expect((await cli(['import', 'compose', join(folder, 'bad.yaml')])).code).toBe(1);
+  await withDaemon({}, async (daemon) => {
+    await seed(daemon);
+    const plan = await cli(['plan', '-f', out, '--host', `unix://${daemon.socketPath}`]);
+    expect(plan.code, plan.stdout + plan.stderr).toBe(0);
+    expect(plan.stdout).toContain('container/web');
+  });
+});
