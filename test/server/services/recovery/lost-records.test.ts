@@ -30,6 +30,7 @@ async function fill(daemon: TestDaemon, driver: string): Promise<void> {
   await daemon.ok('POST', '/1.0/containers?project=team', { name: 'c2', source: { type: 'none' } });
   await daemon.call('POST', '/1.0/storage-pools/p/volumes/custom', { name: 'data', config: { 'user.owner': 'db' } });
   await daemon.ok('POST', `${volume}/snapshots`, { name: 'then' });
+  await daemon.ok('POST', `${volume}/backups`, { name: 'b2' });
   await daemon.call('PATCH', '/1.0', { config: { 'user.note': 'kept' } });
 }
 
@@ -46,6 +47,7 @@ const shown = [
   '/1.0/containers/c2?project=team',
   volume,
   `${volume}/snapshots/then`,
+  `${volume}/backups/b2`,
 ];
 
 const objects = (daemon: TestDaemon): Promise<Json> =>

@@ -64,7 +64,6 @@ const Envelope = defineMessage({ offer: bytes(1000) });
 export type LxdHeader = MessageOf<typeof Header>;
 export type LxdSnapshot = LxdHeader['snapshots'][number];
 export type LxdSetting = LxdSnapshot['localConfig'][number];
-export type LxdRsyncFeatures = NonNullable<LxdHeader['rsyncFeatures']>;
 
 /** The kind of a file transfer; the others (btrfs, zfs, rbd, block) are never offered. */
 export const fsRsync = 0;
