@@ -8,7 +8,7 @@ import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { Controller } from '../controller.ts';
 import { type AttemptLimits, Attempts } from '../../../server/lib/shared/attempts.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
-import { Authenticator } from './access/authenticator.ts';
+import { Authenticator, type AuthenticatorDeps } from './access/authenticator.ts';
 import { Gate } from './access/gate.ts';
 import { IssuerLogin } from './access/issuer-login.ts';
 import { Sessions } from './access/sessions.ts';
@@ -75,8 +75,9 @@ export async function listen(deps: ListenerDeps): Promise<HttpListener> {
     const attempts = new Attempts(nowMs, tokenLimits);
     const onLogin = (outcome: 'accepted' | 'refused' | 'throttled'): void => metrics.loggedIn(outcome);
     const gate = new Gate({ controller, settings, audit: deps.audit });
+    const onDenied: AuthenticatorDeps['onDenied'] = (asked, error) => void gate.noteDenied(asked, error);
     const mayAsk: Gate['mayAsk'] = (...asked) => gate.mayAsk(...asked);
-    const authenticator = new Authenticator({ settings, tokens, sessions, attempts, mayAsk, onLogin });
+    const authenticator = new Authenticator({ settings, tokens, sessions, attempts, mayAsk, onDenied, onLogin });
     const issuerOf = ({ auth }: AccessSettings): IssuerLogin | undefined =>
       auth?.oidc === undefined ? undefined : new IssuerLogin(auth.oidc, `${url}/auth/callback`, nowMs);
     let issuer = issuerOf(settings);

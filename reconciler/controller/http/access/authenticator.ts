@@ -20,6 +20,13 @@ export interface ApiCaller {
   readonly token?: TokenUser;
 }
 
+export interface Denied {
+  readonly endpoint: Pick<Endpoint, 'id' | 'right'>;
+  readonly caller: ApiCaller;
+  readonly from: string;
+  readonly set: string | undefined;
+}
+
 export interface AuthenticatorDeps {
   readonly settings: HttpSettings;
   readonly tokens: TokenFiles;
@@ -27,6 +34,8 @@ export interface AuthenticatorDeps {
   readonly attempts: Attempts;
   /** The caller may have the right for some host of the set. */
   readonly mayAsk: (right: Right, caller: ApiCaller, set: string | undefined) => boolean;
+  /** A caller with a login was turned away. */
+  readonly onDenied: (asked: Denied, error: unknown) => void;
   readonly onLogin: (outcome: 'accepted' | 'refused' | 'throttled') => void;
 }
 
@@ -51,12 +60,18 @@ export class Authenticator {
   /** Throws Refusal when the caller may not call the endpoint. */
   async admit(
     request: IncomingMessage,
-    endpoint: Pick<Endpoint, 'access' | 'right' | 'method' | 'mode'>,
+    endpoint: Pick<Endpoint, 'id' | 'access' | 'right' | 'method' | 'mode'>,
     set?: string,
   ): Promise<ApiCaller> {
     if (endpoint.access === 'signed') return { via: 'nothing' };
     const caller = await this.callerOf(request);
-    this.#checkRole(caller, endpoint, set);
+    try {
+      this.#checkRole(caller, endpoint, set);
+    } catch (error) {
+      if (caller.via !== 'nothing')
+        this.#deps.onDenied({ endpoint, caller, from: this.addressOf(request), set }, error);
+      throw error;
+    }
     const isEffective = endpoint.method !== 'GET' || endpoint.mode === 'websocket';
     if (isEffective && caller.via !== 'token') this.#checkPage(request, caller, endpoint);
     return caller;

@@ -38,6 +38,14 @@ export class Gate {
     return allows(this.#grants(), granteeOf(caller), wanted);
   }
 
+  /** A change that the caller has no right to at all. */
+  async noteDenied(asked: Asked, error: unknown): Promise<void> {
+    if (asked.endpoint.right === undefined) return;
+    const entry = { ...this.#noteOf(asked), outcome: 'denied', message: toRefusal(error).message } as const;
+    // Nothing is done that would have to be known.
+    await this.#deps.audit?.add(entry).catch(() => undefined);
+  }
+
   /** Does the work of a change when the caller may have it done; both are in the audit log. Throws Refusal. */
   async change<T>(asked: Asked, work: () => Promise<T>): Promise<T> {
     const { audit } = this.#deps;

@@ -97,6 +97,7 @@ describe('the audit log', () => {
     expect(found).toMatchObject([
       { ...suspend, hosts: ['h1'], outcome: 'asked' },
       { ...suspend, hosts: ['h1'], outcome: 'done' },
+      { who: 'viewer', set: 'pay', what: 'suspend', outcome: 'denied' },
       { who: 'operateer', set: 'nosuch', what: 'sync', outcome: 'asked' },
       { who: 'operateer', set: 'nosuch', outcome: 'refused', message: expect.stringContaining('no set') },
     ]);

@@ -14,7 +14,8 @@ describe('a login at an issuer', () => {
   beforeEach(async () => {
     issuer = await startIssuer();
     const roles = { claim: 'groups', operate: ['admins'], view: ['staff'] };
-    http = await startHttp({ oidc: { issuer: issuer.url, clientId: 'gantry', roles } });
+    const grants = [{ groups: ['staff'], sets: ['web'], rights: ['sync'] as const }];
+    http = await startHttp({ oidc: { issuer: issuer.url, clientId: 'gantry', roles }, grants });
   });
   afterEach(() => Promise.all([http.close(), issuer.close()]));
 
@@ -41,6 +42,18 @@ describe('a login at an issuer', () => {
     expect(reply.headers['set-cookie']?.at(-1)).toContain('SameSite=Strict');
     const session = await http.ask('/api/v1/session', { headers: { cookie: cookiesOf(reply) } });
     expect(session.json()).toMatchObject({ name: 'ada (u7)', role, login: { token: true, oidc: true } });
+  });
+
+  test('gives a user what grants say of the groups', async () => {
+    issuer.claims = { sub: 'u7', groups: ['staff'] };
+    const { cookie, back } = await begin();
+    const logged = cookiesOf(await ask(back, { headers: { cookie } }));
+    const session = await http.ask('/api/v1/session', { headers: { cookie: logged } });
+    expect(session.json()).toMatchObject({ role: 'view', may: [{ set: 'web', rights: ['sync'] }] });
+    const headers = { cookie: logged, 'x-csrf-token': session.json<{ csrfToken: string }>().csrfToken };
+    expect((await http.ask('/api/v1/sets/web/sync', { body: {}, headers })).status).toBe(202);
+    const body = { revision: 'c0ffee', reason: 'x' };
+    expect((await http.ask('/api/v1/sets/web/rollback', { body, headers })).status).toBe(403);
   });
 
   test.each([[[]], [['other']], [undefined], [{ admins: true }], [['ADMINS', 'admins ']]])(
