@@ -1,6 +1,6 @@
 // Verbs that change and watch live objects by hand against a simulated daemon: set, edit, top.
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { usesBetween } from '../../../reconciler/cli/verbs/daily/top.ts';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
@@ -88,6 +88,7 @@ test('edit keeps a text that the server or the parser refuses, and takes it from
   expect(refused.code).toBe(1);
   const file = /gantry edit container\/own < (\S+)/.exec(refused.stderr)?.[1] ?? '';
   const mended = readFileSync(file, 'utf8').replace('limits.memroy: "1"', 'user.c: "1"');
+  rmSync(dirname(file), { recursive: true });
   expect(await gantry(['edit', 'own'], { piped: mended })).toMatchObject({ code: 0 });
   expect(await configOf('own')).toMatchObject({ 'user.c': '1' });
   const wrong = await gantry(['edit', 'own'], { piped: 'config: [' });
