@@ -10,6 +10,7 @@ import { packagesDisk } from './packages-disk.ts';
 import { productDisk } from './product-disk.ts';
 import { program } from './program.ts';
 import { releases, type Release } from './releases.ts';
+import { suiteDisk } from './suite-disk.ts';
 import { scenarios, type Scenario } from './scenarios.ts';
 
 const listed = (all: readonly { readonly name: string; readonly long: boolean }[]): string =>
@@ -95,6 +96,7 @@ async function runScenario(
   try {
     const base = await baseDisk(release, console.log);
     const more: string[] = scenario.packages.length === 0 ? [] : [await packagesDisk(release, base, scenario.packages)];
+    if (scenario.suite === true) more.push(await suiteDisk(`${product}-suite`));
     if (scenario.extras === true) more.push(await extrasDisk(release, `${product}-extras`, console.log));
     const began = Date.now();
     host = await Machine.boot(base, [product, ...more], console_);

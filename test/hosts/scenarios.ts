@@ -8,6 +8,7 @@ import { guestChecks } from './checks/guest.ts';
 import { installChecks } from './checks/install.ts';
 import { kindChecks } from './checks/kinds.ts';
 import { limitChecks } from './checks/limits.ts';
+import { lvmChecks, lvmPackages } from './checks/lvm.ts';
 import { storageChecks } from './checks/storage.ts';
 
 export interface Scenario {
@@ -18,6 +19,8 @@ export interface Scenario {
   readonly packages: readonly string[];
   /** Whether it gets the disk with the image of a systemd container. */
   readonly extras?: boolean;
+  /** Whether it gets the disk with the suite of storage drivers. */
+  readonly suite?: boolean;
   readonly checks: readonly Check[];
 }
 
@@ -42,5 +45,12 @@ export const scenarios: readonly Scenario[] = [
       ...storageChecks,
       ...guestChecks,
     ],
+  },
+  {
+    name: 'lvm',
+    long: true,
+    packages: lvmPackages,
+    suite: true,
+    checks: [...installChecks, ...lvmChecks],
   },
 ];

@@ -1,0 +1,26 @@
+// The suite of storage drivers on LVM, which needs a device mapper, and what only a real LVM shows of pools.
+import { expectMatch, type Check } from '../check.ts';
+import { installing } from '../packages-disk.ts';
+import { runSuite } from '../suite-disk.ts';
+
+export const lvmPackages = ['lvm2', 'thin-provisioning-tools', 'xfsprogs', 'btrfs-progs'];
+
+/** Emulated, each group of the suite takes many minutes. */
+const groupSeconds = 5_400;
+
+export const lvmChecks: readonly Check[] = [
+  {
+    name: 'the packages of LVM install',
+    vital: true,
+    async run(host) {
+      await host.run(installing(...lvmPackages), 900);
+      await host.run('modprobe dm_thin_pool; modprobe loop max_loop=64');
+    },
+  },
+  ...['lvm pools', 'lvm, thin, ext4', 'lvm, thin, xfs', 'lvm, thin, btrfs', 'lvm, thick, ext4'].map((group): Check => ({
+    name: `the suite of storage drivers passes: ${group}`,
+    async run(host) {
+      expectMatch(await host.run(`${runSuite(group)} 2>&1`, groupSeconds), /^[1-9]\d* passed, 0 failed$/m, 'the suite');
+    },
+  })),
+];
