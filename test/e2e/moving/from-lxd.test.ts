@@ -222,10 +222,12 @@ describe.skipIf(missing !== undefined)('a stock LXD host that moves', () => {
     expect(master()).toMatch(/veth/);
   });
 
-  test('a container goes back to LXD', async () => {
-    const ran = await run('--to-lxd', '-y', '--state-dir', 'back');
+  test('a container goes back to LXD and is deleted where it was', async () => {
+    const before = facts(join(ourTree('c9'), 'rootfs'));
+    const ran = await run('--to-lxd', '-y', '--delete-source', '--state-dir', 'back');
     expect(ran.code, ran.stdout + ran.stderr).toBe(0);
-    expect(facts(join(lxdTree('c9'), 'rootfs'))).toEqual(facts(join(ourTree('c9'), 'rootfs')));
+    expect(facts(join(lxdTree('c9'), 'rootfs'))).toEqual(before);
+    expect((await daemon.call('GET', '/1.0/containers/c9')).status).toBe(404);
     expect(ran.stdout).toContain('- container/c10: exists on the target already');
   });
 });

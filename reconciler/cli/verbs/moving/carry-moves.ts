@@ -80,18 +80,26 @@ async function carryContainer(carrier: Carrier, move: ContainerMove): Promise<vo
   const ran = progress.entries.get(id)?.ran ?? move.isRunning;
   if (progress.entries.get(id) === undefined) await progress.record(id, { stage: 'begun', ran });
   await settle(carrier, name);
-  if (!move.stopsFirst && ran && progress.entries.get(id)?.stage === 'begun') await copyOnce(carrier, move);
-  if (ran) await stopForMove(carrier, move);
   try {
-    await copyOnce(carrier, move);
+    // A copy that is whole may run on the target already: nothing is copied over it.
+    if (progress.entries.get(id)?.stage !== 'copied') await copyWhole(carrier, move, ran);
     if (ran && carrier.starts) await startOnce(to, name, signal);
   } catch (error) {
     // Its users have it back; the next run copies what changed meanwhile.
     if (ran && !signal.aborted) await startAgain(carrier, id, name);
     throw error;
   }
-  await progress.record(id, { stage: 'done', ran });
+  // Deleted first: a run that is killed in between finds no original any more, instead of one that it would leave.
   if (carrier.deletesSource) await from.operations.run(() => from.delete('container', name, signal), signal);
+  await progress.record(id, { stage: 'done', ran });
+}
+
+async function copyWhole(carrier: Carrier, move: ContainerMove, ran: boolean): Promise<void> {
+  const { progress } = carrier;
+  if (!move.stopsFirst && ran && progress.entries.get(move.id)?.stage === 'begun') await copyOnce(carrier, move);
+  if (ran) await stopForMove(carrier, move);
+  await copyOnce(carrier, move);
+  await progress.record(move.id, { stage: 'copied', ran });
 }
 
 /** Copies, or brings the copy of an earlier pass up to date. */
@@ -129,7 +137,9 @@ async function startOnce(client: Client, name: string, signal: AbortSignal): Pro
   await client.operations.run(() => client.putContainerState(name, { action: 'start' }, signal), signal);
 }
 
-async function startAgain({ from, progress, signal }: Carrier, id: string, name: string): Promise<void> {
+async function startAgain({ from, to, progress, signal }: Carrier, id: string, name: string): Promise<void> {
+  // Never both: two machines of one address, which write into two copies of one disk.
+  if ((await has(to, 'container', name, signal)) && !(await isStopped(to, name, signal))) return;
   await startOnce(from, name, signal);
   await progress.record(id, { stage: 'begun', ran: true });
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { usageError } from '../../errors/usage-error.ts';
 
-/** `begun`: the target may have a part of it. `stopped`: the container is stopped on the source. `done`: nothing is left to do. */
-export type Stage = 'begun' | 'stopped' | 'done';
+/** `begun`: the target may have a part of it. `stopped`: the container is stopped on the source. `copied`: the target has all of it. `done`: nothing is left to do. */
+export type Stage = 'begun' | 'stopped' | 'copied' | 'done';
 
 export interface Entry {
   readonly stage: Stage;
