@@ -12,6 +12,7 @@ import type { ConvergeDeps } from './converge.ts';
 import { stopDnsmasq } from './dnsmasq/process.ts';
 import type { NetworkDriver, NetworkSpec } from './driver.ts';
 import { fillNetworkConfig } from './fill-config.ts';
+import { passDocker } from './docker-user.ts';
 import { renderFirewallRemoval } from './firewall.ts';
 import { findTool, ipBatch, nftApply, readHwaddr, readLink, readLinks, readRoutes } from './host-tools.ts';
 import { hostInterface, linkState } from './ip-commands.ts';
@@ -147,5 +148,6 @@ async function takeDown(context: Context, name: string, what: 'volatile' | 'all'
     ...bridge,
   ]);
   await nftApply(`remove the firewall of network ${name}`, renderFirewallRemoval(name));
+  await passDocker(name, false, context.log);
   await files.remove(name, what);
 }

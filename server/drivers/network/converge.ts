@@ -9,6 +9,7 @@ import type { NetworkPlan } from './config.ts';
 import { dnsmasqArguments, isForeignLease, renderHosts, withoutLeases } from './dnsmasq/format.ts';
 import type { NetworkSpec } from './driver.ts';
 import { findDnsmasq, sameArguments, startDnsmasq, stopDnsmasq } from './dnsmasq/process.ts';
+import { passDocker } from './docker-user.ts';
 import { renderFirewall } from './firewall.ts';
 import { ipBatch, nftApply, readLink, readLinks, readRoutes } from './host-tools.ts';
 import {
@@ -51,6 +52,11 @@ export async function converge(deps: ConvergeDeps, spec: NetworkSpec, signal?: A
   await all([
     setLinks(deps, plan, { current, others, last: before?.external ?? [] }, signal),
     nftApply(`set the firewall of network ${plan.name}`, renderFirewall(plan), signal),
+    passDocker(
+      plan.name,
+      plan.families.some(({ firewall, routing }) => firewall && routing),
+      deps.log,
+    ),
   ]);
   signal?.throwIfAborted();
   await ensureDnsmasq(deps, plan, record, current === undefined);

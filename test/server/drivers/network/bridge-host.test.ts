@@ -83,6 +83,33 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect(await canPing(client, '198.18.213.2')).toBe(true);
   });
 
+  test('the chain that docker keeps for others lets a network through while it is up, unless its firewall is off', async (context) => {
+    const made = await exec(['iptables', '-w', '10', '-N', 'DOCKER-USER']).catch(() => undefined);
+    if (made === undefined) {
+      console.log('skipped: the chain of docker: there is no iptables, or docker runs here');
+      context.skip();
+    }
+    const ours = async (): Promise<string[]> =>
+      (await exec(['iptables', '-w', '10', '-S', 'DOCKER-USER'])).stdout
+        .split('\n')
+        .filter((line) => line.includes(name));
+    try {
+      await up();
+      const rules = [`-A DOCKER-USER -o ${name} -j ACCEPT`, `-A DOCKER-USER -i ${name} -j ACCEPT`];
+      expect(await ours()).toEqual(rules);
+      await up();
+      expect(await ours()).toEqual(rules);
+      await up({ 'ipv4.firewall': 'false' });
+      expect(await ours()).toEqual([]);
+      await up();
+      await driver.down(name);
+      expect(await ours()).toEqual([]);
+    } finally {
+      await exec(['iptables', '-w', '10', '-F', 'DOCKER-USER']);
+      await exec(['iptables', '-w', '10', '-X', 'DOCKER-USER']);
+    }
+  });
+
   test('ipv4.routing false rejects forwarding but not the host itself nor a neighbour', async () => {
     await outsideMachine();
     await up({ 'ipv4.nat': 'true', 'ipv4.routing': 'false' });

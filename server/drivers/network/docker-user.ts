@@ -1,0 +1,32 @@
+// Lets a network through the firewall of docker, which drops what is forwarded and not its own: two rules in the chain that docker keeps for others.
+import type { Log } from '../../lib/log.ts';
+import { exec } from '../../lib/exec.ts';
+import { errorText } from '../../lib/shared/reason.ts';
+import { runTool } from './host-tools.ts';
+
+const chain = 'DOCKER-USER';
+const programs = { ip: 'iptables', ip6: 'ip6tables' } as const;
+
+/** What has to be run, given the chain as `iptables -S` lists it. Pure. */
+export function dockerUserChanges(listing: string, name: string, isWanted: boolean): string[][] {
+  const present = new Set(listing.split('\n').map((line) => line.trim()));
+  return ['-i', '-o'].flatMap((side) => {
+    const rule = [chain, side, name, '-j', 'ACCEPT'];
+    if (present.has(['-A', ...rule].join(' ')) === isWanted) return [];
+    return [[isWanted ? '-I' : '-D', ...rule]];
+  });
+}
+
+/** Puts the rules of a network there, or removes them; without docker nothing happens. A failure cuts the network off beside docker only: it is logged. */
+export async function passDocker(name: string, isWanted: boolean, log: Log): Promise<void> {
+  for (const [family, program] of Object.entries(programs)) {
+    try {
+      const found = await runTool('nft', ['list', 'chain', family, 'filter', chain], { okCodes: [0, 1] });
+      if (found.code !== 0) continue;
+      const { stdout } = await exec([program, '-w', '10', '-S', chain]);
+      for (const change of dockerUserChanges(stdout, name, isWanted)) await exec([program, '-w', '10', ...change]);
+    } catch (error) {
+      log.warn('the rules for the firewall of docker cannot be changed', { network: name, reason: errorText(error) });
+    }
+  }
+}
