@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createConnection, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { until } from '../support/until.ts';
@@ -17,46 +17,86 @@ interface Answer {
 
 const bootSeconds = 300;
 
+/** The value of `cache` of its root disk: `writeback` honours a flush, `unsafe` is faster. */
+export type DiskCache = 'unsafe' | 'writeback';
+
+interface Files {
+  readonly base: BaseDisk;
+  readonly disks: readonly string[];
+  readonly console: string;
+  /** A folder of its own, which goes with it. */
+  readonly work: string;
+}
+
+function startQemu({ base, disks, console, work }: Files, cache: DiskCache): ChildProcess {
+  const args = [
+    '-accel tcg,thread=multi,tb-size=512 -cpu max -smp 2 -m 2G',
+    `-drive file=${work}/disk,cache=${cache},if=virtio,format=raw`,
+    ...disks.map((file) => `-drive file=${file},readonly=on,if=virtio,format=raw`),
+    '-device virtio-rng-pci -device virtio-serial -display none -net none -monitor none',
+    `-chardev socket,id=lane,path=${work}/port,server=on,wait=off -device virtserialport,chardev=lane,name=${portName}`,
+    `-chardev file,id=console,path=${console},append=on -serial chardev:console`,
+    `-kernel ${base.kernel} -initrd ${base.initrd} -append`,
+  ].flatMap((line) => line.split(' '));
+  // A kernel that tests its timer takes a busy machine for one without a timer, and panics.
+  const kernelLine = 'console=ttyS0 quiet panic=-1 mitigations=off no_timer_check systemd.show_status=0';
+  return spawn('qemu-system-x86_64', [...args, kernelLine], { stdio: ['ignore', 'inherit', 'inherit'] });
+}
+
 export class Machine {
-  readonly #work: string;
-  readonly #qemu: ChildProcess;
+  readonly #files: Files;
+  readonly #cache: DiskCache;
+  #qemu: ChildProcess;
   #port: Socket | undefined;
   #next = 0;
   #rest = '';
   readonly #answers = new Map<string, (answer: Answer) => void>();
   readonly #boots: (() => void)[] = [];
 
-  private constructor(work: string, qemu: ChildProcess) {
-    this.#work = work;
-    this.#qemu = qemu;
+  private constructor(files: Files, cache: DiskCache) {
+    this.#files = files;
+    this.#cache = cache;
+    this.#qemu = startQemu(files, cache);
   }
 
   /** Boots a copy of the base disk; the other disks are /dev/vdb and on, read-only. The console stays in its file. */
-  static async boot(base: BaseDisk, disks: readonly string[], consoleFile: string): Promise<Machine> {
+  static async boot(
+    base: BaseDisk,
+    disks: readonly string[],
+    consoleFile: string,
+    cache: DiskCache = 'unsafe',
+  ): Promise<Machine> {
     const work = await mkdtemp(join(cacheFolder, 'run-'));
-    const root = join(work, 'disk');
-    await program('cp', ['--sparse=always', '--reflink=auto', base.disk, root]);
-    const args = [
-      '-accel tcg,thread=multi,tb-size=512 -cpu max -smp 2 -m 2G',
-      `-drive file=${root},cache=unsafe,if=virtio,format=raw`,
-      ...disks.map((file) => `-drive file=${file},readonly=on,if=virtio,format=raw`),
-      '-device virtio-rng-pci -device virtio-serial -display none -net none -monitor none',
-      `-chardev socket,id=lane,path=${work}/port,server=on,wait=off -device virtserialport,chardev=lane,name=${portName}`,
-      `-serial file:${consoleFile} -kernel ${base.kernel} -initrd ${base.initrd} -append`,
-    ].flatMap((line) => line.split(' '));
-    // A kernel that tests its timer takes a busy machine for one without a timer, and panics.
-    const kernelLine = 'console=ttyS0 quiet panic=-1 mitigations=off no_timer_check systemd.show_status=0';
-    const qemu = spawn('qemu-system-x86_64', [...args, kernelLine], { stdio: ['ignore', 'inherit', 'inherit'] });
-    const machine = new Machine(work, qemu);
+    await program('cp', ['--sparse=always', '--reflink=auto', base.disk, join(work, 'disk')]);
+    await rm(consoleFile, { force: true });
+    const machine = new Machine({ base, disks, console: consoleFile, work }, cache);
     try {
-      const booted = machine.#nextBoot();
-      await machine.#connect(`${work}/port`);
-      await booted;
+      await machine.#up();
       return machine;
     } catch (error) {
       await machine.remove();
       throw error;
     }
+  }
+
+  async #up(): Promise<void> {
+    const booted = this.#nextBoot();
+    await this.#connect(`${this.#files.work}/port`);
+    await booted;
+  }
+
+  /** Ends it in the middle of what it does, as a power cut: what it had not written is lost. Boots it again from its disk. */
+  async cut(): Promise<void> {
+    await this.#kill();
+    this.#rest = '';
+    await rm(`${this.#files.work}/port`, { force: true });
+    this.#qemu = startQemu(this.#files, this.#cache);
+    await this.#up();
+  }
+
+  /** What it has written to its console, /dev/ttyS0, in all its boots. */
+  async console(): Promise<string> {
+    return await readFile(this.#files.console, 'latin1');
   }
 
   /** Runs a script of bash (-eu -o pipefail) as root; its output, or an error with it. */
@@ -80,13 +120,16 @@ export class Machine {
 
   /** Ends the machine at once and removes its disk. */
   async remove(): Promise<void> {
+    await this.#kill();
+    await rm(this.#files.work, { recursive: true, force: true });
+  }
+
+  async #kill(): Promise<void> {
     this.#port?.destroy();
-    if (this.#qemu.exitCode === null && this.#qemu.signalCode === null) {
-      const ended = once(this.#qemu, 'exit');
-      this.#qemu.kill('SIGKILL');
-      await ended;
-    }
-    await rm(this.#work, { recursive: true, force: true });
+    if (this.#qemu.exitCode !== null || this.#qemu.signalCode !== null) return;
+    const ended = once(this.#qemu, 'exit');
+    this.#qemu.kill('SIGKILL');
+    await ended;
   }
 
   async #nextBoot(): Promise<void> {

@@ -99,7 +99,7 @@ async function runScenario(
     if (scenario.suite === true) more.push(await suiteDisk(`${product}-suite`));
     if (scenario.extras === true) more.push(await extrasDisk(release, `${product}-extras`, console.log));
     const began = Date.now();
-    host = await Machine.boot(base, [product, ...more], console_);
+    host = await Machine.boot(base, [product, ...more], console_, scenario.cache);
     console.log(`${title}: up after ${seconds(began)}`);
     await runChecks(title, scenario, host, count);
   } catch (error) {

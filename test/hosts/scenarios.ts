@@ -1,5 +1,6 @@
 // The machines that the lane boots on each release: what each gets besides the product, and the checks that run on it.
 import type { Check } from './check.ts';
+import type { DiskCache } from './machine.ts';
 import { confinementChecks } from './checks/confinement.ts';
 import { lifeChecks, startChecks } from './checks/containers.ts';
 import { deviceChecks } from './checks/devices.ts';
@@ -9,6 +10,8 @@ import { installChecks } from './checks/install.ts';
 import { kindChecks } from './checks/kinds.ts';
 import { limitChecks } from './checks/limits.ts';
 import { lvmChecks, lvmPackages } from './checks/lvm.ts';
+import { neighbourChecks, neighbourPackages } from './checks/neighbours.ts';
+import { powerCutChecks } from './checks/power-cuts.ts';
 import { storageChecks } from './checks/storage.ts';
 
 export interface Scenario {
@@ -21,6 +24,8 @@ export interface Scenario {
   readonly extras?: boolean;
   /** Whether it gets the disk with the suite of storage drivers. */
   readonly suite?: boolean;
+  /** How its disk is written; unsafe when absent. */
+  readonly cache?: DiskCache;
   readonly checks: readonly Check[];
 }
 
@@ -52,5 +57,20 @@ export const scenarios: readonly Scenario[] = [
     packages: lvmPackages,
     suite: true,
     checks: [...installChecks, ...lvmChecks],
+  },
+  {
+    // Not run as a whole yet.
+    name: 'neighbours',
+    long: true,
+    packages: neighbourPackages,
+    checks: [...installChecks, ...startChecks, ...neighbourChecks],
+  },
+  {
+    // Not run as a whole yet.
+    name: 'power-cuts',
+    long: true,
+    packages: [],
+    cache: 'writeback',
+    checks: [...installChecks, ...startChecks, ...powerCutChecks],
   },
 ];

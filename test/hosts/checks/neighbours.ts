@@ -1,0 +1,76 @@
+// Programs that also set up firewalls and links, installed beside the product: they keep working, and so do its networks, with no more than what docs/daemon/networks.md says.
+import { expectMatch, expectSame, type Check } from '../check.ts';
+import { installing } from '../packages-disk.ts';
+
+export const neighbourPackages = ['ufw', 'firewalld', 'network-manager', 'docker.io', 'iptables'] as const;
+
+/** A machine beyond the host that answers with what it gets, and the same in a container. */
+const outside = `
+ip netns add outside; ip link add outside0 type veth peer name eth0 netns outside
+ip addr add 192.0.2.1/24 dev outside0; ip link set outside0 up
+ip -n outside addr add 192.0.2.2/24 dev eth0; ip -n outside link set eth0 up; ip -n outside route add 10.123.0.0/24 via 192.0.2.1
+systemd-run -q --unit lane-outside ip netns exec outside busybox nc -ll -p 8 -e cat
+gantry exec db -- sh -c 'nc -ll -p 8 -e cat >/dev/null 2>&1 &'`;
+
+/** Says who reaches whom by TCP, and whether a container gets a lease; `no` after five tries. */
+const reach = `
+db=$(gantry exec db -- ip -4 addr show dev eth0 | grep -o 'inet [0-9.]*' | cut -d' ' -f2)
+try() { what=$1; shift; for n in 1 2 3 4 5; do if echo hello | timeout 8 "$@" 2>/dev/null | grep -q 'hello\\|obtained'; then echo "$what: yes"; return; fi; done; echo "$what: no"; }
+try "guest to guest" gantry exec web -- nc -w 2 $db 8
+try "guest to outside" gantry exec web -- nc -w 2 192.0.2.2 8
+try "lease" gantry exec web -- sh -c 'udhcpc -n -q -t 3 -T 2 -i eth0 -s /bin/true 2>&1'`;
+
+const reached = 'guest to guest: yes\nguest to outside: yes\nlease: yes';
+
+export const neighbourChecks: readonly Check[] = [
+  {
+    name: 'containers reach each other and the outside with ufw enabled and the three rules of the page',
+    async run(host) {
+      await host.run(`${installing('ufw')}; ${outside}`, 300);
+      expectSame(await host.run(reach), reached, 'before ufw');
+      await host.run('ufw --force enable');
+      expectMatch(await host.run(reach), /: no/, 'with ufw and without a rule');
+      await host.run('ufw allow in on quick0; ufw route allow in on quick0; ufw route allow out on quick0; ufw reload');
+      expectSame(await host.run(reach), reached, 'with ufw and the rules');
+      await host.run('ufw --force reset; ufw --force disable');
+    },
+  },
+  {
+    name: 'containers reach each other and the outside with firewalld and the zone of the page, also when it is reloaded',
+    async run(host) {
+      await host.run(`${installing('firewalld')}; until firewall-cmd --state; do sleep 1; done`, 300);
+      expectMatch(await host.run(reach), /: no/, 'with firewalld and without a zone');
+      await host.run('firewall-cmd --permanent --zone=trusted --add-interface=quick0; firewall-cmd --reload');
+      expectSame(await host.run(reach), reached, 'with firewalld and the zone');
+      await host.run('firewall-cmd --reload');
+      expectSame(await host.run(reach), reached, 'after a reload');
+      await host.run('systemctl disable --now firewalld');
+    },
+  },
+  {
+    name: 'NetworkManager leaves bridges and veths of containers as they are, also when it and a container restart',
+    async run(host) {
+      await host.run(`${installing('network-manager')}; until nmcli -t general; do sleep 1; done`, 300);
+      await host.run('gantry stop web; systemctl restart NetworkManager; gantry start web');
+      expectSame(await host.run(reach), reached, 'with NetworkManager');
+      const devices = await host.run('nmcli -t -f DEVICE,STATE device | grep -E "^(quick0|veth)"');
+      for (const line of devices.split('\n')) expectMatch(line, /:(connected \(externally\)|unmanaged)$/, 'a device');
+    },
+  },
+  {
+    name: 'docker that drops what is forwarded does not cut containers off, and its own reach the outside',
+    async run(host) {
+      await host.run(`${installing('docker.io', 'iptables')}; until docker info >/dev/null; do sleep 1; done`, 300);
+      // As it does when it comes first; and it lets frames between ports of a bridge pass the firewall.
+      await host.run(
+        'iptables -P FORWARD DROP; systemctl restart gantryd; until gantry get container; do sleep 0.5; done',
+      );
+      expectSame(await host.run(reach), reached, 'with docker');
+      const text = await host.run(`tar -C / -c bin/busybox | docker import - box >/dev/null
+        echo hello | docker run --rm -i box /bin/busybox nc -w 3 192.0.2.2 8
+        systemctl restart docker; iptables -S DOCKER-USER | grep -c quick0`);
+      expectSame(text, 'hello\n2', 'what its container got, and our rules when it has restarted');
+      expectSame(await host.run(reach), reached, 'when docker has restarted');
+    },
+  },
+];
