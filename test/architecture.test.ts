@@ -217,7 +217,7 @@ const rules: readonly Rule[] = [
   {
     from: /^docs\/generate\//,
     own: /^(docs\/generate|server\/api|reconciler)\/|^server\/daemon\/daemon-command/,
-    packages: /^(commander|node:path)$/,
+    packages: /^(commander|marked|node:path)$/,
     why: 'the reference is made of tables and the command trees, without any IO',
   },
   {

@@ -1,7 +1,6 @@
 // The pages of the documentation as a site of files that need no server: HTML, a style, a search that works without network. Pure.
 import { posix } from 'node:path';
-import { renderMarkdown, type Section } from './blocks.ts';
-import { escapeHtml, plainText } from './inline.ts';
+import { escapeHtml, plainText, renderMarkdown, type Section } from './markdown.ts';
 export { version } from '../../../server/api/version.ts';
 import { searchScript, styleSheet } from './parts.ts';
 
