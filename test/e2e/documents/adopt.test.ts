@@ -42,7 +42,7 @@ describe.each(await benchHosts('adoption', 'sim', 'lxd'))('on %s', (host) => {
     delete after[`user.gantry.own.${name}`];
     expect(after).toEqual(before);
     expect((await run('plan', file, '--set', name, '--detailed-exitcode')).code).toBe(0);
-    const again = await run('import', '--all', '-f', file, '--set', name);
+    const again = await run('adopt', '--all', '-f', file, '--set', name);
     expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('already belongs to the set')]);
 
     const empty = join(bench.dir, `${name}-empty.yaml`);

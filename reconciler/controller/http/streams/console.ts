@@ -90,6 +90,8 @@ export class Consoles {
 
   async #serve(peer: WebSocket, request: IncomingMessage, caller: ApiCaller, wanted: ConsoleRequest): Promise<void> {
     this.#open.add(peer);
+    // Keys that are hit before somebody listens wait in the socket.
+    peer.pause();
     const { authenticator, log, checkEveryMs = 15_000 } = this.#deps;
     const end = new AbortController();
     const timer = setInterval(() => {
@@ -133,6 +135,7 @@ export class Consoles {
       if (isBinary) write(peer, stdin, data);
       else resize(readSize(data) ?? wanted.size);
     });
+    peer.resume();
     // An opening that is broken off would leave an operation that waits for its channels.
     const session = await this.#start(wanted, stdin, outputOf(peer));
     ({ resize } = session);
