@@ -34,7 +34,7 @@ const made = async (): Promise<string> =>
     (await suite.host.tenant('GET', `/1.0/containers${own}`)).metadata,
     readdirSync(poolDir('containers')).toSorted(),
     readdirSync(suite.host.admin.dir)
-      .filter((name) => name !== 'pools.json')
+      .filter((name) => !name.startsWith('pools.json'))
       .toSorted(),
   ]);
 
