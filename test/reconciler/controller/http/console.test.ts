@@ -1,7 +1,8 @@
 // Consoles in the browser, over a real daemon on the simulation: bytes, sizes, ends, and who may open one.
 import type { IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
+import type { AuditLog } from '../../../../reconciler/controller/audit/audit-log.ts';
 import { createClient, type Client } from '../../../../server/client/client.ts';
 import { FakeController } from '../../../support/controller/fake-controller.ts';
 import { logIn, startHttp, tokens, type HttpHarness } from '../../../support/controller/http-harness.ts';
@@ -80,6 +81,18 @@ describe('a console', () => {
     await until(() => closed() !== undefined);
     expect([closed(), notes]).toEqual([1000, [{ exit: 3 }]]);
     expect(http.logged).toEqual(expect.arrayContaining(['operateer opens a console of c1 on h1']));
+  });
+
+  test('keeps what is typed while the audit log is being written', async () => {
+    const add = () => new Promise<string>((resolve) => setTimeout(resolve, 300, 'noted'));
+    const audit = { add } as unknown as AuditLog;
+    const connect = () => Promise.resolve(client);
+    const slow = await startHttp({ console: true, controller: new FakeController(connect), audit });
+    onTestFinished(() => slow.close());
+    const { socket, closed, notes } = await opened(pathOf('c1', '?command=sh'), operate, slow);
+    socket.send(Buffer.from('exit 4\r'));
+    await until(() => closed() !== undefined);
+    expect(notes).toEqual([{ exit: 4 }]);
   });
 
   test('attaches to the console of the container', async () => {
