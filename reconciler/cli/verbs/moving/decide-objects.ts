@@ -84,7 +84,10 @@ function staysBehind({ source, target }: MoveRequest, kind: TextKind, live: Json
   const drivers = target.server.poolDrivers;
   if (drivers !== undefined && !drivers.includes(driver))
     return `has the driver ${driver}, which the target does not have (${drivers.join(', ')}): ${remedy}`;
-  return origin.startsWith('/dev/') ? `is on ${origin}, which the target cannot share: ${remedy}` : undefined;
+  // Folders may be below /dev too, as in /dev/shm.
+  return driver !== 'dir' && origin.startsWith('/dev/')
+    ? `is on ${origin}, which the target cannot share: ${remedy}`
+    : undefined;
 }
 
 const aliasTarget = (live: JsonObject): string => {

@@ -36,7 +36,7 @@ export const migrateFromLxd: Run<MigrateOptions> = async (context) => {
       show(context, plan, todo, from.host, to.host);
       if (options.dryRun === true) return exitCodes.ok;
       if (todo.length > 0) await confirm(context, `Move this from ${from.host} to ${to.host}?`, 'The move');
-      const { signal } = { signal: context.stop };
+      const signal = context.stop;
       const starts = options.start !== false;
       const deletesSource = options.deleteSource === true;
       const failed = await carryAll(

@@ -74,6 +74,18 @@ describe('the decisions of a move', () => {
     ]);
   });
 
+  test('a pool on a disk of the source stays behind, one in a folder below /dev moves', () => {
+    const pools = [
+      livePool('disk', { driver: 'btrfs', config: { source: '/dev/sdb' } }),
+      livePool('memory', { config: { source: '/dev/shm/lxd/storage-pools/memory' } }),
+    ];
+    const plan = decide(world({ pools }));
+    expect(ids(plan)).toEqual(['storage_pool/memory']);
+    expect(texts(plan)).toEqual([
+      'left storage_pool/disk: is on /dev/sdb, which the target cannot share: make a pool disk on the target first (any driver), then run this again',
+    ]);
+  });
+
   test('a pool of that name on the target takes them, whatever its driver is', () => {
     const source = world({
       pools: [livePool('default', { driver: 'zfs' })],
