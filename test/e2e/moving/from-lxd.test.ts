@@ -39,6 +39,8 @@ describe.skipIf(missing !== undefined)('a stock LXD host that moves', () => {
   const programs = buildPrograms();
   let lxd: StockLxd;
   let daemon: TestDaemon;
+  /** The nic of r1. */
+  let hwaddr = '';
   const send = async (method: string, path: string, body?: object | Buffer): Promise<void> => {
     const answer = await lxd.call(method, path, body);
     const failed = (what: unknown): Error => new Error(`${method} ${path}: ${JSON.stringify(what)}`);
@@ -113,6 +115,8 @@ describe.skipIf(missing !== undefined)('a stock LXD host that moves', () => {
       writeFileSync(join(lxdTree(name), 'rootfs/later'), name);
       await send('POST', `/1.0/containers/${name}/snapshots`, { name: 's1' });
     }
+    const { config } = (await lxd.get('/1.0/instances/r1')) as { readonly config: Record<string, string> };
+    hwaddr = config['volatile.eth0.hwaddr'] ?? '';
     for (const name of [...running, 'brief']) await send('PUT', `/1.0/containers/${name}/state`, { action: 'start' });
     daemon = await makeDaemon({ runtime: 'lxc' });
   }, 300_000);
@@ -120,6 +124,7 @@ describe.skipIf(missing !== undefined)('a stock LXD host that moves', () => {
     await daemon?.cleanUp();
     await lxd?.call('DELETE', '/1.0/projects/team');
     await lxd?.cleanUp();
+    removeLinks(hwaddr);
   }, 120_000);
 
   const words = (...more: readonly string[]): readonly string[] => [
@@ -231,6 +236,15 @@ describe.skipIf(missing !== undefined)('a stock LXD host that moves', () => {
     expect(ran.stdout).toContain('- container/c10: exists on the target already');
   });
 });
+
+/** LXD may leave the pair of a nic on the host when a container has stopped. */
+function removeLinks(hwaddr: string): void {
+  const links = JSON.parse(execFileSync('ip', ['-j', 'link'], { encoding: 'utf8' })) as {
+    readonly ifname: string;
+    readonly address: string;
+  }[];
+  for (const { ifname, address } of links) if (address === hwaddr) execFileSync('ip', ['link', 'del', ifname]);
+}
 
 /** Kind, mode, owner, extended attributes and content of everything below a path; owners as the container sees them. */
 function facts(root: string): Readonly<Record<string, string>> {
