@@ -15,7 +15,7 @@ round=$1
 put() { ${api} -X POST -d "{\\"name\\":\\"$2\\"}" "http://gantryd/1.0/$1"; }
 make_profile() { put profiles $1 | grep -q '"status_code":200'; }
 make_volume() { put storage-pools/quick/volumes/custom $1 | grep -q '"status_code":200'; }
-make_container() { operation POST /1.0/containers "{\\"name\\":\\"$1\\",\\"source\\":{\\"type\\":\\"none\\"}}" | grep -q '"status":"Success"'; }
+make_container() { operation POST /1.0/containers "{\\"name\\":\\"$1\\",\\"source\\":{\\"type\\":\\"none\\"},\\"devices\\":{\\"root\\":{\\"type\\":\\"disk\\",\\"path\\":\\"/\\",\\"pool\\":\\"quick\\"}}}" | grep -q '"status":"Success"'; }
 make_file() { ${api} -X POST -H 'X-LXD-type: file' --data-binary "$1" "http://gantryd/1.0/containers/db/files?path=/root/$1" | grep -q '"status_code":200'; }
 make_image() {
   tree=/run/writer-$1; mkdir -p $tree/rootfs; head -c 50000 /dev/urandom >$tree/rootfs/content
