@@ -4,6 +4,7 @@ import { kindOfWord, type KindName } from '../../../server/api/kinds.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { parseAddress } from './parse-values.ts';
 import { CliError } from '../errors/usage-error.ts';
+import { starPattern } from '../../core/text/star-pattern.ts';
 
 interface Named {
   readonly kind: KindName;
@@ -32,8 +33,7 @@ function matcherOf(word: string): (object: Named) => boolean {
   const address = parseAddress(word);
   const wanted = address.slice(0, address.indexOf('/'));
   const name = address.slice(wanted.length + 1);
-  const source = name.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`));
-  const pattern = new RegExp(`^${source.join('.*')}$`);
+  const pattern = starPattern(name);
   return (object) =>
     object.kind === wanted &&
     (pattern.test(object.name) ||

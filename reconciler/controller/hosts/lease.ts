@@ -8,7 +8,8 @@ import { lockKey } from '../../core/ownership/set-state.ts';
 import { changeNotes } from '../../engine/notes/notes.ts';
 import { SetNotes } from '../../engine/notes/set-notes.ts';
 import { held, isFree, lockIn, LockWatch, newLock, renewed, whoAmI, type Lock } from '../../engine/notes/lock.ts';
-import { firing, Task } from '../tasks/task.ts';
+import { untilAborted } from '../../../server/lib/shared/deadline.ts';
+import { Task } from '../tasks/task.ts';
 import type { HostLink } from './host-link.ts';
 
 const ttlMs = 9000;
@@ -79,7 +80,7 @@ export class Lease {
     const look = setInterval(() => this.#look(), 250);
     this.#end = signal;
     for (const claim of this.#claims) claim.begin(() => this.#look(), signal);
-    await firing(signal);
+    await untilAborted(signal);
     await Promise.all(this.#claims.map((claim) => claim.ended()));
     clearInterval(look);
     held.delete(this.#id);
@@ -95,7 +96,7 @@ export class Lease {
     if (end !== undefined) for (const claim of joined) claim.begin(() => this.#look(), end);
     if (end?.aborted === false) {
       const patience = AbortSignal.any([end, AbortSignal.timeout(ttlMs / 2)]);
-      await Promise.race([Promise.all(joined.map((claim) => claim.asked)), firing(patience)]);
+      await Promise.race([Promise.all(joined.map((claim) => claim.asked)), untilAborted(patience)]);
     }
     const others = left.map(({ othersUntilMs }) => othersUntilMs);
     if (!this.isActive) this.#othersUntilMs = Math.max(this.#othersUntilMs, ...others);

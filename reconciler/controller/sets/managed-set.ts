@@ -18,7 +18,7 @@ import type {
 } from '../contract/index.ts';
 import { placeInRepository } from '../../core/ownership/place.ts';
 import type { Source } from '../sources/source.ts';
-import { firing } from '../tasks/task.ts';
+import { untilAborted } from '../../../server/lib/shared/deadline.ts';
 import { DriftRules } from '../decide/drift-rules.ts';
 import type { Hindrance } from '../decide/host-verdict.ts';
 import type { LoadedRevision } from './load-revision.ts';
@@ -192,7 +192,7 @@ export class ManagedSet {
   async run(signal: AbortSignal): Promise<void> {
     this.#end = signal;
     this.#hosts.begin(signal);
-    await firing(signal);
+    await untilAborted(signal);
     await this.#hosts.ended();
     await this.#revisions.idle();
     if (this.#whyEnded !== undefined) {

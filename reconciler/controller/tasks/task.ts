@@ -24,9 +24,3 @@ export class Task {
     await this.#running;
   }
 }
-
-export const firing = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });

@@ -1,5 +1,6 @@
 // Patterns of names: `shop-*`, `profile/shop-*`, `storage_volume/fast/shop-*`. A star stands for any text without / and @. Pure.
 import { kindNames, type KindName } from '../../../server/api/kinds.ts';
+import { starPattern } from '../../core/text/star-pattern.ts';
 
 const kindOf = (pattern: string): string | undefined => {
   const first = pattern.slice(0, Math.max(0, pattern.indexOf('/')));
@@ -10,9 +11,7 @@ const kindOf = (pattern: string): string | undefined => {
 export function fits(pattern: string, kind: KindName, name: string): boolean {
   const wanted = kindOf(pattern);
   if (wanted !== undefined && wanted !== kind) return false;
-  const parts = (wanted === undefined ? pattern : pattern.slice(wanted.length + 1)).split('*');
-  const escaped = parts.map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`));
-  return new RegExp(`^${escaped.join('[^/@]*')}$`).test(name);
+  return starPattern(wanted === undefined ? pattern : pattern.slice(wanted.length + 1), '[^/@]*').test(name);
 }
 
 /** Entries of `uses` name a kind: those of any kind would open more than they seem to. */

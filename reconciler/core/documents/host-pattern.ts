@@ -2,6 +2,7 @@
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Labels } from './labels.ts';
 import { isSelectorProblem, matchesSelector, parseSelector, type LabelSelector } from './label-selector.ts';
+import { starPattern } from '../text/star-pattern.ts';
 
 /** Facts about a host that are known without a connection to it. */
 export interface HostFacts {
@@ -31,8 +32,7 @@ export function parseHostPattern(text: string): HostPattern | string {
 export function matchesHost(pattern: HostPattern, host: HostFacts): boolean {
   if (pattern.by === 'group') return host.groups.includes(pattern.group);
   if (pattern.by === 'labels') return matchesSelector(pattern.selector, host.labels);
-  const parts = pattern.name.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`));
-  return new RegExp(`^${parts.join('.*')}$`).test(host.name);
+  return starPattern(pattern.name).test(host.name);
 }
 
 /** The message for a name or group that no host has. A label without a host is allowed, since the next host may have it. */

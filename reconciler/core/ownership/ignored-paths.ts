@@ -2,6 +2,7 @@
 import type { Change } from '../documents/change.ts';
 import type { IgnoreRule, JsonObject } from '../documents/document.ts';
 import { paints, printable, type Color } from '../text/terminal-text.ts';
+import { starPattern } from '../text/star-pattern.ts';
 
 export interface IgnorePattern {
   readonly rule: IgnoreRule;
@@ -20,8 +21,7 @@ export function parseIgnore(rules: readonly (IgnoreRule | string)[]): IgnorePatt
   if (rules.length === 0) return none;
   return rules.map((item) => {
     const rule = typeof item === 'string' ? { path: item } : item;
-    const source = rule.path.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`));
-    const pattern = new RegExp(`^${source.join('.*')}(\\.|$)`);
+    const pattern = starPattern(rule.path, '.*', String.raw`(\.|$)`);
     return { rule, test: (path: string) => pattern.test(path) };
   });
 }

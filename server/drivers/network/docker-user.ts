@@ -19,14 +19,18 @@ export function dockerUserChanges(listing: string, name: string, isWanted: boole
 
 /** Puts the rules of a network there, or removes them; without docker nothing happens. A failure cuts the network off beside docker only: it is logged. */
 export async function passDocker(name: string, isWanted: boolean, log: Log): Promise<void> {
-  for (const [family, program] of Object.entries(programs)) {
-    try {
-      const found = await runTool('nft', ['list', 'chain', family, 'filter', chain], { okCodes: [0, 1] });
-      if (found.code !== 0) continue;
-      const { stdout } = await exec([program, '-w', '10', '-S', chain]);
-      for (const change of dockerUserChanges(stdout, name, isWanted)) await exec([program, '-w', '10', ...change]);
-    } catch (error) {
-      log.warn('the rules for the firewall of docker cannot be changed', { network: name, reason: errorText(error) });
-    }
-  }
+  await Promise.all(
+    Object.entries(programs).map(([family, program]) =>
+      passFamily(family, program, name, isWanted).catch((error: unknown) =>
+        log.warn('the rules for the firewall of docker cannot be changed', { network: name, reason: errorText(error) }),
+      ),
+    ),
+  );
+}
+
+async function passFamily(family: string, program: string, name: string, isWanted: boolean): Promise<void> {
+  const found = await runTool('nft', ['list', 'chain', family, 'filter', chain], { okCodes: [0, 1] });
+  if (found.code !== 0) return;
+  const { stdout } = await exec([program, '-w', '10', '-S', chain]);
+  for (const change of dockerUserChanges(stdout, name, isWanted)) await exec([program, '-w', '10', ...change]);
 }

@@ -7,7 +7,7 @@ import { CliError, usageError } from '../../errors/usage-error.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { throwOnErrors } from '../../session/load-set.ts';
 import type { Run, Output } from '../../session/context.ts';
-import { ended } from './ended.ts';
+import { untilAborted } from '../../../../server/lib/shared/deadline.ts';
 import type { ControllerOptions } from './controller-verbs.ts';
 
 export const runController: Run<ControllerOptions> = async (context) => {
@@ -44,7 +44,7 @@ export const runController: Run<ControllerOptions> = async (context) => {
     const reloader = new Reloader({ engine, hub, ...(api === undefined ? {} : { api }) });
     const watching = reloader.watch(context.stop);
     context.io.onHangup?.(() => void reloader.reload());
-    await ended(context.stop);
+    await untilAborted(context.stop);
     await watching;
     await api?.close();
   } finally {

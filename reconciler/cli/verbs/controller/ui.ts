@@ -13,7 +13,7 @@ import { withClient } from '../../session/connect.ts';
 import type { Context, Run, Output } from '../../session/context.ts';
 import { loadQuietly, loadSet } from '../../session/load-set.ts';
 import { readPins } from '../../session/lock-file.ts';
-import { ended } from './ended.ts';
+import { untilAborted } from '../../../../server/lib/shared/deadline.ts';
 import type { UiOptions } from './controller-verbs.ts';
 
 const pageDirectory = fileURLToPath(new URL('../web', import.meta.url));
@@ -65,7 +65,7 @@ export const showHost: Run<UiOptions> = async (context, words) => {
       context.out(`Open ${address}\nThe address works once, within ten minutes. Press Ctrl-C to end.`);
       context.json(JSON.stringify({ type: 'page', url: address }));
       if (options.open === true) openBrowser(context, address);
-      await Promise.all([ended(stop), running]);
+      await Promise.all([untilAborted(stop), running]);
     } finally {
       await listener.close();
     }

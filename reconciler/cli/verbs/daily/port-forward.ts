@@ -2,6 +2,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import type { Client } from '../../../../server/client/client.ts';
+import { untilAborted } from '../../../../server/lib/shared/deadline.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
@@ -117,9 +118,3 @@ async function carry(context: Command, client: Client, name: string, port: numbe
     socket.end();
   }
 }
-
-const untilAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });

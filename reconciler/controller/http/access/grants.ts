@@ -1,5 +1,6 @@
 // What a user may do beyond looking: the role operate allows everything, grants allow single rights for sets and hosts. Pure.
 import { matchesHost, parseHostPattern, type HostFacts } from '../../../core/documents/host-pattern.ts';
+import { starPattern } from '../../../core/text/star-pattern.ts';
 import type { Overview, Right, Role } from '../../contract/index.ts';
 import type { GrantSettings } from '../settings.ts';
 
@@ -46,7 +47,7 @@ const isOnHost = ({ hosts = [] }: GrantSettings, host: HostFacts): boolean =>
 
 function fitsAny(patterns: readonly string[] | undefined, name: string): boolean {
   if (patterns === undefined) return true;
-  return patterns.some((pattern) => matchesHost({ by: 'name', name: pattern }, { name, labels: {}, groups: [] }));
+  return patterns.some((pattern) => starPattern(pattern).test(name));
 }
 
 type Hosts = Pick<Overview, 'hosts' | 'sets'>;
