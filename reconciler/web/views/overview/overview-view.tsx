@@ -1,4 +1,4 @@
-// The first view: how everything is, then sets, hosts and sources.
+// The first view: how everything is, what needs a person, then sets, hosts and sources.
 import type { Overview, SetStatus } from '../../../controller/contract/index.ts';
 import { overview } from '../../data/store.ts';
 import { Bones, Empty } from '../../parts/states.tsx';
@@ -9,6 +9,8 @@ import { to } from '../../data/router.ts';
 import { Revision } from '../../parts/revision.tsx';
 import { countsOf } from './counts.ts';
 import { HostsCard } from './hosts-card.tsx';
+import { NeedsCard } from './needs-card.tsx';
+import { needsOf } from './needs.ts';
 import { SourcesCard } from './sources-card.tsx';
 
 export function OverviewView() {
@@ -17,6 +19,7 @@ export function OverviewView() {
   return (
     <>
       <Summary now={now} />
+      <NeedsCard needs={needsOf(now)} />
       <SetsCard sets={now.sets} />
       <HostsCard hosts={now.hosts} />
       <SourcesCard sources={now.sources} />
@@ -28,7 +31,7 @@ function Summary({ now }: { readonly now: Overview }) {
   const counts = statusNames
     .map((status) => ({ status, count: now.sets.filter((set) => set.status === status).length }))
     .filter(({ count }) => count > 0);
-  const offline = now.hosts.filter(({ status }) => status !== 'online').length;
+  const offline = now.hosts.filter(({ status }) => status === 'offline').length;
   return (
     <header class="summary">
       <h1>{sentence(now.sets)}</h1>
@@ -36,7 +39,7 @@ function Summary({ now }: { readonly now: Overview }) {
         {counts.map(({ status, count }) => (
           <StatusMark key={status} status={status} text={`${count} ${status}`} />
         ))}
-        {offline > 0 && <StatusMark status="failed" text={`${offline} of ${now.hosts.length} hosts not online`} />}
+        {offline > 0 && <StatusMark status="failed" text={`${offline} of ${now.hosts.length} hosts offline`} />}
       </div>
       <p class="soft small">
         Gantry {now.controller.version}, running since <Ago at={now.controller.startedAt} />

@@ -1,0 +1,38 @@
+// What a person must do now, above everything else; nothing is drawn while there is nothing.
+import { useState } from 'preact/hooks';
+import { to } from '../../data/router.ts';
+import { StatusMark } from '../../parts/status.tsx';
+import type { Need } from './needs.ts';
+
+const shownAtFirst = 6;
+
+export function NeedsCard({ needs }: { readonly needs: readonly Need[] }) {
+  const [areAll, setAll] = useState(false);
+  if (needs.length === 0) return null;
+  return (
+    <section class="card" aria-labelledby="needs-title">
+      <header>
+        <h2 id="needs-title">Needs you</h2>
+        <span class="soft">{needs.length}</span>
+        {needs.length > shownAtFirst && (
+          <button class="button" aria-expanded={areAll} onClick={() => setAll(!areAll)}>
+            {areAll ? 'Show fewer' : `Show all ${needs.length}`}
+          </button>
+        )}
+      </header>
+      <ul class="needs">
+        {(areAll ? needs : needs.slice(0, shownAtFirst)).map(({ key, tone, word, what, why, path, query }) => (
+          <li key={key}>
+            <StatusMark status={tone} text={word} />
+            <span class="grow">
+              <a class="name" href={to(path, query)}>
+                {what}
+              </a>{' '}
+              <span class="small lines">{why}</span>
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

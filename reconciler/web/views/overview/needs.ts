@@ -1,0 +1,89 @@
+// What waits for a person, the most urgent first: approvals, failures, hosts and sources that do not answer, drift that is kept, suspensions. Pure.
+import type { ObjectStatusName, Overview, SetStatus } from '../../../controller/contract/index.ts';
+
+export interface Need {
+  readonly key: string;
+  readonly tone: ObjectStatusName;
+  /** The word beside the sign. */
+  readonly word: string;
+  readonly what: string;
+  readonly why: string;
+  /** Where it is seen and answered. */
+  readonly path: readonly string[];
+  readonly query?: Readonly<Record<string, string>>;
+}
+
+export function needsOf({ sets, hosts, sources }: Overview): readonly Need[] {
+  return [
+    ...sets.flatMap(approvalOf),
+    ...sets.flatMap(failureOf).toSorted((one, other) => urgency(one) - urgency(other)),
+    ...hosts.flatMap(({ name, status, message = 'it does not answer' }): readonly Need[] =>
+      status !== 'offline'
+        ? []
+        : [{ key: `host ${name}`, tone: 'failed', word: 'offline', what: name, why: message, path: ['hosts', name] }],
+    ),
+    ...sources.flatMap(({ name, error }): readonly Need[] =>
+      error === undefined
+        ? []
+        : [{ key: `source ${name}`, tone: 'drifted', word: 'source', what: name, why: error, path: [] }],
+    ),
+    ...sets.flatMap(keptDriftOf),
+    ...sets.flatMap(suspensionOf),
+  ];
+}
+
+const onSet = ({ name }: SetStatus, part?: string): readonly string[] =>
+  part === undefined ? ['sets', name] : ['sets', name, part];
+
+function approvalOf(set: SetStatus): readonly Need[] {
+  if (set.pruneGate === undefined) return [];
+  const count = set.pruneGate.hosts.reduce((sum, one) => sum + one.count, 0);
+  const why = `${counted(count, 'object')} would be deleted, more than its limit: approve that, or declare them again`;
+  return [{ key: `gate ${set.name}`, tone: 'waiting', word: 'approve', what: set.name, why, path: onSet(set) }];
+}
+
+function failureOf(set: SetStatus): readonly Need[] {
+  const [problem] = set.problems;
+  const failed = set.hosts.filter(({ status }) => status === 'failed');
+  if (problem === undefined && set.status !== 'failed') return [];
+  const more = set.problems.length > 1 ? ` and ${set.problems.length - 1} more` : '';
+  const host = failed.find(({ error }) => error !== undefined);
+  const on = failed.length > 1 ? `${failed.length} hosts, first ${host?.host}: ` : `${host?.host}: `;
+  const why =
+    problem === undefined
+      ? host === undefined
+        ? (set.message ?? 'its last run failed')
+        : on + host.error
+      : `its newest manifests are not applied: ${problem}${more}`;
+  const tone = set.status === 'failed' ? 'failed' : 'drifted';
+  const word = set.status === 'failed' ? 'failed' : 'refused';
+  return [{ key: `failed ${set.name}`, tone, word, what: set.name, why, path: onSet(set) }];
+}
+
+/** Drift of a set that heals goes by itself. */
+function keptDriftOf(set: SetStatus): readonly Need[] {
+  const count = set.hosts.reduce((sum, { objects }) => sum + objects.drifted, 0);
+  if (set.mode !== 'report' || count === 0 || set.suspensions.some(isWhole)) return [];
+  const why = `${counted(count, 'object')} ${count === 1 ? 'differs' : 'differ'}, and the set only reports: sync it, or change its manifests`;
+  const query = { status: 'drifted' };
+  return [
+    { key: `drift ${set.name}`, tone: 'drifted', word: 'drift kept', what: set.name, why, path: onSet(set), query },
+  ];
+}
+
+const isWhole = ({ address }: SetStatus['suspensions'][number]): boolean => address === undefined;
+
+/** Suspensions with an end need nobody. */
+function suspensionOf(set: SetStatus): readonly Need[] {
+  const open = set.suspensions.filter(({ until }) => until === undefined);
+  const [first] = open;
+  if (first === undefined) return [];
+  const what = first.address === undefined ? set.name : `${first.address} in ${set.name}`;
+  const more = open.length > 1 ? `, and ${open.length - 1} more` : '';
+  const why = `${first.reason}, by ${first.by}, until somebody resumes it${more}`;
+  return [{ key: `suspended ${set.name}`, tone: 'suspended', word: 'suspended', what, why, path: onSet(set) }];
+}
+
+const counted = (count: number, noun: string): string =>
+  `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+const urgency = ({ tone }: Need): number => (tone === 'failed' ? 0 : 1);

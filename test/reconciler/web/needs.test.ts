@@ -1,0 +1,67 @@
+// What the overview says that a person must do, and in which order.
+import { expect, test } from 'vitest';
+import type { Overview, SetStatus } from '../../../reconciler/controller/contract/index.ts';
+import { needsOf } from '../../../reconciler/web/views/overview/needs.ts';
+import { aSet } from '../../support/controller/fake-controller.ts';
+
+const objects = { total: 3, synced: 3, drifted: 0, failed: 0 };
+const well = (name: string, more: Partial<SetStatus> = {}): SetStatus =>
+  aSet(name, { hosts: [{ host: 'h1', status: 'synced', objects }], ...more });
+const world = (more: Partial<Overview>): Overview => ({
+  controller: { name: 'main', version: '1', startedAt: '2030-01-31T12:00:00Z', isActive: true },
+  sources: [],
+  hosts: [{ name: 'h1', labels: {}, status: 'online' }],
+  sets: [well('web')],
+  ...more,
+});
+const suspension = { id: 's', set: 'web', reason: 'a pause', by: 'ann', since: '2030-01-31T12:00:00Z' };
+const drifted = [{ host: 'h1', status: 'drifted', objects: { ...objects, synced: 1, drifted: 2 } }] as const;
+
+test('what is as it should be, heals by itself or ends by itself needs nobody', () => {
+  const sets = [
+    well('web'),
+    well('healing', { status: 'drifted', hosts: drifted }),
+    well('paused', { status: 'suspended', suspensions: [{ ...suspension, until: '2031-01-01T00:00:00Z' }] }),
+    well('unseen', { status: 'unknown', hosts: [{ host: 'h2', status: 'unknown', objects }] }),
+  ];
+  const hosts = [{ name: 'h2', labels: {}, status: 'unknown' }] as const;
+  expect(needsOf(world({ sets, hosts }))).toEqual([]);
+});
+
+test('approvals come first, then failures, hosts, sources, drift that is kept, and suspensions without an end', () => {
+  const sets = [
+    well('paused', { suspensions: [suspension, { ...suspension, id: 't', address: 'container/a' }] }),
+    well('watched', { mode: 'report', hosts: drifted }),
+    well('refused', { problems: ['web.yaml:1:1: unknown key', 'another'] }),
+    well('broken', {
+      status: 'failed',
+      hosts: [
+        { host: 'h1', status: 'failed', error: 'no address is free', objects },
+        { host: 'h2', status: 'failed', error: 'no address is free', objects },
+      ],
+    }),
+    well('pruned', { pruneGate: { revision: 'c0ffee', hosts: [{ host: 'h1', count: 60, objects: [] }] } }),
+  ];
+  const hosts = [{ name: 'h2', labels: {}, status: 'offline', message: 'connection refused' }] as const;
+  const sources = [{ name: 'main', kind: 'git', url: 'u', error: '503' }] as const;
+  const needs = needsOf(world({ sets, hosts, sources }));
+  expect(needs.map(({ tone, word, what, why }) => [tone, word, what, why])).toEqual([
+    [
+      'waiting',
+      'approve',
+      'pruned',
+      '60 objects would be deleted, more than its limit: approve that, or declare them again',
+    ],
+    ['failed', 'failed', 'broken', '2 hosts, first h1: no address is free'],
+    ['drifted', 'refused', 'refused', 'its newest manifests are not applied: web.yaml:1:1: unknown key and 1 more'],
+    ['failed', 'offline', 'h2', 'connection refused'],
+    ['drifted', 'source', 'main', '503'],
+    [
+      'drifted',
+      'drift kept',
+      'watched',
+      '2 objects differ, and the set only reports: sync it, or change its manifests',
+    ],
+    ['suspended', 'suspended', 'paused', 'a pause, by ann, until somebody resumes it, and 1 more'],
+  ]);
+});
