@@ -1,6 +1,6 @@
 // The raw connections of a listener, from before TLS and HTTP have read a byte: counted and limited, and destroyed when it ends.
 import { readFileSync } from 'node:fs';
-import type { Server } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { endGraceMs } from '../../lib/end-soon.ts';
 import type { Log } from '../../lib/log.ts';
@@ -68,9 +68,9 @@ export class Connections {
 
 /**
  * Watches the connections of a server. The result, to be called when the server listens no more, destroys after a moment what is left
- * but for websockets, which end with their operations.
+ * but for websockets, which end with their operations, and for those that are busy then.
  */
-export function watchConnections(server: Server, connections?: Connections): () => void {
+export function watchConnections(server: Server, connections?: Connections): (busy?: () => readonly Socket[]) => void {
   const open = new Map<Duplex | string, Duplex>();
   server.on('connection', (socket) => {
     const taken = connections?.take(socket.remoteAddress ?? '');
@@ -89,9 +89,10 @@ export function watchConnections(server: Server, connections?: Connections): () 
   });
   // The socket of an upgrade is the raw one, or that of TLS on top of it, with the same peer.
   server.on('upgrade', (_request: unknown, socket: Peer) => open.delete(peerOf(socket)));
-  return () => {
+  return (busy = () => []) => {
     setTimeout(() => {
-      for (const socket of open.values()) socket.destroy();
+      const spared = new Set(busy().map(peerOf));
+      for (const [key, socket] of open) if (!spared.has(key)) socket.destroy();
     }, endGraceMs).unref();
   };
 }

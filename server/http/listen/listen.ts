@@ -58,6 +58,8 @@ export interface Listener {
 }
 
 export interface TlsServer extends Listener {
+  /** Listens no more; each connection ends with the answer of its last request. */
+  retire(): Promise<void>;
   /** For connections from now on. */
   use(tls: TlsSettings, pki: Pki | undefined): void;
 }
@@ -71,7 +73,7 @@ export async function listenUnix(deps: ListenerDeps, path: string, group: string
   const owner = group === undefined ? undefined : await groupId(group);
   await unlink(path).catch(ignoreMissing);
   const server = prepare(deps, createHttpServer());
-  const cut = watchConnections(server);
+  const ending = endingOf(server, watchConnections(server));
   const mask = process.umask(0o117);
   try {
     await listening(server, () => server.listen(path));
@@ -80,7 +82,7 @@ export async function listenUnix(deps: ListenerDeps, path: string, group: string
   }
   await chmod(path, 0o660);
   if (owner !== undefined) await chown(path, process.getuid?.() ?? 0, owner);
-  return { address: path, close: () => closed(server, cut) };
+  return { address: path, close: ending.close };
 }
 
 export interface TlsSettings {
@@ -102,7 +104,7 @@ export async function listenTls(
     SNICallback: forMembers(deps),
   };
   const server = prepare(deps, createTlsServer({ ...secureContext(tls, pki), ...clients }));
-  const cut = watchConnections(server, deps.connections);
+  const ending = endingOf(server, watchConnections(server, deps.connections));
   let isPki = pki !== undefined;
   // Before the listener that reads requests.
   server.prependListener('secureConnection', (socket) => {
@@ -114,7 +116,7 @@ export async function listenTls(
   const shown = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
   return {
     address: `${shown}:${bound.port}`,
-    close: () => closed(server, cut),
+    ...ending,
     use: (settings, changed) => {
       isPki = changed !== undefined;
       // A new context also forgets sessions that began under the former authority.
@@ -215,14 +217,32 @@ function listening(server: Server, listen: () => void): Promise<void> {
   });
 }
 
-async function closed(server: Server, cut: () => void): Promise<void> {
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-    server.closeIdleConnections();
-    // Requests under way get a moment to end; then their connections are cut.
-    setTimeout(() => server.closeAllConnections(), 1000).unref();
-    cut();
+/** How a server ends. Node keeps connections that were busy when their server closed, so an answer says when it is the last one: a client
+ *  whose connection is cut does not know whether its change was made. */
+function endingOf(server: Server, cut: ReturnType<typeof watchConnections>): Pick<TlsServer, 'retire' | 'close'> {
+  const underWay = new Set<ServerResponse>();
+  server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
+    response.shouldKeepAlive &&= server.listening;
+    underWay.add(response);
+    response.once('close', () => underWay.delete(response));
   });
+  let closed: Promise<void> | undefined;
+  const retire = (): Promise<void> =>
+    (closed ??= new Promise((resolve) => {
+      server.close(() => resolve());
+      server.closeIdleConnections();
+      for (const response of underWay) response.shouldKeepAlive = false;
+      cut(() => [...underWay].flatMap(({ socket }) => socket ?? []));
+    }));
+  return {
+    retire,
+    close: async () => {
+      // Requests under way get a moment to end; then their connections are cut.
+      setTimeout(() => server.closeAllConnections(), 1000).unref();
+      cut();
+      await retire();
+    },
+  };
 }
 
 function answers(path: string): Promise<boolean> {

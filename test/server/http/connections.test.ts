@@ -1,12 +1,13 @@
 // Clients that say nothing, or that keep their side open, hold neither descriptors nor the stop of the daemon, and are limited.
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { svcDialect } from '../../../server/http/dialects/svc.ts';
 import { Connections, networkLimits, watchConnections } from '../../../server/http/listen/connections.ts';
-import { listenTls } from '../../../server/http/listen/listen.ts';
+import { listenTls, type TlsServer } from '../../../server/http/listen/listen.ts';
+import type { HttpHandler } from '../../../server/http/app.ts';
 import { bundleDaemon, startChild, type Bundle } from '../../support/daemons/child-process.ts';
 import { makeClient } from '../../support/daemons/tls.ts';
 import { until } from '../../support/until.ts';
@@ -77,22 +78,44 @@ test('two silent clients with one port at different addresses are both cut when 
   for (const socket of [first, second]) socket.destroy();
 });
 
-test('a handshake that is never finished is cut', async () => {
+async function openListener(handler: HttpHandler = () => {}): Promise<TlsServer> {
   const { certPem, keyPem } = await makeClient();
-  const server = await listenTls(
-    {
-      handler: () => {},
-      websockets: { upgrade: () => {} },
-      dialect: svcDialect,
-      peers: { add: () => {} },
-      log: silentLog,
-      connections: new Connections({ inAll: 8, perAddress: 8 }, silentLog),
-      handshakeMs: 200,
-    },
-    '127.0.0.1:0',
-    { certPem, keyPem },
-  );
+  const deps = {
+    handler,
+    websockets: { upgrade: () => {} },
+    dialect: svcDialect,
+    peers: { add: () => {} },
+    log: silentLog,
+    connections: new Connections({ inAll: 8, perAddress: 8 }, silentLog),
+    handshakeMs: 200,
+  };
+  const server = await listenTls(deps, '127.0.0.1:0', { certPem, keyPem });
   onTestFinished(() => server.close());
+  return server;
+}
+
+test('a listener that moves away answers what it was asked, however long that takes, and says that the answer is the last', async () => {
+  const waiting: ServerResponse[] = [];
+  const server = await openListener((_request, response) => void waiting.push(response));
+  const [host = '', port = ''] = server.address.split(':');
+  const dial = async (): Promise<TLSSocket> => {
+    const socket = connectTls({ host, port: Number(port), rejectUnauthorized: false }).on('error', () => {});
+    await once(socket, 'secureConnect');
+    return socket;
+  };
+  const [busy, silent] = [await dial(), await dial()];
+  busy.write('PATCH /1.0 HTTP/1.1\r\nHost: x\r\n\r\n');
+  await until(() => waiting.length === 1);
+  const retired = server.retire();
+  await once(silent.resume(), 'close');
+  waiting[0]?.end('done');
+  const [answer] = (await once(busy, 'data')) as [Buffer];
+  expect(answer.toString()).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*connection: close\r\n/i);
+  await retired;
+});
+
+test('a handshake that is never finished is cut', async () => {
+  const server = await openListener();
   const port = Number(server.address.split(':')[1]);
   const silent = connect(port, '127.0.0.1');
   const half = connect(port, '127.0.0.1', () => half.write(Buffer.from('16030100c8010000c4', 'hex')));

@@ -1,30 +1,35 @@
-// A TCP port of the loopback interface without a listener at the moment.
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+// TCP ports of the loopback interface that nobody else takes: the kernel gives none of them to connections and to listeners without a port,
+// and each belongs to one process of tests at a time.
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
+const lowest = 15_000;
+/** The kernel gives away those from here on. */
+const limit = Number(/^\d+/.exec(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8'))?.[0] ?? 32_768);
+let next = lowest + Math.floor(Math.random() * (limit - lowest));
 
-/** The first of so many ports in a row without a listener at the moment. */
+export const freePort = (): Promise<number> => freePorts(1);
+
+/** The first of so many ports in a row. */
 export async function freePorts(count: number): Promise<number> {
   for (;;) {
-    const first = await freePort();
-    const isFree = await Promise.all(Array.from({ length: count - 1 }, (_, index) => isFreePort(first + 1 + index)));
-    if (isFree.every(Boolean)) return first;
+    if (next + count > limit) next = lowest;
+    const ports = Array.from({ length: count }, (_, index) => next + index);
+    next += count;
+    const taken = await Promise.all(ports.map(take));
+    if (taken.every(Boolean)) return ports[0] ?? lowest;
   }
 }
 
-async function isFreePort(port: number): Promise<boolean> {
-  if (port > 65_535) return false;
-  const server = createServer();
-  return await new Promise((resolve) => {
+const take = async (port: number): Promise<boolean> =>
+  // The first one is kept until this process ends.
+  (await canListen({ path: `\0gantry-test-port-${port}` }, true)) &&
+  (await canListen({ port, host: '127.0.0.1' }, false));
+
+function canListen(at: { readonly path: string } | { readonly port: number; readonly host: string }, isKept: boolean) {
+  const server = createServer().unref();
+  return new Promise<boolean>((resolve) => {
     server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+    server.listen(at, () => (isKept ? resolve(true) : server.close(() => resolve(true))));
   });
 }
