@@ -32,9 +32,11 @@ function rowsOf(schema: Keywords, path: string): readonly (readonly string[])[] 
 const elsewhere = (path: string): string =>
   path.startsWith('tenants')
     ? 'See [tenants](tenants.md).'
-    : /^(?:sources|notifications)/.test(path)
-      ? 'See [sources](../sources.md).'
-      : 'See [the controller](../controller.md).';
+    : path.startsWith('generators')
+      ? 'See [generators](generators.md).'
+      : /^(?:sources|notifications)/.test(path)
+        ? 'See [sources](../sources.md).'
+        : 'See [the controller](../controller.md).';
 
 function typeOf({ type, const: value, anyOf, items }: Keywords): string {
   if (value !== undefined) return code(JSON.stringify(value) ?? '');

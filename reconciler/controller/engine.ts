@@ -24,13 +24,18 @@ import type {
 } from './contract/index.ts';
 import type { ManagedSet } from './sets/managed-set.ts';
 import type { Notifier } from './notify/notice.ts';
-import type { ConfigChanges, Configuration } from './reload/changes.ts';
+import { changesBetween, changesText, type ConfigChanges, type Configuration } from './reload/changes.ts';
 import { Parts } from './parts.ts';
 import { wasLookedAt } from './decide/set-view.ts';
 import { objectDetail } from './sets/object-detail.ts';
 import { pageOf } from './sets/object-page.ts';
 import { previewOn } from './sets/preview.ts';
+import { Turns } from './sets/turns.ts';
 import type { EngineDeps } from './wiring.ts';
+import type { ControllerConfig } from './config/config.ts';
+import type { Completed } from './generators/generated-sets.ts';
+import type { Host } from '../manifest/hosts-file.ts';
+import { reasonOf } from '../../server/lib/shared/reason.ts';
 
 export class Engine implements Controller {
   readonly #deps: EngineDeps;
@@ -38,6 +43,7 @@ export class Engine implements Controller {
   readonly #end = new AbortController();
   readonly #parts: Parts;
   #note: { readonly readAt: string; readonly problems: readonly string[] };
+  readonly #changes = new Turns(1);
   #running: Promise<unknown> | undefined;
   #wasReady = false;
 
@@ -45,7 +51,7 @@ export class Engine implements Controller {
     this.#deps = deps;
     this.#startedAt = new Date(deps.nowMs()).toISOString();
     this.#note = { readAt: this.#startedAt, problems: [] };
-    this.#parts = new Parts(deps, this.#end.signal);
+    this.#parts = new Parts(deps, this.#end.signal, () => void this.#regenerate());
   }
 
   /** Reads the state and starts the work. Rejects when the state is damaged. */
@@ -65,7 +71,31 @@ export class Engine implements Controller {
     return this.#parts.configured;
   }
 
-  /** Takes another configuration; one at a time. */
+  /** Changes of the configuration come one after the other: each begins with what the one before left. */
+  async reconfigure<T>(work: (old: Configuration) => Promise<T>): Promise<T> {
+    return this.#changes.take(() => work(this.configured));
+  }
+
+  /** The sets of the file and of its generators. */
+  complete(config: ControllerConfig, hosts: readonly Host[]): Completed {
+    return this.#deps.generated.complete(config, hosts);
+  }
+
+  /** What generators found is another. */
+  async #regenerate(): Promise<void> {
+    const { hub } = this.#deps;
+    await this.reconfigure(async (old) => {
+      if (this.#end.signal.aborted) return;
+      const generated = this.complete(old.generated?.written ?? old.config, old.hosts);
+      const next = { config: generated.config, hosts: old.hosts, generated };
+      const changes = changesBetween(old, next);
+      const text = changesText(changes);
+      if (text !== '') hub.log('info', `generators changed the configuration: ${text}`);
+      await this.change(next, changes, () => undefined);
+    }).catch((error: unknown) => hub.log('error', `the sets of generators cannot be made: ${reasonOf(error)}`));
+  }
+
+  /** Takes another configuration, within `reconfigure`. */
   async change(next: Configuration, changes: ConfigChanges, take: () => Notifier | undefined): Promise<void> {
     // What begins now says nothing about what has begun.
     this.isReady();
@@ -92,7 +122,10 @@ export class Engine implements Controller {
         startedAt: this.#startedAt,
         isActive,
         ...(holder === undefined ? {} : { holder }),
-        config: { readAt: this.#note.readAt, problems: [...this.#note.problems] },
+        config: {
+          readAt: this.#note.readAt,
+          problems: [...this.#note.problems, ...(this.#parts.configured.generated?.problems ?? [])],
+        },
       },
       sources: [...this.#parts.sources.values()].map(({ watch }) => watch.status),
       hosts: [...this.#parts.links.values()].map(({ status }) => status),

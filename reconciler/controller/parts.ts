@@ -32,14 +32,19 @@ export class Parts implements PartsInUse {
   readonly #wiring: Wiring;
   /** By link, watch or set. */
   readonly #tasks: Tasks;
+  readonly #onFound: () => void;
+  /** Sets that leave, and of which nothing is left. */
+  readonly #left = new Set<string>();
   #configured: Configuration;
   #isInCharge = false;
   #notifier: Notifier | undefined;
 
-  constructor(deps: EngineDeps, end: AbortSignal) {
-    const { config, hosts, hub, nowMs } = deps;
+  /** `onFound`: generators make other sets now. */
+  constructor(deps: EngineDeps, end: AbortSignal, onFound: () => void) {
+    const { config, hosts, hub, nowMs, completed } = deps;
     this.#deps = deps;
-    this.#configured = { config, hosts };
+    this.#onFound = onFound;
+    this.#configured = { config, hosts, ...(completed === undefined ? {} : { generated: completed }) };
     this.#notifier = deps.notifier;
     this.#end = end;
     // All hosts and sets listen to it.
@@ -73,7 +78,7 @@ export class Parts implements PartsInUse {
   async #takeOver(): Promise<void> {
     const { hub } = this.#deps;
     try {
-      await this.suspensions.load();
+      await Promise.all([this.suspensions.load(), this.#deps.generated.load()]);
     } catch (error) {
       return hub.log('error', `this controller changes nothing until it is restarted: ${reasonOf(error)}`);
     }
@@ -83,8 +88,35 @@ export class Parts implements PartsInUse {
     await Promise.all([...this.sets.values()].map((set) => this.#takeOverSet(set)));
     if (!this.lease.isActive) return;
     this.#isInCharge = true;
+    this.#onFound();
     for (const { watch } of this.sources.values()) watch.lookNow();
-    for (const set of this.sets.values()) set.lookAll();
+    for (const set of this.sets.values()) {
+      set.lookAll();
+      this.setChanged(set);
+    }
+  }
+
+  async lookForSets(source: string, revision: string): Promise<void> {
+    if (!this.isInCharge) return;
+    const { generators } = this.#configured.config;
+    const checkout = async (): Promise<string> => {
+      const found = await this.sources.get(source)?.source.checkout(revision, this.#end);
+      if (found === undefined) throw new Error(`the source ${source} left the configuration`);
+      return found.dir;
+    };
+    if (await this.#deps.generated.look(generators, source, revision, checkout)) this.#onFound();
+  }
+
+  /** A set that leaves ends when nothing of it is left. */
+  setChanged(set: ManagedSet): void {
+    const { name } = set.config;
+    if (!set.isGone || !this.isInCharge || this.#left.has(name)) return;
+    this.#left.add(name);
+    this.#deps.hub.log('info', 'nothing of it is left on its hosts: the set ends', { set: name });
+    void this.#deps.generated.forget(name).then(this.#onFound, (error: unknown) => {
+      this.#left.delete(name);
+      this.#deps.hub.log('error', `its end cannot be stored: ${reasonOf(error)}`, { set: name });
+    });
   }
 
   async #takeOverSet(set: ManagedSet): Promise<void> {
@@ -127,6 +159,7 @@ export class Parts implements PartsInUse {
   async change(next: Configuration, changes: ConfigChanges, take: () => Notifier | undefined): Promise<void> {
     const { config } = next;
     const opened = await this.#open(next, changes);
+    if (this.isInCharge && next.generated !== undefined) await this.#deps.generated.keep(next.generated.made);
     const notifier = take();
     await this.#endGone(changes);
     this.#configured = next;
@@ -188,7 +221,12 @@ export class Parts implements PartsInUse {
   #watchSources(begun: readonly ManagedSet[]): void {
     for (const [name, { watch }] of this.sources)
       if (!this.#tasks.has(watch)) this.#tasks.begin(watch, (end) => watch.run(end));
-      else if (begun.some((set) => set.config.source === name)) watch.lookNow();
+      else if (begun.some((set) => set.config.source === name) || this.#isGenerating(name)) watch.lookNow();
+  }
+
+  #isGenerating(source: string): boolean {
+    const { generators } = this.#configured.config;
+    return generators.some(({ directories }) => directories?.source === source);
   }
 
   #beginSet(set: ManagedSet): void {
@@ -201,6 +239,7 @@ export class Parts implements PartsInUse {
       await set.load();
       this.#beginSet(set);
       if (this.isInCharge) await set.takeOver(this.#end);
+      this.setChanged(set);
     } catch (error) {
       this.#deps.hub.log('error', `the set does not begin: ${reasonOf(error)}`, { set: name });
     }
@@ -212,6 +251,7 @@ export class Parts implements PartsInUse {
     const why = isRemoved ? 'The set left the configuration.' : 'The configuration of the set changed.';
     set.end(why);
     await this.#tasks.end(set, why);
+    if (isRemoved && this.#left.delete(name)) await set.forget();
   }
 
   async #forgetCheckouts(): Promise<void> {

@@ -2,10 +2,11 @@
 import { resolve } from 'node:path';
 import type { Diagnostic } from '../core/documents/diagnostic.ts';
 import { matchesHost, unknownNameIn } from '../core/documents/host-pattern.ts';
-import { wrong } from '../manifest/text/finding.ts';
+import { wrong, type Finding } from '../manifest/text/finding.ts';
 import { readHostsFile, type Host } from '../manifest/hosts-file.ts';
 import type { ControllerConfig } from './config/config.ts';
 import { Engine } from './engine.ts';
+import { GeneratedSets } from './generators/generated-sets.ts';
 import type { Hub } from './hub.ts';
 import type { Notifier } from './notify/notice.ts';
 import { createNotifier } from './notify/notifier.ts';
@@ -30,7 +31,7 @@ export async function hostsFor(
       const message =
         unknown ??
         (isEmpty ? 'no host of the hosts file has these labels: give them to one, or select others' : undefined);
-      return message === undefined ? [] : [setProblem(config, name, `sets.${at}.hosts.${index}`, message)];
+      return message === undefined ? [] : setProblem(config, name, `sets.${at}.hosts.${index}`, message);
     }),
   );
   if (errors.length > 0) return { diagnostics: diagnostics.map((one) => aboutFile(one, config)) };
@@ -46,9 +47,15 @@ export async function startEngine(config: ControllerConfig, hub: Hub, notifier?:
     absolute: (path: string) => resolve(config.folder, path),
     now: () => new Date().toISOString(),
   };
+  const generated = new GeneratedSets(config.stateDir);
+  await generated.load();
+  const completed = generated.complete(config, hosts);
+  if (completed.findings.length > 0) return { diagnostics: [...diagnostics, ...placed(config, completed.findings)] };
   const engine = new Engine({
-    config,
+    config: completed.config,
     hosts,
+    generated,
+    completed,
     open: (entry) => openSource(entry, context),
     hub,
     notifier: notifier ?? openNotifier(config, hub),
@@ -82,9 +89,9 @@ const aboutFile = (one: Diagnostic, { hostsFile }: ControllerConfig): Diagnostic
     ? { ...one, remedy: 'write it, or name another one as `hosts.file` of gantry.yaml' }
     : one;
 
-function setProblem({ file, locate }: ControllerConfig, set: string, path: string, message: string): Diagnostic {
-  const text = `the hosts of the set ${set}: ${message}`;
-  return (
-    locate?.(wrong('bad-config', path, text)) ?? { severity: 'error', code: 'bad-config', path, message: text, file }
-  );
-}
+const setProblem = (config: ControllerConfig, set: string, path: string, message: string): readonly Diagnostic[] =>
+  placed(config, [wrong('bad-config', path, `the hosts of the set ${set}: ${message}`)]);
+
+/** Problems at their places in gantry.yaml. */
+export const placed = ({ file, locate }: ControllerConfig, findings: readonly Finding[]): readonly Diagnostic[] =>
+  findings.map((finding) => locate?.(finding) ?? { ...finding, file });

@@ -3,8 +3,10 @@
 import type { Host } from '../manifest/hosts-file.ts';
 import type { ControllerConfig, SetConfig, SourceConfig } from './config/config.ts';
 import { durationMs } from './config/durations.ts';
+import { defaultIntervalMs } from './config/read-set.ts';
 import { dependentsOf, whyHostWaits } from './decide/set-dependencies.ts';
 import { suspensionOfSet } from './decide/set-view.ts';
+import type { Completed, GeneratedSets } from './generators/generated-sets.ts';
 import { HostLink } from './hosts/host-link.ts';
 import type { Hub } from './hub.ts';
 import type { Notifier } from './notify/notice.ts';
@@ -22,6 +24,9 @@ export interface EngineDeps {
   readonly hosts: readonly Host[];
   readonly open: (entry: SourceConfig) => Source;
   readonly hub: Hub;
+  readonly generated: GeneratedSets;
+  /** Absent: no generator made a set of `config`. */
+  readonly completed?: Completed;
   readonly notifier?: Notifier;
   readonly nowMs: () => number;
 }
@@ -41,6 +46,10 @@ export interface PartsInUse {
   /** This controller is the active one, and knows what the one before it left. */
   readonly isInCharge: boolean;
   readonly notifier: Notifier | undefined;
+  /** A source has this revision: generators look for the directories in it. */
+  lookForSets(source: string, revision: string): Promise<void>;
+  /** The status of a set changed. */
+  setChanged(set: ManagedSet): void;
 }
 
 /** Hosts that are observed and planned at a time. */
@@ -79,7 +88,8 @@ export class Wiring {
   }
 
   #intervalMs(): number {
-    return Math.min(...this.#parts.configured.config.sets.map((set) => set.intervalMs));
+    const { sets } = this.#parts.configured.config;
+    return sets.length === 0 ? defaultIntervalMs : Math.min(...sets.map((set) => set.intervalMs));
   }
 
   watched(entry: SourceConfig, source: Source): OpenSource {
@@ -102,6 +112,7 @@ export class Wiring {
       ...(who === undefined ? {} : { who }),
       ...(message === undefined ? {} : { message }),
     };
+    await this.#parts.lookForSets(source, revision);
     const sets = [...this.#parts.sets.values()].filter(({ config }) => config.source === source);
     await Promise.all(sets.map((set) => set.offer(known, this.#end)));
   }
@@ -123,8 +134,9 @@ export class Wiring {
         const isNewest = revision === parts.sources.get(waiting.source)?.watch.status.revision;
         return whyHostWaits(waiting, { name, revision, isNewest }, parts.sets);
       },
-      onChange: ({ config: { name } }) => {
-        for (const dependent of dependentsOf(name, parts.sets.values())) dependent.lookWaiting();
+      onChange: (changed) => {
+        for (const dependent of dependentsOf(changed.config.name, parts.sets.values())) dependent.lookWaiting();
+        parts.setChanged(changed);
       },
       notice: (notice, of) => this.#notify(notice, of, config.name),
       turn: (work) => this.#turns.take(work),
@@ -151,7 +163,7 @@ export class Wiring {
     const { config } = set;
     const { links, sources } = this.#parts;
     const { source, watch } = sources.get(config.source) ?? {};
-    if (config.images === undefined || source === undefined) return undefined;
+    if (config.images === undefined || config.isLeaving === true || source === undefined) return undefined;
     return new ImageUpdates({
       config,
       images: config.images,

@@ -1,11 +1,11 @@
 // Rules of gantry.yaml between its parts: names are unique, references name something, sets do not wait for each other in a ring.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { wrong, type Finding } from '../../manifest/text/finding.ts';
-import type { ControllerFile } from './schema.ts';
+import type { ControllerFile, WrittenSet } from './schema.ts';
 
 export function checkNames(file: ControllerFile): readonly Finding[] {
   const findings: Finding[] = [];
-  const { sources, sets, notifications = [] } = file;
+  const { sources, sets = [], notifications = [] } = file;
   for (const [list, entries] of Object.entries({ sources, sets, notifications }))
     findings.push(...duplicates(list, entries));
   const known = { source: sources.map(({ name }) => name), set: sets.map(({ name }) => name) };
@@ -40,7 +40,11 @@ export function checkNames(file: ControllerFile): readonly Finding[] {
 }
 
 /** Where the commits of image updates go. */
-function pushable(path: string, { name, images, source }: Set, sources: ControllerFile['sources']): readonly Finding[] {
+export function pushable(
+  path: string,
+  { name, images, source }: Set,
+  sources: ControllerFile['sources'],
+): readonly Finding[] {
   const found = sources.find((one) => one.name === source);
   if (images === undefined || found === undefined) return [];
   if (found.git === undefined)
@@ -50,7 +54,7 @@ function pushable(path: string, { name, images, source }: Set, sources: Controll
   return [wrong('bad-config', path, `${path} must name a branch to push to: the source ${source} follows tags`)];
 }
 
-type Set = ControllerFile['sets'][number];
+type Set = WrittenSet;
 
 const duplicates = (list: string, entries: readonly { readonly name: string }[]): readonly Finding[] =>
   entries.flatMap(({ name }, index) =>
@@ -71,7 +75,9 @@ const unknown = (path: string, what: string, name: string, known: readonly strin
 type Waiting = { readonly name: string; readonly dependsOn?: readonly string[] };
 
 /** The first ring of sets. */
-function ringOf(sets: readonly Waiting[]): { readonly index: number; readonly names: readonly string[] } | undefined {
+export function ringOf(
+  sets: readonly Waiting[],
+): { readonly index: number; readonly names: readonly string[] } | undefined {
   const byName = new Map(sets.map((set) => [set.name, set]));
   const walk = (name: string, trail: readonly string[]): readonly string[] | undefined => {
     if (trail.includes(name)) return [...trail.slice(trail.indexOf(name)), name];

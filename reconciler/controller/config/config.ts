@@ -5,7 +5,8 @@ import type { Finding } from '../../manifest/text/finding.ts';
 import type { HostPattern } from '../../core/documents/host-pattern.ts';
 import type { PlanOptions } from '../../core/plan/plan.ts';
 import type { Tenant } from '../tenancy/tenant.ts';
-import type { AuthConfig, DriftAction, NotificationConfig, SourceConfig, TracingConfig } from './schema.ts';
+import type { GeneratorConfig } from './generator-schema.ts';
+import type { AuthConfig, DriftAction, NotificationConfig, SourceConfig, TracingConfig, WrittenSet } from './schema.ts';
 
 export type { AuthConfig, DriftAction, NotificationConfig, SourceConfig, TracingConfig };
 
@@ -31,9 +32,18 @@ export interface ControllerConfig {
   readonly hostsFile: string;
   readonly sources: readonly SourceConfig[];
   readonly sets: readonly SetConfig[];
+  readonly generators: readonly GeneratorConfig[];
+  /** Reads the sets that generators make. */
+  readonly readGenerated: ReadGenerated;
   readonly notifications: readonly NotificationConfig[];
   readonly tracing?: TracingConfig;
 }
+
+/** Reads a set that a generator made; `at`: its place in gantry.yaml. The set is absent when there are problems. */
+export type ReadGenerated = (
+  set: WrittenSet,
+  at: string,
+) => { readonly set?: SetConfig; readonly problems: readonly Finding[] };
 
 export interface Window {
   readonly schedule: readonly Schedule[];
@@ -85,6 +95,10 @@ export interface SetConfig {
   readonly images?: ImageAutomation;
   /** The reason. */
   readonly suspended?: string;
+  /** The generator that made it. */
+  readonly generator?: string;
+  /** Nothing makes it any more: what it owns is deleted, then it ends. */
+  readonly isLeaving?: true;
 }
 
 export interface ImageAutomation {

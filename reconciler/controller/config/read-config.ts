@@ -10,6 +10,7 @@ import { parseYaml } from '../../manifest/text/parse-yaml.ts';
 import { readSources } from '../../manifest/text/sources.ts';
 import { isCollectorUrl } from '../../../server/traces/target.ts';
 import type { AuthConfig, ControllerConfig, SetConfig } from './config.ts';
+import { checkGenerators, readerOfGenerated } from './read-generators.ts';
 import { checkTenantSources, readTenant, tenantOf } from './read-tenants.ts';
 import { networkOf } from './network.ts';
 import { checkNames } from './check-names.ts';
@@ -63,8 +64,11 @@ function resolved(file: string, written: ControllerFile): { config?: ControllerC
   const report = (path: string, message: string, remedy?: string): void =>
     void problems.push(wrong('bad-config', path, `${path} ${message}`, remedy));
   checkTenantSources(written, report);
+  checkGenerators(written, report);
+  if ((written.sets ?? []).length + (written.generators ?? []).length === 0)
+    report('sets', 'is empty: name a set, or a generator of sets');
   const tenants = (written.tenants ?? []).map((tenant, index) => readTenant(tenant, `tenants.${index}`, report));
-  const sets = written.sets.map((set, index): SetConfig => {
+  const sets = (written.sets ?? []).map((set, index): SetConfig => {
     const at = `sets.${index}`;
     const owner = tenantOf(written, set, at, report);
     const tenant = tenants.find((one) => one?.name === owner);
@@ -95,6 +99,8 @@ function resolved(file: string, written: ControllerFile): { config?: ControllerC
     hostsFile: at(hosts.file),
     sources,
     sets,
+    generators: written.generators ?? [],
+    readGenerated: readerOfGenerated(written),
     notifications,
     ...(tracing === undefined ? {} : { tracing: withTokenFile(tracing, at) }),
   };

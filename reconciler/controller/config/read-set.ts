@@ -11,6 +11,8 @@ interface WrittenWindows {
   readonly deny?: readonly WrittenWindow[];
 }
 
+/** Between two full comparisons of a host. */
+export const defaultIntervalMs = 300_000;
 const longestMs = 366 * 86_400_000;
 
 export class SetReader {
@@ -48,7 +50,7 @@ export class SetReader {
       variables,
       ...(environment === undefined ? {} : { environment }),
       dependsOn,
-      intervalMs: this.#duration('interval', this.#set.interval, 300_000, 1000),
+      intervalMs: this.#duration('interval', this.#set.interval, defaultIntervalMs, 1000),
       mode,
       rules: this.#rules(),
       plan: this.#plan(),

@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import { projectConfigProblems } from '../../../server/api/project/project-config.ts';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { parseHostPattern } from '../../core/documents/host-pattern.ts';
-import type { ControllerFile } from './schema.ts';
+import type { ControllerFile, WrittenSet } from './schema.ts';
 import { namesKind } from '../tenancy/fits.ts';
 import { restrictionKey } from '../tenancy/restriction-breaches.ts';
 import type { Tenant, WrittenTenant } from '../tenancy/tenant.ts';
@@ -50,7 +50,7 @@ export function readTenant(written: WrittenTenant, at: string, report: Report): 
   return { name, hosts, kinds, names, projects, uses, images, keys, restrictions };
 }
 
-type Set = ControllerFile['sets'][number];
+type Set = WrittenSet;
 
 /** The tenant of a set; undefined when gantry.yaml has none, or does not say which. */
 export function tenantOf(file: ControllerFile, { name, source, path }: Set, at: string, report: Report) {

@@ -1,5 +1,6 @@
 // The schema of gantry.yaml, the config of a controller. read-config.ts checks what a schema cannot say.
 import { Type, type Static, type TProperties, type TSchema } from 'typebox';
+import { GeneratorSchema } from './generator-schema.ts';
 import { NotificationEntry } from '../notify/notify-schema.ts';
 import { SourceEntry } from '../sources/source-schema.ts';
 import { TenantSchema } from '../tenancy/tenant.ts';
@@ -220,7 +221,8 @@ export const ControllerFile = object({
   controller: optional(ControllerPart),
   hosts: object({ file: text('The hosts file, relative to gantry.yaml.') }),
   sources: Type.Array(SourceEntry, { minItems: 1 }),
-  sets: Type.Array(SetSchema, { minItems: 1 }),
+  sets: optional(Type.Array(SetSchema)),
+  generators: optional(Type.Array(GeneratorSchema), 'Sets made from a list, from hosts or from directories.'),
   tenants: optional(Type.Array(TenantSchema), 'What sources may deploy; with tenants every set belongs to one.'),
   notifications: optional(Type.Array(NotificationEntry)),
   tracing: optional(TracingSchema, 'Where traces of runs are sent.'),

@@ -31,7 +31,11 @@ export function statusOfSet({ config, state, hosts: on, suspensions, problems, m
   const pinned = pin === undefined ? undefined : `Held at ${short(pin.revision)} by ${pin.by}: ${pin.reason}`;
   const broken =
     problems.length === 0 ? undefined : 'The newest revision has errors; the last good one stays in force.';
-  const why = pinned ?? message ?? broken ?? hosts.find((host) => host.status === status)?.error;
+  const leaving =
+    config.isLeaving === true
+      ? `The generator ${config.generator ?? ''} makes it no more: what it owns is deleted, then it ends.`
+      : undefined;
+  const why = pinned ?? message ?? broken ?? hosts.find((host) => host.status === status)?.error ?? leaving;
   const revision = pin?.revision ?? current?.revision;
   const gate = gateOf(revision, on);
   return {

@@ -3,12 +3,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { matchesHost } from '../../core/documents/host-pattern.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
 import type { ControllerConfig, SetConfig } from '../config/config.ts';
+import type { Completed } from '../generators/generated-sets.ts';
 
 /** gantry.yaml and the hosts file, read. */
 export interface Configuration {
   readonly config: ControllerConfig;
   /** In the order of the file. */
   readonly hosts: readonly Host[];
+  /** Where `config` has sets of generators. */
+  readonly generated?: Completed;
 }
 
 export interface Difference {

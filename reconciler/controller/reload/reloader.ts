@@ -8,7 +8,7 @@ import type { ControllerConfig } from '../config/config.ts';
 import { readConfig } from '../config/read-config.ts';
 import type { Engine } from '../engine.ts';
 import type { Hub } from '../hub.ts';
-import { hostsFor, openNotifier } from '../start.ts';
+import { hostsFor, openNotifier, placed } from '../start.ts';
 import { changesBetween, changesText, type Configuration } from './changes.ts';
 
 export interface ReloaderDeps {
@@ -68,24 +68,28 @@ export class Reloader {
   async #work(): Promise<void> {
     while (this.#isAsked) {
       this.#isAsked = false;
-      const problems = await this.#take().catch((error: unknown) => [reasonOf(error)]);
+      const problems = await this.#deps.engine
+        .reconfigure((old) => this.#take(old))
+        .catch((error: unknown) => [reasonOf(error)]);
       this.#tell(problems);
     }
   }
 
   /** Why it is not in use. */
-  async #take(): Promise<readonly string[]> {
+  async #take(old: Configuration): Promise<readonly string[]> {
     const { engine, hub, api } = this.#deps;
-    const old = engine.configured;
-    const { config, diagnostics } = await readConfig(old.config.file);
-    if (config === undefined) return textsOf(diagnostics);
-    const { hosts, diagnostics: hostProblems } = await hostsFor(config);
+    const { config: written, diagnostics } = await readConfig(old.config.file);
+    if (written === undefined) return textsOf(diagnostics);
+    const { hosts, diagnostics: hostProblems } = await hostsFor(written);
     if (hosts === undefined) return textsOf(hostProblems);
-    const next: Configuration = { config, hosts };
+    const generated = engine.complete(written, hosts);
+    if (generated.findings.length > 0) return textsOf(placed(written, generated.findings));
+    const { config } = generated;
+    const next: Configuration = { config, hosts, generated };
     const changes = changesBetween(old, next);
     if (changes.refused.length > 0) return changes.refused;
     const text = changesText(changes);
-    if (text === '' && isDeepStrictEqual(old.config, config)) return [];
+    if (text === '' && isDeepStrictEqual(plain(old), plain(next))) return [];
     const grant = await api?.prepare(config);
     if (text !== '') hub.log('info', `the configuration changed: ${text}`);
     await engine.change(next, changes, () => {
@@ -105,6 +109,14 @@ export class Reloader {
     else hub.log('error', `the new configuration is not used, the old one stays in force: ${text}`);
   }
 }
+
+/** Without what is made at each reading. */
+const plain = ({ config, generated }: Configuration): unknown => ({
+  ...config,
+  locate: undefined,
+  readGenerated: undefined,
+  problems: generated?.problems,
+});
 
 const textsOf = (diagnostics: readonly Diagnostic[]): readonly string[] =>
   diagnostics

@@ -86,6 +86,21 @@ async function loadFenced(
   return { hosts: found, problems: [...problems].map(([text, on]) => onHosts(text, on, hosts.length)) };
 }
 
+/** A set that leaves declares nothing. */
+export function nothingFor(hosts: readonly string[]): LoadedRevision {
+  const loaded: Loaded = {
+    documents: [],
+    written: [],
+    broken: [],
+    diagnostics: [],
+    files: [],
+    locate: (diagnostic) => diagnostic,
+    locationOf: () => undefined,
+  };
+  const set = loadedSet(loaded, new Map());
+  return { hosts: new Map(hosts.map((host) => [host, set])), problems: [] };
+}
+
 /** Keeps one of those that are alike: hosts with the same documents share them, so memory does not grow with hosts. */
 class Alike {
   readonly #sets = new Map<string, LoadedSet>();

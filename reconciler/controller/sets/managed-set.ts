@@ -1,4 +1,5 @@
 // One set on all its hosts: brings its revisions to them, keeps them as declared, and says how it stands.
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { SetConfig } from '../config/config.ts';
@@ -172,6 +173,20 @@ export class ManagedSet {
   /** A rollback holds it at a revision. */
   get isHeld(): boolean {
     return this.#stored.state.pin !== undefined;
+  }
+
+  /** It leaves, and nothing of it is left. */
+  get isGone(): boolean {
+    if (this.config.isLeaving !== true) return false;
+    const isEmpty = ({ target, isSynced }: SetOnHost): boolean =>
+      isSynced && target?.loaded.loaded.documents.length === 0;
+    return this.#stored.wanted === undefined || this.hosts.every(isEmpty);
+  }
+
+  /** Deletes what is stored of it. */
+  async forget(): Promise<void> {
+    const { stateDir } = this.#deps;
+    await rm(join(stateDir, 'sets', this.config.name), { recursive: true, force: true });
   }
 
   get hosts(): readonly SetOnHost[] {

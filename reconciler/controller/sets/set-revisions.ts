@@ -4,7 +4,7 @@ import type { SetConfig } from '../config/config.ts';
 import { ControllerError } from '../controller.ts';
 import { short } from '../decide/short-revision.ts';
 import type { Source } from '../sources/source.ts';
-import { loadRevision, type LoadedRevision } from './load-revision.ts';
+import { loadRevision, nothingFor, type LoadedRevision } from './load-revision.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';
 import type { Rollouts, StartPart } from './rollouts.ts';
 import type { Run } from './run.ts';
@@ -155,6 +155,7 @@ export class SetRevisions {
   /** The manifests of a revision for each host of the set. */
   async load(revision: string, signal: AbortSignal): Promise<LoadedRevision> {
     const { config, hosts, source } = this.#deps;
+    if (config.isLeaving === true) return nothingFor(hosts.map(({ name }) => name));
     const { dir } = await source.checkout(revision, signal);
     return loadRevision(
       dir,

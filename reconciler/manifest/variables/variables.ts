@@ -13,6 +13,15 @@ export interface Expansion {
 
 const pattern = /(\$?)\$(?:\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|([A-Za-z_][A-Za-z0-9_]*))/g;
 
+/** The variables that the texts of a value name, declared or not. */
+export function namesIn(value: Json): ReadonlySet<string> {
+  const texts = typeof value === 'string' ? [value] : [];
+  const below = typeof value === 'object' && value !== null ? Object.values(value as object) : [];
+  const own = texts.flatMap((text) => [...text.matchAll(pattern)].filter(([, escape]) => escape !== '$'));
+  const names = own.map(([, , braced, , bare]) => braced ?? bare ?? '');
+  return new Set([...names, ...below.flatMap((item) => [...namesIn(item as Json)])]);
+}
+
 export function expandVariables(value: Json, variables: Variables): Expansion {
   const empty: { path: string; name: string }[] = [];
   return { value: variables.size === 0 ? value : expand(value, variables, '', empty), empty };

@@ -29,6 +29,8 @@ const configured = (hosts: readonly Host[], more: Partial<ControllerConfig> = {}
     hostsFile: '/c/hosts.yaml',
     sources: [{ name: 'shop', directory: { path: 'shop' } }],
     sets: [set('web')],
+    generators: [],
+    readGenerated: () => ({ problems: [] }),
     notifications: [],
     ...more,
   },

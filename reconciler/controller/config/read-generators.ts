@@ -1,0 +1,55 @@
+// Checks the generators of gantry.yaml, and reads the sets that they make as those of the file are read.
+import { hint } from '../../../server/api/text/nearest-word.ts';
+import { parseHostPattern } from '../../core/documents/host-pattern.ts';
+import { wrong, type Finding } from '../../manifest/text/finding.ts';
+import { generatorKinds } from './generator-schema.ts';
+import type { ReadGenerated } from './config.ts';
+import { pushable } from './check-names.ts';
+import { SetReader } from './read-set.ts';
+import { readTenant, tenantOf } from './read-tenants.ts';
+import type { ControllerFile } from './schema.ts';
+
+type Report = (path: string, message: string, remedy?: string) => void;
+
+export function checkGenerators({ generators = [], sources }: ControllerFile, report: Report): void {
+  const known = sources.map(({ name }) => name);
+  for (const [index, generator] of generators.entries()) {
+    const at = `generators.${index}`;
+    const { name, hosts = [], directories } = generator;
+    if (generators.findIndex((one) => one.name === name) !== index)
+      report(`${at}.name`, `the name ${name} is used twice in generators`);
+    const kinds = generatorKinds.filter((kind) => generator[kind] !== undefined);
+    if (kinds.length !== 1)
+      report(at, `${name} must have exactly one of ${generatorKinds.join(', ')}; it has ${kinds.length}`);
+    for (const text of typeof hosts === 'string' ? [hosts] : hosts) {
+      const pattern = parseHostPattern(text);
+      if (typeof pattern === 'string') report(`${at}.hosts`, pattern);
+    }
+    if (directories !== undefined && !known.includes(directories.source))
+      report(`${at}.directories.source`, `there is no source ${directories.source}${hint(directories.source, known)}`);
+  }
+}
+
+export function readerOfGenerated(file: ControllerFile): ReadGenerated {
+  const tenants = (file.tenants ?? []).map((tenant) => readTenant(tenant, '', () => {}));
+  const sources = file.sources.map(({ name }) => name);
+  const notifications = (file.notifications ?? []).map(({ name }) => name);
+  return (set, at) => {
+    const problems: Finding[] = [];
+    const report: Report = (path, message, remedy) =>
+      void problems.push(wrong('bad-config', path, `${path} ${message}`, remedy));
+    const named = (path: string, what: string, name: string, known: readonly string[]): void => {
+      if (!known.includes(name))
+        problems.push(wrong('bad-config', path, `there is no ${what} ${name}${hint(name, known)}`));
+    };
+    named(`${at}.source`, 'source', set.source, sources);
+    for (const name of set.notify ?? []) named(`${at}.notify`, 'notification', name, notifications);
+    problems.push(...pushable(`${at}.images`, set, file.sources));
+    const owner = tenantOf(file, set, at, report);
+    const tenant = tenants.find((one) => one?.name === owner);
+    const read = new SetReader(set, at, report).read();
+    return problems.length > 0
+      ? { problems }
+      : { set: { ...read, ...(tenant === undefined ? {} : { tenant }) }, problems };
+  };
+}

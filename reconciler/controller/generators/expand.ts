@@ -1,0 +1,76 @@
+// Makes the sets of one generator from its template and the variables of each. Pure.
+import { validateBody } from '../../../server/api/schema/validate-json.ts';
+import { didYouMean, hint } from '../../../server/api/text/nearest-word.ts';
+import type { Json } from '../../core/documents/document.ts';
+import { matchesHost, type HostFacts, type HostPattern } from '../../core/documents/host-pattern.ts';
+import { expandVariables, namesIn } from '../../manifest/variables/variables.ts';
+import { withNumbers } from '../config/numbers.ts';
+import { SetSchema, type WrittenSet } from '../config/schema.ts';
+import { defaultMaxSets, type Entry, type GeneratorConfig } from '../config/generator-schema.ts';
+
+export interface Problem {
+  /** Below the generator; empty: all of it. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface Expanded {
+  readonly sets: readonly WrittenSet[];
+  readonly problems: readonly Problem[];
+}
+
+const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
+const maxValue = 1000;
+
+/** Entries with a problem make no set; those beyond the cap make none at all. */
+export function expand({ name, max = defaultMaxSets, set }: GeneratorConfig, entries: readonly Entry[]): Expanded {
+  if (entries.length > max) {
+    const message = `the generator ${name} would make ${entries.length} sets, and max is ${max}: raise max, or select fewer`;
+    return { sets: [], problems: [{ path: 'max', message }] };
+  }
+  const made = entries.map((entry) => setOf(set as Json, entry));
+  return { sets: made.flatMap(({ sets }) => sets), problems: made.flatMap(({ problems }) => problems) };
+}
+
+function setOf(template: Json, entry: Entry): Expanded {
+  const wrongNames = Object.entries(entry).flatMap(([name, value]) => {
+    if (!variableName.test(name)) return [`the variable ${JSON.stringify(name)} is no name: use letters, digits and _`];
+    return value.length > maxValue ? [`the variable ${name} has more than ${maxValue} characters`] : [];
+  });
+  const known = Object.keys(entry);
+  const unknown = [...namesIn(template)].filter((name) => !known.includes(name));
+  const about = unknown.map((name) => `there is no variable ${name}${hint(name, known)}: it has ${known.join(', ')}`);
+  const names = [...wrongNames, ...about].map((message) => ({ path: 'set', message: `${message}${of(entry)}` }));
+  if (names.length > 0) return { sets: [], problems: names };
+  const { value, empty } = expandVariables(template, new Map(Object.entries(entry)));
+  const set = withNumbers(SetSchema, value);
+  const problems = [
+    ...empty.map(({ path, name }) => ({ path: `set.${path}`, message: `the variable ${name} is empty${of(entry)}` })),
+    ...validateBody(SetSchema, set, { unknownKeys: 'report' }).map(({ path, message, code, near }) => ({
+      path: path === '' ? 'set' : `set.${path}`,
+      message:
+        code === 'unknownMember'
+          ? `set.${path} is not a key of sets${didYouMean(near)}`
+          : `set.${path} ${message}${of(entry)}`,
+    })),
+  ];
+  return problems.length > 0 ? { sets: [], problems } : { sets: [set as WrittenSet], problems };
+}
+
+/** Which of the sets is meant. */
+const of = (entry: Entry): string =>
+  ` (of ${Object.entries(entry)
+    .slice(0, 3)
+    .map(([name, value]) => `${name}=${value.slice(0, 60)}`)
+    .join(', ')})`;
+
+/** The variables of each host that one of the patterns selects. */
+export const entriesOfHosts = (patterns: readonly HostPattern[], hosts: readonly HostFacts[]): readonly Entry[] =>
+  hosts
+    .filter((host) => patterns.some((pattern) => matchesHost(pattern, host)))
+    .map(({ name, labels }) => ({
+      host: name,
+      ...Object.fromEntries(
+        Object.entries(labels).map(([key, value]) => [`label_${key.replaceAll(/[^A-Za-z0-9_]/g, '_')}`, value]),
+      ),
+    }));

@@ -1,0 +1,231 @@
+// The sets that generators make: keeps what was found last, and completes a configuration with them. What is noted here survives restarts,
+// so a source that does not answer takes no set away.
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { hint } from '../../../server/api/text/nearest-word.ts';
+import { parseHostPattern, unknownNameIn } from '../../core/documents/host-pattern.ts';
+import { wrong, type Finding } from '../../manifest/text/finding.ts';
+import type { Host } from '../../manifest/hosts-file.ts';
+import { ringOf } from '../config/check-names.ts';
+import type { ControllerConfig, SetConfig } from '../config/config.ts';
+import type { Entry, GeneratorConfig } from '../config/generator-schema.ts';
+import type { WrittenSet } from '../config/schema.ts';
+import { readState, StateFile } from '../sets/state-file.ts';
+import { decideLeaving, type MadeSet } from './decide-leaving.ts';
+import { entriesOfHosts, expand } from './expand.ts';
+import { findDirectories } from './find-directories.ts';
+
+interface Found {
+  /** What was asked for: another question makes the answer worthless. */
+  readonly asked: string;
+  readonly revision: string;
+  readonly entries: readonly Entry[];
+}
+
+interface Stored {
+  readonly found: Readonly<Record<string, Found>>;
+  /** By name of the set. */
+  readonly made: Readonly<Record<string, MadeSet>>;
+}
+
+export interface Completed {
+  readonly config: ControllerConfig;
+  /** Without the sets of generators. */
+  readonly written: ControllerConfig;
+  /** Errors of gantry.yaml: with them it must not be used. */
+  readonly findings: readonly Finding[];
+  /** What the generators leave out, and why: the rest is in use. */
+  readonly problems: readonly string[];
+  /** To keep once the configuration is in use. */
+  readonly made: Stored['made'];
+}
+
+const empty: Stored = { found: {}, made: {} };
+
+export class GeneratedSets {
+  readonly #store: StateFile;
+  readonly #file: string;
+  #state: Stored = empty;
+
+  constructor(stateDir: string) {
+    this.#file = join(stateDir, 'generators.json');
+    this.#store = new StateFile(this.#file);
+  }
+
+  /** Also again, when another process may have written it. */
+  async load(): Promise<void> {
+    await this.#store.flush();
+    this.#state = { ...empty, ...((await readState(this.#file)) as Partial<Stored> | undefined) };
+  }
+
+  /** The configuration with the sets of its generators. Changes nothing. */
+  complete(config: ControllerConfig, hosts: readonly Host[]): Completed {
+    return new Completion(config, hosts, this.#state).result();
+  }
+
+  /** The configuration is in use. */
+  async keep(made: Stored['made']): Promise<void> {
+    if (!isDeepStrictEqual(made, this.#state.made)) await this.#change({ made });
+  }
+
+  /** Nothing of the set is left. */
+  async forget(set: string): Promise<void> {
+    const { [set]: _gone, ...made } = this.#state.made;
+    await this.#change({ made });
+  }
+
+  /** Looks for the directories of generators in a revision of their source. Says whether something is new. */
+  async look(
+    generators: readonly GeneratorConfig[],
+    source: string,
+    revision: string,
+    checkout: () => Promise<string>,
+  ): Promise<boolean> {
+    let isNew = false;
+    for (const { name, directories } of generators) {
+      if (directories?.source !== source) continue;
+      const asked = questionOf(directories);
+      const before = this.#state.found[name];
+      if (before?.asked === asked && before.revision === revision) continue;
+      const entries = await findDirectories(await checkout(), directories);
+      isNew ||= before?.asked !== asked || !isDeepStrictEqual(before.entries, entries);
+      await this.#change({ found: { ...this.#state.found, [name]: { asked, revision, entries } } });
+    }
+    return isNew;
+  }
+
+  async #change(part: Partial<Stored>): Promise<void> {
+    this.#state = { ...this.#state, ...part };
+    await this.#store.write(this.#state);
+  }
+}
+
+const questionOf = (question: object): string => JSON.stringify(question);
+
+/** One completion. Sets of the file come first, then those of lists and hosts, then those that were found. */
+class Completion {
+  readonly #config: ControllerConfig;
+  readonly #hosts: readonly Host[];
+  readonly #state: Stored;
+  readonly #sets: SetConfig[];
+  readonly #made: Record<string, MadeSet> = {};
+  readonly #findings: Finding[] = [];
+  readonly #problems: string[] = [];
+
+  constructor(config: ControllerConfig, hosts: readonly Host[], state: Stored) {
+    this.#config = config;
+    this.#hosts = hosts;
+    this.#state = state;
+    this.#sets = [...config.sets];
+  }
+
+  result(): Completed {
+    const numbered = this.#config.generators.map((generator, index) => ({ generator, at: `generators.${index}` }));
+    for (const isFound of [false, true])
+      for (const { generator, at } of numbered)
+        if ((generator.directories !== undefined) === isFound) this.#generate(generator, at);
+    this.#checkOrder();
+    const made = this.#made;
+    return {
+      config: { ...this.#config, sets: this.#sets },
+      written: this.#config,
+      findings: this.#findings,
+      problems: this.#problems,
+      made,
+    };
+  }
+
+  #generate(generator: GeneratorConfig, at: string): void {
+    const { name, directories } = generator;
+    const before = Object.values(this.#state.made).filter((one) => one.generator === name);
+    const entries = this.#entriesOf(generator);
+    if (entries === undefined) return this.#stay(before, generator, at);
+    const { sets, problems } = expand(generator, entries);
+    const found = problems.map(({ path, message }) => wrong('bad-config', `${at}.${path}`, message));
+    // A newcomer does not take the name of a set that is there.
+    const isKnown = (set: WrittenSet): boolean => before.some((one) => isDeepStrictEqual(one.set, set));
+    for (const set of [...sets.filter(isKnown), ...sets.filter((one) => !isKnown(one))])
+      found.push(...this.#add(set, generator, at));
+    if (directories === undefined) this.#findings.push(...found);
+    else this.#problems.push(...found.map(({ message }) => `the generator ${name}: ${message}`));
+    // What is missing because of a mistake is not gone.
+    if (found.length > 0) return this.#stay(before, generator, at);
+    const { leaving, kept, problem } = decideLeaving(generator, before, new Set(sets.map((set) => set.name)));
+    this.#stay([...leaving, ...kept], generator, at);
+    if (problem !== undefined) this.#problems.push(problem);
+  }
+
+  /** Undefined: nobody knows yet. */
+  #entriesOf({ name, list, hosts = [], directories }: GeneratorConfig): readonly Entry[] | undefined {
+    if (list !== undefined) return list.map(textsOf);
+    if (directories === undefined) {
+      const patterns = (typeof hosts === 'string' ? [hosts] : hosts).flatMap((text) => {
+        const pattern = parseHostPattern(text);
+        return typeof pattern === 'string' ? [] : [pattern];
+      });
+      return entriesOfHosts(patterns, this.#hosts);
+    }
+    const found = this.#state.found[name];
+    return found?.asked === questionOf(directories) ? found.entries : undefined;
+  }
+
+  /** They go on as they were made. */
+  #stay(before: readonly MadeSet[], generator: GeneratorConfig, at: string): void {
+    for (const one of before) {
+      if (this.#made[one.set.name] !== undefined) continue;
+      const problems = this.#add(one.set, generator, at, one.isLeaving);
+      this.#problems.push(...problems.map(({ message }) => `the generator ${generator.name}: ${message}`));
+    }
+  }
+
+  #add(set: WrittenSet, generator: GeneratorConfig, at: string, isLeaving?: true): readonly Finding[] {
+    const place = `${at}.set`;
+    const other = this.#sets.find(({ name }) => name === set.name);
+    if (other !== undefined) {
+      const who = other.generator === undefined ? 'a set of the file' : `a set of the generator ${other.generator}`;
+      return [wrong('bad-config', `${place}.name`, `the name ${set.name} is used twice: ${who} has it`)];
+    }
+    const { set: read, problems } = this.#config.readGenerated(set, place);
+    if (read === undefined) return problems;
+    const strange = read.hosts.flatMap((pattern) => unknownNameIn(pattern, this.#hosts) ?? []);
+    if (strange.length > 0)
+      return strange.map((text) => wrong('bad-config', `${place}.hosts`, `the hosts of the set ${set.name}: ${text}`));
+    const { name, prune } = generator;
+    this.#sets.push({ ...read, generator: name, ...(isLeaving === true ? leavingPart(read, prune) : {}) });
+    this.#made[set.name] = { generator: name, set, ...(isLeaving === true ? { isLeaving } : {}) };
+    return [];
+  }
+
+  /** Sets may need others that are made. */
+  #checkOrder(): void {
+    const known = this.#sets.map(({ name }) => name);
+    const wrongly = this.#sets.flatMap(({ name, generator, dependsOn }) =>
+      generator === undefined ? [] : dependsOn.filter((one) => !known.includes(one)).map((one) => ({ name, one })),
+    );
+    for (const { name, one } of wrongly) this.#leaveOut(name, `there is no set ${one}${hint(one, known)}`);
+    const ring = ringOf(this.#sets);
+    if (ring !== undefined)
+      this.#leaveOut(ring.names[0] ?? '', `the sets wait for each other: ${ring.names.join(' -> ')}`);
+  }
+
+  #leaveOut(name: string, why: string): void {
+    const at = this.#sets.findIndex((set) => set.name === name);
+    const generator = this.#config.generators.findIndex((one) => one.name === this.#sets[at]?.generator);
+    const found = this.#config.generators[generator];
+    const message = `${name} cannot wait for another set: ${why}`;
+    if (found?.directories === undefined)
+      this.#findings.push(wrong('bad-config', `generators.${generator}.set.dependsOn`, message));
+    else this.#problems.push(`the generator ${found.name}: ${message}`);
+    this.#sets.splice(at, 1);
+  }
+}
+
+const textsOf = (entry: Readonly<Record<string, string | number | boolean>>): Entry =>
+  Object.fromEntries(Object.entries(entry).map(([name, value]) => [name, String(value)]));
+
+/** A set that leaves declares nothing, deletes what it owns, and waits for no other set. */
+const leavingPart = (set: SetConfig, prune: GeneratorConfig['prune']): Partial<SetConfig> => ({
+  isLeaving: true,
+  dependsOn: [],
+  plan: { ...set.plan, prune: true, pruneLimit: { percent: 100 }, allowDestroy: prune?.data === true },
+});
