@@ -40,6 +40,9 @@ export const StorageVolumeCreate = Type.Object({
   description: Type.Optional(Type.String()),
   config: Type.Optional(Type.Union([ConfigMap, Type.Null()])),
   source: Type.Optional(VolumeSource),
+  content_type: Type.Optional(
+    Type.String(facts({ doc: 'filesystem. Others are refused: block volumes are for virtual machines.' })),
+  ),
 });
 export type StorageVolumeCreate = Static<typeof StorageVolumeCreate>;
 export const StorageVolumePut = Type.Object({

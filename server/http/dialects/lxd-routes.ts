@@ -37,8 +37,6 @@ export function lxdRoutes(routes: RouteTable): RouteTable {
     ...replaced(routes, 'members.list', ofClustersOnly),
     ...replaced(routes, 'memberGroups.list', ofClustersOnly),
     ...replaced(routes, 'containers.templates.post', (create) => overwriting(routes, create)),
-    ...replaced(routes, 'volumes.create', ofFiles),
-    ...replaced(routes, 'volumes.createType', ofFiles),
     ...replaced(routes, 'volumeSnapshots.put', whole),
   };
 }
@@ -114,16 +112,6 @@ function overwriting(routes: RouteTable, create: RouteHandler): RouteHandler {
     const names = reply?.kind === 'sync' && Array.isArray(reply.metadata) ? reply.metadata : [];
     const isThere = replace !== undefined && names.includes(context.query['path'] ?? '');
     return isThere ? replace(context) : create(context);
-  };
-}
-
-/** `lxc storage volume create --type=block` asks for what only virtual machines use. */
-function ofFiles(create: RouteHandler): RouteHandler {
-  return async (context) => {
-    const { content_type: content = '' } = (context.body ?? {}) as { readonly content_type?: unknown };
-    if (content === '' || content === 'filesystem') return create(context);
-    const message = `must be filesystem: there are no volumes of content type ${JSON.stringify(content)} here`;
-    throw errors.invalid('storage volume', [{ path: 'content_type', message }]);
   };
 }
 

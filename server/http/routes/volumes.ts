@@ -2,6 +2,7 @@
 import { errors } from '../../api/errors.ts';
 import { projectOf } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
+import type { StorageVolumeCreate } from '../../api/storage/volume.ts';
 import type { MemberVolumes } from '../../services/cluster/member-volumes.ts';
 import type { MigrationDeps } from '../../services/transfer/migration/migrations.ts';
 import { migrateVolume } from '../../services/transfer/migration/volume-source.ts';
@@ -35,6 +36,13 @@ export interface VolumeRouteServices {
   readonly restore: (context: ContextOf<'volumes.createType'>) => Promise<RouteReply>;
 }
 
+/** `lxc storage volume create --type=block` asks for what only virtual machines use. */
+function refuseBlocks({ content_type: content = '' }: StorageVolumeCreate): void {
+  if (content === '' || content === 'filesystem') return;
+  const message = `must be filesystem: there are no volumes of content type ${JSON.stringify(content)} here`;
+  throw errors.invalid('storage volume', [{ path: 'content_type', message }]);
+}
+
 export function volumeRoutes(services: VolumeRouteServices) {
   const { volumes, volumeSnapshots: snapshots, containerVolumes, memberVolumes, migrationDeps, restore } = services;
   const list = async (context: ContextOf<'volumes.list'>, type?: string): Promise<RouteReply> => {
@@ -46,6 +54,7 @@ export function volumeRoutes(services: VolumeRouteServices) {
     );
   };
   const create = async (context: ContextOf<'volumes.create'>, type: string | undefined): Promise<RouteReply> => {
+    refuseBlocks(context.body);
     const from = context.namesOf(context.body.source?.project);
     const body =
       type === 'custom'

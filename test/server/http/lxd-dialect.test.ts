@@ -43,14 +43,25 @@ test('the socket is for its group only, and the spec’s own socket is not affec
   expect((await daemon.call('GET', '/1.0/containers/none')).body).toMatchObject({ type: 'error', error: 'Failure' });
 });
 
-test('block volumes are refused, not created as file systems', async () => {
+test('both APIs refuse a block volume, and none is created as a file system', async () => {
   const volumes = '/1.0/storage-pools/default/volumes/custom';
-  const block = await lxd('POST', volumes, { name: 'blocks', type: 'custom', content_type: 'block' });
-  expect([block.status, block.body.error]).toEqual([400, expect.stringContaining('content_type: must be filesystem')]);
-  expect((await lxd('GET', `${volumes}/blocks`)).status).toBe(404);
-  const files = await lxd('POST', volumes, { name: 'files', type: 'custom', content_type: 'filesystem' });
-  expect(files.status).toBe(200);
-  expect((await lxd('DELETE', `${volumes}/files`)).status).toBe(200);
+  const blocks = { name: 'blocks', type: 'custom', content_type: 'block' };
+  const own: typeof lxd = (method, path, body) => daemon.call(method, path, body);
+  for (const send of [lxd, own]) {
+    const moved = { ...blocks, source: { type: 'migration', mode: 'push' } };
+    for (const body of [blocks, moved]) {
+      const { status, body: answer } = await send('POST', volumes, body);
+      expect([status, answer.error, JSON.stringify(answer)]).toEqual([
+        400,
+        expect.any(String),
+        expect.stringMatching(/content_type.*must be filesystem/),
+      ]);
+    }
+    expect((await lxd('GET', `${volumes}/blocks`)).status).toBe(404);
+    const files = await send('POST', volumes, { name: 'files', type: 'custom', content_type: 'filesystem' });
+    expect(files.status).toBe(200);
+    expect((await lxd('DELETE', `${volumes}/files`)).status).toBe(200);
+  }
 });
 
 describe('answers', () => {
