@@ -6,6 +6,7 @@ import { verbs } from '../../reconciler/cli/program/verbs.ts';
 import { version } from '../../server/api/version.ts';
 import { daemonUsage } from '../../server/daemon/daemon-command.ts';
 import { controllerKeyRows } from './controller-keys.ts';
+import { visible } from './verbs.ts';
 
 /** Path below the folder of manual pages to text: `man1/gantry-apply.1`. */
 export function manPages(): ReadonlyMap<string, string> {
@@ -64,11 +65,6 @@ function verbPage(verb: Verb): string {
     '.BR gantry (1)',
   ]);
 }
-
-const visible = (flag: Flag): readonly Flag[] => [
-  ...(flag.isHidden === true ? [] : [flag]),
-  ...(flag.opposite === undefined ? [] : [flag.opposite]),
-];
 
 function daemonPage(): string {
   const [usage = '', rest = ''] = daemonUsage.split(/\n\n([\s\S]*)/);

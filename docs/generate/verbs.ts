@@ -21,7 +21,7 @@ export function verbBlocks(): ReadonlyMap<string, string> {
   ]);
 }
 
-const visible = (flag: Flag): readonly Flag[] => [
+export const visible = (flag: Flag): readonly Flag[] => [
   ...(flag.isHidden === true ? [] : [flag]),
   ...(flag.opposite === undefined ? [] : [flag.opposite]),
 ];

@@ -1,10 +1,11 @@
 // Keeps the daemon's own TLS certificate: reads it from its directory, or creates it there at the first start.
 import { X509Certificate, createPrivateKey } from 'node:crypto';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { hostname, networkInterfaces, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { writeDurably } from '../lib/durable-files.ts';
 import { fingerprintOf } from './identify.ts';
+import { readIfThere } from '../lib/shared/missing-files.ts';
 
 export interface ServerCertificate {
   readonly certPem: string;
@@ -81,14 +82,5 @@ export function checkPair(certPem: string, keyPem: string, certFile: string, key
     return { certPem, keyPem, fingerprint: fingerprintOf(certificate.raw), notAfter };
   } catch (cause) {
     throw new Error(`Using the server certificate ${certFile} with the key ${keyFile} failed`, { cause });
-  }
-}
-
-async function readIfThere(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
   }
 }

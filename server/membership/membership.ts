@@ -2,6 +2,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncDirectory, writeDurably } from '../lib/durable-files.ts';
+import { readIfThere } from '../lib/shared/missing-files.ts';
 
 /** Where the records of the cluster are; the names of files are those of the host. */
 export interface ClusterStore {
@@ -64,15 +65,6 @@ export async function keepClusterPair(
   await writeDurably(files.key, keyPem, 0o600);
   await writeDurably(files.cert, certPem, 0o644);
   return true;
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }
 
 /** What the member has of the records, for a start without a majority. */

@@ -1,8 +1,9 @@
 // The audit log: a line for each thing that a person or program asked of the controller, on the disk before it is done. It only grows.
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { AuditEntry } from '../contract/index.ts';
+import { readIfThere } from '../../../server/lib/shared/missing-files.ts';
 
 export interface AuditQuery {
   readonly set?: string;
@@ -37,7 +38,7 @@ export class AuditLog {
   /** Oldest first; without `after` the newest ones. */
   async list({ set, since, after, limit = 1000 }: AuditQuery): Promise<readonly AuditEntry[]> {
     await this.#writing.catch(() => undefined);
-    const text = await readFile(this.#file, 'utf8').catch(ifMissing);
+    const text = (await readIfThere(this.#file)) ?? '';
     const found = text
       .split('\n')
       .flatMap((line, at) => entryOf(line, at + 1))
@@ -85,9 +86,4 @@ function entryOf(line: string, number: number): readonly AuditEntry[] {
   } catch {
     return [];
   }
-}
-
-function ifMissing(error: unknown): string {
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-  throw error;
 }

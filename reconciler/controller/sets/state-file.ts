@@ -1,16 +1,12 @@
 // Files of the controller's state: JSON that is replaced as a whole, and logs of records that are appended and kept short.
 import { appendFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { readIfThere } from '../../../server/lib/shared/missing-files.ts';
 
 /** Undefined when there is none; throws when it is damaged, since guessing would change hosts. */
 export async function readState(file: string): Promise<unknown> {
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+  const text = await readIfThere(file);
+  if (text === undefined) return undefined;
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {

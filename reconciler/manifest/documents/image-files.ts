@@ -1,14 +1,14 @@
 // Reads the facts of image files that a plan needs: existence, size, fingerprint. The engine uploads them.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
-import { basename, dirname, resolve } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { ImageFiles } from '../../core/documents/document.ts';
 import { inFence } from '../text/fence.ts';
 import { wrong, type Finding } from '../text/finding.ts';
 import type { ImageCache } from '../load-contract.ts';
+import { neighbour } from '../text/sources.ts';
 
 /** Paths made absolute against `folder`; fingerprint and size filled in when `read`, from `cache` if it has them. */
 export async function readImageFiles(
@@ -66,13 +66,5 @@ async function sizeOf(key: string, file: string): Promise<number | Finding> {
       `${file} ${reason}${await neighbour(file)}`,
       'paths are relative to the manifest',
     );
-  }
-}
-
-async function neighbour(file: string): Promise<string> {
-  try {
-    return hint(basename(file), await readdir(dirname(file)));
-  } catch {
-    return '';
   }
 }

@@ -138,7 +138,8 @@ async function unreadable(path: string, error: NodeJS.ErrnoException): Promise<D
   return { severity: 'error', code: 'unreadable', path: '', message: `${file} ${reason}`, file, line: 1, column: 1 };
 }
 
-async function neighbour(path: string): Promise<string> {
+/** A name beside a path that is not there, in case that one was meant. */
+export async function neighbour(path: string): Promise<string> {
   try {
     return hint(basename(path), await readdir(dirname(path)));
   } catch {

@@ -1,8 +1,8 @@
 // DIR/database/store.json: which etcd store a state directory belongs to, so that a host never continues on other or older records.
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeDurably } from '../../lib/durable-files.ts';
 import type { EtcdChoice } from './store-choice.ts';
+import { readIfThere } from '../../lib/shared/missing-files.ts';
 
 export interface StoreNote {
   readonly etcd: EtcdChoice;
@@ -17,13 +17,8 @@ export const notePath = (databaseDir: string): string => join(databaseDir, 'stor
 /** Undefined: records are in the file of the state directory. */
 export async function readNote(databaseDir: string): Promise<StoreNote | undefined> {
   const path = notePath(databaseDir);
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+  const text = await readIfThere(path);
+  if (text === undefined) return undefined;
   try {
     const note = JSON.parse(text) as Partial<StoreNote>;
     const { etcd, storeUuid, epoch, rev } = note;

@@ -1,6 +1,7 @@
 // Where the kernel shows its devices, and how they are read; tests put trees of their own there.
-import { readFileSync, readlinkSync, readdirSync, statSync } from 'node:fs';
+import { readlinkSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { textOrNothing } from '../../lib/shared/missing-files.ts';
 
 export interface HostPaths {
   /** /sys */
@@ -41,13 +42,7 @@ export function splitDev(dev: number): { readonly major: number; readonly minor:
 }
 
 /** Text of a small file without the line end; '' when there is none. */
-export function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8').trim();
-  } catch {
-    return '';
-  }
-}
+export const readText = (path: string): string => textOrNothing(path).trim();
 
 /** Names in a directory in order; none when there is no directory. */
 export function list(path: string): readonly string[] {

@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { DriverError } from '../driver-error.ts';
 import { fingerprintImage, type ImagePaths } from './files.ts';
+import { ifMissing } from '../../lib/shared/missing-files.ts';
 
 export interface StoredImage extends ImagePaths {
   readonly fingerprint: string;
@@ -55,11 +56,4 @@ export async function refuseDamaged(image: StoredImage, signal: AbortSignal): Pr
   if (damage !== undefined) throw new DriverError('Failed', damage);
 }
 
-async function sizeOf(path: string): Promise<number | undefined> {
-  try {
-    return (await stat(path)).size;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
+const sizeOf = async (path: string): Promise<number | undefined> => (await stat(path).catch(ifMissing))?.size;

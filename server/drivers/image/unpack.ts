@@ -9,6 +9,7 @@ import type { ImagePaths } from './files.ts';
 import { decompressorOf, detectFormat } from './format.ts';
 import type { ImageFormat } from './format.ts';
 import { run } from './run-program.ts';
+import { ifMissing } from '../../lib/shared/missing-files.ts';
 
 export interface UnpackOptions {
   /** True: owners, extended attributes and access lists as in the image. False: all belongs to the user of the daemon. */
@@ -156,14 +157,10 @@ async function checkParts(stage: string): Promise<void> {
 }
 
 async function kindOf(path: string): Promise<'nothing' | 'file' | 'directory' | 'other'> {
-  try {
-    const stats = await lstat(path);
-    if (stats.isDirectory()) return 'directory';
-    return stats.isFile() ? 'file' : 'other';
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 'nothing';
-    throw error;
-  }
+  const stats = await lstat(path).catch(ifMissing);
+  if (stats === undefined) return 'nothing';
+  if (stats.isDirectory()) return 'directory';
+  return stats.isFile() ? 'file' : 'other';
 }
 
 function invalid(message: string): DriverError {

@@ -23,6 +23,7 @@ import { watchConnections, type Connections } from './connections.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { PeerConnections } from './peer-connections.ts';
 import type { Websockets } from '../websocket.ts';
+import { ifMissing } from '../../lib/shared/missing-files.ts';
 
 /** A client on the other side of the world takes a second. */
 const handshakeMs = 10_000;
@@ -71,7 +72,7 @@ export async function listenUnix(deps: ListenerDeps, path: string, group: string
     throw new Error(`The socket path ${path} is longer than 107 bytes: choose a shorter --state-dir`);
   if (await answers(path)) throw new Error(`Another daemon already listens on ${path}`);
   const owner = group === undefined ? undefined : await groupId(group);
-  await unlink(path).catch(ignoreMissing);
+  await unlink(path).catch(ifMissing);
   const server = prepare(deps, createHttpServer());
   const ending = endingOf(server, watchConnections(server));
   const mask = process.umask(0o117);
@@ -262,10 +263,6 @@ async function groupId(group: string): Promise<number> {
     .find((candidate) => candidate.startsWith(`${group}:`));
   if (line === undefined) throw new Error(`There is no group ${group} on this host`);
   return Number(line.split(':')[2]);
-}
-
-function ignoreMissing(error: unknown): void {
-  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
 }
 
 const refusal = 'Only GET /1.0/metrics is served at this address (core.metrics_address)\n';

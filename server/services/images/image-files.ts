@@ -1,5 +1,5 @@
 // The files of images as the daemon keeps them: put in place durably, removed, swept and looked through at start.
-import { access, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DamageCheck, StoredImage } from '../../drivers/image/damage.ts';
 import { moveDurably } from '../../lib/durable-files.ts';
@@ -7,6 +7,7 @@ import type { Log } from '../../lib/log.ts';
 import { plainName } from '../../api/project/project-names.ts';
 import type { ImageDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
+import { isThere } from '../../lib/shared/missing-files.ts';
 
 /** Where they are and how large they must be. */
 export function storedImage(
@@ -40,12 +41,6 @@ async function moveFile(from: string, to: string): Promise<void> {
 
 const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code;
-
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
 
 /** Idempotent. */
 export async function removeImageFiles(dir: string, fingerprint: string): Promise<void> {

@@ -11,6 +11,7 @@ import {
   type CopiedRecord,
   type RecordName,
 } from './copied-records.ts';
+import { readIfThere } from '../../lib/shared/missing-files.ts';
 
 const pathOf = (directory: string, { kind, name }: RecordName): string => join(directory, kind, fileOf(name));
 
@@ -36,10 +37,7 @@ export const removeCopy = (directory: string, record: RecordName): Promise<void>
 
 /** Undefined: there is none. */
 export async function copyText(directory: string, record: RecordName): Promise<string | undefined> {
-  return readFile(pathOf(directory, record), 'utf8').catch((error: unknown) => {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  });
+  return readIfThere(pathOf(directory, record));
 }
 
 export interface FoundCopy {

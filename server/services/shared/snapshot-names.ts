@@ -1,7 +1,8 @@
 // Names snapshots that are made without a name, and computes when a snapshot expires (real system section 19). Pure.
 import { never } from '../../api/schema/common-schemas.ts';
 import { applyExpiry, parseExpiry } from '../../api/container/snapshot-expiry.ts';
-import type { Problem } from '../../api/problem.ts';
+import { errors } from '../../api/errors.ts';
+import { snapshotName } from '../../api/names.ts';
 import { renderPattern } from '../../api/container/snapshot-pattern.ts';
 import { isTimestamp } from '../../api/text/timestamp.ts';
 
@@ -30,16 +31,27 @@ function numbered(pattern: string, taken: readonly string[]): string {
   return `${before}${next}${after}`;
 }
 
-/** What a request says about the end: undefined when it says nothing, `never.expires` for none (spec part 2.7). */
-export function sentExpiry(sent: string | null | undefined): { readonly at: string } | Problem | undefined {
+/** What a request for an object says about its end: undefined when it says nothing, `never.expires` for none (spec part 2.7). Throws AppError. */
+export function sentExpiry(
+  sent: string | null | undefined,
+  kind = 'snapshot',
+  path = 'expires_at',
+): string | undefined {
   if (sent === undefined || sent === null) return undefined;
-  if (sent === '') return { at: never.expires };
+  if (sent === '') return never.expires;
   if (!isTimestamp(sent) || new Date(sent).getUTCFullYear() > 9999) {
-    return { path: 'expires_at', message: `must be an RFC 3339 timestamp or empty, is ${JSON.stringify(sent)}` };
+    const message = `must be an RFC 3339 timestamp or empty, is ${JSON.stringify(sent)}`;
+    throw errors.invalid(kind, [{ path, message }]);
   }
   const at = new Date(sent);
   // The zero time, in whatever zone it is written.
-  return { at: at.getTime() <= Date.parse(never.expires) ? never.expires : withoutMillis(at) };
+  return at.getTime() <= Date.parse(never.expires) ? never.expires : withoutMillis(at);
+}
+
+/** Throws AppError. Backups follow the rule of snapshots. */
+export function checkSnapshotName(name: string, kind = 'snapshot'): void {
+  const rule = snapshotName(name);
+  if (rule !== undefined) throw errors.invalidName(kind, name, rule);
 }
 
 /** `snapshots.expiry` from now on. */

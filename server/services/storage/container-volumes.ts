@@ -113,7 +113,6 @@ export class ContainerVolumes {
     const { object, etag } = this.getSnapshot(pool, name, snapshot);
     checkIfMatch(ifMatch, etag, 'snapshot', `${pool}/container/${name}/${object.name}`);
     const expiry = sentExpiry(body.expires_at);
-    if (expiry !== undefined && 'path' in expiry) throw errors.invalid('snapshot', [expiry]);
     return this.#deps.operations.start({
       description: 'Updating storage volume snapshot',
       resources: { storage_volumes: [volumeUrl(pool, 'container', name)] },
@@ -121,7 +120,7 @@ export class ContainerVolumes {
         this.#writeSnapshot(caller, place, ifMatch, (document, now) => ({
           ...document,
           volume: kept({ ...now, description: body.description ?? now.description }),
-          expiresAt: expiry?.at ?? document.expiresAt,
+          expiresAt: expiry ?? document.expiresAt,
         })),
     });
   }

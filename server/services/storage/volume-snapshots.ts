@@ -2,14 +2,13 @@
 import { type VolumeId, ownedKey, volumeKey } from '../../records/record-names.ts';
 import { errors } from '../../api/errors.ts';
 import { never } from '../../api/schema/common-schemas.ts';
-import { snapshotName } from '../../api/names.ts';
 import { plainName } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { VolumeSnapshot, VolumeSnapshotCreate, VolumeSnapshotPut } from '../../api/storage/volume.ts';
 import type { Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { ownedBy, type OwnedRecord } from '../shared/owned-records.ts';
-import { configuredExpiry, nextSnapshotName, sentExpiry } from '../shared/snapshot-names.ts';
+import { checkSnapshotName, configuredExpiry, nextSnapshotName, sentExpiry } from '../shared/snapshot-names.ts';
 import { readyVolume, readyVolumeSnapshot } from './custom-volumes.ts';
 import { customUrl } from '../shared/volume-urls.ts';
 import { volumeLock, type VolumesDeps } from './volume-checks.ts';
@@ -44,11 +43,11 @@ export class VolumeSnapshots {
     const { uuid, config } = readyVolume(this.#deps.records, volume);
     const wanted = body.name === undefined || body.name === '' ? undefined : body.name;
     if (wanted !== undefined) {
-      checkName(wanted);
+      checkSnapshotName(wanted);
       if (this.#deps.records.volumeSnapshots.has(ownedKey(uuid, wanted)))
         throw errors.exists('snapshot', `${volumeKey(volume)}/${wanted}`);
     }
-    const expiresAt = checkExpiry(body.expires_at) ?? never.expires;
+    const expiresAt = sentExpiry(body.expires_at) ?? never.expires;
     const createdAt = this.#deps.clock.timestamp();
     const first = ownedKey(uuid, wanted ?? this.#nextName(volume, undefined, new Date(this.#deps.clock.nowMs())));
     const draft = { v: 1, description: '', config, createdAt, expiresAt, lifecycle: 'creating' } as const;
@@ -73,7 +72,7 @@ export class VolumeSnapshots {
       description: wanted.description ?? description,
       config,
       createdAt: this.#deps.clock.timestamp(),
-      expiresAt: checkExpiry(wanted.expires_at) ?? configuredExpiry(config['snapshots.expiry'], now),
+      expiresAt: sentExpiry(wanted.expires_at) ?? configuredExpiry(config['snapshots.expiry'], now),
       lifecycle: 'ready',
     } as const;
     await this.#deps.sagas.run(createVolumeSnapshotSaga(this.#deps), { volume, uuid, snapshot, document }, { signal });
@@ -83,7 +82,7 @@ export class VolumeSnapshots {
   put(caller: Caller, volume: VolumeId, name: string, body: VolumeSnapshotPut, ifMatch?: string): Operation {
     const etag = etagOf.volumeSnapshot(this.#find(volume, name).document);
     checkIfMatch(ifMatch, etag, 'snapshot', `${volumeKey(volume)}/${name}`);
-    const expiry = checkExpiry(body.expires_at);
+    const expiry = sentExpiry(body.expires_at);
     return this.#start(caller, 'Updating storage volume snapshot', volume, async () => {
       await this.#deps.records.retry((changes) => {
         const { uuid } = readyVolume(this.#deps.records, volume);
@@ -104,7 +103,7 @@ export class VolumeSnapshots {
     const { uuid } = readyVolume(this.#deps.records, volume);
     if (this.#deps.records.volumeSnapshots.has(ownedKey(uuid, to)))
       throw errors.exists('snapshot', `${volumeKey(volume)}/${to}`);
-    checkName(to);
+    checkSnapshotName(to);
     return this.#start(caller, 'Renaming storage volume snapshot', volume, async (signal) => {
       const params = { volume, uuid, snapshot: name, to };
       await this.#deps.sagas.run(renameVolumeSnapshotSaga(this.#deps), params, { signal });
@@ -148,7 +147,7 @@ export class VolumeSnapshots {
     const taken = this.#all(volume).map((entry) => entry.name);
     const next = nextSnapshotName(pattern ?? 'snap%d', taken, now);
     if ('rule' in next) throw errors.invalid('snapshot', [{ path: 'config.snapshots.pattern', message: next.rule }]);
-    checkName(next.name);
+    checkSnapshotName(next.name);
     return next.name;
   }
 
@@ -182,15 +181,3 @@ const render = ({ name, document }: Entry): VolumeSnapshot => ({
   config: { ...document.config },
   expires_at: document.expiresAt ?? never.expires,
 });
-
-function checkExpiry(sent: string | null | undefined): string | undefined {
-  const expiry = sentExpiry(sent);
-  if (expiry === undefined) return undefined;
-  if ('path' in expiry) throw errors.invalid('snapshot', [expiry]);
-  return expiry.at;
-}
-
-function checkName(name: string): void {
-  const rule = snapshotName(name);
-  if (rule !== undefined) throw errors.invalidName('snapshot', name, rule);
-}

@@ -1,5 +1,5 @@
 // `gantry trust join`: adds the certificate of this client to the server of a token, and says how to connect from then on.
-import { access, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { hostname, userInfo } from 'node:os';
 import { text as textOf } from 'node:stream/consumers';
 import { decodeTrustToken, type TrustToken } from '../../../../server/api/server/trust-token.ts';
@@ -10,6 +10,7 @@ import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import type { Command, Output, Run } from '../../session/context.ts';
 import type { TrustJoinOptions } from './access-verbs.ts';
+import { isThere } from '../../../../server/lib/shared/missing-files.ts';
 
 interface Pair {
   readonly certificate: string;
@@ -60,7 +61,7 @@ async function joinAt(context: Command, token: TrustToken, text: string, pair: P
 
 /** An existing pair is used; a new one is made when both files are missing. */
 async function pairAt(context: Output, certFile: string, keyFile: string): Promise<Pair> {
-  const [hasCert, hasKey] = [await exists(certFile), await exists(keyFile)];
+  const [hasCert, hasKey] = [await isThere(certFile), await isThere(keyFile)];
   if (hasCert !== hasKey)
     throw usageError(
       `${hasCert ? keyFile : certFile} is missing, and ${hasCert ? certFile : keyFile} is not: give both or none`,
@@ -83,9 +84,3 @@ async function pairAt(context: Output, certFile: string, keyFile: string): Promi
   context.note(`Made the certificate ${certFile} with the key ${keyFile}`);
   return { certificate: made.certPem, key: made.keyPem };
 }
-
-const exists = (file: string): Promise<boolean> =>
-  access(file).then(
-    () => true,
-    () => false,
-  );

@@ -1,6 +1,5 @@
 // The image of a first container: of a remote, of the server, or made of the busybox of this machine where no remote is reached.
 import { execFile } from 'node:child_process';
-import { access } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -9,6 +8,7 @@ import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import type { ShownIo } from '../../output/safe-io.ts';
 import { parseImageWord, type Remotes } from '../../session/remotes.ts';
+import { isThere } from '../../../../server/lib/shared/missing-files.ts';
 
 export const usualImage = 'images:debian/12';
 
@@ -74,12 +74,6 @@ async function findScript(name: string): Promise<string> {
   }
   throw new CliError(`examples/quickstart/${name} is missing beside this program: install it again`, exitCodes.error);
 }
-
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
 
 /** The document that declares the image, if one has to, and how the container names it. */
 export function imageDocuments(word: string, remotes: Remotes): { readonly document: string; readonly alias: string } {

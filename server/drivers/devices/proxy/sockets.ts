@@ -5,6 +5,7 @@ import { posix } from 'node:path';
 import { parseIp } from '../../../api/text/ip.ts';
 import { DriverError } from '../../driver-error.ts';
 import { endpointText, type Endpoint } from './proxy-plan.ts';
+import { ifMissing } from '../../../lib/shared/missing-files.ts';
 
 /** Which side a socket is for. */
 export interface Side {
@@ -239,6 +240,6 @@ export function removeSocketFile(path: string): void {
   try {
     if (lstatSync(path).isSocket()) unlinkSync(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    ifMissing(error);
   }
 }

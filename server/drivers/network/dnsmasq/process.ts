@@ -1,6 +1,5 @@
 // Starts, recognises, signals and ends the one dnsmasq of a network; a process is touched only after its command line
 // proved that it is ours. What its arguments mean is decided elsewhere.
-import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,6 +7,7 @@ import { exec, ExecError } from '../../../lib/exec.ts';
 import { readProc, readProcess } from '../../../lib/shared/processes.ts';
 import { DriverError } from '../../driver-error.ts';
 import { findTool } from '../host-tools.ts';
+import { textOrNothing } from '../../../lib/shared/missing-files.ts';
 
 /** Program and arguments of a process; empty when it is gone (or a zombie). */
 function commandLine(pid: number): string[] {
@@ -21,18 +21,10 @@ function isOurs(argv: readonly string[], pidFile: string): boolean {
 
 /** The running dnsmasq that writes this pid file. The file itself proves nothing: dnsmasq's unprivileged user owns it. */
 export function findDnsmasq(pidFile: string): { pid: number; args: string[] } | undefined {
-  const pid = Number(pidText(pidFile));
+  const pid = Number(textOrNothing(pidFile));
   if (!Number.isInteger(pid) || pid <= 1) return undefined;
   const argv = commandLine(pid);
   return isOurs(argv, pidFile) ? { pid, args: argv.slice(1) } : undefined;
-}
-
-function pidText(pidFile: string): string {
-  try {
-    return readFileSync(pidFile, 'utf8').trim();
-  } catch {
-    return '';
-  }
 }
 
 export function sameArguments(a: readonly string[], b: readonly string[]): boolean {

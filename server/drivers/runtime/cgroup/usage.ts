@@ -1,7 +1,7 @@
 // The resources that a running container uses, in detail: processor time by mode, kinds of memory, block devices, packets. Text of the kernel to figures.
-import { readFileSync } from 'node:fs';
 import type { ContainerUsage } from '../driver.ts';
 import { type CgroupTree, readGroupFile } from './cgroup.ts';
+import { textOrNothing } from '../../../lib/shared/missing-files.ts';
 
 export function readUsage(tree: CgroupTree, group: string, initPid: number, hostMemory: number): ContainerUsage {
   const read = (file: string): string => readGroupFile(tree, group, file) ?? '';
@@ -15,16 +15,8 @@ export function readUsage(tree: CgroupTree, group: string, initPid: number, host
     disks: isOld
       ? parseDisks1(read('blkio.throttle.io_service_bytes_recursive'), read('blkio.throttle.io_serviced_recursive'))
       : parseDisks2(read('io.stat')),
-    interfaces: parseNetDev(textOf(`/proc/${initPid}/net/dev`)),
+    interfaces: parseNetDev(textOrNothing(`/proc/${initPid}/net/dev`)),
   };
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }
 
 /** cpuacct.usage_all: a line of names, then `cpu user system` in nanoseconds. */
@@ -96,7 +88,7 @@ export function parseDisks2(text: string): ContainerUsage['disks'] {
 
 /** `vda` rather than 254:0, where the host knows the device. */
 const deviceName = (number: string): string =>
-  /^DEVNAME=(.+)$/m.exec(textOf(`/sys/dev/block/${number}/uevent`))?.[1] ?? number;
+  /^DEVNAME=(.+)$/m.exec(textOrNothing(`/sys/dev/block/${number}/uevent`))?.[1] ?? number;
 
 /** Names may hold a colon: the last one that numbers follow ends the name. */
 export function parseNetDev(text: string): ContainerUsage['interfaces'] {

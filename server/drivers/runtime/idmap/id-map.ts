@@ -1,7 +1,7 @@
 // The host ids that containers may use: reads subordinate id files and the kernel's own map. Which container gets which: plan.ts.
-import { readFile } from 'node:fs/promises';
 import { DriverError } from '../../driver-error.ts';
 import type { IdMapEntry } from '../driver.ts';
+import { readIfThere } from '../../../lib/shared/missing-files.ts';
 
 export interface IdRange {
   readonly start: number;
@@ -106,12 +106,7 @@ function decideRange(
 /** What this host lends. Throws DriverError NotSupported with the remedy when only privileged containers could run. */
 export async function hostIds(): Promise<HostIds> {
   const [subuid, subgid, uidMap, gidMap] = await Promise.all(
-    ['/etc/subuid', '/etc/subgid', '/proc/self/uid_map', '/proc/self/gid_map'].map((path) =>
-      readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return undefined;
-        throw error;
-      }),
-    ),
+    ['/etc/subuid', '/etc/subgid', '/proc/self/uid_map', '/proc/self/gid_map'].map(readIfThere),
   );
   const decided = decideHostIds({ subuid, subgid, uidMap: uidMap ?? '', gidMap: gidMap ?? '' });
   if ('problem' in decided) {

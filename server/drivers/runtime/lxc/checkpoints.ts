@@ -1,7 +1,7 @@
 // Checkpoints LXC containers with lxc-checkpoint, which drives CRIU, and restores them. criu.ts has CRIU's settings and output.
 import { checkpointArgv, preDumpArgv, preDumpLog } from '../checkpoint/commands.ts';
 import { imagesOf, linkTo, makeImagesDir, makeRoundsPassable } from '../checkpoint/images.ts';
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exec, ExecError } from '../../../lib/exec.ts';
@@ -26,6 +26,7 @@ import { type Launch, startFailure } from './start.ts';
 import { readCommandLine } from '../host/proc.ts';
 import { readProcess } from '../../../lib/shared/processes.ts';
 import type { RunningRecord } from './running-record.ts';
+import { textOrNothing } from '../../../lib/shared/missing-files.ts';
 
 export interface CheckpointDeps {
   readonly paths: LxcPaths;
@@ -198,7 +199,7 @@ export class LxcCheckpoints implements Checkpoints {
 
   /** LXC would store it, and then not restore it: the terminal behind the console is one of the host's. */
   #refuseConsole(name: string): void {
-    if (/^\s*lxc\.console\.path\s*=\s*none\s*$/m.test(read(this.#deps.paths.configFile(name)))) return;
+    if (/^\s*lxc\.console\.path\s*=\s*none\s*$/m.test(textOrNothing(this.#deps.paths.configFile(name)))) return;
     const why =
       'LXC cannot restore a container that has a console: set raw.lxc to lxc.console.path=none and restart it first';
     throw new DriverError('NotSupported', `${storing} container "${name}"`, new Error(why));
@@ -250,8 +251,8 @@ export class LxcCheckpoints implements Checkpoints {
       await exec(argv, { env: criuEnvironment(criu, file), cwd: '/', timeoutMs: checkpointTimeoutMs });
     } catch (error) {
       const stderr = error instanceof ExecError ? error.stderr || error.message : String(error);
-      if (logFile !== undefined) keep(logFile, [read(log), read(toolLog), stderr]);
-      const reason = reasonsIn(read(log)) || firstReason(read(toolLog), stderr);
+      if (logFile !== undefined) keep(logFile, [textOrNothing(log), textOrNothing(toolLog), stderr]);
+      const reason = reasonsIn(textOrNothing(log)) || firstReason(textOrNothing(toolLog), stderr);
       throw new DriverError('Failed', `${what} container "${name}"`, new Error(`CRIU: ${reason}`));
     }
   }
@@ -264,13 +265,5 @@ function keep(logFile: string, texts: readonly string[]): void {
     for (const text of texts) if (text !== '') appendFileSync(logFile, text.endsWith('\n') ? text : `${text}\n`);
   } catch {
     // The error carries the reason anyway.
-  }
-}
-
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
   }
 }

@@ -1,5 +1,5 @@
 // Starts one container: prepares its files, runs lxc-start, finds its init. On failure it says why and leaves nothing behind.
-import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
@@ -37,6 +37,7 @@ import {
 } from './running-record.ts';
 import { deniesCompat, renderSeccomp } from './seccomp.ts';
 import { startEnv } from './start-env.ts';
+import { ifMissing, textOrNothing } from '../../../lib/shared/missing-files.ts';
 
 export interface StartDeps extends FileDeps {
   readonly tree: CgroupTree;
@@ -203,7 +204,7 @@ function writeFiles(
   mkdirSync(run.logDir, { recursive: true });
   // For people who look for the cause of a failure: LXC itself reads the other one. Cutting a file to nothing waits for the disk.
   const shown = `${run.logDir}/lxc.conf`;
-  if (textOf(shown) !== config) writeFileSync(shown, config, { mode: 0o600 });
+  if (textOrNothing(shown) !== config) writeFileSync(shown, config, { mode: 0o600 });
   emptyLog(run);
   return { limits };
 }
@@ -213,7 +214,7 @@ function emptyLog(run: RunConfig): void {
   try {
     truncateSync(`${run.logDir}/lxc.log`);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    ifMissing(error);
   }
 }
 
@@ -229,17 +230,11 @@ async function runLxcStart(paths: LxcPaths, run: RunConfig): Promise<void> {
     if (run.startUntilFile !== undefined && !mayBegin(run.startUntilFile)) throw startFailure(run, tooLate);
     throw startFailure(
       run,
-      firstReason(textOf(`${run.logDir}/lxc.log`), error instanceof ExecError ? error.stderr || error.message : ''),
+      firstReason(
+        textOrNothing(`${run.logDir}/lxc.log`),
+        error instanceof ExecError ? error.stderr || error.message : '',
+      ),
     );
-  }
-}
-
-/** Empty where there is no such file. */
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
   }
 }
 

@@ -8,6 +8,7 @@ import type { NicRun } from '../../device-parts.ts';
 import { DriverError } from '../../driver-error.ts';
 import { findProgram } from '../host/programs.ts';
 import { allFilters, isFiltered, olderTables, removeFilter, removeFilters, setFilter } from './filter-rules.ts';
+import { ifMissing } from '../../../lib/shared/missing-files.ts';
 
 const limit = { timeoutMs: 15_000 };
 
@@ -88,6 +89,6 @@ export function isolatePort(nic: NicRun): void {
     writeFileSync(`/sys/class/net/${nic.hostName}/brport/isolated`, nic.isolated === true ? '1' : '0');
   } catch (error) {
     // The interface went with its container meanwhile.
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    ifMissing(error);
   }
 }

@@ -13,7 +13,7 @@ import { checkDirPool } from '../dir-pool.ts';
 import type { PoolSpec } from '../driver.ts';
 import { poolSource } from '../layout.ts';
 import { moveDurably } from '../../../lib/durable-files.ts';
-import { attachedLoop, freeSize, loopFileOf } from '../loop-file.ts';
+import { attachedLoop, freeSize, hasLoopFile, loopFileOf } from '../loop-file.ts';
 import { mountedAt } from '../mountinfo.ts';
 import { hasCode } from '../remove-tree.ts';
 
@@ -67,7 +67,7 @@ export async function findBtrfsPool(root: string, pool: PoolSpec): Promise<Recor
   const location = locationOf(root, pool);
   const none = (where: string): DriverError => new DriverError('NotFound', `there is no pool ${pool.name}: ${where}`);
   if (location.kind === 'file') {
-    if (!(await isThere(location.path))) throw none(`its file ${location.path} does not exist`);
+    if (!(await hasLoopFile(location.path))) throw none(`its file ${location.path} does not exist`);
     return { ...pool.config, source: location.path };
   }
   if (location.kind === 'device') {
@@ -96,7 +96,7 @@ async function makeFile(path: string, pool: PoolSpec): Promise<void> {
   const bytes = parseBytes(pool.config['size'] ?? '') ?? 0;
   if (bytes < smallestPool)
     throw new DriverError('Invalid', `config.size: a btrfs pool needs at least 128MiB, not ${pool.config['size']}`);
-  if (await isThere(path)) return;
+  if (await hasLoopFile(path)) return;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const half = `${path}.new`;
   await rm(half, { force: true });
@@ -168,9 +168,10 @@ export async function growPool(location: BtrfsLocation, pool: PoolSpec, before: 
 
 /** True when there is something to empty; then it is mounted, whatever its options say. */
 export async function mountedForRemoval(location: BtrfsLocation, pool: PoolSpec): Promise<boolean> {
-  if (location.kind === 'directory') return isThere(location.path);
+  if (location.kind === 'directory') return hasLoopFile(location.path);
   if ((await typeAt(location.mount)) === 'btrfs') return true;
-  const has = location.kind === 'file' ? await isThere(location.path) : (await deviceOf(location.uuid)) !== undefined;
+  const has =
+    location.kind === 'file' ? await hasLoopFile(location.path) : (await deviceOf(location.uuid)) !== undefined;
   if (has) await ensureMounted(location, pool, defaultMountOptions);
   return has;
 }
@@ -220,14 +221,4 @@ async function deviceOf(uuid: string): Promise<string | undefined> {
 
 async function typeAt(target: string): Promise<string | undefined> {
   return mountedAt(await readFile('/proc/self/mountinfo', 'utf8'), target);
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    (error: unknown) => {
-      if (hasCode(error, 'ENOENT')) return false;
-      throw error;
-    },
-  );
 }

@@ -19,7 +19,7 @@ export async function keepVolatile(
   const { config } = readyContainer(records, name).document;
   const kept = Object.fromEntries(Object.entries(config).filter(([key]) => !isLost(key)));
   const wanted: ConfigMap = { ...kept, ...added };
-  if (isSame(config, wanted)) return;
+  if (isSameConfig(config, wanted)) return;
   await records.retry((changes) => {
     const { document } = readyContainer(records, name);
     const now = Object.fromEntries(Object.entries(document.config).filter(([key]) => !isLost(key)));
@@ -27,5 +27,6 @@ export async function keepVolatile(
   });
 }
 
-const isSame = (a: ConfigMap, b: ConfigMap): boolean =>
+/** Whatever the order of the keys. */
+export const isSameConfig = (a: ConfigMap, b: ConfigMap): boolean =>
   Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([key, value]) => b[key] === value);

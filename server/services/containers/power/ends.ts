@@ -12,6 +12,7 @@ import { dropCheckpoint } from './container-drop-state.ts';
 import { stopForHost } from './host-shutdown.ts';
 import { rememberFoundRunning } from './start.ts';
 import { afterStop } from './stop.ts';
+import { isSameConfig } from '../devices/keep-volatile.ts';
 
 const powerKey = 'volatile.last_state.power';
 
@@ -77,7 +78,7 @@ export class ContainerEnds {
     if (document.lifecycle !== 'ready' || runtime.probe(name).status === 'stopped') return;
     const { config } = view.expanded(entry);
     const inForce = runtime.limits(name);
-    if (inForce !== undefined && isSame(inForce, limitKeys(config))) return;
+    if (inForce !== undefined && isSameConfig(inForce, limitKeys(config))) return;
     await runtime.updateLimits(name, config).catch((error: unknown) => {
       log.error(`The limits of ${name} are not as recorded: ${errorText(error)}`);
     });
@@ -118,6 +119,3 @@ export class ContainerEnds {
 
 const limitKeys = (config: ConfigMap): ConfigMap =>
   Object.fromEntries(Object.entries(config).filter(([key]) => key.startsWith('limits.')));
-
-const isSame = (a: ConfigMap, b: ConfigMap): boolean =>
-  Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([key, value]) => b[key] === value);

@@ -1,11 +1,10 @@
 // The logs of a container follow its name.
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ifMissing } from '../../../lib/shared/missing-files.ts';
 
 /** A container that never started has none. */
 export async function moveLogs(logsDir: string, from: string, to: string): Promise<void> {
   if (from === to) return;
-  await rename(join(logsDir, from), join(logsDir, to)).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  });
+  await rename(join(logsDir, from), join(logsDir, to)).catch(ifMissing);
 }

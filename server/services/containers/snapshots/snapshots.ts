@@ -1,7 +1,6 @@
 // Snapshots of containers: the use cases of the API (spec 2.7, 4.6). Putting one back is restore.ts, schedules are
 // snapshot-schedule.ts.
 import { errors } from '../../../api/errors.ts';
-import { snapshotName } from '../../../api/names.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Snapshot, SnapshotCreate, SnapshotPut } from '../../../api/container/snapshot.ts';
@@ -11,7 +10,7 @@ import { expand } from '../../shared/expand.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf, anyContainer, readyContainer } from '../../shared/find-container.ts';
 import { renderFields } from '../../shared/container-view.ts';
-import { configuredExpiry, nextSnapshotName, sentExpiry } from '../../shared/snapshot-names.ts';
+import { checkSnapshotName, configuredExpiry, nextSnapshotName, sentExpiry } from '../../shared/snapshot-names.ts';
 import { snapshotKey, snapshotsOf, type SnapshotEntry } from '../shared/snapshot-records.ts';
 import { needCheckpoints } from '../shared/checkpoint.ts';
 import type { SnapshotParams } from './snapshot-files.ts';
@@ -52,11 +51,11 @@ export class Snapshots {
       throw errors.badRequest(`A stateful snapshot needs a running container: ${container} is stopped`);
     const wanted = body.name === undefined || body.name === '' ? undefined : body.name;
     if (wanted !== undefined) {
-      checkName(wanted);
+      checkSnapshotName(wanted);
       if (this.#deps.records.snapshots.has(snapshotKey(document.uuid, wanted)))
         throw errors.exists('snapshot', `${container}/${wanted}`);
     }
-    const expiresAt = checkExpiry(body.expires_at) ?? '';
+    const expiresAt = sentExpiry(body.expires_at) ?? '';
     const now = new Date(this.#deps.clock.nowMs());
     const first = wanted ?? this.#nextName(document.uuid, undefined, now);
     const draft = this.#draft(document, body.description, expiresAt, false);
@@ -75,7 +74,7 @@ export class Snapshots {
 
   put(caller: Caller, container: string, name: string, body: SnapshotPut): Operation {
     this.#find(container, name);
-    const expiry = checkExpiry(body.expires_at);
+    const expiry = sentExpiry(body.expires_at);
     return this.#start('Updating snapshot', container, async () => {
       await this.#deps.records.retry((changes) => {
         const { uuid } = readyContainer(this.#deps.records, container).document;
@@ -97,7 +96,7 @@ export class Snapshots {
     if (this.#deps.records.snapshots.has(snapshotKey(uuid, to))) {
       throw errors.exists('snapshot', `${container}/${to}`);
     }
-    checkName(to);
+    checkSnapshotName(to);
     return this.#start('Renaming snapshot', container, async (signal) => {
       await this.#deps.locks.unshared(lockOf(container));
       const params = { ...this.#params(container, name), to };
@@ -136,7 +135,7 @@ export class Snapshots {
       if (status === 'stopped') throw errors.badRequest(`${container} cannot be checkpointed: it has stopped`);
       await needCheckpoints(this.#deps.runtime, `A stateful snapshot of ${container}`);
     }
-    const expiresAt = checkExpiry(wanted.expires_at) ?? configuredExpiry(config['snapshots.expiry'], now);
+    const expiresAt = sentExpiry(wanted.expires_at) ?? configuredExpiry(config['snapshots.expiry'], now);
     const params = {
       container,
       uuid: document.uuid,
@@ -196,7 +195,7 @@ export class Snapshots {
     const taken = snapshotsOf(this.#deps.records, uuid).map((snapshot) => snapshot.name);
     const next = nextSnapshotName(pattern ?? 'snap%d', taken, now);
     if ('rule' in next) throw errors.invalid('snapshot', [{ path: 'config.snapshots.pattern', message: next.rule }]);
-    checkName(next.name);
+    checkSnapshotName(next.name);
     return next.name;
   }
 
@@ -232,16 +231,4 @@ export function renderSnapshot(
     description: document.description,
     expires_at: document.expiresAt,
   };
-}
-
-function checkName(name: string): void {
-  const rule = snapshotName(name);
-  if (rule !== undefined) throw errors.invalidName('snapshot', name, rule);
-}
-
-function checkExpiry(sent: string | null | undefined): string | undefined {
-  const expiry = sentExpiry(sent);
-  if (expiry === undefined) return undefined;
-  if ('path' in expiry) throw errors.invalid('snapshot', [expiry]);
-  return expiry.at;
 }

@@ -5,12 +5,11 @@ import type { BackupCreate } from '../../../api/container/backup.ts';
 import type { VolumeBackupCreate } from '../../../api/storage/volume-backup.ts';
 import { never } from '../../../api/schema/common-schemas.ts';
 import { errors } from '../../../api/errors.ts';
-import { snapshotName } from '../../../api/names.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { BackupDocument } from '../../../records/documents.ts';
 import { ownedKey } from '../../../records/record-names.ts';
 import { daemonCaller, type Caller } from '../../shared/caller.ts';
-import { isExpired, nextSnapshotName, sentExpiry } from '../../shared/snapshot-names.ts';
+import { checkSnapshotName, isExpired, nextSnapshotName, sentExpiry } from '../../shared/snapshot-names.ts';
 import { ownedBy } from '../../shared/owned-records.ts';
 import { packerOf } from '../../shared/compression.ts';
 import type { ScheduledTask } from '../../shared/scheduler.ts';
@@ -54,7 +53,7 @@ export class Backups {
     const { uuid, pool } = readyOwner(this.#deps.records, owner);
     const wanted = body.name === undefined || body.name === '' ? undefined : body.name;
     if (wanted !== undefined) {
-      checkName(wanted);
+      checkSnapshotName(wanted, 'backup');
       this.#refuseTaken(owner, uuid, wanted);
     }
     const expiresAt = expiryOf(body);
@@ -103,7 +102,7 @@ export class Backups {
     this.#ready(owner, name);
     const { uuid } = readyOwner(this.#deps.records, owner);
     this.#refuseTaken(owner, uuid, to);
-    checkName(to);
+    checkSnapshotName(to, 'backup');
     return this.#start('Renaming backup', caller, owner, name, async () => {
       await this.#deps.records.retry((changes) => {
         const { document } = this.#ready(owner, name);
@@ -220,15 +219,5 @@ const resourcesOf = (owner: BackupOwner, name: string): Record<string, readonly 
   backups: [owner.url('backups', name)],
 });
 
-function checkName(name: string): void {
-  const rule = snapshotName(name);
-  if (rule !== undefined) throw errors.invalidName('backup', name, rule);
-}
-
-function expiryOf(body: BackupCreate): string {
-  const path = body.expires_at === undefined || body.expires_at === null ? 'expiry' : 'expires_at';
-  const expiry = sentExpiry(body[path]);
-  if (expiry === undefined) return never.expires;
-  if ('path' in expiry) throw errors.invalid('backup', [{ ...expiry, path }]);
-  return expiry.at;
-}
+const expiryOf = ({ expires_at, expiry }: BackupCreate): string =>
+  sentExpiry(expires_at, 'backup') ?? sentExpiry(expiry, 'backup', 'expiry') ?? never.expires;

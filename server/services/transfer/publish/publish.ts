@@ -52,8 +52,7 @@ export async function publishImage(
   const { container: name, snapshot } = readName(body.source);
   const container = qualifiedName(caller.project, name);
   findOrigin(deps, container, snapshot);
-  const expiry = sentExpiry(body.expires_at);
-  if (expiry !== undefined && 'path' in expiry) throw errors.invalid('image', [expiry]);
+  const expiry = sentExpiry(body.expires_at, 'image');
   const asked = body.compression_algorithm ?? '';
   const packer = await packerOf(
     asked === '' ? imageSetting(deps.records, caller.project, 'images.compression_algorithm') : asked,
@@ -90,7 +89,7 @@ export async function publishImage(
           properties: {},
           aliases,
           // Clients of LXD send the zero time when nothing is wished.
-          ...(expiry === undefined || expiry.at === never.expires ? {} : { expiresAt: expiry.at }),
+          ...(expiry === undefined || expiry === never.expires ? {} : { expiresAt: expiry }),
         };
         const stored = imageIn(deps.records, caller.project, fingerprint);
         return await deps.locks.run(imageLock(stored), () => storeImage(deps, caller, image, stored, signal));
