@@ -43,11 +43,16 @@ export function debianPackages(inputs: Inputs): readonly DebianPackage[] {
   ];
 }
 
+/** Scripts that `gantry init` runs: machines may leave out what is below usr/share/doc. */
+const isOfInit = (path: string): boolean => /^examples\/quickstart\/build-\w+\.sh$/.test(path);
+
 function programFiles(inputs: Inputs): readonly (readonly [string, Entry])[] {
   const { completions, packaging } = inputs;
   const { bash, zsh, fish } = completions;
   return [
-    ...inputs.product.map(([path, entry]) => [`${home}/${path}`, entry] as const),
+    ...[...inputs.product, ...inputs.pages.filter(([path]) => isOfInit(path))].map(
+      ([path, entry]) => [`${home}/${path}`, entry] as const,
+    ),
     ...Object.entries(inputs.programs).map(
       ([name, content]) =>
         [`${home}/dist/bin/${name}.js`, text(content.replace(/^#!.*\n/, `#!/${home}/${runtime}\n`), 0o755)] as const,

@@ -21,7 +21,10 @@ const inputs: Inputs = {
   epoch: 1_700_000_000,
   product: [['dist/bin/chunk.js', { text: 'export {};\n', mode: 0o644 }]],
   programs: { gantry: '#!/usr/bin/env node\nmain();\n', gantryd: '#!/usr/bin/env node\nrun();\n' },
-  pages: [],
+  pages: [
+    ['examples/quickstart/build-image.sh', { text: 'make', mode: 0o644 }],
+    ['examples/quickstart/stack.yaml', { text: 'kind: container', mode: 0o644 }],
+  ],
   manuals: { gantry: new Map([['man1/gantry.1.gz', Buffer.from('page')]]), gantryd: new Map() },
   completions: { bash: 'bash', zsh: 'zsh', fish: 'fish' },
   node: '/bin/true',
@@ -52,6 +55,15 @@ describe('the Debian packages', () => {
     expect(textOf('gantry', 'usr/lib/gantry/dist/bin/gantry.js')).toBe('#!/usr/lib/gantry/gantry-node\nmain();\n');
     expect(treeOf('gantry').get('usr/lib/gantry/gantry-node')).toEqual({ from: '/bin/true', mode: 0o755 });
     expect(treeOf('gantryd').get('usr/sbin/gantryd')).toEqual({ link: '../lib/gantry/dist/bin/gantryd.js' });
+  });
+
+  test('the scripts that gantry init runs are beside the programs, as documentation may be left out of a machine', () => {
+    const found = [...treeOf('gantry').keys()].filter((path) => path.includes('examples/'));
+    expect(found.toSorted()).toEqual([
+      'usr/lib/gantry/examples/quickstart/build-image.sh',
+      'usr/share/doc/gantry/examples/quickstart/build-image.sh',
+      'usr/share/doc/gantry/examples/quickstart/stack.yaml',
+    ]);
   });
 
   test('the calls of the C library load from the files that the package has of them', () => {
