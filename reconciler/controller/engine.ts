@@ -235,6 +235,7 @@ export class Engine implements Controller {
   lookAt(source: string): boolean {
     const found = this.#parts.sources.get(source);
     found?.watch.lookNow();
+    this.#parts.generators.lookAt(source);
     return found !== undefined;
   }
 

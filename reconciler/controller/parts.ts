@@ -5,6 +5,7 @@ import { pause } from '../../server/lib/shared/deadline.ts';
 import { reasonOf } from '../../server/lib/shared/reason.ts';
 import type { Host } from '../manifest/hosts-file.ts';
 import type { SetConfig, SourceConfig } from './config/config.ts';
+import { GeneratorWork } from './generators/generator-work.ts';
 import type { HostLink } from './hosts/host-link.ts';
 import { Lease } from './hosts/lease.ts';
 import type { Notifier } from './notify/notice.ts';
@@ -27,14 +28,12 @@ export class Parts implements PartsInUse {
   readonly sets = new Map<string, ManagedSet>();
   readonly suspensions: Suspensions;
   readonly lease: Lease;
+  readonly generators: GeneratorWork;
   readonly #deps: EngineDeps;
   readonly #end: AbortSignal;
   readonly #wiring: Wiring;
   /** By link, watch or set. */
   readonly #tasks: Tasks;
-  readonly #onFound: () => void;
-  /** Sets that leave, and of which nothing is left. */
-  readonly #left = new Set<string>();
   #configured: Configuration;
   #isInCharge = false;
   #notifier: Notifier | undefined;
@@ -43,7 +42,6 @@ export class Parts implements PartsInUse {
   constructor(deps: EngineDeps, end: AbortSignal, onFound: () => void) {
     const { config, hosts, hub, nowMs, completed } = deps;
     this.#deps = deps;
-    this.#onFound = onFound;
     this.#configured = { config, hosts, ...(completed === undefined ? {} : { generated: completed }) };
     this.#notifier = deps.notifier;
     this.#end = end;
@@ -51,6 +49,16 @@ export class Parts implements PartsInUse {
     setMaxListeners(0, end);
     this.#tasks = new Tasks(end);
     this.#wiring = new Wiring(deps, this, end);
+    this.generators = new GeneratorWork({
+      generated: deps.generated,
+      config: () => this.#configured.config,
+      sources: this.sources,
+      isInCharge: () => this.isInCharge,
+      onFound,
+      tasks: this.#tasks,
+      hub,
+      end,
+    });
     this.suspensions = new Suspensions(join(config.stateDir, 'suspensions.json'));
     for (const host of hosts) this.links.set(host.name, this.#wiring.link(host));
     for (const entry of config.sources) this.sources.set(entry.name, this.#wiring.watched(entry, deps.open(entry)));
@@ -88,35 +96,12 @@ export class Parts implements PartsInUse {
     await Promise.all([...this.sets.values()].map((set) => this.#takeOverSet(set)));
     if (!this.lease.isActive) return;
     this.#isInCharge = true;
-    this.#onFound();
+    this.generators.begin();
     for (const { watch } of this.sources.values()) watch.lookNow();
     for (const set of this.sets.values()) {
       set.lookAll();
-      this.setChanged(set);
+      this.generators.setChanged(set);
     }
-  }
-
-  async lookForSets(source: string, revision: string): Promise<void> {
-    if (!this.isInCharge) return;
-    const { generators } = this.#configured.config;
-    const checkout = async (): Promise<string> => {
-      const found = await this.sources.get(source)?.source.checkout(revision, this.#end);
-      if (found === undefined) throw new Error(`the source ${source} left the configuration`);
-      return found.dir;
-    };
-    if (await this.#deps.generated.look(generators, source, revision, checkout)) this.#onFound();
-  }
-
-  /** A set that leaves ends when nothing of it is left. */
-  setChanged(set: ManagedSet): void {
-    const { name } = set.config;
-    if (!set.isGone || !this.isInCharge || this.#left.has(name)) return;
-    this.#left.add(name);
-    this.#deps.hub.log('info', 'nothing of it is left on its hosts: the set ends', { set: name });
-    void this.#deps.generated.forget(name).then(this.#onFound, (error: unknown) => {
-      this.#left.delete(name);
-      this.#deps.hub.log('error', `its end cannot be stored: ${reasonOf(error)}`, { set: name });
-    });
   }
 
   async #takeOverSet(set: ManagedSet): Promise<void> {
@@ -147,6 +132,7 @@ export class Parts implements PartsInUse {
     for (const link of this.links.values()) this.#tasks.begin(link, (end) => link.run(end));
     for (const { watch } of this.sources.values()) this.#tasks.begin(watch, (end) => watch.run(end));
     for (const set of this.sets.values()) this.#beginSet(set);
+    await this.generators.watchRequests();
     await this.lease.run(signal);
     await this.#tasks.ended();
     await this.#notifier?.close(closeMs);
@@ -175,6 +161,7 @@ export class Parts implements PartsInUse {
     const begun = await this.#takeSets(config.sets, changes);
     for (const link of leaving) await this.#tasks.end(link, 'the host left the configuration');
     this.#watchSources(begun);
+    await this.generators.watchRequests();
     for (const set of this.sets.values()) set.lookWaiting();
   }
 
@@ -221,12 +208,7 @@ export class Parts implements PartsInUse {
   #watchSources(begun: readonly ManagedSet[]): void {
     for (const [name, { watch }] of this.sources)
       if (!this.#tasks.has(watch)) this.#tasks.begin(watch, (end) => watch.run(end));
-      else if (begun.some((set) => set.config.source === name) || this.#isGenerating(name)) watch.lookNow();
-  }
-
-  #isGenerating(source: string): boolean {
-    const { generators } = this.#configured.config;
-    return generators.some(({ directories }) => directories?.source === source);
+      else if (begun.some((set) => set.config.source === name) || this.generators.isAbout(name)) watch.lookNow();
   }
 
   #beginSet(set: ManagedSet): void {
@@ -239,7 +221,7 @@ export class Parts implements PartsInUse {
       await set.load();
       this.#beginSet(set);
       if (this.isInCharge) await set.takeOver(this.#end);
-      this.setChanged(set);
+      this.generators.setChanged(set);
     } catch (error) {
       this.#deps.hub.log('error', `the set does not begin: ${reasonOf(error)}`, { set: name });
     }
@@ -251,7 +233,7 @@ export class Parts implements PartsInUse {
     const why = isRemoved ? 'The set left the configuration.' : 'The configuration of the set changed.';
     set.end(why);
     await this.#tasks.end(set, why);
-    if (isRemoved && this.#left.delete(name)) await set.forget();
+    if (isRemoved) await this.generators.ended(set);
   }
 
   async #forgetCheckouts(): Promise<void> {

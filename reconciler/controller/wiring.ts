@@ -7,6 +7,7 @@ import { defaultIntervalMs } from './config/read-set.ts';
 import { dependentsOf, whyHostWaits } from './decide/set-dependencies.ts';
 import { suspensionOfSet } from './decide/set-view.ts';
 import type { Completed, GeneratedSets } from './generators/generated-sets.ts';
+import type { GeneratorWork } from './generators/generator-work.ts';
 import { HostLink } from './hosts/host-link.ts';
 import type { Hub } from './hub.ts';
 import type { Notifier } from './notify/notice.ts';
@@ -46,10 +47,7 @@ export interface PartsInUse {
   /** This controller is the active one, and knows what the one before it left. */
   readonly isInCharge: boolean;
   readonly notifier: Notifier | undefined;
-  /** A source has this revision: generators look for the directories in it. */
-  lookForSets(source: string, revision: string): Promise<void>;
-  /** The status of a set changed. */
-  setChanged(set: ManagedSet): void;
+  readonly generators: Pick<GeneratorWork, 'look' | 'setChanged'>;
 }
 
 /** Hosts that are observed and planned at a time. */
@@ -112,7 +110,7 @@ export class Wiring {
       ...(who === undefined ? {} : { who }),
       ...(message === undefined ? {} : { message }),
     };
-    await this.#parts.lookForSets(source, revision);
+    await this.#parts.generators.look(source, revision);
     const sets = [...this.#parts.sets.values()].filter(({ config }) => config.source === source);
     await Promise.all(sets.map((set) => set.offer(known, this.#end)));
   }
@@ -136,7 +134,7 @@ export class Wiring {
       },
       onChange: (changed) => {
         for (const dependent of dependentsOf(changed.config.name, parts.sets.values())) dependent.lookWaiting();
-        parts.setChanged(changed);
+        parts.generators.setChanged(changed);
       },
       notice: (notice, of) => this.#notify(notice, of, config.name),
       turn: (work) => this.#turns.take(work),

@@ -36,6 +36,8 @@ export interface LoadInput {
   readonly readSecrets?: boolean;
   /** Project of the connection, which documents need not name; default `default`. */
   readonly project?: string;
+  /** Project of documents that name none, where its `config` does not share their kind. */
+  readonly into?: { readonly name: string; readonly config?: Readonly<Record<string, string>> };
   /** Also the directories below those of `paths`. */
   readonly recursive?: boolean;
   /** Reads the data sources of Terraform JSON from the server; without it their values are unknown. */

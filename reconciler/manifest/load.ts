@@ -4,6 +4,7 @@ import { stringify } from 'yaml';
 import type { Diagnostic } from '../core/documents/diagnostic.ts';
 import type { Address, Document, ImageFiles, Json, JsonObject } from '../core/documents/document.ts';
 import type { WrittenDocument } from '../core/history/revisions.ts';
+import { intoProject } from './documents/into-project.ts';
 import { duplicate } from '../core/graph/normalize.ts';
 import { compareText } from '../core/text/listing-order.ts';
 import type { Finding } from './text/finding.ts';
@@ -175,7 +176,8 @@ async function loadDocument(
     const writer = writerOf(part, finding.path);
     load.diagnostics.push(placedDiagnostic(finding, writer.source, writer.raw));
   };
-  const expanded = expandVariables(raw.value, variables);
+  const { value: own, empty } = expandVariables(raw.value, variables);
+  const expanded = { value: load.into === undefined ? own : intoProject(own, load.into), empty };
   if (variables !== noVariables) undeclaredVariables(raw.value, variables).forEach(report);
   for (const { path, name } of expanded.empty) {
     const message = `the variable ${name} has no value`;

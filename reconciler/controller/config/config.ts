@@ -70,6 +70,8 @@ export interface SetConfig {
   readonly tenant?: Tenant;
   /** Relative to the checkout of the source. */
   readonly path: string;
+  /** Objects that name none are in it; with `config` the set makes it. */
+  readonly project?: ProjectOfSet;
   /** Empty: all hosts. */
   readonly hosts: readonly HostPattern[];
   readonly variables: Readonly<Record<string, string>>;
@@ -99,6 +101,11 @@ export interface SetConfig {
   readonly generator?: string;
   /** Nothing makes it any more: what it owns is deleted, then it ends. */
   readonly isLeaving?: true;
+}
+
+export interface ProjectOfSet {
+  readonly name: string;
+  readonly config?: Readonly<Record<string, string>>;
 }
 
 export interface ImageAutomation {

@@ -15,7 +15,38 @@ export const DirectoriesSchema = Type.Object(
   { ...closed, description: 'A set for each of these directories: $path, $name.' },
 );
 
-/** Exactly one of list, hosts and directories. */
+export const PullRequestsSchema = Type.Object(
+  {
+    provider: Type.Union([Type.Literal('github'), Type.Literal('gitlab'), Type.Literal('gitea')]),
+    repository: Type.String({
+      minLength: 1,
+      description: 'OWNER/NAME; GitLab also takes the number of a project.',
+    }),
+    source: Type.String({
+      minLength: 1,
+      description:
+        'Name of the git source of that repository: each set reads the branch of its request with these settings.',
+    }),
+    api: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'URL of the API. Default: https://api.github.com, https://gitlab.com/api/v4; needed for Gitea.',
+      }),
+    ),
+    tokenFile: Type.Optional(Type.String({ minLength: 1, description: 'File with a token that may read requests.' })),
+    caFile: Type.Optional(Type.String({ minLength: 1, description: 'Certificates of authorities, PEM.' })),
+    labels: Type.Optional(texts('Only requests with all of these labels.')),
+    interval: Type.Optional(
+      Type.Union([Type.String(), Type.Number()], { description: 'Time between two looks; default 1m.' }),
+    ),
+  },
+  {
+    ...closed,
+    description: 'A set for each open pull or merge request from a branch of the repository: $number, $slug, $commit.',
+  },
+);
+
+/** Exactly one of list, hosts, directories and pullRequests. */
 export const GeneratorSchema = Type.Object(
   {
     name: Type.String({
@@ -33,6 +64,7 @@ export const GeneratorSchema = Type.Object(
       }),
     ),
     directories: Type.Optional(DirectoriesSchema),
+    pullRequests: Type.Optional(PullRequestsSchema),
     max: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 5000, description: 'Most sets; beyond it none is added. Default 50.' }),
     ),
@@ -57,8 +89,9 @@ export const GeneratorSchema = Type.Object(
   closed,
 );
 
-export const generatorKinds = ['list', 'hosts', 'directories'] as const;
+export const generatorKinds = ['list', 'hosts', 'directories', 'pullRequests'] as const;
 export type GeneratorConfig = Static<typeof GeneratorSchema>;
+export type PullRequestsConfig = Static<typeof PullRequestsSchema>;
 export type DirectoriesConfig = Static<typeof DirectoriesSchema>;
 
 /** The variables of one set. */

@@ -2,7 +2,8 @@
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { parseHostPattern } from '../../core/documents/host-pattern.ts';
 import { wrong, type Finding } from '../../manifest/text/finding.ts';
-import { generatorKinds } from './generator-schema.ts';
+import { durationMs } from './durations.ts';
+import { generatorKinds, type PullRequestsConfig } from './generator-schema.ts';
 import type { ReadGenerated } from './config.ts';
 import { pushable } from './check-names.ts';
 import { SetReader } from './read-set.ts';
@@ -15,7 +16,7 @@ export function checkGenerators({ generators = [], sources }: ControllerFile, re
   const known = sources.map(({ name }) => name);
   for (const [index, generator] of generators.entries()) {
     const at = `generators.${index}`;
-    const { name, hosts = [], directories } = generator;
+    const { name, hosts = [], directories, pullRequests } = generator;
     if (generators.findIndex((one) => one.name === name) !== index)
       report(`${at}.name`, `the name ${name} is used twice in generators`);
     const kinds = generatorKinds.filter((kind) => generator[kind] !== undefined);
@@ -25,9 +26,30 @@ export function checkGenerators({ generators = [], sources }: ControllerFile, re
       const pattern = parseHostPattern(text);
       if (typeof pattern === 'string') report(`${at}.hosts`, pattern);
     }
-    if (directories !== undefined && !known.includes(directories.source))
-      report(`${at}.directories.source`, `there is no source ${directories.source}${hint(directories.source, known)}`);
+    for (const [key, source] of [
+      ['directories', directories?.source],
+      ['pullRequests', pullRequests?.source],
+    ] as const)
+      if (source !== undefined && !known.includes(source))
+        report(`${at}.${key}.source`, `names no source: there is no ${source}${hint(source, known)}`);
+    if (pullRequests !== undefined) checkRequests(pullRequests, sources, `${at}.pullRequests`, report);
   }
+}
+
+function checkRequests(
+  { provider, api, source, interval }: PullRequestsConfig,
+  sources: ControllerFile['sources'],
+  at: string,
+  report: Report,
+): void {
+  const found = sources.find(({ name }) => name === source);
+  if (found !== undefined && found.git === undefined) report(`${at}.source`, `must be a git source: ${source} is none`);
+  if (provider === 'gitea' && api === undefined)
+    report(`${at}.api`, 'is needed for Gitea, such as https://git.example.org/api/v1');
+  if (api !== undefined && !/^https?:\/\/[^@]+$/.test(api))
+    report(`${at}.api`, 'must be an http or https URL without a password');
+  if (interval !== undefined && (durationMs(interval) ?? 0) < 1000)
+    report(`${at}.interval`, `must be a duration of at least 1s such as 1m, is ${JSON.stringify(interval)}`);
 }
 
 export function readerOfGenerated(file: ControllerFile): ReadGenerated {

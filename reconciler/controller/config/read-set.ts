@@ -1,4 +1,6 @@
 // One set of gantry.yaml with its defaults: durations, windows, hosts, rollout. Reports what it cannot read.
+import { kinds } from '../../../server/api/kinds.ts';
+import { projectConfigProblems } from '../../../server/api/project/project-config.ts';
 import { parseSchedule } from '../../../server/api/container/snapshot-schedule.ts';
 import { parseHostPattern, type HostPattern } from '../../core/documents/host-pattern.ts';
 import { standardKept, type DriftRule, type Rollout, type SetConfig, type Window, type Windows } from './config.ts';
@@ -47,6 +49,7 @@ export class SetReader {
       hosts: (typeof hosts === 'string' ? [hosts] : hosts).flatMap((text, index) =>
         this.#pattern(typeof hosts === 'string' ? 'hosts' : `hosts.${index}`, text),
       ),
+      ...this.#project(),
       variables,
       ...(environment === undefined ? {} : { environment }),
       dependsOn,
@@ -69,6 +72,19 @@ export class SetReader {
       ...this.#images(),
       ...(suspended === undefined ? {} : { suspended }),
     };
+  }
+
+  #project(): Pick<SetConfig, 'project'> {
+    const { project } = this.#set;
+    if (project === undefined) return {};
+    const { name, config: written } =
+      typeof project === 'string' ? { name: project, config: undefined } : { config: {}, ...project };
+    const texts = Object.entries(written ?? {}).map(([key, value]) => [key, String(value)] as const);
+    const config = written === undefined ? undefined : Object.fromEntries(texts);
+    const broken = kinds.project.nameRule(name);
+    if (broken !== undefined) this.#wrong('project', `has the name ${JSON.stringify(name)}, which ${broken}`);
+    for (const { path, message } of projectConfigProblems(config ?? {})) this.#wrong(`project.${path}`, message);
+    return { project: { name, ...(config === undefined ? {} : { config }) } };
   }
 
   #plan(): SetConfig['plan'] {

@@ -117,6 +117,16 @@ export const SetSchema = object({
   name: name('Name of the set: it owns the objects that it makes.'),
   source: name('Name of its source.'),
   path: optional(Type.String(), 'Directory or file within the source.'),
+  project: optional(
+    Type.Union([
+      Type.String({ minLength: 1 }),
+      object({
+        name: Type.String({ minLength: 1 }),
+        config: optional(Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]))),
+      }),
+    ]),
+    'Project of its objects that name none. As a map {name, config} the set makes the project too.',
+  ),
   hosts: optional(
     Type.Union([Type.String(), Type.Array(Type.String())]),
     'Its hosts: names, web*, @group or labels such as role=web; default: all.',
@@ -222,7 +232,7 @@ export const ControllerFile = object({
   hosts: object({ file: text('The hosts file, relative to gantry.yaml.') }),
   sources: Type.Array(SourceEntry, { minItems: 1 }),
   sets: optional(Type.Array(SetSchema)),
-  generators: optional(Type.Array(GeneratorSchema), 'Sets made from a list, from hosts or from directories.'),
+  generators: optional(Type.Array(GeneratorSchema), 'Sets made from a list, from hosts, directories or pull requests.'),
   tenants: optional(Type.Array(TenantSchema), 'What sources may deploy; with tenants every set belongs to one.'),
   notifications: optional(Type.Array(NotificationEntry)),
   tracing: optional(TracingSchema, 'Where traces of runs are sent.'),

@@ -1,11 +1,13 @@
 // Decides which sets of a generator leave: those that it made before and makes no more. Pure.
 import type { WrittenSet } from '../config/schema.ts';
-import type { GeneratorConfig } from '../config/generator-schema.ts';
+import type { Entry, GeneratorConfig } from '../config/generator-schema.ts';
 
 /** A set that a generator made, kept until nothing of it is left. */
 export interface MadeSet {
   readonly generator: string;
   readonly set: WrittenSet;
+  /** Its variables. */
+  readonly entry: Entry;
   readonly isLeaving?: true;
 }
 

@@ -14,8 +14,13 @@ export interface Problem {
   readonly message: string;
 }
 
+export interface SetOfEntry {
+  readonly set: WrittenSet;
+  readonly entry: Entry;
+}
+
 export interface Expanded {
-  readonly sets: readonly WrittenSet[];
+  readonly sets: readonly SetOfEntry[];
   readonly problems: readonly Problem[];
 }
 
@@ -54,7 +59,7 @@ function setOf(template: Json, entry: Entry): Expanded {
           : `set.${path} ${message}${of(entry)}`,
     })),
   ];
-  return problems.length > 0 ? { sets: [], problems } : { sets: [set as WrittenSet], problems };
+  return problems.length > 0 ? { sets: [], problems } : { sets: [{ set: set as WrittenSet, entry }], problems };
 }
 
 /** Which of the sets is meant. */

@@ -7,12 +7,11 @@ import { parseHostPattern, unknownNameIn } from '../../core/documents/host-patte
 import { wrong, type Finding } from '../../manifest/text/finding.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
 import { ringOf } from '../config/check-names.ts';
-import type { ControllerConfig, SetConfig } from '../config/config.ts';
-import type { Entry, GeneratorConfig } from '../config/generator-schema.ts';
-import type { WrittenSet } from '../config/schema.ts';
+import type { ControllerConfig, SetConfig, SourceConfig } from '../config/config.ts';
+import type { Entry, GeneratorConfig, PullRequestsConfig } from '../config/generator-schema.ts';
 import { readState, StateFile } from '../sets/state-file.ts';
 import { decideLeaving, type MadeSet } from './decide-leaving.ts';
-import { entriesOfHosts, expand } from './expand.ts';
+import { entriesOfHosts, expand, type SetOfEntry } from './expand.ts';
 import { findDirectories } from './find-directories.ts';
 
 interface Found {
@@ -84,14 +83,22 @@ export class GeneratedSets {
     let isNew = false;
     for (const { name, directories } of generators) {
       if (directories?.source !== source) continue;
-      const asked = questionOf(directories);
       const before = this.#state.found[name];
-      if (before?.asked === asked && before.revision === revision) continue;
+      if (before?.asked === questionOf(directories) && before.revision === revision) continue;
       const entries = await findDirectories(await checkout(), directories);
-      isNew ||= before?.asked !== asked || !isDeepStrictEqual(before.entries, entries);
-      await this.#change({ found: { ...this.#state.found, [name]: { asked, revision, entries } } });
+      isNew = (await this.take(name, directories, entries, revision)) || isNew;
     }
     return isNew;
+  }
+
+  /** An answer that is whole. Says whether it is a new one. */
+  async take(name: string, question: object, entries: readonly Entry[], revision = ''): Promise<boolean> {
+    const asked = questionOf(question);
+    const before = this.#state.found[name];
+    const isSame = before?.asked === asked && isDeepStrictEqual(before.entries, entries);
+    if (!isSame || before.revision !== revision)
+      await this.#change({ found: { ...this.#state.found, [name]: { asked, revision, entries } } });
+    return !isSame;
   }
 
   async #change(part: Partial<Stored>): Promise<void> {
@@ -102,12 +109,16 @@ export class GeneratedSets {
 
 const questionOf = (question: object): string => JSON.stringify(question);
 
+/** Sets that depend on what others say: one with a mistake is left out, and the others are made. */
+const questionIn = ({ directories, pullRequests }: GeneratorConfig): object | undefined => directories ?? pullRequests;
+
 /** One completion. Sets of the file come first, then those of lists and hosts, then those that were found. */
 class Completion {
   readonly #config: ControllerConfig;
   readonly #hosts: readonly Host[];
   readonly #state: Stored;
   readonly #sets: SetConfig[];
+  readonly #sources: SourceConfig[];
   readonly #made: Record<string, MadeSet> = {};
   readonly #findings: Finding[] = [];
   readonly #problems: string[] = [];
@@ -117,17 +128,18 @@ class Completion {
     this.#hosts = hosts;
     this.#state = state;
     this.#sets = [...config.sets];
+    this.#sources = [...config.sources];
   }
 
   result(): Completed {
     const numbered = this.#config.generators.map((generator, index) => ({ generator, at: `generators.${index}` }));
     for (const isFound of [false, true])
       for (const { generator, at } of numbered)
-        if ((generator.directories !== undefined) === isFound) this.#generate(generator, at);
+        if ((questionIn(generator) !== undefined) === isFound) this.#generate(generator, at);
     this.#checkOrder();
     const made = this.#made;
     return {
-      config: { ...this.#config, sets: this.#sets },
+      config: { ...this.#config, sets: this.#sets, sources: this.#sources },
       written: this.#config,
       findings: this.#findings,
       problems: this.#problems,
@@ -136,29 +148,31 @@ class Completion {
   }
 
   #generate(generator: GeneratorConfig, at: string): void {
-    const { name, directories } = generator;
+    const { name } = generator;
     const before = Object.values(this.#state.made).filter((one) => one.generator === name);
     const entries = this.#entriesOf(generator);
     if (entries === undefined) return this.#stay(before, generator, at);
     const { sets, problems } = expand(generator, entries);
     const found = problems.map(({ path, message }) => wrong('bad-config', `${at}.${path}`, message));
     // A newcomer does not take the name of a set that is there.
-    const isKnown = (set: WrittenSet): boolean => before.some((one) => isDeepStrictEqual(one.set, set));
+    const isKnown = ({ set }: SetOfEntry): boolean => before.some((one) => isDeepStrictEqual(one.set, set));
     for (const set of [...sets.filter(isKnown), ...sets.filter((one) => !isKnown(one))])
       found.push(...this.#add(set, generator, at));
-    if (directories === undefined) this.#findings.push(...found);
+    if (questionIn(generator) === undefined) this.#findings.push(...found);
     else this.#problems.push(...found.map(({ message }) => `the generator ${name}: ${message}`));
     // What is missing because of a mistake is not gone.
     if (found.length > 0) return this.#stay(before, generator, at);
-    const { leaving, kept, problem } = decideLeaving(generator, before, new Set(sets.map((set) => set.name)));
+    const { leaving, kept, problem } = decideLeaving(generator, before, new Set(sets.map(({ set }) => set.name)));
     this.#stay([...leaving, ...kept], generator, at);
     if (problem !== undefined) this.#problems.push(problem);
   }
 
   /** Undefined: nobody knows yet. */
-  #entriesOf({ name, list, hosts = [], directories }: GeneratorConfig): readonly Entry[] | undefined {
+  #entriesOf(generator: GeneratorConfig): readonly Entry[] | undefined {
+    const { name, list, hosts = [] } = generator;
     if (list !== undefined) return list.map(textsOf);
-    if (directories === undefined) {
+    const question = questionIn(generator);
+    if (question === undefined) {
       const patterns = (typeof hosts === 'string' ? [hosts] : hosts).flatMap((text) => {
         const pattern = parseHostPattern(text);
         return typeof pattern === 'string' ? [] : [pattern];
@@ -166,19 +180,19 @@ class Completion {
       return entriesOfHosts(patterns, this.#hosts);
     }
     const found = this.#state.found[name];
-    return found?.asked === questionOf(directories) ? found.entries : undefined;
+    return found?.asked === questionOf(question) ? found.entries : undefined;
   }
 
   /** They go on as they were made. */
   #stay(before: readonly MadeSet[], generator: GeneratorConfig, at: string): void {
     for (const one of before) {
       if (this.#made[one.set.name] !== undefined) continue;
-      const problems = this.#add(one.set, generator, at, one.isLeaving);
+      const problems = this.#add(one, generator, at, one.isLeaving);
       this.#problems.push(...problems.map(({ message }) => `the generator ${generator.name}: ${message}`));
     }
   }
 
-  #add(set: WrittenSet, generator: GeneratorConfig, at: string, isLeaving?: true): readonly Finding[] {
+  #add({ set, entry }: SetOfEntry, generator: GeneratorConfig, at: string, isLeaving?: true): readonly Finding[] {
     const place = `${at}.set`;
     const other = this.#sets.find(({ name }) => name === set.name);
     if (other !== undefined) {
@@ -190,9 +204,27 @@ class Completion {
     const strange = read.hosts.flatMap((pattern) => unknownNameIn(pattern, this.#hosts) ?? []);
     if (strange.length > 0)
       return strange.map((text) => wrong('bad-config', `${place}.hosts`, `the hosts of the set ${set.name}: ${text}`));
-    const { name, prune } = generator;
-    this.#sets.push({ ...read, generator: name, ...(isLeaving === true ? leavingPart(read, prune) : {}) });
-    this.#made[set.name] = { generator: name, set, ...(isLeaving === true ? { isLeaving } : {}) };
+    const { name, prune, pullRequests } = generator;
+    const made = { ...read, generator: name };
+    this.#made[set.name] = { generator: name, set, entry, ...(isLeaving === true ? { isLeaving } : {}) };
+    if (isLeaving === true) this.#sets.push({ ...made, ...leavingPart(read, prune) });
+    else if (pullRequests === undefined) this.#sets.push(made);
+    else return this.#addOfRequest(made, pullRequests, entry, place);
+    return [];
+  }
+
+  /** The set reads the branch of its request, with the settings of its source. */
+  #addOfRequest(set: SetConfig, { source }: PullRequestsConfig, entry: Entry, place: string): readonly Finding[] {
+    const base = this.#config.sources.find(({ name }) => name === source);
+    if (set.source !== source || base?.git === undefined)
+      return [wrong('bad-config', `${place}.source`, `${place}.source must be ${source}, the source of the generator`)];
+    const { branch: _branch, tag: _tag, semver: _semver, ...git } = base.git;
+    const name = requestSource(source, entry['number'] ?? '');
+    if (this.#config.sources.some((one) => one.name === name))
+      return [wrong('bad-config', `${place}.source`, `the file has a source ${name}: rename it`)];
+    if (!this.#sources.some((one) => one.name === name))
+      this.#sources.push({ name, git: { ...git, branch: entry['branch'] ?? '' } });
+    this.#sets.push({ ...set, source: name });
     return [];
   }
 
@@ -213,12 +245,15 @@ class Completion {
     const generator = this.#config.generators.findIndex((one) => one.name === this.#sets[at]?.generator);
     const found = this.#config.generators[generator];
     const message = `${name} cannot wait for another set: ${why}`;
-    if (found?.directories === undefined)
+    if (found === undefined || questionIn(found) === undefined)
       this.#findings.push(wrong('bad-config', `generators.${generator}.set.dependsOn`, message));
     else this.#problems.push(`the generator ${found.name}: ${message}`);
     this.#sets.splice(at, 1);
   }
 }
+
+/** The source of a request. */
+export const requestSource = (source: string, number: string): string => `${source}.pr-${number}`;
 
 const textsOf = (entry: Readonly<Record<string, string | number | boolean>>): Entry =>
   Object.fromEntries(Object.entries(entry).map(([name, value]) => [name, String(value)]));

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
 import { referenceCycles } from '../../core/graph/check-documents.ts';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
+import type { Document } from '../../core/documents/document.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
 import { parsePins, type Pins } from '../../manifest/image-pins.ts';
 import type { ImageCache, Loaded, VariableSource } from '../../manifest/load-contract.ts';
@@ -50,7 +51,8 @@ async function loadFenced(
     config.environment === undefined ? undefined : (await findEnvironments([path])).of(config.environment);
   if (config.environment !== undefined && environment === undefined)
     return { hosts: new Map(), problems: [`the environment ${config.environment} does not exist in ${config.path}`] };
-  const paths = [path, ...(environment?.paths ?? [])];
+  const { project } = config;
+  const paths = [path, ...(environment?.paths ?? []), ...(project?.config === undefined ? [] : ['-'])];
   const before: readonly VariableSource[] = (environment?.varFiles ?? []).map((file) => ({ file }));
   const images: ImageCache = new Map();
   const names = [...new Set([hostVariable, ...hosts.flatMap(({ vars }) => Object.keys(vars))])];
@@ -65,6 +67,8 @@ async function loadFenced(
         vars: config.variables,
         variables: [...before, { vars: { [hostVariable]: host.name, ...host.vars } }],
         env: {},
+        ...(project === undefined ? {} : { into: project }),
+        stdin: JSON.stringify({ kind: 'project', ...project }),
         host: { facts: host, all: hosts, names, images },
         ...(host.project === undefined ? {} : { project: host.project }),
       },
@@ -74,7 +78,9 @@ async function loadFenced(
     const barred =
       config.tenant === undefined
         ? []
-        : tenantProblems(config.tenant, host, loaded.documents, pins).map((one) => loaded.locate(one));
+        : tenantProblems(config.tenant, host, declared(loaded.documents, config), pins).map((one) =>
+            loaded.locate(one),
+          );
     for (const one of [...loaded.diagnostics, ...cycles, ...barred]) {
       if (one.severity !== 'error') continue;
       const text = cleaned(problemText(one, folder), loaded.documents);
@@ -100,6 +106,12 @@ export function nothingFor(hosts: readonly string[]): LoadedRevision {
   const set = loadedSet(loaded, new Map());
   return { hosts: new Map(hosts.map((host) => [host, set])), problems: [] };
 }
+
+/** Without the project that gantry.yaml asks for. */
+const declared = (documents: readonly Document[], { project }: Pick<SetConfig, 'project'>): readonly Document[] =>
+  project?.config === undefined
+    ? documents
+    : documents.filter(({ kind, name }) => kind !== 'project' || name !== project.name);
 
 /** Keeps one of those that are alike: hosts with the same documents share them, so memory does not grow with hosts. */
 class Alike {

@@ -1,6 +1,7 @@
 // The rules of a tenant: one pure function, which documents go through before a plan is made and steps before they are sent.
 import type { KindName } from '../../../server/api/kinds.ts';
 import { matchesHost } from '../../core/documents/host-pattern.ts';
+import { starPattern } from '../../core/text/star-pattern.ts';
 import { mapOf, textOf } from '../../core/documents/json-values.ts';
 import { fits } from './fits.ts';
 import { keyBreaches } from './key-breaches.ts';
@@ -29,12 +30,14 @@ function identityBreaches(tenant: Tenant, { kind, name, project, host }: Subject
   const found: Breach[] = [];
   const wrong = (rule: Breach['rule'], message: string): void => void found.push({ rule, path: '', message });
   if (!tenant.hosts.some((pattern) => matchesHost(pattern, host))) wrong('hosts', `${host.name} is none of its hosts`);
-  if (!tenant.projects.includes(project))
-    wrong('projects', `the project ${project} is none of ${listed(tenant.projects)}`);
+  if (!hasProject(tenant, project)) wrong('projects', `the project ${project} is none of ${listed(tenant.projects)}`);
   if (!tenant.kinds.includes(kind)) wrong('kinds', `the kind ${kind} is none of ${listed(tenant.kinds)}`);
   if (!hasName(tenant, kind, name)) wrong('names', `the name ${name} fits none of ${listed(tenant.names)}`);
   return found;
 }
+
+const hasProject = ({ projects }: Tenant, name: string): boolean =>
+  projects.some((pattern) => starPattern(pattern, '[^/@]*').test(name));
 
 const hasName = ({ names }: Tenant, kind: KindName, name: string): boolean =>
   names.some((pattern) => fits(pattern, kind, kind === 'storage_volume' ? name.slice(name.indexOf('/') + 1) : name));
@@ -71,7 +74,7 @@ function sourceBreaches(tenant: Tenant, { kind, values, project }: Subject): rea
   if (kind === 'container' && source['properties'] !== undefined)
     wrong('images', 'properties', 'properties may choose an image of others: name the image');
   const other = source['project'];
-  if (other !== undefined && other !== project && !tenant.projects.includes(textOf(other) ?? ''))
+  if (other !== undefined && other !== project && !hasProject(tenant, textOf(other) ?? ''))
     wrong('projects', 'project', `the project ${textOf(other) ?? '?'} is none of ${listed(tenant.projects)}`);
   return found;
 }

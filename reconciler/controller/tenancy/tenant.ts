@@ -47,7 +47,7 @@ export const TenantSchema = Type.Object(
     names: some(
       'Required unless trusted. Names of its objects: shop-*, or for one kind profile/shop-*; of a volume without its pool.',
     ),
-    projects: some('Projects of its objects; default: default.'),
+    projects: some('Projects of its objects, with stars as in names; default: default.'),
     uses: some('Objects of others that its own may name: network/lxdbr0, profile/default, image_alias/debian-*.'),
     images: some('Servers, as source.server has them, and beginnings of URLs from which images may be fetched.'),
     keys: Type.Optional(

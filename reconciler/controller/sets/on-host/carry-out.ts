@@ -29,7 +29,7 @@ export async function carryOut(
   const { link, beginOwn, facts, journal, limits, nowMs, log, onChanges } = deps;
   const { name } = link.host;
   const { documents } = target.loaded.loaded;
-  const { tenant } = deps.config;
+  const { tenant, project } = deps.config;
   const clean = (text: string): string => cleaned(text, documents);
   const rollout = rolloutOf(target, isNew);
   const run = rollout ?? beginOwn(planned, isNew ? target.run : undefined);
@@ -45,7 +45,7 @@ export async function carryOut(
       nowMs,
       emit: (event) => run.event(name, event),
       warn: (text) => log('warn', clean(text), name),
-      permit: tenant === undefined ? undefined : stepGuard(tenant, link.host, documents),
+      permit: tenant === undefined ? undefined : stepGuard(tenant, link.host, documents, project),
       stop: signal,
     };
     const done = await run.onHost(name, () => runPlan(work));

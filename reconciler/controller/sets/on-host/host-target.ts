@@ -19,7 +19,7 @@ import type { PlanLimits } from './run-plan.ts';
 /** What a set says about each of its hosts. */
 export type HostSetConfig = Pick<
   SetConfig,
-  'name' | 'tenant' | 'allowsPartial' | 'retry' | 'health' | 'windows' | 'disruptive' | 'suspended'
+  'name' | 'tenant' | 'project' | 'allowsPartial' | 'retry' | 'health' | 'windows' | 'disruptive' | 'suspended'
 > & { readonly plan: PlanOptions };
 
 export interface HostTarget {

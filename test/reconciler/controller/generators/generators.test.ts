@@ -29,7 +29,7 @@ describe('a template', () => {
       { shop: 'bonn', memory: '' },
     ]);
     expect(problems).toEqual([]);
-    expect(sets).toEqual([
+    expect(sets.map(({ set }) => set)).toEqual([
       { name: 'shop-berlin', source: 'shop', path: 'shops/berlin', variables: { MEMORY: '1GiB' } },
       { name: 'shop-bonn', source: 'shop', path: 'shops/bonn', variables: { MEMORY: '64MiB' } },
     ]);
@@ -90,6 +90,7 @@ test('directories are found by stars and left out by exclude; links and hidden o
 
 const made = (name: string, more: Partial<MadeSet> = {}): MadeSet => ({
   generator: 'shops',
+  entry: {},
   set: { name, source: 'shop' },
   ...more,
 });
@@ -180,10 +181,12 @@ generators:
     await expect(completed(sources)).rejects.toThrow('sets is empty: name a set, or a generator of sets');
     const one = (text: string): Promise<Completed> =>
       completed(`${sources}generators: [{ name: g, ${text}, set: {} }]\n`);
-    await expect(one('max: 3')).rejects.toThrow('g must have exactly one of list, hosts, directories; it has 0');
+    await expect(one('max: 3')).rejects.toThrow(
+      'g must have exactly one of list, hosts, directories, pullRequests; it has 0',
+    );
     await expect(one('list: [], hosts: h1')).rejects.toThrow('it has 2');
     await expect(one('directories: { source: shp, include: [a] }')).rejects.toThrow(
-      'there is no source shp (did you mean shop?)',
+      'names no source: there is no shp (did you mean shop?)',
     );
   });
 });

@@ -1,0 +1,112 @@
+// The work of generators while a controller runs: looks for directories and requests, and ends sets of which nothing is left.
+import { resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import type { ControllerConfig } from '../config/config.ts';
+import type { Entry, PullRequestsConfig } from '../config/generator-schema.ts';
+import type { Hub } from '../hub.ts';
+import type { ManagedSet } from '../sets/managed-set.ts';
+import type { SourceWatch } from '../sets/source-watch.ts';
+import type { Source } from '../sources/source.ts';
+import type { Tasks } from '../tasks/tasks.ts';
+import { requestSource, type GeneratedSets } from './generated-sets.ts';
+import { RequestWatch } from './request-watch.ts';
+
+export interface GeneratorWorkDeps {
+  readonly generated: GeneratedSets;
+  readonly config: () => ControllerConfig;
+  readonly sources: ReadonlyMap<string, { readonly source: Source; readonly watch: SourceWatch }>;
+  readonly isInCharge: () => boolean;
+  /** Generators make other sets now. */
+  readonly onFound: () => void;
+  readonly tasks: Tasks;
+  readonly hub: Hub;
+  readonly end: AbortSignal;
+}
+
+export class GeneratorWork {
+  readonly #deps: GeneratorWorkDeps;
+  /** Sets that leave, and of which nothing is left. */
+  readonly #left = new Set<string>();
+  /** By generator. */
+  readonly #requests = new Map<string, RequestWatch>();
+
+  constructor(deps: GeneratorWorkDeps) {
+    this.#deps = deps;
+  }
+
+  /** This controller is the active one now. */
+  begin(): void {
+    this.#deps.onFound();
+    for (const watch of this.#requests.values()) watch.lookNow();
+  }
+
+  /** A source has this revision: looks for the directories in it. */
+  async look(name: string, revision: string): Promise<void> {
+    const { generated, config, sources, isInCharge, onFound, end } = this.#deps;
+    const source = sources.get(name)?.source;
+    if (source === undefined || !isInCharge()) return;
+    const checkout = async (): Promise<string> => (await source.checkout(revision, end)).dir;
+    if (await generated.look(config().generators, name, revision, checkout)) onFound();
+  }
+
+  isAbout(source: string): boolean {
+    return this.#deps.config().generators.some(({ directories }) => directories?.source === source);
+  }
+
+  /** A webhook said that a source has news: its requests may be others, too. */
+  lookAt(source: string): void {
+    const { sources } = this.#deps;
+    for (const [name, { watch }] of sources) if (name.startsWith(requestSource(source, ''))) watch.lookNow();
+    for (const watch of this.#requests.values()) if (watch.config.source === source) watch.lookNow();
+  }
+
+  /** Begins to ask for the requests of the generators in use; those that are gone or ask something else end. */
+  async watchRequests(): Promise<void> {
+    const { config, tasks, hub, isInCharge } = this.#deps;
+    const { generators, folder } = config();
+    for (const [name, watch] of this.#requests) {
+      if (generators.some((one) => one.name === name && isDeepStrictEqual(one.pullRequests, watch.config))) continue;
+      this.#requests.delete(name);
+      await tasks.end(watch, 'the generator changed');
+    }
+    for (const { name, pullRequests } of generators) {
+      if (pullRequests === undefined || this.#requests.has(name)) continue;
+      const watch = new RequestWatch({
+        name,
+        config: pullRequests,
+        absolute: (path) => resolve(folder, path),
+        isActive: isInCharge,
+        onRequests: (entries) => this.#take(name, pullRequests, entries),
+        onError: (message) => hub.log('error', message),
+      });
+      this.#requests.set(name, watch);
+      tasks.begin(watch, (end) => watch.run(end));
+    }
+  }
+
+  async #take(name: string, config: PullRequestsConfig, entries: readonly Entry[]): Promise<void> {
+    const { generated, sources, onFound } = this.#deps;
+    if (!(await generated.take(name, config, entries))) return;
+    onFound();
+    for (const { number = '' } of entries) sources.get(requestSource(config.source, number))?.watch.lookNow();
+  }
+
+  /** A set that leaves ends when nothing of it is left. */
+  setChanged(set: ManagedSet): void {
+    const { generated, hub, isInCharge, onFound } = this.#deps;
+    const { name } = set.config;
+    if (!set.isGone || !isInCharge() || this.#left.has(name)) return;
+    this.#left.add(name);
+    hub.log('info', 'nothing of it is left on its hosts: the set ends', { set: name });
+    void generated.forget(name).then(onFound, (error: unknown) => {
+      this.#left.delete(name);
+      hub.log('error', `its end cannot be stored: ${reasonOf(error)}`, { set: name });
+    });
+  }
+
+  /** The set left the configuration. What is stored of one that has left goes, too. */
+  async ended(set: ManagedSet): Promise<void> {
+    if (this.#left.delete(set.config.name)) await set.forget();
+  }
+}

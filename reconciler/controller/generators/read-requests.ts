@@ -1,0 +1,139 @@
+// Reads the open pull or merge requests of a repository from the API of its git server. Only those from branches of the repository itself
+// count: whoever may not push to it must not bring manifests to hosts.
+import { Type, type Static } from 'typebox';
+import { validateBody } from '../../../server/api/schema/validate-json.ts';
+import type { Entry, PullRequestsConfig } from '../config/generator-schema.ts';
+import { authorizationOf, bodyText, dispatcherFor, get } from '../sources/http/download.ts';
+import { isObjectId, problemOfRefName } from '../sources/git/ref-name.ts';
+import { SourceError } from '../sources/source.ts';
+
+const maxBytes = 16 * 1024 * 1024;
+const maxPages = 20;
+const perPage = 50;
+
+const Repository = Type.Union([Type.Object({ full_name: Type.String() }), Type.Null()]);
+/** GitHub and Gitea. */
+const PullRequests = Type.Array(
+  Type.Object({
+    number: Type.Integer({ minimum: 1 }),
+    head: Type.Object({ ref: Type.String(), sha: Type.String(), repo: Type.Optional(Repository) }),
+    base: Type.Object({ repo: Repository }),
+    labels: Type.Optional(Type.Union([Type.Array(Type.Object({ name: Type.String() })), Type.Null()])),
+  }),
+);
+const MergeRequests = Type.Array(
+  Type.Object({
+    iid: Type.Integer({ minimum: 1 }),
+    source_branch: Type.String(),
+    sha: Type.Union([Type.String(), Type.Null()]),
+    source_project_id: Type.Union([Type.Integer(), Type.Null()]),
+    target_project_id: Type.Integer(),
+    labels: Type.Optional(Type.Array(Type.String())),
+  }),
+);
+
+interface Request {
+  readonly number: number;
+  readonly branch: string;
+  readonly commit: string;
+  readonly labels: readonly string[];
+  readonly isOwn: boolean;
+}
+
+/** Sorted by number. Rejects when the answer is not whole: nothing is taken for closed then. */
+export async function readRequests(
+  name: string,
+  config: PullRequestsConfig,
+  absolute: (path: string) => string,
+  signal: AbortSignal,
+): Promise<readonly Entry[]> {
+  const what = `the generator ${name}`;
+  const { tokenFile, caFile, labels = [] } = config;
+  const credentials = {
+    ...(tokenFile === undefined ? {} : { passwordFile: tokenFile }),
+    ...(caFile === undefined ? {} : { caFile }),
+  };
+  const authorization = await authorizationOf(credentials, absolute);
+  const dispatcher = await dispatcherFor(credentials, absolute);
+  try {
+    const found = new Map<number, Request>();
+    for (let page = 1; ; page += 1) {
+      const headers = { accept: 'application/json', 'user-agent': 'gantry' };
+      const response = await get(urlOf(config, page), { what, authorization, headers, dispatcher }, signal);
+      const requests = requestsOf(
+        config,
+        parsed((await bodyText(response, maxBytes, what)).toString('utf8'), what),
+        what,
+      );
+      for (const one of requests) found.set(one.number, one);
+      if (requests.length < perPage) break;
+      if (page === maxPages)
+        throw new SourceError('limit', `${what}: there are more than ${maxPages * perPage} requests`);
+    }
+    return [...found.values()]
+      .filter((one) => one.isOwn && isUsable(one) && labels.every((label) => one.labels.includes(label)))
+      .sort((a, b) => a.number - b.number)
+      .map(({ number, branch, commit }) => ({ number: String(number), slug: slugOf(branch), commit, branch }));
+  } finally {
+    await dispatcher.close();
+  }
+}
+
+const apis = { github: 'https://api.github.com', gitlab: 'https://gitlab.com/api/v4', gitea: '' } as const;
+
+function urlOf({ provider, repository, api = apis[provider] }: PullRequestsConfig, page: number): URL {
+  const base = api.replace(/\/+$/, '');
+  if (provider === 'gitlab')
+    return new URL(
+      `${base}/projects/${encodeURIComponent(repository)}/merge_requests?state=opened&per_page=${perPage}&page=${page}`,
+    );
+  const [owner = '', name = ''] = repository.split('/');
+  const size = provider === 'gitea' ? 'limit' : 'per_page';
+  return new URL(
+    `${base}/repos/${encodeURIComponent(owner)}/${encodeURIComponent(name)}/pulls?state=open&${size}=${perPage}&page=${page}`,
+  );
+}
+
+function parsed(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new SourceError('refused', `${what}: the answer of the git server is no JSON`, { cause: error });
+  }
+}
+
+function requestsOf({ provider }: PullRequestsConfig, value: unknown, what: string): readonly Request[] {
+  const schema = provider === 'gitlab' ? MergeRequests : PullRequests;
+  const [problem] = validateBody(schema, value);
+  if (problem !== undefined)
+    throw new SourceError(
+      'refused',
+      `${what}: the git server answered no list of requests: ${problem.path} ${problem.message}`,
+    );
+  return provider === 'gitlab'
+    ? (value as Static<typeof MergeRequests>).map((one) => ({
+        number: one.iid,
+        branch: one.source_branch,
+        commit: one.sha ?? '',
+        labels: one.labels ?? [],
+        isOwn: one.source_project_id === one.target_project_id,
+      }))
+    : (value as Static<typeof PullRequests>).map(({ number, head, base, labels }) => ({
+        number,
+        branch: head.ref,
+        commit: head.sha,
+        labels: (labels ?? []).map((label) => label.name),
+        isOwn: head.repo?.full_name !== undefined && head.repo.full_name === base.repo?.full_name,
+      }));
+}
+
+/** A branch that is deleted, or has a name that git refuses, has nothing to show. */
+const isUsable = ({ branch, commit }: Request): boolean => isObjectId(commit) && problemOfRefName(branch) === undefined;
+
+/** The branch as a part of names. */
+const slugOf = (branch: string): string =>
+  branch
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, 30)
+    .replaceAll(/^-+|-+$/g, '') || 'branch';

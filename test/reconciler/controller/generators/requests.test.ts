@@ -1,0 +1,105 @@
+// Open pull and merge requests as the APIs of GitHub, Gitea and GitLab list them; a stand-in answers, also what it should not.
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { PullRequestsConfig } from '../../../../reconciler/controller/config/generator-schema.ts';
+import { readRequests } from '../../../../reconciler/controller/generators/read-requests.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
+
+let answer: (page: number) => string;
+let asked: { readonly url: string; readonly authorization: string | undefined }[] = [];
+const server = createServer((request: IncomingMessage, response) => {
+  const { url = '' } = request;
+  asked.push({ url, authorization: request.headers.authorization });
+  response.end(answer(Number(new URL(url, 'http://localhost').searchParams.get('page'))));
+});
+let api = '';
+const folder = tempFolder('gantry-requests-');
+beforeAll(async () => {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  api = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  writeFileSync(join(folder, 'token'), 'a token of the generator\n');
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+beforeEach(() => void (asked = []));
+
+const read = (more: Partial<PullRequestsConfig> = {}) =>
+  readRequests(
+    'previews',
+    { provider: 'gitea', repository: 'team/shop', source: 'shop', api, tokenFile: 'token', ...more },
+    (path) => join(folder, path),
+    new AbortController().signal,
+  );
+
+const commit = 'a'.repeat(40);
+const pull = (number: number, ref: string, more: object = {}, from = 'team/shop') => ({
+  number,
+  head: { ref, sha: commit, repo: { full_name: from } },
+  base: { repo: { full_name: 'team/shop' } },
+  labels: [{ name: 'preview' }],
+  ...more,
+});
+
+describe('open requests', () => {
+  test('come from all pages, with the token, and only from branches of the repository itself', async () => {
+    const first = Array.from({ length: 50 }, (_, at) => pull(at + 1, `feature/Nr_${at + 1}`));
+    const rest = [
+      pull(51, 'main', {}, 'mallory/shop'),
+      pull(52, 'gone', { head: { ref: 'gone', sha: commit, repo: null } }),
+    ];
+    answer = (page) => JSON.stringify(page === 1 ? first : rest);
+    const found = await read();
+    expect(found).toHaveLength(50);
+    expect(found[4]).toEqual({ number: '5', slug: 'feature-nr-5', commit, branch: 'feature/Nr_5' });
+    expect(asked.map(({ url }) => url)).toEqual([
+      '/repos/team/shop/pulls?state=open&limit=50&page=1',
+      '/repos/team/shop/pulls?state=open&limit=50&page=2',
+    ]);
+    expect(asked[0]?.authorization).toBe('Bearer a token of the generator');
+  });
+
+  test('count only with all the labels that are asked for', async () => {
+    answer = () => JSON.stringify([pull(1, 'a'), pull(2, 'b', { labels: [] }), pull(3, 'c', { labels: null })]);
+    expect((await read({ provider: 'github', labels: ['preview'] })).map(({ number }) => number)).toEqual(['1']);
+    expect(asked[0]?.url).toContain('per_page=50');
+  });
+
+  test('are merge requests on GitLab', async () => {
+    const merge = (iid: number, source: number) => ({
+      iid,
+      source_branch: 'x',
+      sha: commit,
+      source_project_id: source,
+      target_project_id: 7,
+      labels: ['preview'],
+    });
+    answer = () => JSON.stringify([merge(4, 7), merge(5, 8)]);
+    expect((await read({ provider: 'gitlab', repository: 'team/sub/shop' })).map(({ number }) => number)).toEqual([
+      '4',
+    ]);
+    expect(asked[0]?.url).toContain('/projects/team%2Fsub%2Fshop/merge_requests?state=opened');
+  });
+
+  test('leave those out whose branch has a name that git refuses', async () => {
+    answer = () => JSON.stringify([pull(1, '--upload-pack=x'), pull(2, '../x'), pull(3, 'a b'), pull(4, '$(reboot)')]);
+    expect((await read()).map(({ branch, slug }) => [branch, slug])).toEqual([['$(reboot)', 'reboot']]);
+  });
+
+  test('are unknown, and not gone, when the answer is no list of them', async () => {
+    for (const text of ['', '<html>', '{"message":"Not Found"}', '[{"number":"x"}]', 'null']) {
+      answer = () => text;
+      await expect(read(), text).rejects.toThrow(
+        /the answer of the git server is no JSON|answered no list of requests/,
+      );
+    }
+    answer = () => JSON.stringify(Array.from({ length: 50 }, (_, at) => pull(at + 1, 'a')));
+    await expect(read()).rejects.toThrow('more than 1000 requests');
+  });
+});
