@@ -5,6 +5,7 @@ import { code, table } from './markdown.ts';
 interface Keywords {
   readonly type?: string;
   readonly const?: unknown;
+  readonly enum?: readonly string[];
   readonly anyOf?: readonly Keywords[];
   readonly properties?: Readonly<Record<string, Keywords>>;
   readonly required?: readonly string[] | undefined;
@@ -38,7 +39,8 @@ const elsewhere = (path: string): string =>
         ? 'See [sources](../sources.md).'
         : 'See [the controller](../controller.md).';
 
-function typeOf({ type, const: value, anyOf, items }: Keywords): string {
+function typeOf({ type, const: value, enum: words, anyOf, items }: Keywords): string {
+  if (words !== undefined) return words.map((word) => code(JSON.stringify(word))).join(' or ');
   if (value !== undefined) return code(JSON.stringify(value) ?? '');
   if (anyOf !== undefined) return anyOf.map(typeOf).join(' or ');
   if (items !== undefined) return `list of ${typeOf(items)}`;

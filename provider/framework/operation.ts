@@ -11,7 +11,7 @@ export interface ResourceDeps<C> {
   readonly stopping: AbortSignal;
 }
 
-export interface Limits {
+export interface OperationLimits {
   readonly timeoutMs: number;
   readonly stopping: AbortSignal;
 }
@@ -26,7 +26,12 @@ export interface Begun<C> {
 }
 
 /** The caller has to call `end`. */
-export function begin<C>(provider: AnyProvider<C>, client: C, privateData: PrivateData, limits: Limits): Begun<C> {
+export function begin<C>(
+  provider: AnyProvider<C>,
+  client: C,
+  privateData: PrivateData,
+  limits: OperationLimits,
+): Begun<C> {
   const diagnostics: Diagnostic[] = [];
   const deadline = new AbortController();
   const timer = setTimeout(() => deadline.abort(new Error('the time limit has passed')), limits.timeoutMs);

@@ -75,7 +75,6 @@ export interface Client {
   /** The given host in its normal form; several addresses with commas between. */
   readonly host: string;
   server(signal?: AbortSignal): Promise<Reply<Server>>;
-  putServer(body: ServerPut, options?: WriteOptions, signal?: AbortSignal): Promise<Reply<unknown>>;
   /** Absent keys stay; empty text unsets. */
   patchServer(body: ServerPut, options?: WriteOptions, signal?: AbortSignal): Promise<Reply<unknown>>;
 
@@ -202,7 +201,6 @@ function clientOver(transport: Link, host: string, options: ClientOptions): Clie
       return other;
     },
     server: (signal) => send({ method: 'GET', path: '/1.0' }, signal),
-    putServer: (json, write = {}, signal) => send({ method: 'PUT', path: '/1.0', json, ...writing(write) }, signal),
     patchServer: (json, write = {}, signal) => send({ method: 'PATCH', path: '/1.0', json, ...writing(write) }, signal),
     list: async <K extends KindName>(kind: K, signal?: AbortSignal) =>
       (kind === 'storage_volume'

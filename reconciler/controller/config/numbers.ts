@@ -2,6 +2,7 @@
 
 interface Keywords {
   readonly type?: string;
+  readonly enum?: readonly unknown[];
   readonly anyOf?: readonly Keywords[];
   readonly properties?: Readonly<Record<string, Keywords>>;
   readonly items?: Keywords;

@@ -3,6 +3,7 @@ import { Type, type Static, type TProperties, type TSchema } from 'typebox';
 import { GeneratorSchema } from './generator-schema.ts';
 import { NotificationEntry } from '../notify/notify-schema.ts';
 import { SourceEntry } from '../sources/source-schema.ts';
+import { Right } from '../contract/requests.ts';
 import { TenantSchema } from '../tenancy/tenant.ts';
 
 const object = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
@@ -25,16 +26,7 @@ const GrantSchema = object({
   groups: optional(names('Values of oidc.roles.claim.')),
   sets: optional(names('Its sets: names, or web-* for several; default: all. Not for consoles.')),
   hosts: optional(names('Its hosts: names, web* or labels such as role=web; default: all.')),
-  rights: Type.Array(
-    Type.Union([
-      Type.Literal('sync'),
-      Type.Literal('suspend'),
-      Type.Literal('rollback'),
-      Type.Literal('console'),
-      Type.Literal('approve'),
-    ]),
-    { minItems: 1 },
-  ),
+  rights: Type.Array(Right, { minItems: 1 }),
 });
 
 const AuthSchema = object({

@@ -43,14 +43,14 @@ function bodyOf(step: Step): JsonObject {
   return isOfMembers ? { member_overrides: {} } : {};
 }
 
-interface Place {
+interface StepSite {
   readonly host: TenantHost;
   readonly images: ReadonlySet<string>;
   /** The values are those of a whole object. */
   readonly isObject: boolean;
 }
 
-function subjectOf(step: Step, written: JsonObject, { host, images, isObject }: Place): Subject {
+function subjectOf(step: Step, written: JsonObject, { host, images, isObject }: StepSite): Subject {
   const { kind, project } = step;
   // Steps of images name the fingerprint; the address has the name of the document.
   const name = plainName(step.address.slice(kind.length + 1), project);

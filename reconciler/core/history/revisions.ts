@@ -60,12 +60,12 @@ export interface History {
   readonly revisions: readonly Revision[];
 }
 
-export interface HistoryLimits {
+export interface RevisionLimits {
   readonly revisions: number;
   /** Size of all documents together, as they are stored. */
   readonly bytes: number;
 }
-export const defaultLimits: HistoryLimits = { revisions: 30, bytes: 131_072 };
+export const defaultLimits: RevisionLimits = { revisions: 30, bytes: 131_072 };
 
 type Config = Readonly<Record<string, unknown>>;
 type Patch = Readonly<Record<string, string>>;
@@ -171,7 +171,7 @@ export function addRevision(
   set: string,
   revision: Revision,
   text: string | undefined,
-  limits: HistoryLimits,
+  limits: RevisionLimits,
 ): Patch {
   const before = readHistory(config, set).revisions.filter(({ number }) => number !== revision.number);
   const kept = limits.revisions === 0 ? [] : [...before, revision].slice(-limits.revisions);

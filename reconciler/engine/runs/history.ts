@@ -10,7 +10,7 @@ import {
   nextNumber,
   readHistory,
   refusedOf,
-  type HistoryLimits,
+  type RevisionLimits,
   type Revision,
   type WrittenDocument,
 } from '../../core/history/revisions.ts';
@@ -35,7 +35,7 @@ export interface RevisionDraft {
   /** The documents without secrets. */
   readonly documents: readonly WrittenDocument[];
   readonly images: Readonly<Record<string, string>>;
-  readonly limits?: HistoryLimits;
+  readonly limits?: RevisionLimits;
   /** Adds no revision when the newest one has the same documents. */
   readonly onlyNew?: boolean;
 }
@@ -44,7 +44,7 @@ export class RevisionNotes implements RunNotes {
   readonly #set: string;
   readonly #draft: RevisionDraft;
   readonly #packed: { readonly hash: string; readonly text: string } | undefined;
-  readonly #limits: HistoryLimits;
+  readonly #limits: RevisionLimits;
   #revision: Revision | undefined;
   #isRefused = false;
 

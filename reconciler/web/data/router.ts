@@ -1,7 +1,7 @@
 // The place in the page: the path and query behind the # of the address, so that the server needs one file only.
 import { computed, signal } from '@preact/signals';
 
-export interface Place {
+export interface Route {
   readonly path: readonly string[];
   readonly query: Readonly<Record<string, string>>;
 }
@@ -12,9 +12,9 @@ export function startRouter(): void {
   window.addEventListener('hashchange', () => (hash.value = window.location.hash));
 }
 
-export const place = computed<Place>(() => parsePlace(hash.value));
+export const place = computed<Route>(() => parsePlace(hash.value));
 
-function parsePlace(text: string): Place {
+function parsePlace(text: string): Route {
   const [path = '', query = ''] = text.replace(/^#\/?/, '').split('?', 2);
   return {
     path: path.split('/').filter(Boolean).map(decoded),

@@ -87,18 +87,6 @@ describe('a suspension', () => {
     expect(await own.profile(1, 'web')).toBeUndefined();
   });
 
-  test('a suspension of an object ends by itself', async () => {
-    const own = await opened(1);
-    await hasStatus(own, 'web', 'synced');
-    const until1 = new Date(Date.now() + 2500).toISOString();
-    await own.engine.suspend('web', { address: 'profile/web', reason: 'test', until: until1 }, 'ann');
-    await own.meddle(1, 'web', { 'user.note': 'b' });
-    await until(() => own.engine.objects('web').objects[0]?.status === 'suspended', waitMs);
-    expect(await noteOf(own, 1)).toBe('b');
-    await until(async () => (await noteOf(own, 1)) === 'a', waitMs);
-    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(until1));
-  });
-
   test('a suspension of the set holds new revisions back too', async () => {
     const own = await opened(1);
     await hasStatus(own, 'web', 'synced');
@@ -151,29 +139,6 @@ describe('rules', () => {
 });
 
 describe('sets and hosts', () => {
-  test('a set waits with a new revision until the sets that it needs are synced', async () => {
-    world = await openControllerWorld(1);
-    await world.write('a.yaml', profileText('base', { 'limits.memory': 'nonsense' }));
-    await world.start(`hosts: { file: hosts.yaml }
-sources:
-  - { name: shop, directory: { path: manifests, interval: 200ms } }
-sets:
-  - { name: base, source: shop, path: a.yaml }
-  - { name: web, source: shop, path: b.yaml, dependsOn: [base], retry: { first: 200ms } }
-`);
-    await world.write('b.yaml', profileText('web', { 'user.note': 'a' }));
-    const own = world;
-    await until(
-      () => own.engine.overview().sets[0]?.status !== 'synced' && own.engine.overview().sets[0]?.problems.length === 1,
-      waitMs,
-    );
-    await hasStatus(own, 'web', 'waiting');
-    expect(await own.profile(1, 'web')).toBeUndefined();
-    await own.write('a.yaml', profileText('base', { 'user.x': '1' }));
-    await hasStatus(own, 'web', 'synced');
-    expect(await own.profile(1, 'web')).toBeDefined();
-  });
-
   test('a rollout stops at a host that fails, and is taken back where it went', async () => {
     const own = await opened(3, 'a', simpleConfig('rollout: { batches: 1, rollback: true }, retry: { first: 60s }'));
     await hasStatus(own, 'web', 'synced');

@@ -76,10 +76,7 @@ async function send(context: Command, client: Client, object: LiveObject, shown:
     const config = { ...(edited['config'] as Fields | undefined), ...Object.fromEntries(kept) };
     const body = live.config === undefined ? edited : { ...edited, config };
     const write = etag === undefined ? {} : { ifMatch: etag };
-    const put = () =>
-      kind === 'server_config'
-        ? client.putServer(body, write, context.stop)
-        : client.put(kind, name, body, write, context.stop);
+    const put = () => client.put(kind, name, body, write, context.stop);
     await client.operations.run(put, context.cancel).catch((error: unknown) => {
       const isStale = error instanceof ClientError && error.status === 412;
       throw isStale

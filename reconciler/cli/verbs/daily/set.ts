@@ -18,13 +18,7 @@ export const setKeys: Run<HostOptions> = async (context, [word = '', ...pairs]) 
     const { kind, name, address, live, records } = await readLiveObject(client, word, stop);
     if (live.config === undefined)
       throw new CliError(`${address} has no config keys: gantry edit ${address} changes it`, exitCodes.error);
-    await client.operations.run(
-      () =>
-        kind === 'server_config'
-          ? client.patchServer({ config: changes }, {}, stop)
-          : client.patch(kind, name, { config: changes }, {}, stop),
-      cancel,
-    );
+    await client.operations.run(() => client.patch(kind, name, { config: changes }, {}, stop), cancel);
     const sets = records.map(([set]) => set);
     const keys = Object.entries(changes).map(([key, value]) => `${key} ${value === '' ? 'unset' : 'set'}`);
     context.out(`${address}: ${keys.join(', ')}${sets.length === 0 ? ' (no set declares it)' : ''}`);

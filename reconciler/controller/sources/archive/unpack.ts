@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib';
 import { extract, type Header } from 'tar-stream';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { SourceError } from '../source.ts';
-import { tooLarge, type Limits } from '../files/limits.ts';
+import { tooLarge, type TreeLimits } from '../files/limits.ts';
 import { TreeWriter } from '../files/tree-writer.ts';
 
 export interface UnpackRequest {
@@ -13,7 +13,7 @@ export interface UnpackRequest {
   readonly path: string;
   /** Names the archive in messages. */
   readonly what: string;
-  readonly limits: Limits;
+  readonly limits: TreeLimits;
 }
 
 /** `dir` exists and is empty. */
@@ -92,7 +92,7 @@ async function take(
 }
 
 /** Every byte of the archive counts, also headers of entries that are left out: a gigabyte of nothing packs to a megabyte. */
-function limiting(what: string, limits: Limits): Transform {
+function limiting(what: string, limits: TreeLimits): Transform {
   let bytes = 0;
   const most = limits.bytes + limits.files * 2048 + 64 * 1024;
   return new Transform({

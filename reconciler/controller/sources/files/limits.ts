@@ -2,14 +2,14 @@
 import { SourceError } from '../source.ts';
 import type { SourceLimits } from '../source-schema.ts';
 
-export interface Limits {
+export interface TreeLimits {
   readonly bytes: number;
   readonly files: number;
   readonly timeoutMs: number;
 }
 
 const mebi = 1024 * 1024;
-export const defaultLimits: Limits = { bytes: 256 * mebi, files: 20_000, timeoutMs: 120_000 };
+export const defaultLimits: TreeLimits = { bytes: 256 * mebi, files: 20_000, timeoutMs: 120_000 };
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
@@ -21,7 +21,7 @@ export function durationMs(value: string | number): number {
   return Number(match[1]) * (units[match[2] ?? 's'] ?? 1000);
 }
 
-export const limitsOf = (given: SourceLimits | undefined): Limits => ({
+export const limitsOf = (given: SourceLimits | undefined): TreeLimits => ({
   bytes: given?.size ?? defaultLimits.bytes,
   files: given?.files ?? defaultLimits.files,
   timeoutMs: given?.timeout === undefined ? defaultLimits.timeoutMs : durationMs(given.timeout),
@@ -29,12 +29,12 @@ export const limitsOf = (given: SourceLimits | undefined): Limits => ({
 
 /** Counts what is written; throws as soon as a limit is passed. */
 export class Budget {
-  readonly #limits: Limits;
+  readonly #limits: TreeLimits;
   readonly #what: string;
   #bytes = 0;
   #files = 0;
 
-  constructor(limits: Limits, what: string) {
+  constructor(limits: TreeLimits, what: string) {
     this.#limits = limits;
     this.#what = what;
   }
@@ -56,7 +56,7 @@ export class Budget {
   }
 }
 
-export const tooLarge = (what: string, limits: Limits): SourceError =>
+export const tooLarge = (what: string, limits: TreeLimits): SourceError =>
   new SourceError(
     'limit',
     `${what} holds more than ${limits.bytes} bytes; raise limits.size, or narrow the source with path`,

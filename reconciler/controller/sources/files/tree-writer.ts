@@ -3,7 +3,7 @@ import { mkdir, open, realpath, symlink } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { SourceError } from '../source.ts';
 import { problemOfPath } from './entry-path.ts';
-import { Budget, type Limits } from './limits.ts';
+import { Budget, type TreeLimits } from './limits.ts';
 
 const maxTarget = 4096;
 
@@ -15,7 +15,7 @@ export class TreeWriter {
   readonly #folders = new Set<string>();
 
   /** `dir` exists and is empty. `what` names the tree in messages. */
-  constructor(dir: string, what: string, limits: Limits) {
+  constructor(dir: string, what: string, limits: TreeLimits) {
     this.#dir = dir;
     this.#what = what;
     this.#budget = new Budget(limits, what);

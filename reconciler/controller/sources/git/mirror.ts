@@ -2,7 +2,7 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DamagedCopyError, SourceError } from '../source.ts';
-import { tooLarge, type Limits } from '../files/limits.ts';
+import { tooLarge, type TreeLimits } from '../files/limits.ts';
 import type { GitReference, ReferenceRule, readListing } from './choose-reference.ts';
 import { readListing as parseListing } from './choose-reference.ts';
 import type { GitAnswer, GitCall, GitProgram } from './git-program.ts';
@@ -28,11 +28,11 @@ export class Mirror {
   readonly dir: string;
   readonly #git: GitProgram;
   readonly #url: GitUrl;
-  readonly #limits: Limits;
+  readonly #limits: TreeLimits;
   /** All history, or the newest commit only. */
   readonly #isDeep: boolean;
 
-  constructor(dir: string, git: GitProgram, url: GitUrl, limits: Limits, isDeep: boolean) {
+  constructor(dir: string, git: GitProgram, url: GitUrl, limits: TreeLimits, isDeep: boolean) {
     this.dir = dir;
     this.#git = git;
     this.#url = url;

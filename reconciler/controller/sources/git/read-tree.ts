@@ -1,6 +1,6 @@
 // Writes the files of a commit to a folder: it reads objects itself, so that no attribute, filter or hook of the repository is at work.
 import { SourceError } from '../source.ts';
-import { Budget, type Limits } from '../files/limits.ts';
+import { Budget, type TreeLimits } from '../files/limits.ts';
 import { TreeWriter } from '../files/tree-writer.ts';
 import type { Mirror } from './mirror.ts';
 
@@ -16,7 +16,7 @@ export interface TreeRequest {
   readonly path: string;
   /** Names the tree in messages. */
   readonly what: string;
-  readonly limits: Limits;
+  readonly limits: TreeLimits;
 }
 
 export async function writeTree(

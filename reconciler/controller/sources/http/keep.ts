@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
-import { tooLarge, type Limits } from '../files/limits.ts';
+import { tooLarge, type TreeLimits } from '../files/limits.ts';
 import { SourceError } from '../source.ts';
 
 export interface KeepRequest {
   readonly what: string;
-  readonly limits: Limits;
+  readonly limits: TreeLimits;
   /** What the contents must have, if it is known before. */
   readonly digest: string | undefined;
 }

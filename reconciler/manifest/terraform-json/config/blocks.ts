@@ -17,8 +17,6 @@ export interface Piece {
   readonly construct?: string;
 }
 
-export type Place = Pick<Piece, 'file' | 'steps' | 'construct'>;
-
 export interface Resource extends Piece {
   readonly mode: 'managed' | 'data';
   readonly type: string;

@@ -41,7 +41,8 @@ export interface Scope {
 /** No hand-written configuration has more elements. */
 const maxElements = 100_000;
 
-interface Place {
+/** What an expression may refer to. */
+interface Surroundings {
   readonly scope: Scope;
   /** Names of for expressions. */
   readonly locals: ReadonlyMap<string, Value>;
@@ -53,7 +54,7 @@ export function evaluate(expression: Expression, scope: Scope): Value {
   return valueOf(expression, { scope, locals: new Map() });
 }
 
-function valueOf(expression: Expression, place: Place): Value {
+function valueOf(expression: Expression, place: Surroundings): Value {
   try {
     return compute(expression, place);
   } catch (error) {
@@ -62,7 +63,7 @@ function valueOf(expression: Expression, place: Place): Value {
   }
 }
 
-function compute(expression: Expression, place: Place): Value {
+function compute(expression: Expression, place: Surroundings): Value {
   switch (expression.type) {
     case 'literal':
       return expression.value;
@@ -99,7 +100,7 @@ function compute(expression: Expression, place: Place): Value {
   }
 }
 
-function template({ parts, isText }: Expression & { readonly type: 'template' }, place: Place): Value {
+function template({ parts, isText }: Expression & { readonly type: 'template' }, place: Surroundings): Value {
   const [only] = parts;
   if (isText !== true && parts.length === 1 && only !== undefined && typeof only !== 'string')
     return valueOf(only, place);
@@ -112,14 +113,14 @@ function template({ parts, isText }: Expression & { readonly type: 'template' },
   return texts.includes(unknown) ? unknown : texts.map(String).join('');
 }
 
-function joined(list: Expression, place: Place): Value {
+function joined(list: Expression, place: Surroundings): Value {
   const items = valueOf(list, place);
   if (!isList(items) || items.includes(unknown)) return unknown;
   return items.map((item) => toText(item)).join('');
 }
 
 /** The scope resolves a whole reference: `gantry_container.web.name` is one name there. */
-function reference(expression: Expression, place: Place): Value {
+function reference(expression: Expression, place: Surroundings): Value {
   const names: string[] = [];
   let at: Expression = expression;
   while (at.type === 'attribute') {
@@ -134,7 +135,7 @@ function reference(expression: Expression, place: Place): Value {
   return attributes(found.value, [at.name, ...names].slice(found.used), expression);
 }
 
-function splat(expression: Expression & { readonly type: 'splat' }, place: Place): Value {
+function splat(expression: Expression & { readonly type: 'splat' }, place: Surroundings): Value {
   const object = valueOf(expression.object, place);
   if (object === unknown) return unknown;
   if (object === null) return [];
@@ -142,7 +143,7 @@ function splat(expression: Expression & { readonly type: 'splat' }, place: Place
   return items.map((element) => valueOf(expression.each, { ...place, element }));
 }
 
-function call(expression: Expression & { readonly type: 'call' }, place: Place): Value {
+function call(expression: Expression & { readonly type: 'call' }, place: Surroundings): Value {
   const { name, args } = expression;
   if (place.scope.isConstant === true)
     throw fail('E_FUNCTION', `${name}(): no function may be called here`, expression);
@@ -184,7 +185,7 @@ function contextOf({ files, isTemplate }: Scope): FunctionContext {
 
 function argumentsOf(
   { args, isExpanded }: Expression & { readonly type: 'call' },
-  place: Place,
+  place: Surroundings,
 ): readonly Value[] | Unknown {
   const values = args.map((arg) => valueOf(arg, place));
   const last = values.at(-1) ?? null;
@@ -198,7 +199,7 @@ function argumentsOf(
 /** try() does not hide errors of the language itself and unsupported features. */
 const mayBeTried = (code: RefusalCode): boolean => code === 'E_VALUE' || code === 'E_TYPE';
 
-function conditional({ condition, yes, no }: Expression & { readonly type: 'if' }, place: Place): Value {
+function conditional({ condition, yes, no }: Expression & { readonly type: 'if' }, place: Surroundings): Value {
   const truth = toBool(valueOf(condition, place));
   if (truth === null) throw fail('E_VALUE', 'the condition is null', condition);
   const attempt = (branch: Expression): { readonly value: Value } | { readonly error: unknown } => {
@@ -233,7 +234,7 @@ function withSet(chosen: Value, other: Value, yes: Expression, no: Expression): 
   return setOf(unify([...a, ...b]).slice(0, a.length));
 }
 
-function object({ items }: Expression & { readonly type: 'object' }, place: Place): Value {
+function object({ items }: Expression & { readonly type: 'object' }, place: Surroundings): Value {
   const entries: [string, Value][] = [];
   for (const { key, value } of items) {
     const name = toText(valueOf(key, place));
@@ -244,7 +245,10 @@ function object({ items }: Expression & { readonly type: 'object' }, place: Plac
   return mapFrom(entries);
 }
 
-function forExpression(expression: Expression & { readonly type: 'for-list' | 'for-object' }, place: Place): Value {
+function forExpression(
+  expression: Expression & { readonly type: 'for-list' | 'for-object' },
+  place: Surroundings,
+): Value {
   const { clause } = expression;
   const from = valueOf(clause.from, place);
   if (from === unknown) return unknown;
