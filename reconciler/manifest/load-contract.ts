@@ -30,6 +30,8 @@ export interface LoadInput {
   readonly host?: HostView;
   /** The environment that holds TF_VAR_NAME. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Keys of age that alone decrypt files of sops; absent: those of the environment. */
+  readonly ageKeys?: string;
   /** Read image files to know their fingerprint (default true); false for offline validation of big sets. */
   readonly readImages?: boolean;
   /** Follow references to secrets (default true); false for offline validation. */

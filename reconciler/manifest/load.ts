@@ -184,7 +184,8 @@ async function loadDocument(
     const remedy = `give it one in its kind: vars document, with --var ${name}=..., or as \${${name}:-default}`;
     report({ severity: 'error', code: 'empty-variable', path, message, remedy });
   }
-  const setting = { folder: source.folder, env: load.env ?? {} };
+  const ageKeys = load.ageKeys === undefined ? {} : { ageKeys: load.ageKeys };
+  const setting = { folder: source.folder, env: load.env ?? {}, ...ageKeys };
   const resolved = await resolveSecrets(expanded.value, setting, load.readSecrets !== false, signal);
   resolved.findings.forEach(report);
   const { document: plain, address, findings } = readDocument(resolved.value, load.nowMs, load.project);

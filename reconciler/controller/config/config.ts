@@ -76,6 +76,8 @@ export interface SetConfig {
   readonly hosts: readonly HostPattern[];
   readonly variables: Readonly<Record<string, string>>;
   readonly environment?: string;
+  /** Absolute path. */
+  readonly ageKeyFile?: string;
   readonly dependsOn: readonly string[];
   readonly intervalMs: number;
   readonly mode: DriftAction;

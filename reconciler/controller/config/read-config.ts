@@ -61,6 +61,7 @@ const schemaFindings = (value: unknown): readonly Finding[] =>
 
 function resolved(file: string, written: ControllerFile): { config?: ControllerConfig; problems: readonly Finding[] } {
   const problems: Finding[] = [...checkNames(written)];
+  const folder = dirname(resolve(file));
   const report = (path: string, message: string, remedy?: string): void =>
     void problems.push(wrong('bad-config', path, `${path} ${message}`, remedy));
   checkTenantSources(written, report);
@@ -72,7 +73,7 @@ function resolved(file: string, written: ControllerFile): { config?: ControllerC
     const at = `sets.${index}`;
     const owner = tenantOf(written, set, at, report);
     const tenant = tenants.find((one) => one?.name === owner);
-    return { ...new SetReader(set, at, report).read(), ...(tenant === undefined ? {} : { tenant }) };
+    return { ...new SetReader(set, at, report, folder).read(), ...(tenant === undefined ? {} : { tenant }) };
   });
   const { controller = {}, hosts, sources, notifications = [], tracing } = written;
   checkListener(controller, report);
@@ -80,7 +81,6 @@ function resolved(file: string, written: ControllerFile): { config?: ControllerC
   checkGrants(controller, report);
   checkTracing(tracing, report);
   if (problems.length > 0) return { problems };
-  const folder = dirname(resolve(file));
   const at = (path: string): string => resolve(folder, path);
   const { name = 'main', stateDir = 'state', listen, url, tls, auth, anonymous, parallelism = 4 } = controller;
   const config: ControllerConfig = {
@@ -100,7 +100,7 @@ function resolved(file: string, written: ControllerFile): { config?: ControllerC
     sources,
     sets,
     generators: written.generators ?? [],
-    readGenerated: readerOfGenerated(written),
+    readGenerated: readerOfGenerated(written, folder),
     notifications,
     ...(tracing === undefined ? {} : { tracing: withTokenFile(tracing, at) }),
   };

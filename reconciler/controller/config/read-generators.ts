@@ -52,7 +52,7 @@ function checkRequests(
     report(`${at}.interval`, `must be a duration of at least 1s such as 1m, is ${JSON.stringify(interval)}`);
 }
 
-export function readerOfGenerated(file: ControllerFile): ReadGenerated {
+export function readerOfGenerated(file: ControllerFile, folder: string): ReadGenerated {
   const tenants = (file.tenants ?? []).map((tenant) => readTenant(tenant, '', () => {}));
   const sources = file.sources.map(({ name }) => name);
   const notifications = (file.notifications ?? []).map(({ name }) => name);
@@ -69,7 +69,7 @@ export function readerOfGenerated(file: ControllerFile): ReadGenerated {
     problems.push(...pushable(`${at}.images`, set, file.sources));
     const owner = tenantOf(file, set, at, report);
     const tenant = tenants.find((one) => one?.name === owner);
-    const read = new SetReader(set, at, report).read();
+    const read = new SetReader(set, at, report, folder).read();
     return problems.length > 0
       ? { problems }
       : { set: { ...read, ...(tenant === undefined ? {} : { tenant }) }, problems };

@@ -1,4 +1,5 @@
 // One set of gantry.yaml with its defaults: durations, windows, hosts, rollout. Reports what it cannot read.
+import { resolve } from 'node:path';
 import { kinds } from '../../../server/api/kinds.ts';
 import { projectConfigProblems } from '../../../server/api/project/project-config.ts';
 import { parseSchedule } from '../../../server/api/container/snapshot-schedule.ts';
@@ -21,8 +22,11 @@ export class SetReader {
   readonly #set: WrittenSet;
   readonly #at: string;
   readonly #report: Report;
+  readonly #folder: string;
 
-  constructor(set: WrittenSet, at: string, report: Report) {
+  /** `folder`: that of gantry.yaml. */
+  constructor(set: WrittenSet, at: string, report: Report, folder: string) {
+    this.#folder = folder;
     this.#set = set;
     this.#at = at;
     this.#report = report;
@@ -39,7 +43,7 @@ export class SetReader {
       mode = 'heal',
       notify = [],
     } = this.#set;
-    const { retry, health, windows, suspended, allow, hosts = [] } = this.#set;
+    const { secrets, retry, health, windows, suspended, allow, hosts = [] } = this.#set;
     const timeout = this.#optional('health.timeout', health?.timeout);
     if (/^\/|(^|\/)\.\.(\/|$)/.test(path)) this.#wrong('path', 'must lie within the source');
     return {
@@ -52,6 +56,7 @@ export class SetReader {
       ...this.#project(),
       variables,
       ...(environment === undefined ? {} : { environment }),
+      ...(secrets === undefined ? {} : { ageKeyFile: resolve(this.#folder, secrets.ageKeyFile) }),
       dependsOn,
       intervalMs: this.#duration('interval', this.#set.interval, defaultIntervalMs, 1000),
       mode,

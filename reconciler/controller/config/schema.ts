@@ -125,6 +125,12 @@ export const SetSchema = object({
   ),
   variables: optional(Type.Record(Type.String(), Type.String()), 'Variables of its manifests.'),
   environment: optional(Type.String(), 'Environment of its manifests, as with --env.'),
+  secrets: optional(
+    object({
+      ageKeyFile: text('File with keys of age, as age-keygen writes it, for what sops encrypted in its source.'),
+    }),
+    'What decrypts the secrets of its manifests.',
+  ),
   dependsOn: optional(names('Sets that must be synced before this one changes anything.')),
   interval: optional(duration('Time between two full comparisons of a host; default 5m')),
   mode: optional(

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { referenceCycles } from '../../core/graph/check-documents.ts';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Document } from '../../core/documents/document.ts';
@@ -59,6 +60,7 @@ async function loadFenced(
   const found = new Map<string, LoadedSet>();
   const problems = new Map<string, Set<string>>();
   const kept = new Alike();
+  const ageKeys = config.ageKeyFile === undefined ? {} : { ageKeys: await keysIn(config.ageKeyFile) };
   const pins = await pinsOf(path);
   for (const host of hosts) {
     const loaded = await loadManifests(
@@ -67,6 +69,7 @@ async function loadFenced(
         vars: config.variables,
         variables: [...before, { vars: { [hostVariable]: host.name, ...host.vars } }],
         env: {},
+        ...ageKeys,
         ...(project === undefined ? {} : { into: project }),
         stdin: JSON.stringify({ kind: 'project', ...project }),
         host: { facts: host, all: hosts, names, images },
@@ -142,6 +145,12 @@ export function problemText({ file, line, column, message, remedy }: Diagnostic,
   const at = place === '' ? '' : `${place}${line === undefined ? '' : `:${line}:${column ?? 1}`}: `;
   return `${at}${message}${remedy === undefined ? '' : ` (${remedy})`}`.replaceAll(folder + sep, '');
 }
+
+/** The path is one of gantry.yaml, and so outside of the fence. */
+const keysIn = (file: string): Promise<string> =>
+  readFile(file, 'utf8').catch((error: unknown) => {
+    throw new Error(`secrets.ageKeyFile cannot be read: ${reasonOf(error)}`, { cause: error });
+  });
 
 function ifMissing(error: unknown): undefined {
   if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;

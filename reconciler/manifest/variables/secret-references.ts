@@ -1,12 +1,11 @@
 // Replaces references to secrets in a manifest by their values: `{from_env: NAME}`, `{from_file: path}`, `{from_sops: file#a.b}`.
 // Records their paths, so that they are masked.
-import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
+import { decryptFile } from '../secrets/decrypt-file.ts';
 import { inFence } from '../text/fence.ts';
 import { wrong, type Finding } from '../text/finding.ts';
 
@@ -17,7 +16,9 @@ export interface SecretSetting {
   /** The folder to which paths are relative. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The content of a file decrypted as JSON; by the `sops` program unless a test replaces it. */
+  /** Keys of age, as age-keygen writes them, that alone may decrypt; absent: those of the environment, or the program `sops`. */
+  readonly ageKeys?: string;
+  /** The content of a file decrypted as JSON, in a test. */
   readonly decrypt?: (file: string, signal?: AbortSignal) => Promise<string>;
 }
 
@@ -108,8 +109,9 @@ class Resolver {
   }
 
   async #decrypt(file: string): Promise<Json> {
-    const decrypt = this.#setting.decrypt ?? ((path, signal) => runSops(path, this.#setting.env, signal));
-    return JSON.parse(await decrypt(file, this.#signal)) as Json;
+    const { decrypt, ageKeys, env } = this.#setting;
+    if (decrypt !== undefined) return JSON.parse(await decrypt(file, this.#signal)) as Json;
+    return decryptFile(await readSmall(file, this.#signal), file, { ageKeys, env }, this.#signal);
   }
 }
 
@@ -134,7 +136,7 @@ const examples: Readonly<Record<Word, string>> = {
 const remedies: Readonly<Record<Word, string>> = {
   from_env: 'export it before gantry runs',
   from_file: 'paths are relative to the manifest',
-  from_sops: 'sops must be installed and have the key: SOPS_AGE_KEY or SOPS_AGE_KEY_FILE',
+  from_sops: 'it needs a key of age: SOPS_AGE_KEY or SOPS_AGE_KEY_FILE, for a controller secrets.ageKeyFile of the set',
 };
 
 async function readSmall(path: string, signal: AbortSignal | undefined): Promise<string> {
@@ -163,20 +165,4 @@ function valueAt(tree: Json, path: string, file: string): string {
       ? `${file} has no ${path}`
       : `${path === '' ? file : path} is no single value: name one as FILE#a.b`,
   );
-}
-
-async function runSops(
-  file: string,
-  env: Readonly<Record<string, string | undefined>>,
-  signal: AbortSignal | undefined,
-): Promise<string> {
-  const options = { env: { ...env }, maxBuffer: 4 * largestBytes, ...(signal === undefined ? {} : { signal }) };
-  try {
-    return (await promisify(execFile)('sops', ['--decrypt', '--output-type', 'json', file], options)).stdout;
-  } catch (error) {
-    const { code, stderr } = error as NodeJS.ErrnoException & { readonly stderr?: string };
-    if (code === 'ENOENT') throw new Error('the program sops is not installed', { cause: error });
-    const lastLine = stderr?.trim().split('\n').at(-1) ?? (error as Error).message;
-    throw new Error(`sops could not decrypt ${file}: ${lastLine}`, { cause: error });
-  }
 }

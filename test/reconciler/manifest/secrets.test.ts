@@ -68,6 +68,7 @@ describe('references', () => {
   });
 
   test('to a missing program name it', async () => {
+    writeFileSync(join(folder, 'x.yaml'), 'a: b\n');
     const { findings } = await resolveSecrets(
       { a: { from_sops: 'x.yaml#a' } },
       { folder, env: { PATH: folder } },

@@ -1,0 +1,92 @@
+// Decrypts files of sops that are encrypted for age keys, without the program: YAML and JSON. Whoever changed a value, or moved one to
+// another place, is found out: each value is bound to its path, and a code covers them all. Pure.
+import { createDecipheriv, createHash, timingSafeEqual, type KeyObject } from 'node:crypto';
+import { parse } from 'yaml';
+import type { Json, JsonObject } from '../../core/documents/document.ts';
+import { asText, isMap, mapOf, textOf } from '../../core/documents/json-values.ts';
+import { decryptAge } from './age.ts';
+
+export class SopsError extends Error {
+  override readonly name = 'SopsError';
+}
+
+export interface SopsFile {
+  readonly values: JsonObject;
+  readonly metadata: JsonObject;
+}
+
+/** Undefined when it is no file of sops with age keys that can be read here: another program may know it. */
+export function readSopsFile(text: string): SopsFile | undefined {
+  const tree = treeOf(text);
+  if (!isMap(tree) || !isMap(tree['sops'])) return undefined;
+  const { sops, ...values } = tree;
+  const metadata = sops;
+  const hasAge = Array.isArray(metadata['age']) && metadata['age'].length > 0;
+  // Keys that must be joined, and a code over a part of the values only, are for the program.
+  const isPlain = (metadata['shamir_threshold'] ?? 0) === 0 && metadata['mac_only_encrypted'] !== true;
+  return hasAge && isPlain ? { values, metadata } : undefined;
+}
+
+function treeOf(text: string): Json {
+  try {
+    return parse(text, { maxAliasCount: 0 }) as Json;
+  } catch {
+    // Other formats are for the program.
+    return null;
+  }
+}
+
+/** Throws when no key fits or anything was changed. */
+export function decryptSops({ values, metadata }: SopsFile, keys: readonly KeyObject[]): JsonObject {
+  const dataKey = dataKeyOf(metadata, keys);
+  const hash = createHash('sha512');
+  const walk = (value: Json, path: readonly string[]): Json => {
+    if (Array.isArray(value)) return (value as readonly Json[]).map((item) => walk(item, path));
+    if (isMap(value))
+      return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, walk(item, [...path, key])]));
+    const plain = typeof value === 'string' ? plainOf(value, dataKey, `${path.join(':')}:`) : value;
+    if (plain !== null) hash.update(bytesOf(plain));
+    return plain;
+  };
+  const tree = walk(values, []) as JsonObject;
+  const mac = plainOf(textOf(metadata['mac']) ?? '', dataKey, textOf(metadata['lastmodified']) ?? '');
+  const [expected, found] = [Buffer.from(hash.digest('hex').toUpperCase()), Buffer.from(textOf(mac) ?? '')];
+  if (expected.length !== found.length || !timingSafeEqual(expected, found))
+    throw new SopsError('its values were changed after it was encrypted');
+  return tree;
+}
+
+function dataKeyOf(metadata: JsonObject, keys: readonly KeyObject[]): Buffer {
+  const entries = (metadata['age'] as readonly Json[]).map((one) => textOf(mapOf(one)['enc']) ?? '');
+  let last: unknown;
+  for (const entry of entries) {
+    try {
+      return decryptAge(entry, keys);
+    } catch (error) {
+      last = error;
+    }
+  }
+  const names = (metadata['age'] as readonly Json[]).map((one) => textOf(mapOf(one)['recipient']) ?? '?');
+  throw new SopsError(`none of the age keys decrypts it: it is for ${names.slice(0, 5).join(', ')}`, { cause: last });
+}
+
+const sealed = /^ENC\[AES256_GCM,data:(.*),iv:(.+),tag:(.+),type:(.+)\]$/s;
+
+function plainOf(text: string, key: Buffer, path: string): Json {
+  const [isSealed, data = '', iv = '', tag = '', type] = sealed.exec(text) ?? [];
+  if (isSealed === undefined) return text;
+  let plain: string;
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(iv, 'base64'), { authTagLength: 16 });
+    decipher.setAuthTag(Buffer.from(tag, 'base64'));
+    decipher.setAAD(Buffer.from(path));
+    plain = Buffer.concat([decipher.update(Buffer.from(data, 'base64')), decipher.final()]).toString('utf8');
+  } catch (error) {
+    throw new SopsError(`the value of ${path.slice(0, -1)} was changed or moved`, { cause: error });
+  }
+  if (type === 'int' || type === 'float') return Number(plain);
+  return type === 'bool' ? plain === 'True' || plain === 'true' : plain;
+}
+
+const bytesOf = (value: Exclude<Json, null>): string =>
+  typeof value === 'boolean' ? (value ? 'True' : 'False') : asText(value);
