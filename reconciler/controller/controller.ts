@@ -1,6 +1,8 @@
 // The engine of a controller as its edges see it: the HTTP API, metrics, the page.
 import type { Client } from '../../server/client/client.ts';
 import type {
+  ApprovalStatus,
+  ApproveRequest,
   ControllerEvent,
   DriftRecord,
   LogLevel,
@@ -49,6 +51,8 @@ export interface Controller {
   rollback(set: string, request: RollbackRequest, by: string): Promise<Operation>;
   /** The revision may delete more than the limit of the set. */
   approvePrune(set: string, request: PruneRequest, by: string): Promise<Operation>;
+  /** The plans that wait are carried out. Refused to those who wrote or asked for them. */
+  approve(set: string, request: ApproveRequest, who: Person): Promise<ApprovalStatus>;
   /** Changes nothing. */
   preview(set: string, request: PreviewRequest, signal?: AbortSignal): Promise<Preview>;
 
@@ -62,7 +66,13 @@ export interface Controller {
   subscribe(listener: (event: ControllerEvent) => void): () => void;
 }
 
-export type ControllerProblem = 'not-found' | 'bad-request' | 'conflict' | 'unavailable';
+/** Who asks, as far as it matters whether it is the same person. */
+export interface Person {
+  readonly name: string;
+  readonly mails: readonly string[];
+}
+
+export type ControllerProblem = 'forbidden' | 'not-found' | 'bad-request' | 'conflict' | 'unavailable';
 
 /** A request that cannot be served; the message says why and what to do. */
 export class ControllerError extends Error {

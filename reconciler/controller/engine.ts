@@ -1,8 +1,10 @@
 // The controller of a config: what its API shows of hosts, sources and sets, and asks of them.
 import type { Client } from '../../server/client/client.ts';
 import { version } from '../../server/api/version.ts';
-import { ControllerError, type Controller, type ObjectQuery } from './controller.ts';
+import { ControllerError, type Controller, type ObjectQuery, type Person } from './controller.ts';
 import type {
+  ApprovalStatus,
+  ApproveRequest,
   ControllerEvent,
   DriftRecord,
   LogLevel,
@@ -171,6 +173,7 @@ export class Engine implements Controller {
     const found = this.#set(set);
     requireHosts(found, hosts);
     this.#parts.sources.get(found.config.source)?.watch.lookNow();
+    await found.noteAsker(by);
     return found.sync(hosts, reason === undefined ? 'sync' : `sync: ${reason}`, by);
   }
 
@@ -182,7 +185,7 @@ export class Engine implements Controller {
     if (request.until !== undefined && !(Date.parse(request.until) > this.#deps.nowMs()))
       throw new ControllerError('bad-request', `until is ${request.until}, which is in the past`);
     requireHosts(found, request.host === undefined ? undefined : [request.host]);
-    const made = await this.#parts.suspensions.add(set, request, by, this.#deps.nowMs());
+    const made = await this.#parts.asked.add(set, request, by, this.#deps.nowMs());
     this.#deps.hub.log('info', `${by} suspended ${request.address ?? 'the set'}: ${request.reason}`, { set });
     found.lookAll();
     return made;
@@ -192,7 +195,8 @@ export class Engine implements Controller {
     this.#refuseBeside();
     const found = this.#set(set);
     const isPin = (id === undefined || id === 'rollback') && (await found.unpin(by, this.#end.signal));
-    const ended = id === 'rollback' ? [] : await this.#parts.suspensions.end(set, id);
+    if (isPin) await found.noteAsker(by);
+    const ended = id === 'rollback' ? [] : await this.#parts.asked.end(set, id);
     if (!isPin && ended.length === 0 && id !== undefined)
       throw new ControllerError('not-found', `the set ${set} has no suspension ${id}`);
     this.#deps.hub.log('info', `${by} resumed the set`, { set });
@@ -210,6 +214,13 @@ export class Engine implements Controller {
   async approvePrune(set: string, request: PruneRequest, by: string): Promise<Operation> {
     this.#requireActive();
     return this.#set(set).approvePrune(request, by);
+  }
+
+  async approve(set: string, request: ApproveRequest, who: Person): Promise<ApprovalStatus> {
+    this.#requireActive();
+    const found = this.#set(set);
+    requireHosts(found, request.hosts);
+    return found.approve(request, who, this.#end.signal);
   }
 
   async preview(set: string, { ref, hosts }: PreviewRequest, signal: AbortSignal = this.#end.signal): Promise<Preview> {

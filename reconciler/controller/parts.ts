@@ -7,13 +7,14 @@ import type { Host } from '../manifest/hosts-file.ts';
 import type { SetConfig, SourceConfig } from './config/config.ts';
 import { GeneratorWork } from './generators/generator-work.ts';
 import type { HostLink } from './hosts/host-link.ts';
+import { AskedNotes } from './hosts/asked-notes.ts';
 import { Lease } from './hosts/lease.ts';
 import type { Notifier } from './notify/notice.ts';
 import type { ConfigChanges, Configuration, Difference } from './reload/changes.ts';
 import { Tasks } from './tasks/tasks.ts';
 import type { ManagedSet } from './sets/managed-set.ts';
 import { StoredSet } from './sets/stored-set.ts';
-import { Suspensions } from './sets/suspensions.ts';
+import { Asked } from './sets/asked.ts';
 import type { Source } from './sources/source.ts';
 import { Wiring, type EngineDeps, type OpenSource, type PartsInUse } from './wiring.ts';
 
@@ -21,12 +22,13 @@ const keepMs = 3_600_000;
 /** For the first answers of the sources; a set works without them then. */
 const sourcesMs = 4000;
 const closeMs = 5000;
+const noteMs = 5000;
 
 export class Parts implements PartsInUse {
   readonly links = new Map<string, HostLink>();
   readonly sources = new Map<string, OpenSource>();
   readonly sets = new Map<string, ManagedSet>();
-  readonly suspensions: Suspensions;
+  readonly asked: Asked;
   readonly lease: Lease;
   readonly generators: GeneratorWork;
   readonly #deps: EngineDeps;
@@ -59,7 +61,9 @@ export class Parts implements PartsInUse {
       hub,
       end,
     });
-    this.suspensions = new Suspensions(join(config.stateDir, 'suspensions.json'));
+    const inState = (file: string): string => join(config.stateDir, file);
+    const noted = new AskedNotes(config.name, () => this.lease.hosts);
+    this.asked = new Asked(inState('asked.json'), noted, inState('suspensions.json'));
     for (const host of hosts) this.links.set(host.name, this.#wiring.link(host));
     for (const entry of config.sources) this.sources.set(entry.name, this.#wiring.watched(entry, deps.open(entry)));
     for (const set of config.sets) this.sets.set(set.name, this.#wiring.set(set));
@@ -86,7 +90,8 @@ export class Parts implements PartsInUse {
   async #takeOver(): Promise<void> {
     const { hub } = this.#deps;
     try {
-      await Promise.all([this.suspensions.load(), this.#deps.generated.load()]);
+      await Promise.all([this.asked.load(), this.#deps.generated.load()]);
+      if (!(await this.#recall())) return;
     } catch (error) {
       return hub.log('error', `this controller changes nothing until it is restarted: ${reasonOf(error)}`);
     }
@@ -102,6 +107,23 @@ export class Parts implements PartsInUse {
       set.lookAll();
       this.generators.setChanged(set);
     }
+  }
+
+  /** What people asked must be known before anything is changed. */
+  async #recall(): Promise<boolean> {
+    while (this.lease.isActive && !this.#end.aborted)
+      try {
+        await this.asked.recall();
+        return true;
+      } catch (error) {
+        this.#deps.hub.log('warn', `${reasonOf(error)}; nothing is changed until they can be read`);
+        await pause(noteMs, this.#end).catch(() => undefined);
+      }
+    return false;
+  }
+
+  async #noteAgain(): Promise<void> {
+    if (this.isInCharge) await this.asked.noteAgain().catch(() => undefined);
   }
 
   async #takeOverSet(set: ManagedSet): Promise<void> {
@@ -120,7 +142,7 @@ export class Parts implements PartsInUse {
 
   /** Reads the state. Rejects when it is damaged. */
   async load(): Promise<void> {
-    await this.suspensions.load();
+    await this.asked.load();
     await Promise.all([...this.sets.values()].map((set) => set.load()));
   }
 
@@ -128,7 +150,8 @@ export class Parts implements PartsInUse {
   async run(): Promise<void> {
     const signal = this.#end;
     const keep = setInterval(() => void this.#forgetCheckouts(), keepMs);
-    signal.addEventListener('abort', () => clearInterval(keep), { once: true });
+    const note = setInterval(() => void this.#noteAgain(), noteMs);
+    signal.addEventListener('abort', () => [keep, note].forEach(clearInterval), { once: true });
     for (const link of this.links.values()) this.#tasks.begin(link, (end) => link.run(end));
     for (const { watch } of this.sources.values()) this.#tasks.begin(watch, (end) => watch.run(end));
     for (const set of this.sets.values()) this.#beginSet(set);
@@ -156,6 +179,7 @@ export class Parts implements PartsInUse {
     const leaving = gone(changes.hosts).flatMap((name) => this.links.get(name) ?? []);
     this.#takeHosts(next.hosts, changes);
     await this.lease.follow([...this.links.values()]);
+    this.asked.moved();
     for (const [entry, source] of opened) this.sources.set(entry.name, this.#wiring.watched(entry, source));
     inOrder(this.sources, config.sources);
     const begun = await this.#takeSets(config.sets, changes);

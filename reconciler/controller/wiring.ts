@@ -16,7 +16,7 @@ import { ImageUpdates } from './sets/image-updates.ts';
 import { ManagedSet } from './sets/managed-set.ts';
 import type { SetNotice } from './sets/set-notices.ts';
 import { SourceWatch } from './sets/source-watch.ts';
-import type { Suspensions } from './sets/suspensions.ts';
+import type { Asked } from './sets/asked.ts';
 import { Turns } from './sets/turns.ts';
 import type { Source, SourceRevision } from './sources/source.ts';
 
@@ -43,7 +43,7 @@ export interface PartsInUse {
   readonly links: ReadonlyMap<string, HostLink>;
   readonly sources: ReadonlyMap<string, OpenSource>;
   readonly sets: ReadonlyMap<string, ManagedSet>;
-  readonly suspensions: Suspensions;
+  readonly asked: Asked;
   /** This controller is the active one, and knows what the one before it left. */
   readonly isInCharge: boolean;
   readonly notifier: Notifier | undefined;
@@ -125,7 +125,7 @@ export class Wiring {
       config: set,
       source,
       links: this.linksOf(set),
-      suspensions: parts.suspensions,
+      asked: parts.asked,
       hub,
       isActive: () => parts.isInCharge,
       waitsFor: (waiting, name, revision) => {

@@ -93,6 +93,8 @@ export interface SetConfig {
   readonly windows: Windows;
   readonly disruptive: Windows;
   readonly rollout: Rollout;
+  /** Plans that a second person must approve. */
+  readonly approval?: ApprovalRule;
   /** How many earlier revisions the set can go back to. */
   readonly keepRevisions: number;
   readonly notify: readonly string[];
@@ -108,6 +110,16 @@ export interface SetConfig {
 export interface ProjectOfSet {
   readonly name: string;
   readonly config?: Readonly<Record<string, string>>;
+}
+
+/** The least first. */
+export const approvalLevels = ['delete', 'disrupt', 'all'] as const;
+export type ApprovalLevel = (typeof approvalLevels)[number];
+
+export interface ApprovalRule {
+  readonly level: ApprovalLevel;
+  /** How long an approval holds. */
+  readonly expiresMs: number;
 }
 
 export interface ImageAutomation {

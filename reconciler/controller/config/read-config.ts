@@ -14,6 +14,7 @@ import { checkGenerators, readerOfGenerated } from './read-generators.ts';
 import { checkTenantSources, readTenant, tenantOf } from './read-tenants.ts';
 import { networkOf } from './network.ts';
 import { checkNames } from './check-names.ts';
+import { approvalOf } from './read-approval.ts';
 import { withNumbers } from './numbers.ts';
 import { ControllerFile, type TracingConfig } from './schema.ts';
 import { SetReader } from './read-set.ts';
@@ -73,7 +74,12 @@ function resolved(file: string, written: ControllerFile): { config?: ControllerC
     const at = `sets.${index}`;
     const owner = tenantOf(written, set, at, report);
     const tenant = tenants.find((one) => one?.name === owner);
-    return { ...new SetReader(set, at, report, folder).read(), ...(tenant === undefined ? {} : { tenant }) };
+    const read = new SetReader(set, at, report, folder).read();
+    const asked = approvalOf(
+      read.approval,
+      written.tenants?.find((one) => one.name === owner),
+    );
+    return { ...read, ...asked, ...(tenant === undefined ? {} : { tenant }) };
   });
   const { controller = {}, hosts, sources, notifications = [], tracing } = written;
   checkListener(controller, report);

@@ -6,6 +6,7 @@ import { parseSchedule } from '../../../server/api/container/snapshot-schedule.t
 import { parseHostPattern, type HostPattern } from '../../core/documents/host-pattern.ts';
 import { standardKept, type DriftRule, type Rollout, type SetConfig, type Window, type Windows } from './config.ts';
 import { durationMs } from './durations.ts';
+import { readApproval } from './read-approval.ts';
 import type { WrittenSet, WrittenWindow } from './schema.ts';
 
 type Report = (path: string, message: string, remedy?: string) => void;
@@ -43,7 +44,7 @@ export class SetReader {
       mode = 'heal',
       notify = [],
     } = this.#set;
-    const { secrets, retry, health, windows, suspended, allow, hosts = [] } = this.#set;
+    const { secrets, retry, health, windows, suspended, allow, approval, hosts = [] } = this.#set;
     const timeout = this.#optional('health.timeout', health?.timeout);
     if (/^\/|(^|\/)\.\.(\/|$)/.test(path)) this.#wrong('path', 'must lie within the source');
     return {
@@ -74,6 +75,7 @@ export class SetReader {
       rollout: this.#rollout(),
       keepRevisions: this.#set.keepRevisions ?? standardKept,
       notify,
+      ...(approval === undefined ? {} : { approval: readApproval(approval, `${this.#at}.approval`, this.#report) }),
       ...this.#images(),
       ...(suspended === undefined ? {} : { suspended }),
     };

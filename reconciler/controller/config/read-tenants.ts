@@ -3,6 +3,7 @@ import { posix } from 'node:path';
 import { projectConfigProblems } from '../../../server/api/project/project-config.ts';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { parseHostPattern } from '../../core/documents/host-pattern.ts';
+import { readApproval } from './read-approval.ts';
 import type { ControllerFile, WrittenSet } from './schema.ts';
 import { namesKind } from '../tenancy/fits.ts';
 import { restrictionKey } from '../tenancy/restriction-breaches.ts';
@@ -14,6 +15,7 @@ type Report = (path: string, message: string, remedy?: string) => void;
 
 /** Undefined: it is trusted. */
 export function readTenant(written: WrittenTenant, at: string, report: Report): Tenant | undefined {
+  if (written.approval !== undefined) readApproval(written.approval, `${at}.approval`, report);
   if (written.trusted === true) {
     const barred = ruleNames.filter((key) => written[key] !== undefined);
     if (barred.length > 0) report(at, `is trusted and has ${barred.join(', ')}`, 'take trusted or these rules out');

@@ -1,6 +1,7 @@
 // The schema of gantry.yaml, the config of a controller. read-config.ts checks what a schema cannot say.
 import { Type, type Static, type TProperties, type TSchema } from 'typebox';
 import { GeneratorSchema } from './generator-schema.ts';
+import { ApprovalSchema } from '../tenancy/approval-schema.ts';
 import { NotificationEntry } from '../notify/notify-schema.ts';
 import { SourceEntry } from '../sources/source-schema.ts';
 import { Right } from '../contract/requests.ts';
@@ -35,6 +36,7 @@ const AuthSchema = object({
     Type.Array(
       object({
         name: text('Name of the user in the history.'),
+        mails: optional(names('Mail addresses of the user in commits: whoever wrote a commit does not approve it.')),
         role: Type.Union([Type.Literal('view'), Type.Literal('operate')]),
         file: text('File that holds the token, relative to gantry.yaml.'),
       }),
@@ -165,6 +167,10 @@ export const SetSchema = object({
       conflicts: optional(Type.Boolean(), 'Takes over keys that another set owns.'),
       partial: optional(Type.Boolean(), 'Applies the rest of a plan when a part is refused; default true.'),
     }),
+  ),
+  approval: optional(
+    ApprovalSchema,
+    'Plans that a second person must approve. With a tenant that asks too, the stricter holds.',
   ),
   retry: optional(
     object({

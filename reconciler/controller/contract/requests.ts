@@ -10,7 +10,7 @@ export type Role = Static<typeof Role>;
 export const rights = ['sync', 'suspend', 'rollback', 'console', 'approve'] as const;
 export const Right = Type.Enum(rights, {
   description:
-    'sync: also plan a branch. suspend: also resume. approve: also prune beyond the limit. The role operate has all.',
+    'sync: also plan a branch. suspend: also resume. approve: plans that wait for it, and pruning beyond the limit. The role operate has all.',
 });
 export type Right = Static<typeof Right>;
 
@@ -53,6 +53,16 @@ export const PruneRequest = Type.Object(
   strict,
 );
 export type PruneRequest = Shape<typeof PruneRequest>;
+export const ApproveRequest = Type.Object(
+  {
+    revision: asked('The revision of the approvalGate that was shown; the start of it is enough.'),
+    plan: asked('Its plan: other steps need another approval.'),
+    reason: Reason,
+    hosts: Hosts,
+  },
+  strict,
+);
+export type ApproveRequest = Shape<typeof ApproveRequest>;
 export const PreviewRequest = Type.Object({ ref: asked('A branch, a tag, a revision.', 255), hosts: Hosts }, strict);
 export type PreviewRequest = Shape<typeof PreviewRequest>;
 

@@ -97,6 +97,29 @@ export const PruneGate = Type.Object(
 );
 export type PruneGate = Shape<typeof PruneGate>;
 
+export const ApprovalGate = Type.Object(
+  {
+    plan: says('Stands for these steps; a plan with others has another one.'),
+    revision: says('The revision that brings them; an approval is for it alone.'),
+    hosts: Type.Array(
+      Type.Object({ host: Text, count: Count, steps: Type.Array(Text, { description: 'The first 50.' }) }),
+    ),
+  },
+  { description: 'Plans that wait until a second person approves them.' },
+);
+export type ApprovalGate = Shape<typeof ApprovalGate>;
+
+export const ApprovalStatus = Type.Object({
+  id: Text,
+  revision: Text,
+  by: Text,
+  reason: Text,
+  at: Time,
+  until: when('When it ends by itself.'),
+  hosts: Type.Optional(Type.Array(Text, { description: 'Absent: all hosts of the set.' })),
+});
+export type ApprovalStatus = Shape<typeof ApprovalStatus>;
+
 export const SetStatus = Type.Object({
   name: Text,
   source: Text,
@@ -111,6 +134,8 @@ export const SetStatus = Type.Object({
   nextWindow: Type.Optional(when('When changes are next allowed; absent: now.')),
   dependsOn: Texts,
   pruneGate: Type.Optional(PruneGate),
+  approvalGate: Type.Optional(ApprovalGate),
+  approvals: Type.Optional(Type.Array(ApprovalStatus, { description: 'Those that hold now.' })),
 });
 export type SetStatus = Shape<typeof SetStatus>;
 

@@ -22,6 +22,8 @@ export interface HostFacts {
   readonly waitsForWindow: boolean;
   /** All that is refused waits for another object, or for the approval of a person. */
   readonly waitsForOther: boolean;
+  /** What a second person must approve first; undefined: nothing. */
+  readonly awaitsApproval: string | undefined;
   readonly hasReportedDrift: boolean;
   /** Time until a window for disruptive changes opens. 0: it is open. Infinity: none opens. */
   readonly calmMs: number;
@@ -43,6 +45,8 @@ export type Verdict =
       readonly why?: string;
       /** Rollouts go on without the host. */
       readonly isAway?: true;
+      /** The plan waits until somebody approves it. */
+      readonly isForApproval?: true;
       /** Time until a window opens. */
       readonly opensInMs?: number;
       /** The host waits for the next try, and is as the last one left it. */
@@ -55,6 +59,8 @@ export function verdictOn(facts: HostFacts): Verdict {
     const why = [suspended.why, ...errors.slice(0, 1)].join('; ');
     return { kind: 'suspended', status: 'suspended', ...textOf({ ...suspended, why }) };
   }
+  if (facts.awaitsApproval !== undefined)
+    return neededSets(facts) ?? { kind: 'hindered', status: 'waiting', why: facts.awaitsApproval, isForApproval: true };
   const canApply = steps > 0 && (refusals.length === 0 || allowsPartial);
   if (canApply) return hindranceOf(facts) ?? { kind: 'apply' };
   if (refusals.length > 0) return neededSets(facts) ?? refused(facts);

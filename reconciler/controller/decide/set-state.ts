@@ -38,6 +38,8 @@ export interface SetState {
   readonly pin?: Pin;
   /** A revision may delete more than the limit; another revision ends it. */
   readonly pruneApproval?: PruneApproval | undefined;
+  /** Who asked for a sync, or the end of a rollback, to the revision in use; another revision ends it. */
+  readonly askers?: readonly string[];
   /** What each host has in full. */
   readonly hosts: Readonly<Record<string, AppliedRevision>>;
   /** The revision that each host was given last, which it may have in part; older states do not have it. */

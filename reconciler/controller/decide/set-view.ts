@@ -1,6 +1,7 @@
 // The status of a set from that of its hosts. Pure.
 import type { SetConfig } from '../config/config.ts';
-import type { SetHostStatus, SetStatus, SetStatusName, Suspension } from '../contract/index.ts';
+import type { ApprovalStatus, SetHostStatus, SetStatus, SetStatusName, Suspension } from '../contract/index.ts';
+import { approvalGateOf, waitingPlans, type Approval, type WaitingHost } from './approval.ts';
 import { gateOf, type GatedHost } from './prune-gate.ts';
 import type { SetState } from './set-state.ts';
 import { short } from './short-revision.ts';
@@ -8,7 +9,7 @@ import { short } from './short-revision.ts';
 /** The worst first. */
 const order: readonly SetStatusName[] = ['failed', 'syncing', 'waiting', 'drifted', 'unknown', 'suspended', 'synced'];
 
-export interface HostOfSet extends GatedHost {
+export interface HostOfSet extends GatedHost, WaitingHost {
   readonly status: SetHostStatus;
   /** When changes are next allowed; undefined: now. */
   readonly nextOpenMs: number | undefined;
@@ -21,9 +22,13 @@ export interface SetFacts {
   readonly suspensions: readonly Suspension[];
   readonly problems: readonly string[];
   readonly message: string | undefined;
+  readonly approvals: readonly Approval[];
+  /** A name for a plan that tells nothing about it. */
+  readonly planOf: (text: string) => string;
 }
 
-export function statusOfSet({ config, state, hosts: on, suspensions, problems, message }: SetFacts): SetStatus {
+export function statusOfSet(facts: SetFacts): SetStatus {
+  const { config, state, hosts: on, suspensions, problems, message, approvals } = facts;
   const { current, pin } = state;
   const hosts = on.map(({ status }) => status);
   const status = order.find((one) => hosts.some((host) => host.status === one)) ?? 'unknown';
@@ -35,9 +40,11 @@ export function statusOfSet({ config, state, hosts: on, suspensions, problems, m
     config.isLeaving === true
       ? `The generator ${config.generator ?? ''} makes it no more: what it owns is deleted, then it ends.`
       : undefined;
-  const why = pinned ?? message ?? broken ?? hosts.find((host) => host.status === status)?.error ?? leaving;
   const revision = pin?.revision ?? current?.revision;
   const gate = gateOf(revision, on);
+  const approvalGate = approvalGateOf(waitingPlans(revision, on), facts.planOf);
+  const waits = approvalGate && hosts.find(({ host }) => host === approvalGate.hosts[0]?.host)?.error;
+  const why = waits ?? pinned ?? message ?? broken ?? hosts.find((host) => host.status === status)?.error ?? leaving;
   return {
     name: config.name,
     source: config.source,
@@ -52,8 +59,20 @@ export function statusOfSet({ config, state, hosts: on, suspensions, problems, m
     ...(opens.length === 0 ? {} : { nextWindow: new Date(Math.min(...opens)).toISOString() }),
     dependsOn: [...config.dependsOn],
     ...(gate === undefined ? {} : { pruneGate: gate }),
+    ...(approvalGate === undefined ? {} : { approvalGate }),
+    ...(approvals.length === 0 ? {} : { approvals: approvals.map(statusOfApproval) }),
   };
 }
+
+export const statusOfApproval = ({ id, revision, by, reason, at, until, hosts }: Approval): ApprovalStatus => ({
+  id,
+  revision,
+  by,
+  reason,
+  at,
+  until,
+  ...(hosts === undefined ? {} : { hosts: [...hosts] }),
+});
 
 /** Each host was compared, or there is a reason why it cannot be. */
 export const wasLookedAt = (

@@ -2,7 +2,7 @@
 import { parseIgnore } from '../../core/ownership/ignored-paths.ts';
 import type { Suspension } from '../contract/index.ts';
 
-export const isActive = ({ until }: Suspension, nowMs: number): boolean =>
+export const isActive = ({ until }: Pick<Suspension, 'until'>, nowMs: number): boolean =>
   until === undefined || Date.parse(until) > nowMs;
 
 /** The suspension of the whole set on the host; that of the set on all hosts first. */

@@ -62,6 +62,11 @@ export class Lease {
     return !this.isActive && this.#claims.some(({ isOthers }) => isOthers);
   }
 
+  /** The hosts with a lock. */
+  get hosts(): readonly HostLink[] {
+    return this.#claims.map(({ link }) => link);
+  }
+
   /** Hosts with a lock that do not answer. */
   get unreachable(): readonly string[] {
     return this.#claims
@@ -110,7 +115,7 @@ export class Lease {
 
   #claim(link: HostLink): Claim {
     return new Claim(link, {
-      set: `controller-${this.#deps.name}`,
+      set: noteSetOf(this.#deps.name),
       id: this.#id,
       nowMs: this.#deps.nowMs,
       mayTake: () => this.#mayTake(),
@@ -147,6 +152,9 @@ export class Lease {
     this.#deps.onChange(isActive);
   }
 }
+
+/** The name under which a controller notes things on hosts. */
+export const noteSetOf = (controller: string): string => `controller-${controller}`;
 
 const lockHosts = (links: readonly HostLink[]): readonly HostLink[] => links.slice(0, links.length < 3 ? 1 : 3);
 

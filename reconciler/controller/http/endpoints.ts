@@ -145,6 +145,17 @@ export const endpoints = [
     doc: 'Approve, for one revision, the deletion of more objects than prune.max.',
   },
   {
+    id: 'approve',
+    method: 'POST',
+    path: set('approve'),
+    access: 'operate',
+    right: 'approve',
+    mode: 'json',
+    body: contract.ApproveRequest,
+    result: contract.ApprovalStatus,
+    doc: 'Approve the plans of the approvalGate, as somebody who neither wrote nor asked for them.',
+  },
+  {
     id: 'preview',
     method: 'POST',
     path: set('preview'),

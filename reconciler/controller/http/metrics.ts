@@ -179,6 +179,14 @@ export class ControllerMetrics {
     gauge('set_suspensions', 'Suspensions of the set.', ['set'], (set, { sets }) => {
       for (const { name, suspensions } of sets) set({ set: name }, suspensions.length);
     });
+    gauge(
+      'set_awaits_approval',
+      'Hosts on which a plan of the set waits for an approval.',
+      ['set'],
+      (set, { sets }) => {
+        for (const { name, approvalGate } of sets) set({ set: name }, approvalGate?.hosts.length ?? 0);
+      },
+    );
     gauge('set_problems', 'Errors in the newest manifests of the set.', ['set'], (set, { sets }) => {
       for (const { name, problems } of sets) set({ set: name }, problems.length);
     });

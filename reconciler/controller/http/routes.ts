@@ -1,5 +1,5 @@
 // The handler of each endpoint of the controller: questions go to the engine, logins to the sessions.
-import type { Controller } from '../controller.ts';
+import type { Controller, Person } from '../controller.ts';
 import { forViewers } from '../decide/withhold.ts';
 import type { ApiCaller, Authenticator } from './access/authenticator.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
@@ -35,6 +35,10 @@ export interface RouteDeps {
 type Callers = Pick<Call<'overview'>, 'caller'>;
 /** The user that the history names. */
 const byOf = ({ caller }: Callers): string => caller.name ?? 'anonymous';
+const personOf = ({ caller }: Callers): Person => ({
+  name: byOf({ caller }),
+  mails: (caller.token ?? caller.session?.token ?? caller.session)?.mails ?? [],
+});
 
 export function routesOf(deps: RouteDeps): Handlers {
   const { controller, metrics } = deps;
@@ -60,6 +64,7 @@ export function routesOf(deps: RouteDeps): Handlers {
     resume: (call) => controller.resume(call.params.set, call.body, byOf(call)),
     rollback: (call) => controller.rollback(call.params.set, call.body, byOf(call)),
     prune: (call) => controller.approvePrune(call.params.set, call.body, byOf(call)),
+    approve: (call) => controller.approve(call.params.set, call.body, personOf(call)),
     preview: ({ params, body, signal }) => controller.preview(params.set, body, signal),
     audit: async ({ query }) => (await deps.audit?.list(query)) ?? [],
     ...sessionRoutes(deps),
@@ -86,7 +91,7 @@ function sessionRoutes({
   const isTls = settings.tls !== undefined;
   const begin = (
     { addHeader }: Pick<Call<'login'>, 'addHeader'>,
-    user: Pick<BrowserSession, 'name' | 'role' | 'token' | 'groups'>,
+    user: Pick<BrowserSession, 'name' | 'role' | 'token' | 'groups' | 'mails'>,
   ) => {
     const { secret, session } = sessions.begin(user);
     const maxAgeS = Math.round((session.expiresAtMs - nowMs()) / 1000);

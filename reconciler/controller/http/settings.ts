@@ -42,6 +42,7 @@ export interface GrantSettings {
 export interface TokenSettings {
   /** The user that the history names. */
   readonly name: string;
+  readonly mails?: readonly string[];
   readonly role: Role;
   /** Path of the file that holds the token. */
   readonly file: string;

@@ -8,6 +8,7 @@ const words: Readonly<Record<NoticeKind, string>> = {
   synced: 'is as declared',
   drifted: 'has drifted',
   healed: 'was repaired',
+  approval: 'waits for an approval',
 };
 
 const maxObjects = 10;
@@ -82,6 +83,7 @@ const colours: Readonly<Record<NoticeKind, string>> = {
   synced: '#2e7d32',
   drifted: '#ef6c00',
   healed: '#1565c0',
+  approval: '#6a1b9a',
 };
 
 export function slackBody(notice: Notice, channel: string | undefined): string {
@@ -97,7 +99,7 @@ const html = (text: string): string => slackText(text).replaceAll('"', '&quot;')
 
 export const matrixBody = (notice: Notice): string =>
   JSON.stringify({
-    msgtype: notice.kind === 'failed' || notice.kind === 'drifted' ? 'm.text' : 'm.notice',
+    msgtype: notice.kind !== 'synced' && notice.kind !== 'healed' ? 'm.text' : 'm.notice',
     body: textOf(notice),
     format: 'org.matrix.custom.html',
     formatted_body: `<strong>${html(titleOf(notice))}</strong><br>${linesOf(notice).map(html).join('<br>')}`,
@@ -115,12 +117,13 @@ export function commitStatusCall(target: CommitStatusTarget, notice: Notice, tok
   const { revision } = notice;
   if (revision === undefined || !/^([0-9a-f]{40}|[0-9a-f]{64})$/.test(revision)) return undefined;
   const isFailed = notice.kind === 'failed';
+  const isWaiting = notice.kind === 'approval';
   const description = `${words[notice.kind]}: ${plain(notice.message)}`;
   const context = target.context ?? `gantry/${notice.controller}/${notice.set}`;
   const link = notice.link === undefined ? {} : { target_url: notice.link };
   const repository = target.repository;
   if (target.provider === 'gitlab') {
-    const state = isFailed ? 'failed' : 'success';
+    const state = isFailed ? 'failed' : isWaiting ? 'pending' : 'success';
     const body = JSON.stringify({ state, name: context, description: description.slice(0, 255), ...link });
     return {
       path: `/projects/${encodeURIComponent(repository)}/statuses/${revision}`,
@@ -129,7 +132,14 @@ export function commitStatusCall(target: CommitStatusTarget, notice: Notice, tok
     };
   }
   const [owner = '', name = ''] = repository.split('/');
-  const state = isFailed ? 'failure' : notice.kind === 'drifted' && target.provider === 'gitea' ? 'warning' : 'success';
+  const isDrift = notice.kind === 'drifted';
+  const state = isFailed
+    ? 'failure'
+    : isWaiting
+      ? 'pending'
+      : isDrift && target.provider === 'gitea'
+        ? 'warning'
+        : 'success';
   const body = JSON.stringify({ state, context, description: description.slice(0, 140), ...link });
   const scheme = target.provider === 'gitea' ? 'token' : 'Bearer';
   return {

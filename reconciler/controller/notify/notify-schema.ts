@@ -9,7 +9,7 @@ const secretUrl = {
   urlFile: Type.Optional(text('File with the URL, when the URL itself is a secret.')),
 };
 
-export const noticeKinds = ['failed', 'synced', 'drifted', 'healed'] as const;
+export const noticeKinds = ['failed', 'synced', 'drifted', 'healed', 'approval'] as const;
 export type NoticeKind = (typeof noticeKinds)[number];
 
 export const WebhookTarget = Type.Object(
@@ -58,10 +58,16 @@ export const NotificationEntry = Type.Object(
     commitStatus: Type.Optional(CommitStatusTarget),
     on: Type.Optional(
       Type.Array(
-        Type.Union([Type.Literal('failed'), Type.Literal('synced'), Type.Literal('drifted'), Type.Literal('healed')]),
+        Type.Union([
+          Type.Literal('failed'),
+          Type.Literal('synced'),
+          Type.Literal('drifted'),
+          Type.Literal('healed'),
+          Type.Literal('approval'),
+        ]),
         {
           minItems: 1,
-          description: 'Kinds of reports. Default: failed, synced, drifted, healed.',
+          description: 'Kinds of reports. approval: a plan waits for one. Default: all.',
         },
       ),
     ),

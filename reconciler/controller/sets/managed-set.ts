@@ -1,17 +1,20 @@
 // One set on all its hosts: brings its revisions to them, keeps them as declared, and says how it stands.
+import { createHmac, randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { SetConfig } from '../config/config.ts';
 import type { HostLink } from '../hosts/host-link.ts';
 import type { Hub } from '../hub.ts';
-import { ControllerError } from '../controller.ts';
+import { ControllerError, type Person } from '../controller.ts';
 import { batchesOf } from '../decide/rollout.ts';
 import { short } from '../decide/short-revision.ts';
 import type {
   DriftRecord,
   ObjectChange,
   Operation,
+  ApprovalStatus,
+  ApproveRequest,
   PruneRequest,
   RunRecord,
   SetStatus,
@@ -34,15 +37,16 @@ import { SetRecords } from './set-records.ts';
 import { SetReports } from './set-reports.ts';
 import { SetRevisions, type RollbackOrder } from './set-revisions.ts';
 import { StoredSet } from './stored-set.ts';
-import { statusOfSet, suspensionOfPin } from '../decide/set-view.ts';
+import { statusOfApproval, statusOfSet, suspensionOfPin } from '../decide/set-view.ts';
+import { approvePlans } from './approve.ts';
 import type { RecordLog } from './state-file.ts';
-import type { Suspensions } from './suspensions.ts';
+import type { Asked } from './asked.ts';
 
 export interface ManagedSetDeps {
   readonly config: SetConfig;
   readonly source: Source;
   readonly links: readonly HostLink[];
-  readonly suspensions: Suspensions;
+  readonly asked: Asked;
   readonly hub: Hub;
   readonly isActive: () => boolean;
   /** Why a host must wait with a new revision. */
@@ -55,6 +59,10 @@ export interface ManagedSetDeps {
   readonly parallelism: number;
   readonly nowMs: () => number;
 }
+
+/** Each process has its own, and nobody can try out which steps a plan has. */
+const planKey = randomBytes(32);
+const planOf = (text: string): string => createHmac('sha256', planKey).update(text).digest('hex').slice(0, 16);
 
 export class ManagedSet {
   readonly config: SetConfig;
@@ -123,11 +131,12 @@ export class ManagedSet {
         rules: this.#rules,
         // The controller alone says what its sets hold: objects of another place are its own, too.
         place: { here: placeInRepository(deps.source.url, config.path === '.' ? '' : config.path), others: 'allow' },
-        suspensions: () => deps.suspensions.of(config.name, nowMs()),
+        suspensions: () => deps.asked.of(config.name, nowMs()),
         isActive: deps.isActive,
         stored: () => this.#stored.flush(),
         waitsFor: (host, revision) => deps.waitsFor(config, host, revision),
         isPruneApproved: (revision) => this.#stored.state.pruneApproval?.revision === revision,
+        approvals: () => deps.asked.approvalsOf(config.name, nowMs()),
         beginOwn: (planned, late) =>
           this.#begin({ ...(late?.start ?? { kind: 'heal', reason: 'drift', by: this.#self }), planned }),
         facts: async (target, run, isRepair) => ({
@@ -276,16 +285,60 @@ export class ManagedSet {
     return this.sync(undefined, `prune approved: ${reason}`, by);
   }
 
+  /** Lets the plans that wait be carried out, for these steps of this revision alone. */
+  async approve(request: ApproveRequest, who: Person, signal: AbortSignal): Promise<ApprovalStatus> {
+    const { config, hosts } = this;
+    const { asked, source, nowMs } = this.#deps;
+    const { state } = this.#stored;
+    const approval = await approvePlans(
+      {
+        name: config.name,
+        rule: config.approval,
+        source,
+        asked,
+        hosts,
+        wanted: () => this.#stored.wanted,
+        plan: () => this.status.approvalGate?.plan,
+        askers: [...(state.askers ?? []), ...(state.pin === undefined ? [] : [state.pin.by])],
+        appliedOn: (host) => this.#stored.state.hosts[host]?.revision,
+        nowMs,
+      },
+      request,
+      who,
+      signal,
+    );
+    this.#reports.log('info', `${who.name} approved the plan of ${short(approval.revision)}: ${request.reason}`);
+    for (const host of hosts) host.look(true);
+    return statusOfApproval(approval);
+  }
+
+  /** People who ask for a revision do not approve it. */
+  async noteAsker(by: string): Promise<void> {
+    const { askers = [] } = this.#stored.state;
+    if (this.config.approval === undefined || askers.includes(by)) return;
+    await this.#stored.change({ askers: [...askers, by] });
+  }
+
   get status(): SetStatus {
     const { config, hosts, suspensions } = this;
     const { state } = this.#stored;
     const { problems } = this.#revisions;
-    return statusOfSet({ config, state, hosts, suspensions, problems, message: this.#rollouts.message });
+    const { message } = this.#rollouts;
+    return statusOfSet({
+      config,
+      state,
+      hosts,
+      suspensions,
+      problems,
+      message,
+      approvals: this.#deps.asked.approvalsOf(config.name, this.#deps.nowMs()),
+      planOf,
+    });
   }
 
   get suspensions(): readonly Suspension[] {
     const { name } = this.config;
-    return [...this.#deps.suspensions.of(name, this.#deps.nowMs()), ...suspensionOfPin(name, this.#stored.state)];
+    return [...this.#deps.asked.of(name, this.#deps.nowMs()), ...suspensionOfPin(name, this.#stored.state)];
   }
 
   get operations(): readonly Operation[] {

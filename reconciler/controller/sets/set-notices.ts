@@ -38,13 +38,20 @@ export class SetNotices {
   }
 
   /** A new status is reported once; that all is well only after something else. */
-  status({ status, revision, message, pruneGate }: SetStatus): void {
-    const next = pruneGate === undefined ? status : `gate ${pruneGate.revision}`;
+  status({ status, revision, message, pruneGate, approvalGate }: SetStatus): void {
+    const next = approvalGate?.plan ?? (pruneGate === undefined ? status : `gate ${pruneGate.revision}`);
     if (status === 'syncing' || next === this.#last) return;
     const before = this.#last;
     this.#last = next;
     const about = revision === undefined ? {} : { revision };
-    if (status === 'failed' || pruneGate !== undefined)
+    if (approvalGate !== undefined)
+      this.#send({
+        kind: 'approval',
+        hosts: approvalGate.hosts.map(({ host }) => host),
+        revision: approvalGate.revision,
+        message: message ?? 'A plan waits for an approval.',
+      });
+    else if (status === 'failed' || pruneGate !== undefined)
       this.#send({
         kind: 'failed',
         hosts: [],

@@ -198,7 +198,11 @@ export class SetRevisions {
       const since = new Date(nowMs()).toISOString();
       const on = hosts === undefined ? {} : { hosts };
       rollouts.stop(newerCame);
-      await stored.change({ pruneApproval: undefined, pin: { revision: wanted, reason, by, since, ...on } });
+      await stored.change({
+        pruneApproval: undefined,
+        askers: [],
+        pin: { revision: wanted, reason, by, since, ...on },
+      });
       const start: StartPart = { kind: 'rollback', reason: `rollback: ${reason}`, by };
       return { revision: wanted, run: rollouts.start(wanted, loaded, start, hosts) };
     });

@@ -101,10 +101,11 @@ export class StoredSet {
   async advance(next: KnownRevision): Promise<void> {
     const { current, earlier } = this.#state;
     const before = current === undefined || current.revision === next.revision ? earlier : [current, ...earlier];
-    const others = before.filter(({ revision }) => revision !== next.revision).slice(0, this.#most);
-    const { withdrawn: _withdrawn, pruneApproval: _pruneApproval, ...rest } = this.#state;
+    const older = before.filter(({ revision }) => revision !== next.revision).slice(0, this.#most);
+    const { withdrawn: _withdrawn, pruneApproval: _pruneApproval, ...others } = this.#state;
+    const { askers: _askers, ...rest } = others;
     const isGood = [current, ...earlier].some((one) => one?.revision === next.revision && one.isGood === true);
-    this.#state = { ...rest, current: { ...next, ...(isGood ? { isGood } : {}) }, earlier: others };
+    this.#state = { ...rest, current: { ...next, ...(isGood ? { isGood } : {}) }, earlier: older };
     await this.#store.write(this.#state);
   }
 
@@ -127,7 +128,7 @@ export class StoredSet {
   }
 
   async unpin(): Promise<void> {
-    const { pin: _pin, pruneApproval: _pruneApproval, ...rest } = this.#state;
+    const { pin: _pin, pruneApproval: _pruneApproval, askers: _askers, ...rest } = this.#state;
     this.#state = rest;
     await this.#store.write(this.#state);
   }

@@ -40,6 +40,8 @@ export interface Source {
   checkout(revision: string, signal?: AbortSignal): Promise<Checkout>;
   /** The revision of another branch, tag or commit, for previews. Signatures are checked as in `check`. Git only. */
   resolve?(reference: string, signal?: AbortSignal): Promise<SourceRevision>;
+  /** Names and mail addresses of those who wrote or signed the revision, and what came with it since another one. Git only. */
+  authors?(revision: string, since: string | undefined, signal?: AbortSignal): Promise<readonly string[]>;
   /** Commits a change and pushes it. Git only. */
   push?(change: SourceChange, signal?: AbortSignal): Promise<SourceRevision>;
   /** Deletes every checkout but those of these revisions. */

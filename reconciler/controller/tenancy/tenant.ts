@@ -1,6 +1,7 @@
 // What a tenant may deploy, as the rules read it, and how gantry.yaml writes it.
 import { Type, type Static } from 'typebox';
 import type { KindName } from '../../../server/api/kinds.ts';
+import { ApprovalSchema } from './approval-schema.ts';
 import type { HostPattern } from '../../core/documents/host-pattern.ts';
 
 const texts = (description: string) => Type.Array(Type.String({ minLength: 1 }), { minItems: 1, description });
@@ -26,6 +27,10 @@ export const TenantSchema = Type.Object(
     trusted: Type.Optional(
       Type.Boolean({ description: 'Its sets may do everything: it has none of the rules below.' }),
     ),
+    approval: Type.Optional({
+      ...ApprovalSchema,
+      description: 'Plans of its sets that a second person must approve; also of a trusted tenant.',
+    }),
     hosts: some('Required unless trusted. Hosts that it may use: names, web*, @group or labels such as role=web.'),
     // The other kinds decide about the host and all of its projects.
     kinds: Type.Optional(

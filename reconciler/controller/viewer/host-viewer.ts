@@ -149,6 +149,7 @@ export class HostViewer implements Controller {
   suspend = (): Promise<never> => refuse('manage.ignore in a manifest leaves a field alone');
   resume = (): Promise<never> => refuse('nothing is suspended');
   rollback = (): Promise<never> => refuse('gantry rollback goes back to a revision');
+  approve = (): Promise<never> => refuse('gantry apply asks before it deletes');
   approvePrune = (): Promise<never> => refuse('gantry apply --prune deletes what is no longer declared');
   preview = (): Promise<never> => refuse('gantry plan shows the plan of other manifests');
 

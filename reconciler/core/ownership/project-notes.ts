@@ -5,7 +5,7 @@ import type { Address } from '../documents/document.ts';
 import type { Observed } from '../documents/observed.ts';
 import type { SetState } from '../documents/ownership-records.ts';
 import { notePrefix } from './owner-records.ts';
-import { historyKey, lockKey, readSetStates, stateKey } from './set-state.ts';
+import { askedKey, historyKey, lockKey, readSetStates, stateKey } from './set-state.ts';
 
 type Config = Readonly<Record<string, unknown>>;
 
@@ -30,12 +30,12 @@ export const hasRecordsOf = (config: Config, set: string): boolean => holds(conf
 export const isNoted = (config: Config, set: string): boolean =>
   hasNotesOf(config, set) || holds(config, historyKey(set));
 
-/** Without the histories of sets that are gone: a profile is there no longer than what its project uses it for. */
+/** Without the histories of sets that are gone, but with what people asked of a controller: a profile is there no longer than what its project uses it for. */
 export const withoutGoneSets = (config: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(config).filter(([key]) => {
       const set = setOfKey(key);
-      return set === undefined || hasNotesOf(config, set);
+      return set === undefined || hasNotesOf(config, set) || key.startsWith(askedKey(set));
     }),
   );
 
@@ -84,7 +84,7 @@ export const isNote = (key: string): boolean => setOfKey(key) !== undefined;
 
 function setOfKey(key: string): string | undefined {
   if (!key.startsWith(notePrefix)) return undefined;
-  return /^(?:set|lock|history|documents)\.([^.]+)/.exec(key.slice(notePrefix.length))?.[1];
+  return /^(?:set|lock|history|documents|asked)\.([^.]+)/.exec(key.slice(notePrefix.length))?.[1];
 }
 
 /** The states of both places. `hasOwn`: the project of the connection has its own objects of that kind. */

@@ -5,6 +5,7 @@ import { isMap, mapOf, presentTexts, textOf, textsOf } from '../documents/json-v
 import type { SetState } from '../documents/ownership-records.ts';
 export type { SetState } from '../documents/ownership-records.ts';
 import { compareText } from '../text/listing-order.ts';
+import { joinedParts, partsOf } from './long-notes.ts';
 import { notePrefix, readRecord, renderRecord, type OwnerRecord } from './owner-records.ts';
 
 export const emptySetState = (key: string): SetState => ({
@@ -19,11 +20,10 @@ export const emptySetState = (key: string): SetState => ({
 const statePrefix = `${notePrefix}set.`;
 export const stateKey = (set: string): string => `${statePrefix}${set}`;
 export const lockKey = (set: string): string => `${notePrefix}lock.${set}`;
+/** What people asked of a controller. */
+export const askedKey = (set: string): string => `${notePrefix}asked.${set}`;
 export const historyPrefix = `${notePrefix}history.`;
 export const historyKey = (set: string): string => `${historyPrefix}${set}`;
-
-/** A value that is too long for one key continues under `.1`, `.2` and so on; set names contain no dots. */
-const chunkLength = 60_000;
 
 /** The parts of a config patch. It empties surplus keys of an earlier, longer text. */
 export function renderSetState(
@@ -46,18 +46,11 @@ export function renderSetState(
     ...(state.restarts.size === 0 ? {} : { restarts: Object.fromEntries(byName(state.restarts)) }),
     ...(state.unready.size === 0 ? {} : { unready: [...state.unready].sort() }),
   });
-  const out: Record<string, string> = {};
-  for (let at = 0; at === 0 || at * chunkLength < text.length; at += 1) {
-    out[chunkKey(set, at)] = text.slice(at * chunkLength, (at + 1) * chunkLength);
-  }
-  for (let at = 1; chunkKey(set, at) in config; at += 1) out[chunkKey(set, at)] ??= '';
-  return out;
+  return partsOf(stateKey(set), text, config);
 }
 
 const byName = <T>(map: ReadonlyMap<string, T>): readonly (readonly [string, T])[] =>
   [...map].sort(([a], [b]) => compareText(a, b));
-
-const chunkKey = (set: string, at: number): string => (at === 0 ? stateKey(set) : `${stateKey(set)}.${at}`);
 
 /** All sets with a readable state in this server config. */
 export function readSetStates(config: Readonly<Record<string, unknown>>): ReadonlyMap<string, SetState> {
@@ -72,11 +65,9 @@ export function readSetStates(config: Readonly<Record<string, unknown>>): Readon
 }
 
 function readSetState(config: Readonly<Record<string, unknown>>, set: string): SetState | undefined {
-  let text = '';
-  for (let at = 0; typeof config[chunkKey(set, at)] === 'string'; at += 1) text += String(config[chunkKey(set, at)]);
   let value: Json;
   try {
-    value = JSON.parse(text) as Json;
+    value = JSON.parse(joinedParts(stateKey(set), config)) as Json;
   } catch {
     return undefined;
   }

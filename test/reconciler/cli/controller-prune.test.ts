@@ -44,6 +44,6 @@ test('an approval names the revision that was shown, and needs a reason', async 
 });
 
 test('a set of which nothing waits says so, and an unknown set is refused with the known ones', async () => {
-  expect((await prune('db')).stdout).toBe('No deletion of the set db waits for an approval.\n');
+  expect((await prune('db')).stdout).toBe('Nothing of the set db waits for an approval.\n');
   expect(await prune('none')).toMatchObject({ code: 1, stderr: expect.stringContaining('it has web, db') });
 });

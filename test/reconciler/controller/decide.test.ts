@@ -122,6 +122,7 @@ describe('verdicts', () => {
     allowsPartial: false,
     waitsForWindow: false,
     waitsForOther: false,
+    awaitsApproval: undefined,
     hasReportedDrift: false,
     calmMs: 0,
     closedMs: () => 0,

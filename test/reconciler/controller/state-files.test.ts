@@ -1,5 +1,5 @@
 // The files of the controller's state after the end of a process, and with several changes at once.
-import { appendFile, readFile } from 'node:fs/promises';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import {
@@ -11,7 +11,8 @@ import {
 import { pathsText } from '../../../reconciler/controller/decide/suspended-drift.ts';
 import { RecordLog } from '../../../reconciler/controller/sets/state-file.ts';
 import { StoredSet } from '../../../reconciler/controller/sets/stored-set.ts';
-import { Suspensions } from '../../../reconciler/controller/sets/suspensions.ts';
+import { Asked } from '../../../reconciler/controller/sets/asked.ts';
+import type { AskedNote } from '../../../reconciler/controller/hosts/asked-notes.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 let folder: string;
@@ -47,15 +48,122 @@ test('a record that was removed stays away for the next process', async () => {
   expect(second.list(10).map(({ id }) => id)).toEqual(['d', 'c', 'a']);
 });
 
+/** The hosts with the lock, as far as notes go. `isDown`: they take and give none. */
+const hostsWith = (note?: AskedNote) => {
+  const hosts = {
+    note,
+    isDown: false,
+    read: async () => hosts.note,
+    write: async (next: AskedNote) => {
+      if (hosts.isDown) throw new Error('the hosts are down');
+      hosts.note = next;
+    },
+  };
+  return hosts;
+};
+const reasons = (asked: Asked): readonly string[] => asked.of('web', 0).map(({ reason }) => reason);
+
 test('suspensions that come at the same time are all kept, and another process finds them', async () => {
   const file = join(folder, 'suspensions.json');
-  const own = new Suspensions(file);
+  const own = new Asked(file, hostsWith());
   const names = ['a', 'b', 'c', 'd'];
   const made = await Promise.all(names.map((reason) => own.add('web', { reason }, 'ann', 0)));
   await Promise.all([own.end('web', made[1]?.id), own.add('web', { reason: 'e' }, 'ann', 0)]);
-  const other = new Suspensions(file);
+  const other = new Asked(file, hostsWith());
   await other.load();
   for (const one of [own, other]) expect(one.of('web', 0).map(({ reason }) => reason)).toEqual(['a', 'c', 'd', 'e']);
+});
+
+test('a suspension outlives the state directory, and an older state directory does not undo its end', async () => {
+  const hosts = hostsWith();
+  const own = new Asked(join(folder, 'a.json'), hosts);
+  await own.recall();
+  const made = await own.add('web', { reason: 'a' }, 'ann', 0);
+  await own.add('web', { reason: 'b' }, 'ann', 0);
+  const old = await readFile(join(folder, 'a.json'), 'utf8');
+  await own.end('web', made.id);
+  const lost = new Asked(join(folder, 'lost.json'), hosts);
+  await lost.load();
+  await lost.recall();
+  await writeFile(join(folder, 'old.json'), old);
+  const restored = new Asked(join(folder, 'old.json'), hosts);
+  await restored.load();
+  expect(reasons(restored)).toEqual(['a', 'b']);
+  await restored.recall();
+  expect([lost, restored].map(reasons)).toEqual([['b'], ['b']]);
+});
+
+test('a suspension from before the notes of the hosts were read is added to them', async () => {
+  const hosts = hostsWith();
+  const other = new Asked(join(folder, 'other.json'), hosts);
+  await other.recall();
+  await other.add('web', { reason: 'there' }, 'ann', 0);
+  const own = new Asked(join(folder, 'own.json'), hosts);
+  await own.load();
+  await own.add('web', { reason: 'here' }, 'ann', 0);
+  // A controller reads its state again when it takes over.
+  await own.load();
+  await own.recall();
+  expect(reasons(own)).toEqual(['there', 'here']);
+  expect(hosts.note?.suspensions.map(({ reason }) => reason)).toEqual(['there', 'here']);
+});
+
+test('a suspension that the hosts cannot take now is noted there later', async () => {
+  const hosts = hostsWith();
+  const own = new Asked(join(folder, 'own.json'), hosts);
+  await own.recall();
+  hosts.isDown = true;
+  await own.add('web', { reason: 'a' }, 'ann', 0);
+  expect(reasons(own)).toEqual(['a']);
+  expect(hosts.note).toBeUndefined();
+  hosts.isDown = false;
+  await own.noteAgain();
+  expect(hosts.note?.suspensions).toHaveLength(1);
+});
+
+test('suspensions of a version that noted none on hosts are kept', async () => {
+  const old = { id: 'x', set: 'web', reason: 'old', by: 'ann', since: '2030-01-31T12:00:00Z' };
+  await writeFile(join(folder, 'suspensions.json'), JSON.stringify([old]));
+  const own = new Asked(join(folder, 'asked.json'), hostsWith(), join(folder, 'suspensions.json'));
+  await own.load();
+  await own.recall();
+  expect(own.of('web', 0)).toEqual([old]);
+});
+
+test('an approval that somebody writes into the state directory does not count', async () => {
+  const file = join(folder, 'asked.json');
+  const forged = {
+    id: 'x',
+    set: 'web',
+    revision: 'c0ffee',
+    steps: ['d'],
+    by: 'eve',
+    reason: 'x',
+    at: '',
+    until: '9999',
+  };
+  await writeFile(file, JSON.stringify({ n: 99, suspensions: [], approvals: [forged] }));
+  const own = new Asked(file, hostsWith({ n: 3, suspensions: [], approvals: [] }));
+  await own.load();
+  await own.recall();
+  expect(own.approvalsOf('web', 0)).toEqual([]);
+});
+
+test('an approval does not count while the hosts cannot take it', async () => {
+  const hosts = hostsWith();
+  const own = new Asked(join(folder, 'asked.json'), hosts);
+  await own.recall();
+  hosts.isDown = true;
+  const until = '2030-01-31T12:00:00Z';
+  const approval = { id: 'x', set: 'web', revision: 'c0ffee', steps: ['d'], by: 'ann', reason: 'x', at: until, until };
+  await expect(own.approve(approval, 0, () => undefined)).rejects.toThrow('the hosts are down');
+  expect(own.approvalsOf('web', 0)).toEqual([]);
+  hosts.isDown = false;
+  await own.approve(approval, 0, () => undefined);
+  const lost = new Asked(join(folder, 'lost.json'), hosts);
+  await lost.recall();
+  expect(lost.approvalsOf('web', 0)).toEqual([approval]);
+  expect(lost.approvalsOf('web', Date.parse(until))).toEqual([]);
 });
 
 test('a failed revision goes back to the newest good one; what older states say of no revision is taken as good', async () => {

@@ -1,6 +1,6 @@
 // An engine without sets at work: answers from what a test puts in, remembers what it was asked to do.
 import type { Client } from '../../../server/client/client.ts';
-import { ControllerError, type Controller } from '../../../reconciler/controller/controller.ts';
+import { ControllerError, type Controller, type Person } from '../../../reconciler/controller/controller.ts';
 import type {
   ControllerEvent,
   DriftRecord,
@@ -149,6 +149,11 @@ export class FakeController implements Controller {
 
   async approvePrune(set: string, request: unknown, by: string) {
     return this.#start('prune', set, request, by);
+  }
+
+  async approve(set: string, request: { readonly revision: string; readonly reason: string }, { name }: Person) {
+    this.#start('approve', set, request, name);
+    return { id: 'a1', revision: request.revision, by: name, reason: request.reason, at, until: at };
   }
 
   async preview(set: string, request: { readonly ref: string }) {

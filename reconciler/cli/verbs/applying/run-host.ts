@@ -149,6 +149,7 @@ export class KeptHost {
       rules: new DriftRules('heal', []),
       place,
       suspensions: () => [],
+      approvals: () => [],
       isActive: () => true,
       stored: async () => {},
       waitsFor: () => undefined,

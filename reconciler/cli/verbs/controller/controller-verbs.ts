@@ -187,9 +187,10 @@ export type PruneOptions = OptionsOf<typeof controllerPrune>;
 
 export const controllerApprove = {
   name: 'controller approve',
-  summary: 'let a set delete, for the revision in force only, what gantry controller prune shows',
+  summary: 'let a set carry out, for the revision in force only, the plans and deletions that wait for an approval',
   args: setArgs,
-  flags: { ...apiFlags, ...reasonFlag },
+  flags: { ...apiFlags, ...hostsFlag, ...reasonFlag },
+  examples: ['gantry controller approve web --reason "the shop moved"'],
 } satisfies Verb;
 export type ApproveOptions = OptionsOf<typeof controllerApprove>;
 

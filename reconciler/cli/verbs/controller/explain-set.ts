@@ -1,5 +1,5 @@
 // Why a set has its status, and what ends it: from what the controller says of the set, its hosts and its source. Pure.
-import type { Overview, SetStatus, Suspension } from '../../../controller/contract/index.ts';
+import type { ApprovalGate, Overview, SetStatus, Suspension } from '../../../controller/contract/index.ts';
 import { short } from './answer.ts';
 
 /** A line for each thing that a person should know, the first cause first. */
@@ -8,6 +8,7 @@ export function explainSet(set: SetStatus, { controller, sources, sets, hosts }:
   return [
     ...(controller.isActive ? [] : [`This controller waits: ${controller.holder ?? 'another one'} is active.`]),
     ...(set.message === undefined ? [] : [set.message]),
+    ...approvalLines(set),
     ...revisionLines(set),
     ...(source?.error === undefined
       ? []
@@ -29,6 +30,29 @@ export function explainSet(set: SetStatus, { controller, sources, sets, hosts }:
     ...set.hosts.flatMap((host) => hostLine(set, host, hosts.find(({ name }) => name === host.host)?.message)),
   ];
 }
+
+function approvalLines({ name, message, approvalGate, approvals = [] }: SetStatus): readonly string[] {
+  return [
+    ...(approvalGate === undefined
+      ? []
+      : [
+          ...linesOfPlan(approvalGate),
+          `Somebody who neither wrote nor asked for it approves it with: gantry controller approve ${name} --reason TEXT`,
+        ]),
+    ...approvals.map(
+      ({ revision, by, until, reason }) => `${by} approved the plan of ${short(revision)} until ${until}: ${reason}`,
+    ),
+  ].filter((line) => line !== message);
+}
+
+/** What waits on which host. */
+export const linesOfPlan = ({ revision, hosts }: ApprovalGate): readonly string[] => [
+  `The plan of ${short(revision)} waits for an approval:`,
+  ...hosts.map(({ host, count, steps }) => {
+    const more = count > steps.length ? ` and ${count - steps.length} more` : '';
+    return `  ${host}: ${steps.join(', ')}${more}`;
+  }),
+];
 
 function revisionLines({ revision, hosts }: SetStatus): readonly string[] {
   if (revision === undefined) return ['No revision of its source was read yet.'];

@@ -1,25 +1,41 @@
 // `gantry controller prune` and `approve`: shows what a set would delete beyond its limit, and approves it for the revision that was shown.
-import type { Operation, PruneGate } from '../../../controller/contract/index.ts';
+import type { ApprovalStatus, Operation, PruneGate } from '../../../controller/contract/index.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import type { Context, Run } from '../../session/context.ts';
 import { short } from './answer.ts';
 import { inSet, readOverview, withApi } from './controller-api.ts';
+import { linesOfPlan } from './explain-set.ts';
 import type { ApproveOptions, PruneOptions } from './controller-verbs.ts';
 
 export const prune: Run<PruneOptions> = (context, [set = '']) =>
   pruneSet(context, set, context.options.approve === true);
 
-export const approve: Run<ApproveOptions> = (context, [set = '']) => pruneSet(context, set, true);
+export const approve: Run<ApproveOptions> = async (context, [set = '']) => {
+  const { reason, host } = context.options;
+  if (reason === undefined) throw usageError('--reason says to others why this is done');
+  const isDone = await withApi(context, async (api) => {
+    const { approvalGate: gate } = (await readOverview(api, set)).sets[0] ?? {};
+    if (gate === undefined) return false;
+    for (const line of linesOfPlan(gate)) context.out(line);
+    const { plan, revision } = gate;
+    const body = { revision, plan, reason, ...(host === undefined ? {} : { hosts: host }) };
+    const approval = await api.post<ApprovalStatus>(inSet(set, 'approve'), body);
+    context.json(JSON.stringify(approval));
+    context.out(`It is approved until ${approval.until}.`);
+    return true;
+  });
+  return isDone ? exitCodes.ok : pruneSet(context, set, true);
+};
 
-async function pruneSet(context: Context<ApproveOptions>, set: string, isApproved: boolean): Promise<ExitCode> {
+async function pruneSet(context: Context<PruneOptions>, set: string, isApproved: boolean): Promise<ExitCode> {
   const { reason } = context.options;
   if (isApproved && reason === undefined) throw usageError('--reason says to others why the objects are deleted');
   return withApi(context, async (api) => {
     const { pruneGate } = (await readOverview(api, set)).sets[0] ?? {};
     if (pruneGate === undefined) {
       context.json(JSON.stringify({ type: 'prune_gate', set }));
-      context.out(`No deletion of the set ${set} waits for an approval.`);
+      context.out(`Nothing of the set ${set} waits for an approval.`);
       return exitCodes.ok;
     }
     for (const line of linesOf(pruneGate)) context.out(line);

@@ -65,6 +65,10 @@ function print(context: Context<StatusOptions>, overview: Overview, format: 'tab
   const broken = sources.flatMap(({ name, error }) => (error === undefined ? [] : [`source ${name}: ${error}`]));
   const problems = sets.flatMap(({ name, problems: found }) => found.map((text) => `set ${name}: ${text}`));
   context.out(`Controller ${controller.name}: ${role}`);
+  const waiting = sets.flatMap(({ name, approvalGate }) =>
+    approvalGate === undefined ? [] : [`awaits approval: ${name} (gantry controller approve ${name})`],
+  );
+  for (const text of waiting) context.out(text);
   context.out(renderTable(head, rows, paintFor(context.color)));
   const unread = (controller.config?.problems ?? []).map((text) => `configuration: ${text}`);
   const held = sets.flatMap(({ suspensions }) => suspensions.map(suspensionText));

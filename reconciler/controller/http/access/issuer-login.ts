@@ -6,6 +6,7 @@ import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { Role } from '../../contract/index.ts';
 import { Refusal } from '../refusal.ts';
 import type { OidcSettings } from '../settings.ts';
+import type { BrowserSession } from './sessions.ts';
 
 interface Pending {
   readonly state: string;
@@ -62,7 +63,7 @@ export class IssuerLogin {
   async finish(
     secret: string | undefined,
     query: string,
-  ): Promise<{ readonly name: string; readonly role: Role; readonly groups: readonly string[] }> {
+  ): Promise<Pick<BrowserSession, 'name' | 'role' | 'groups' | 'mails'>> {
     const pending = secret === undefined ? undefined : this.#pending.get(secret);
     if (secret !== undefined) this.#pending.delete(secret);
     if (pending === undefined || pending.endsAtMs <= this.#nowMs())
@@ -72,7 +73,9 @@ export class IssuerLogin {
     const role = roleOf(this.#settings, claims);
     if (role === undefined)
       throw new Refusal('forbidden', `${name} has no role here: the claim ${this.#settings.roles.claim} gives none`);
-    return { name, role, groups: groupsOf(this.#settings, claims) };
+    const { email, email_verified: isVerified } = claims;
+    const mails = isVerified === true && typeof email === 'string' ? [email] : [];
+    return { name, role, groups: groupsOf(this.#settings, claims), mails };
   }
 
   async #claimsOf(query: string, { state, nonce, verifier }: Pending): Promise<Readonly<Record<string, unknown>>> {

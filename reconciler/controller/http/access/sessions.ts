@@ -10,6 +10,8 @@ export interface BrowserSession {
   readonly expiresAtMs: number;
   /** The groups that the issuer named. */
   readonly groups?: readonly string[];
+  /** Addresses that the issuer confirmed. */
+  readonly mails?: readonly string[];
   /** The token of the login: the session ends with it. */
   readonly token?: TokenUser;
 }
@@ -30,7 +32,7 @@ export class Sessions {
   }
 
   /** The value of the new session's cookie. */
-  begin(user: Pick<BrowserSession, 'name' | 'role' | 'token' | 'groups'>): {
+  begin(user: Pick<BrowserSession, 'name' | 'role' | 'token' | 'groups' | 'mails'>): {
     readonly secret: string;
     readonly session: BrowserSession;
   } {

@@ -7,6 +7,8 @@ import type { TokenSettings } from '../settings.ts';
 export interface TokenUser {
   readonly name: string;
   readonly role: TokenSettings['role'];
+  /** As in commits. */
+  readonly mails?: readonly string[];
   /** SHA-256 of the token. */
   readonly key: Buffer;
 }
@@ -88,11 +90,11 @@ export class TokenFiles {
   async #read(): Promise<readonly string[]> {
     const problems: string[] = [];
     const users = await Promise.all(
-      this.#settings.map(async ({ name, role, file }): Promise<readonly TokenUser[]> => {
+      this.#settings.map(async ({ name, role, file, mails = [] }): Promise<readonly TokenUser[]> => {
         try {
           const token = (await readFile(file, 'utf8')).trim();
           if (token.length >= minLength && token.length <= maxLength && !/\s/.test(token))
-            return [{ name, role, key: keyOf(token) }];
+            return [{ name, role, mails, key: keyOf(token) }];
           problems.push(
             `The token of ${name} in ${file} must be one word of ${minLength} to ${maxLength} characters: ` +
               'make one with openssl rand -hex 32',

@@ -3,6 +3,8 @@ import { findDrift } from '../../../core/drift/drift.ts';
 import type { Guard } from '../../../core/plan/plan.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
+import type { ApprovalLevel } from '../../config/config.ts';
+import { stepsToApprove, type AskedStep } from '../../decide/approval.ts';
 import { joinedRestraint, judgeDrift, suspendedOn, type DriftJudgement } from '../../decide/judge-drift.ts';
 import { isForOther, isForWindow, isGate, refusalText, type Restraint } from '../../decide/restrain.ts';
 import { opensInMs } from '../../decide/windows.ts';
@@ -62,7 +64,9 @@ export class Comparison {
       skipsWaits: !config.health.wait,
       ...(config.health.timeoutMs === undefined ? {} : { waitMs: config.health.timeoutMs }),
     };
-    const options = isPruneApproved ? { ...config.plan, pruneLimit: { percent: 100 } } : config.plan;
+    // Each deletion is approved anyway where approvals are asked for.
+    const options =
+      isPruneApproved || config.approval !== undefined ? { ...config.plan, pruneLimit: { percent: 100 } } : config.plan;
     const planWith = (...parts: readonly Partial<Restraint>[]): MadePlan => {
       const restraint = joinedRestraint(basis, ...parts);
       const { loaded } = target;
@@ -87,6 +91,12 @@ export class Comparison {
   /** The plan that may be carried out. `resting`: objects that are left alone for now. */
   allowed(resting: Objects): MadePlan {
     return this.isHeld || resting.size > 0 ? this.#plan(this.judged.held, { objects: resting }) : this.whole;
+  }
+
+  /** What of a plan somebody must approve, also what waits for the window of disruptive changes. */
+  toApprove(made: MadePlan, level: ApprovalLevel, resting: Objects): readonly AskedStep[] {
+    const whole = this.calmMs > 0 ? this.#plan(this.judged.held, { objects: resting }, { isCalm: false }) : made;
+    return stepsToApprove(whole.plan, level, this.target.loaded.text, this.isNew);
   }
 
   /** Why guards refuse parts of a plan; what only waits for another object comes last. */

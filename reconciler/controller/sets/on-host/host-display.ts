@@ -1,5 +1,6 @@
 // A set on one host as people see it: its status, its objects, and the plan of its last comparison.
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
+import type { WaitingPlan } from '../../decide/approval.ts';
 import { heldByGate } from '../../decide/prune-gate.ts';
 import { countsOf } from '../../decide/object-status.ts';
 import type { HostStatus, ObjectSummary, SetHostStatus, SetStatusName } from '../../contract/index.ts';
@@ -25,6 +26,8 @@ export class HostDisplay {
   readonly #board = new ObjectBoard();
   #made: MadePlan | undefined;
   #heldByGate: readonly string[] = [];
+  /** The plan that waits for somebody to approve it. */
+  awaitsApproval: WaitingPlan | undefined;
   state: HostState = { status: 'unknown' };
 
   constructor(set: string, host: string, onObjects: OnObjects) {
@@ -63,6 +66,7 @@ export class HostDisplay {
 
   /** The documents are others. */
   forgetNeeds(): void {
+    this.awaitsApproval = undefined;
     this.#board.forgetNeeds();
   }
 

@@ -8,6 +8,7 @@ import type { SetConfig } from '../../config/config.ts';
 import type { HostLink } from '../../hosts/host-link.ts';
 import type { DriftRecord, ObjectSummary, Suspension } from '../../contract/index.ts';
 import type { Hindrance } from '../../decide/host-verdict.ts';
+import type { Approval } from '../../decide/approval.ts';
 import type { DriftRules } from '../../decide/drift-rules.ts';
 import type { AppliedRevision } from '../../decide/set-state.ts';
 import type { LoadedSet } from '../load-revision.ts';
@@ -19,7 +20,16 @@ import type { PlanLimits } from './run-plan.ts';
 /** What a set says about each of its hosts. */
 export type HostSetConfig = Pick<
   SetConfig,
-  'name' | 'tenant' | 'project' | 'allowsPartial' | 'retry' | 'health' | 'windows' | 'disruptive' | 'suspended'
+  | 'name'
+  | 'tenant'
+  | 'project'
+  | 'allowsPartial'
+  | 'approval'
+  | 'retry'
+  | 'health'
+  | 'windows'
+  | 'disruptive'
+  | 'suspended'
 > & { readonly plan: PlanOptions };
 
 export interface HostTarget {
@@ -44,6 +54,8 @@ export interface SetOnHostDeps {
   readonly waitsFor: (host: string, revision: string) => Hindrance | undefined;
   /** A person allowed this revision to delete more than the limit. */
   readonly isPruneApproved: (revision: string) => boolean;
+  /** The approvals of the set that hold. */
+  readonly approvals: () => readonly Approval[];
   /** A run of this host alone: a repair, or a rollout that came by while the host could not take it (`late`). */
   readonly beginOwn: (planned: ComparisonTime, late: Run | undefined) => Run;
   readonly onState: () => void;

@@ -11,6 +11,7 @@ import { RepairLog } from '../../../engine/runs/repair-log.ts';
 import { resumeOperations } from '../../../engine/runs/resume-operations.ts';
 import { OvertakenError } from '../../../engine/runs/set-run.ts';
 import type { DriftRecord } from '../../contract/index.ts';
+import { approvalText, unapproved, type AskedStep } from '../../decide/approval.ts';
 import { verdictOn, type Hindrance, type Verdict } from '../../decide/host-verdict.ts';
 import type { DriftJudgement } from '../../decide/judge-drift.ts';
 import { cleaned } from '../../decide/withhold.ts';
@@ -24,6 +25,8 @@ import { rolloutOf, type HostTarget, type SetOnHostDeps } from './host-target.ts
 import type { HostState, HostDisplay } from './host-display.ts';
 import { ReportedChanges } from './reported-changes.ts';
 import { ofHost } from '../../decide/suspensions.ts';
+
+type Resting = ReadonlyMap<string, string>;
 
 export interface ReconcilerDeps extends SetOnHostDeps {
   readonly display: HostDisplay;
@@ -90,8 +93,12 @@ export class HostReconciler {
     const compared = await (rolloutOf(target, isNew)?.planning(this.#host, compare) ?? compare());
     const planned = { host: this.#host, fromMs, toMs: nowMs() };
     await this.#noteDrift(compared.judged, signal);
-    const made = compared.allowed(this.#restingIn(compared.whole));
-    const verdict = verdictOn(this.#factsOf(compared, made, target));
+    const resting = this.#restingIn(compared.whole);
+    const made = compared.allowed(resting);
+    const steps = this.#toApprove(compared, made, resting);
+    const verdict = verdictOn(this.#factsOf(compared, made, steps));
+    const isForApproval = verdict.kind === 'hindered' && verdict.isForApproval === true;
+    display.awaitsApproval = isForApproval ? { revision: target.revision, steps } : undefined;
     this.#settle(verdict, target);
     const show = (state: HostState): void => display.show(compared, made, this.attempts.failed, state);
     const isAsBefore = verdict.kind === 'hindered' && verdict.isRetry === true && display.state.isLocked === true;
@@ -116,7 +123,18 @@ export class HostReconciler {
     return observeAll(link.reader(), asked, signal, link.host.project);
   }
 
-  #factsOf(compared: Comparison, made: MadePlan, target: HostTarget): Parameters<typeof verdictOn>[0] {
+  /** What nobody has approved yet. */
+  #toApprove(compared: Comparison, made: MadePlan, resting: Resting): readonly AskedStep[] {
+    const { config, approvals, applied } = this.#deps;
+    if (config.approval === undefined) return [];
+    const { revision } = compared.target;
+    const stored = applied();
+    const appliedAt = stored?.revision === revision ? stored.at : undefined;
+    const steps = compared.toApprove(made, config.approval.level, resting);
+    return unapproved(steps, approvals(), { host: this.#host, revision, appliedAt });
+  }
+
+  #factsOf(compared: Comparison, made: MadePlan, steps: readonly AskedStep[]): Parameters<typeof verdictOn>[0] {
     const { config, nowMs, display } = this.#deps;
     const now = nowMs();
     return {
@@ -127,10 +145,11 @@ export class HostReconciler {
       allowsPartial: config.allowsPartial,
       waitsForWindow: compared.waitsForWindow(made),
       waitsForOther: compared.waitsForOther(made),
+      awaitsApproval: steps.length === 0 ? undefined : approvalText(steps, config.name),
       hasReportedDrift: compared.judged.reported.size > 0,
       calmMs: compared.calmMs,
       closedMs: () => opensInMs(config.windows, now),
-      waitsFor: () => this.#neededFor(target),
+      waitsFor: () => this.#neededFor(compared.target),
       retryMs: this.attempts.againAtMs - now,
       lastError: display.state.error,
     };
@@ -209,7 +228,7 @@ export class HostReconciler {
   }
 
   /** Objects that something keeps changing back. */
-  #restingIn({ plan }: MadePlan): ReadonlyMap<string, string> {
+  #restingIn({ plan }: MadePlan): Resting {
     const { look, nowMs } = this.#deps;
     const resting = this.#repairs.resting(new Set(plan.steps.map(({ address }) => address)), nowMs());
     const first = Math.min(...resting.values());

@@ -3,6 +3,7 @@ import type { Occasion } from '../../../engine/observe/watch.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import type { HostLink } from '../../hosts/host-link.ts';
 import type { DriftRecord, ObjectSummary, SetHostStatus } from '../../contract/index.ts';
+import type { WaitingPlan } from '../../decide/approval.ts';
 import { endsInMs } from '../../decide/suspensions.ts';
 import type { AppliedRevision } from '../../decide/set-state.ts';
 import type { HostTarget, SetOnHostDeps } from './host-target.ts';
@@ -62,6 +63,11 @@ export class SetOnHost {
   /** Objects whose deletion waits for an approval. */
   get heldByGate(): readonly string[] {
     return this.#display.heldByGate;
+  }
+
+  /** The plan that waits for somebody to approve it. */
+  get awaitsApproval(): WaitingPlan | undefined {
+    return this.#display.awaitsApproval;
   }
 
   /** When changes are next allowed; undefined: now. */

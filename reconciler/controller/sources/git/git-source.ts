@@ -146,6 +146,25 @@ export function openGitSource(name: string, settings: GitSettings, context: Sour
       });
     },
 
+    authors: (revision, since, signal) =>
+      action('the look for authors', signal, async (opened, limited) => {
+        const { mirror } = opened;
+        const written = await mirror.authors(revision, since, limited);
+        if (settings.verify === undefined) return written;
+        const what = `source ${name}: ${revision.slice(0, 12)}`;
+        const keyring = { home, env: opened.environment.env, absolute: context.absolute, what };
+        // A signed tag may stand for its commit: then nobody signed the commit itself.
+        const signed = await verifySignature(
+          mirror,
+          { commit: revision },
+          undefined,
+          settings.verify,
+          keyring,
+          limited,
+        ).catch(() => last?.revision.verified);
+        return signed?.signer === undefined ? written : [...written, signed.signer];
+      }),
+
     push: (change: SourceChange, signal) =>
       action('the push', signal, async (opened, limited) => {
         const listing = await opened.mirror.list(wanted, limited);

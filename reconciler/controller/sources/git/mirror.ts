@@ -23,6 +23,8 @@ export interface FetchResult {
 }
 
 const incoming = 'refs/gantry/incoming';
+/** The writers of no more commits are asked for. */
+const mostCommits = 200;
 
 export class Mirror {
   readonly dir: string;
@@ -81,6 +83,29 @@ export class Mirror {
     const { stdout } = await this.git({ args, maxBytes: 64 * 1024, cuts: true }, signal);
     const [id = '', at = '', who = '', message = ''] = stdout.toString('utf8').split('\0');
     return { id, at, who: plain(who), message: plain(message) };
+  }
+
+  /** Names and addresses in the commits that came after `since`; of the commit alone where nothing came before it. */
+  async authors(commit: string, since: string | undefined, signal?: AbortSignal): Promise<readonly string[]> {
+    if (since !== undefined && !this.#isDeep) await this.#deepen(commit, signal);
+    const isThere = since !== undefined && (await this.has(since, signal));
+    const come = await this.#people(
+      isThere ? [`${since}..${commit}`] : since === undefined ? ['-1', commit] : [commit],
+      signal,
+    );
+    return come.length > 0 ? come : this.#people(['-1', commit], signal);
+  }
+
+  async #people(which: readonly string[], signal: AbortSignal | undefined): Promise<readonly string[]> {
+    const format = '--format=%an%x00%ae%x00%cn%x00%ce';
+    const args = ['-c', 'log.showSignature=false', 'log', `-${mostCommits}`, format, ...which, '--'];
+    const { stdout } = await this.git({ args, maxBytes: 1024 * 1024 }, signal);
+    return [...new Set(stdout.toString('utf8').split(/[\0\n]/))].filter((word) => word !== '');
+  }
+
+  async #deepen(commit: string, signal: AbortSignal | undefined): Promise<void> {
+    const quiet = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--quiet'];
+    await this.git({ args: ['fetch', ...quiet, `--depth=${mostCommits}`, '--', this.#url.url, commit] }, signal);
   }
 
   /** Whether `older` is `newer` or one of its ancestors. */

@@ -39,6 +39,7 @@ describe('a grant', () => {
     expect((await post('pay', 'sync', {})).status).toBe(403);
     expect((await post('web', 'rollback', { revision: 'c0ffee', reason: 'x' })).status).toBe(403);
     expect((await post('web', 'prune', { revision: 'c0ffee', reason: 'x' })).status).toBe(403);
+    expect((await post('web', 'approve', { revision: 'c0ffee', plan: 'p', reason: 'x' })).status).toBe(403);
     expect(controller.asked.map(({ what, set }) => `${what} ${set}`)).toEqual(['sync web']);
   });
 

@@ -1,0 +1,147 @@
+// Which steps of a plan a second person has to approve, and whether an approval is about them. Pure.
+import { createHash } from 'node:crypto';
+import type { Plan, Step } from '../../core/plan/plan.ts';
+import type { ApprovalLevel } from '../config/config.ts';
+import type { ApprovalGate } from '../contract/index.ts';
+
+export interface Approval {
+  readonly id: string;
+  readonly set: string;
+  readonly revision: string;
+  /** Digests of the steps; steps that are not among them need an approval of their own. */
+  readonly steps: readonly string[];
+  /** Absent: on all hosts of the set. */
+  readonly hosts?: readonly string[];
+  readonly by: string;
+  readonly reason: string;
+  readonly at: string;
+  readonly until: string;
+}
+
+export interface AskedStep {
+  readonly text: string;
+  readonly digest: string;
+}
+
+/** `text`: that of the documents, which says what the steps write. `isNew`: they come from a revision that the host does not have. */
+export function stepsToApprove(
+  { steps }: Plan,
+  level: ApprovalLevel,
+  text: string,
+  isNew: boolean,
+): readonly AskedStep[] {
+  const isAsked = (step: Step): boolean =>
+    deletes(step) || (level !== 'delete' && disrupts(step)) || (level === 'all' && isNew);
+  return steps
+    .filter(isAsked)
+    .map((step) => ({ text: `${step.action} ${step.address}`, digest: digestOf(step, text) }));
+}
+
+/** What a rebuild replaces is gone, too. */
+const deletes = ({ action }: Step): boolean => action === 'delete' || action === 'rebuild';
+
+const disrupts = (step: Step): boolean =>
+  step.action === 'restart' ||
+  step.action === 'stop' ||
+  (step.action === 'update' && step.edits.some(({ effect, segments }) => effect !== 'live' || isMove(segments)));
+
+const isMove = ([first]: readonly string[]): boolean => first === 'location' || first === 'pool';
+
+/** Values are not part of it: the text of the documents has them, and secrets could be guessed from it. */
+function digestOf(step: Step, text: string): string {
+  const edits =
+    step.action === 'update' ? step.edits.map(({ segments, after }) => [segments, after !== undefined]) : [];
+  const target = 'target' in step ? (step.target ?? '') : '';
+  const about = [text, step.id, step.action, step.name, target, edits];
+  return createHash('sha256').update(JSON.stringify(about)).digest('hex').slice(0, 32);
+}
+
+export interface ApprovedFacts {
+  readonly host: string;
+  readonly revision: string;
+  /** When the host got the revision in full: an approval from before is used up. */
+  readonly appliedAt: string | undefined;
+}
+
+/** The steps that no approval is about. */
+export function unapproved(
+  steps: readonly AskedStep[],
+  approvals: readonly Approval[],
+  { host, revision, appliedAt }: ApprovedFacts,
+): readonly AskedStep[] {
+  const valid = approvals.filter(
+    (one) =>
+      one.revision === revision &&
+      (one.hosts?.includes(host) ?? true) &&
+      (appliedAt === undefined || Date.parse(one.at) > Date.parse(appliedAt)),
+  );
+  const approved = new Set(valid.flatMap((one) => one.steps));
+  return steps.filter(({ digest }) => !approved.has(digest));
+}
+
+const mostNamed = 3;
+
+/** Why a plan waits. */
+export function approvalText(steps: readonly AskedStep[], set: string): string {
+  const named = steps.slice(0, mostNamed).map(({ text }) => text);
+  const more = steps.length > mostNamed ? ` and ${steps.length - mostNamed} more` : '';
+  return `It awaits an approval of: ${named.join(', ')}${more} (gantry controller approve ${set})`;
+}
+
+/** `Ann <ann@example.org>` is Ann, and the address. */
+const wordsOf = (texts: readonly string[]): ReadonlySet<string> =>
+  new Set(
+    texts
+      .flatMap((text) => {
+        const [, name = '', mail = ''] = /^(.*)<(.+)>$/.exec(text.trim()) ?? [];
+        return mail === '' ? [text] : [name, mail];
+      })
+      .map((word) => word.trim().toLowerCase())
+      .filter((word) => word !== ''),
+  );
+
+/** Some text of one stands for the same person as some text of the other. */
+export function isSamePerson(one: readonly string[], other: readonly string[]): boolean {
+  const words = wordsOf(one);
+  return [...wordsOf(other)].some((word) => words.has(word));
+}
+
+export interface WaitingPlan {
+  readonly revision: string;
+  readonly steps: readonly AskedStep[];
+}
+
+export interface WaitingHost {
+  readonly name: string;
+  /** Absent: nothing waits. */
+  readonly awaitsApproval: WaitingPlan | undefined;
+}
+
+const mostSteps = 50;
+
+/** The plans that wait with one revision: the wanted one, as long as some do. */
+export function waitingPlans(wanted: string | undefined, hosts: readonly WaitingHost[]) {
+  const all = hosts.flatMap(({ name, awaitsApproval }) =>
+    awaitsApproval === undefined ? [] : [{ name, ...awaitsApproval }],
+  );
+  const { revision } = all.find((one) => one.revision === wanted) ?? all[0] ?? {};
+  return all.filter((one) => one.revision === revision);
+}
+
+/** Undefined: no plan waits. `planOf`: a name for these steps that tells nothing about them. */
+export function approvalGateOf(
+  plans: ReturnType<typeof waitingPlans>,
+  planOf: (text: string) => string,
+): ApprovalGate | undefined {
+  const [first] = plans;
+  if (first === undefined) return undefined;
+  return {
+    plan: planOf(JSON.stringify(plans)),
+    revision: first.revision,
+    hosts: plans.map(({ name, steps }) => ({
+      host: name,
+      count: steps.length,
+      steps: steps.slice(0, mostSteps).map(({ text }) => text),
+    })),
+  };
+}

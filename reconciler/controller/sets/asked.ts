@@ -1,0 +1,148 @@
+// What people asked of the controller: suspensions, and approvals of plans. Kept over restarts in the state directory, and on the hosts with
+// the lock. Approvals count only as these hosts have them: no edit of the state directory makes one.
+import { randomBytes } from 'node:crypto';
+import type { SuspendRequest, Suspension } from '../contract/index.ts';
+import type { Approval } from '../decide/approval.ts';
+import { isActive } from '../decide/suspensions.ts';
+import { emptyNote, type AskedNote, type AskedPlace } from '../hosts/asked-notes.ts';
+import { readState, StateFile } from './state-file.ts';
+
+type Change = (note: AskedNote) => Pick<AskedNote, 'suspensions' | 'approvals'>;
+
+export class Asked {
+  readonly #file: string;
+  /** A version that kept suspensions alone wrote it. */
+  readonly #oldFile: string | undefined;
+  readonly #store: StateFile;
+  readonly #hosts: AskedPlace;
+  #note = emptyNote;
+  /** As it was read, and what was asked since then, until the notes on the hosts are read. */
+  #base = emptyNote;
+  readonly #early: Change[] = [];
+  #isRecalled = false;
+  #isNoted = true;
+  #working: Promise<void> = Promise.resolve();
+
+  constructor(file: string, hosts: AskedPlace, oldFile?: string) {
+    this.#file = file;
+    this.#oldFile = oldFile;
+    this.#store = new StateFile(file);
+    this.#hosts = hosts;
+  }
+
+  /** What the state directory has; `recall` then says what holds. Also again, when another process may have written it. */
+  async load(): Promise<void> {
+    await this.#inTurn(async () => {
+      if (this.#early.length > 0) return;
+      const found = ((await readState(this.#file)) ?? (await this.#old())) as Partial<AskedNote> | undefined;
+      // The hosts say what was approved.
+      this.#base = { n: found?.n ?? 0, suspensions: found?.suspensions ?? [], approvals: [] };
+      this.#note = this.#base;
+      this.#isRecalled = false;
+    });
+  }
+
+  async #old(): Promise<Partial<AskedNote>> {
+    const found = this.#oldFile === undefined ? undefined : await readState(this.#oldFile);
+    return Array.isArray(found) ? { n: 1, suspensions: found as Suspension[] } : {};
+  }
+
+  /** This controller works from now on: what is newest, here or on the hosts, holds. Rejects unless most hosts with a lock answer. */
+  async recall(): Promise<void> {
+    await this.#inTurn(async () => {
+      const noted = await this.#hosts.read();
+      const newest = noted === undefined || noted.n < this.#base.n ? undefined : noted;
+      const base = newest ?? { ...this.#base, approvals: noted?.approvals ?? [] };
+      const changed = this.#early.reduce((note, change) => ({ ...note, ...change(note) }), base);
+      const isSame = changed === newest || changed.n === 0;
+      const next = isSame ? changed : { ...changed, n: Math.max(changed.n, noted?.n ?? 0) + 1 };
+      await this.#store.write(next);
+      this.#note = next;
+      this.#base = next;
+      this.#early.length = 0;
+      this.#isRecalled = true;
+      this.#isNoted = isSame;
+    });
+    await this.noteAgain();
+  }
+
+  /** The hosts with a lock are others. */
+  moved(): void {
+    this.#isNoted = this.#note.n === 0;
+  }
+
+  /** What the hosts could not take before. */
+  async noteAgain(): Promise<void> {
+    if (this.#isNoted || !this.#isRecalled) return;
+    await this.#inTurn(async () => {
+      await this.#hosts.write(this.#note);
+      this.#isNoted = true;
+    });
+  }
+
+  /** Those of the set that have not ended. */
+  of(set: string, nowMs: number): readonly Suspension[] {
+    return this.#note.suspensions.filter((one) => one.set === set && isActive(one, nowMs));
+  }
+
+  approvalsOf(set: string, nowMs: number): readonly Approval[] {
+    return this.#note.approvals.filter((one) => one.set === set && isActive(one, nowMs));
+  }
+
+  async add(set: string, request: SuspendRequest, by: string, nowMs: number): Promise<Suspension> {
+    const id = randomBytes(6).toString('hex');
+    const made: Suspension = { id, set, ...request, by, since: new Date(nowMs).toISOString() };
+    await this.#change((note) => ({
+      ...current(note, nowMs),
+      suspensions: [...current(note, nowMs).suspensions, made],
+    }));
+    return made;
+  }
+
+  /** Ends one, or all of the set. */
+  async end(set: string, id: string | undefined): Promise<readonly Suspension[]> {
+    const isMeant = (one: Suspension): boolean => one.set === set && (id === undefined || one.id === id);
+    const ended = this.#note.suspensions.filter(isMeant);
+    if (ended.length > 0)
+      await this.#change((note) => ({ ...note, suspensions: note.suspensions.filter((one) => !isMeant(one)) }));
+    return ended;
+  }
+
+  /** Rejects unless most of the hosts with a lock have it: then it does not count. `isStill`: what is approved is as it was shown. */
+  async approve(approval: Approval, nowMs: number, isStill: () => void): Promise<void> {
+    await this.#inTurn(async () => {
+      isStill();
+      const now = current(this.#note, nowMs);
+      const next = { ...now, n: this.#note.n + 1, approvals: [...now.approvals, approval] };
+      await this.#hosts.write(next);
+      this.#note = next;
+      this.#isNoted = true;
+      await this.#store.write(next);
+    });
+  }
+
+  /** It counts once it is stored. One change after the other, so that none is lost. */
+  async #change(change: Change): Promise<void> {
+    await this.#inTurn(async () => {
+      const next = { ...this.#note, ...change(this.#note), n: this.#note.n + 1 };
+      await this.#store.write(next);
+      this.#note = next;
+      this.#isNoted = false;
+      if (!this.#isRecalled) this.#early.push(change);
+    });
+    // The next beat tries again.
+    await this.noteAgain().catch(() => undefined);
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#working.catch(() => undefined).then(work);
+    this.#working = turn;
+    return turn;
+  }
+}
+
+const current = (note: AskedNote, nowMs: number): AskedNote => ({
+  ...note,
+  suspensions: note.suspensions.filter((one) => isActive(one, nowMs)),
+  approvals: note.approvals.filter((one) => isActive(one, nowMs)),
+});
