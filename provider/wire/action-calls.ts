@@ -1,7 +1,7 @@
 // The calls of actions (protocol 6.10): checks of a configuration, the plan, and the stream of a run.
 import type { Diagnostic } from '../framework/diagnostic.ts';
 import type { ProviderServer } from '../framework/server.ts';
-import { asDiagnostics, caught, caughtLater, objectOf, type TypeTable } from './answers.ts';
+import { asDiagnostics, caught, caughtLater, objectOf, problemsAs, type TypeTable } from './answers.ts';
 import type { Stream, Unary } from './grpc.ts';
 import * as wire from './messages.ts';
 import { wireDiagnostics } from './schema.ts';
@@ -18,7 +18,7 @@ export function actionCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): 
     const { typeName, config } = wire.ActionRequest.decode(bytes);
     return { typeName, values: objectOf(decodeValue(types.of(server.action(typeName).attributes), config)) ?? {} };
   };
-  const reply = (found: readonly Diagnostic[]) => wire.DiagnosticsReply.encode({ diagnostics: wireDiagnostics(found) });
+  const reply = problemsAs(wire.DiagnosticsReply);
   const ended = (found: readonly Diagnostic[]) =>
     wire.ActionEvent.encode({ completed: { diagnostics: wireDiagnostics(found) } });
   return {

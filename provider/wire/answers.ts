@@ -7,6 +7,7 @@ import type { ProviderServer } from '../framework/server.ts';
 import type { Type } from '../framework/type.ts';
 import { isMap, type Value, type ValueMap } from '../framework/value.ts';
 import type * as wire from './messages.ts';
+import { wireDiagnostics } from './schema.ts';
 import type { MessageOf } from '../../server/lib/shared/protobuf.ts';
 import { encodeValue, ValueError } from './values.ts';
 
@@ -51,8 +52,19 @@ export const readPrivate = (bytes: Uint8Array): PrivateData =>
 export const writePrivate = (data: PrivateData): Uint8Array =>
   Object.keys(data).length === 0 ? empty : Buffer.from(JSON.stringify(data));
 
+type Answer = (diagnostics: readonly Diagnostic[]) => Uint8Array;
+
+/** An answer with problems alone, beside what the caller gets back as it was. */
+export const problemsAs =
+  <T extends object>(
+    reply: { encode(answer: T & { readonly diagnostics: ReturnType<typeof wireDiagnostics> }): Uint8Array },
+    kept = {} as T,
+  ): Answer =>
+  (found) =>
+    reply.encode({ ...kept, diagnostics: wireDiagnostics(found) });
+
 /** Errors with messages for users become diagnostics, not failures of the call. */
-export function caught(work: () => Uint8Array, answer: (diagnostics: readonly Diagnostic[]) => Uint8Array): Uint8Array {
+export function caught(work: () => Uint8Array, answer: Answer): Uint8Array {
   try {
     return work();
   } catch (error) {
@@ -60,10 +72,7 @@ export function caught(work: () => Uint8Array, answer: (diagnostics: readonly Di
   }
 }
 
-export async function caughtLater(
-  work: () => Promise<Uint8Array>,
-  answer: (diagnostics: readonly Diagnostic[]) => Uint8Array,
-): Promise<Uint8Array> {
+export async function caughtLater(work: () => Promise<Uint8Array>, answer: Answer): Promise<Uint8Array> {
   try {
     return await work();
   } catch (error) {

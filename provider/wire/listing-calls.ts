@@ -1,7 +1,6 @@
 // The calls of `terraform query` (protocol 6.10): checks of a list block, and the stream of the objects found.
-import type { Diagnostic } from '../framework/diagnostic.ts';
 import type { ProviderServer } from '../framework/server.ts';
-import { asDiagnostics, asDynamic, asIdentity, caught, objectOf, type TypeTable } from './answers.ts';
+import { asDiagnostics, asDynamic, asIdentity, caught, objectOf, problemsAs, type TypeTable } from './answers.ts';
 import type { Stream, Unary } from './grpc.ts';
 import * as wire from './messages.ts';
 import { wireDiagnostics } from './schema.ts';
@@ -15,7 +14,7 @@ export interface ListingCalls {
 export function listingCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): ListingCalls {
   const configOf = (typeName: string, config: Parameters<typeof decodeValue>[1]) =>
     objectOf(decodeValue(types.of(server.listing(typeName).attributes), config)) ?? {};
-  const reply = (found: readonly Diagnostic[]) => wire.DiagnosticsReply.encode({ diagnostics: wireDiagnostics(found) });
+  const reply = problemsAs(wire.DiagnosticsReply);
   return {
     ValidateListResourceConfig(bytes) {
       const { typeName, config } = wire.TypedConfigRequest.decode(bytes);
@@ -23,7 +22,7 @@ export function listingCalls<C>(server: ProviderServer<C>, types: TypeTable<C>):
     },
     async ListResource(bytes, send) {
       const { typeName, config, includesObject, limit } = wire.ListRequest.decode(bytes);
-      const problems = (found: readonly Diagnostic[]) => wire.ListEvent.encode({ diagnostics: wireDiagnostics(found) });
+      const problems = problemsAs(wire.ListEvent);
       try {
         const request = { config: configOf(typeName, config), includesState: includesObject, limit };
         for await (const { title, state, diagnostics } of server.list(typeName, request)) {

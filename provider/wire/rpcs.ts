@@ -1,5 +1,5 @@
 // The calls of Terraform: reads each message, passes values to the framework, writes the answer. Decides nothing.
-import { DiagnosticError, type Diagnostic } from '../framework/diagnostic.ts';
+import { DiagnosticError } from '../framework/diagnostic.ts';
 import { FunctionError, listable, type AnyResource } from '../framework/provider.ts';
 import type { Identity } from '../framework/results.ts';
 import type { ProviderServer } from '../framework/server.ts';
@@ -11,13 +11,14 @@ import {
   empty,
   identityType,
   objectOf,
+  problemsAs,
   readPrivate,
   TypeTable,
   writePrivate,
 } from './answers.ts';
 import { asMethods, type ProviderCall } from './calls.ts';
 import { actionCalls } from './action-calls.ts';
-import { ephemeralCalls } from './ephemeral/calls.ts';
+import { ephemeralCalls } from './ephemeral-calls.ts';
 import { listingCalls } from './listing-calls.ts';
 import type { Methods, Unary } from './grpc.ts';
 import * as wire from './messages.ts';
@@ -125,8 +126,7 @@ function resourceCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls
   return {
     UpgradeResourceState(bytes) {
       const { typeName, version, raw } = wire.UpgradeRequest.decode(bytes);
-      const failed = (found: readonly Diagnostic[]) =>
-        wire.UpgradeReply.encode({ diagnostics: wireDiagnostics(found) });
+      const failed = problemsAs(wire.UpgradeReply);
       return caught(() => {
         const json = Buffer.from(raw?.json ?? empty).toString('utf8');
         const { state, diagnostics } = server.upgrade(typeName, { version, json });
@@ -136,8 +136,7 @@ function resourceCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls
     },
     async ReadResource(bytes) {
       const request = wire.ReadRequest.decode(bytes);
-      const failed = (found: readonly Diagnostic[]) =>
-        wire.ReadReply.encode({ ...request, diagnostics: wireDiagnostics(found) });
+      const failed = problemsAs(wire.ReadReply, request);
       return caughtLater(async () => {
         const type = types.resource(request.typeName);
         const state = objectOf(decodeValue(type, request.state)) ?? {};
@@ -152,8 +151,7 @@ function resourceCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls
     },
     async PlanResourceChange(bytes) {
       const request = wire.PlanRequest.decode(bytes);
-      const failed = (found: readonly Diagnostic[]) =>
-        wire.PlanReply.encode({ planned: request.prior, diagnostics: wireDiagnostics(found) });
+      const failed = problemsAs(wire.PlanReply, { planned: request.prior });
       return caughtLater(async () => {
         const type = types.resource(request.typeName);
         const prior = objectOf(decodeValue(type, request.prior));
@@ -170,8 +168,7 @@ function resourceCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls
     },
     async ApplyResourceChange(bytes) {
       const request = wire.ApplyRequest.decode(bytes);
-      const failed = (found: readonly Diagnostic[]) =>
-        wire.ApplyReply.encode({ state: request.prior, diagnostics: wireDiagnostics(found) });
+      const failed = problemsAs(wire.ApplyReply, { state: request.prior });
       return caughtLater(async () => {
         const type = types.resource(request.typeName);
         const applied = await server.apply(request.typeName, {
@@ -190,7 +187,7 @@ function resourceCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls
     },
     MoveResourceState(bytes) {
       const { raw, ...source } = wire.MoveRequest.decode(bytes);
-      const failed = (found: readonly Diagnostic[]) => wire.MoveReply.encode({ diagnostics: wireDiagnostics(found) });
+      const failed = problemsAs(wire.MoveReply);
       return caught(() => {
         const { state } = server.move({ ...source, json: Buffer.from(raw?.json ?? empty).toString('utf8') });
         const identity = asIdentity(server.identityOf(source.target, state));
@@ -199,7 +196,7 @@ function resourceCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls
     },
     ImportResourceState(bytes) {
       const { typeName, id, identity } = wire.ImportRequest.decode(bytes);
-      const failed = (found: readonly Diagnostic[]) => wire.ImportReply.encode({ diagnostics: wireDiagnostics(found) });
+      const failed = problemsAs(wire.ImportReply);
       return caught(() => {
         const type = types.resource(typeName);
         const names = identityNames(server.resource(typeName));
@@ -242,10 +239,8 @@ type OtherCall =
 
 function otherCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls<OtherCall> {
   const { provider } = server;
-  const diagnosticsReply = (found: readonly Diagnostic[]) =>
-    wire.DiagnosticsReply.encode({ diagnostics: wireDiagnostics(found) });
-  const providerReply = (found: readonly Diagnostic[]) =>
-    wire.ValidateProviderReply.encode({ diagnostics: wireDiagnostics(found) });
+  const diagnosticsReply = problemsAs(wire.DiagnosticsReply);
+  const providerReply = problemsAs(wire.ValidateProviderReply);
   return {
     ValidateProviderConfig(bytes) {
       const { config } = wire.ConfigRequest.decode(bytes);
@@ -277,8 +272,7 @@ function otherCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls<Ot
     },
     async ReadDataSource(bytes) {
       const { typeName, config } = wire.ReadDataRequest.decode(bytes);
-      const failed = (found: readonly Diagnostic[]) =>
-        wire.ReadDataReply.encode({ diagnostics: wireDiagnostics(found) });
+      const failed = problemsAs(wire.ReadDataReply);
       return caughtLater(async () => {
         const type = types.dataSource(typeName);
         const { state, diagnostics } = await server.readData(typeName, objectOf(decodeValue(type, config)) ?? {});
