@@ -9,6 +9,7 @@ import { call, hostRemains, makeDaemon, realRuntimeMissing, type Json } from '..
 import { bundleDaemon, read, settle, startChild, type ChildDaemon } from '../../support/daemons/child-process.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { isLongRun } from '../../support/left-out.ts';
+import { type Random, seededRandom } from '../../support/random.ts';
 import { until } from '../../support/until.ts';
 import { freeSubnet } from '../../support/hosts/free-resources.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
@@ -25,17 +26,8 @@ interface World {
   readonly runtime: 'sim' | 'lxc';
   readonly dir: string;
   readonly known: Map<string, Known>;
-  readonly random: () => number;
+  readonly random: Random;
   readonly create: (name: string) => object;
-}
-
-/** A small generator, so that a failing run can be repeated. */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
 }
 
 const actions: Readonly<Record<Exclude<Known, 'unknown'>, readonly (readonly [action: string, then: Known])[]>> = {
@@ -62,7 +54,7 @@ async function step(world: World, daemon: ChildDaemon, name: string): Promise<vo
   const now = world.known.get(name) ?? 'absent';
   if (now === 'unknown') throw new Error(`nothing is known of ${name}`);
   const choices = actions[now];
-  const [action, then] = choices[Math.floor(world.random() * choices.length)] ?? ['create', 'Stopped'];
+  const [action, then] = choices[Math.floor(world.random.next() * choices.length)] ?? ['create', 'Stopped'];
   world.known.set(name, 'unknown');
   const path = `/1.0/containers/${name}`;
   const { status, operation } =
@@ -71,7 +63,7 @@ async function step(world: World, daemon: ChildDaemon, name: string): Promise<vo
       : action === 'delete'
         ? await settle(daemon, 'DELETE', path)
         : action === 'patch'
-          ? await settle(daemon, 'PATCH', path, { description: `p${Math.floor(world.random() * 1000)}` })
+          ? await settle(daemon, 'PATCH', path, { description: `p${Math.floor(world.random.next() * 1000)}` })
           : await settle(daemon, 'PUT', `${path}/state`, { action, force: action === 'stop' || action === 'restart' });
   if (status >= 300 || (operation !== undefined && operation.status !== 'Success')) {
     throw new Failed(`${action} of ${name}, which was ${now}, answered ${status} ${operation?.err ?? ''}`);
@@ -170,13 +162,13 @@ const bridge = `gtyak${process.pid % 1000}`;
 describe('a daemon on the simulation', () => {
   test('killed again and again under load loses no object and leaves none half made', async () => {
     const dir = tempFolder('gtya-kill-');
-    const seed = Date.now() % 1_000_000;
-    console.log(`kill test on the simulation: seed ${seed}`);
+    const random = seededRandom();
+    console.log(`kill test on the simulation: seed ${random.seed}`);
     const world: World = {
       runtime: 'sim',
       dir,
       known: new Map(),
-      random: generator(seed),
+      random,
       create: (name) => ({ name, source: { type: 'none' } }),
     };
     const clients = [0, 1, 2, 3].map((who) => [0, 1, 2].map((each) => `k${who}-${each}`));
@@ -188,7 +180,7 @@ describe('a daemon on the simulation', () => {
         devices: { root: { type: 'disk', path: '/', pool: 'default' } },
       });
       for (let round = 0; round < (isLongRun ? 10 : 4); round += 1) {
-        await killUnderLoad(world, daemon, clients, 30 + world.random() * 250);
+        await killUnderLoad(world, daemon, clients, 30 + world.random.next() * 250);
         daemon = await startChild(bundle, dir, 'sim');
         await expectWhole(world, daemon);
       }
@@ -203,15 +195,15 @@ describe('a daemon on the simulation', () => {
 describe.skipIf(missing !== undefined)('a daemon with real containers', () => {
   test('killed twice under load loses no object and leaves none half made', async () => {
     const dir = tempFolder('gtya-killx-');
-    const seed = Date.now() % 1_000_000;
-    console.log(`kill test with real containers: seed ${seed}`);
+    const random = seededRandom();
+    console.log(`kill test with real containers: seed ${random.seed}`);
     const built = await buildBusyboxImage(join(dir, 'image-source'), { busybox: { dhcp: false } });
     const image = { type: 'image', fingerprint: built.fingerprint };
     const world: World = {
       runtime: 'lxc',
       dir,
       known: new Map(),
-      random: generator(seed),
+      random,
       create: (name) => ({ name, source: image }),
     };
     const clients = [
@@ -238,7 +230,7 @@ describe.skipIf(missing !== undefined)('a daemon with real containers', () => {
         'Success',
       );
       for (let round = 0; round < 2; round += 1) {
-        await killUnderLoad(world, daemon, clients, 300 + world.random() * 900);
+        await killUnderLoad(world, daemon, clients, 300 + world.random.next() * 900);
         daemon = await startChild(bundle, dir, 'lxc');
         await expectWhole(world, daemon);
       }
