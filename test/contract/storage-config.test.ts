@@ -24,10 +24,10 @@ describe('validatePoolConfig', () => {
     expect(validatePoolConfig('dir', { source: '/srv/pool', 'rsync.bwlimit': '10MB', 'user.owner': 'me' })).toEqual([]);
   });
 
-  test('size on a dir pool is refused with the drivers that support it', () => {
+  test('a size of a dir pool itself is refused with the drivers that support it', () => {
     const [problem] = validatePoolConfig('dir', { size: '10GB' });
     expect(problem?.path).toBe('config.size');
-    expect(problem?.message).toMatch(/cannot be limited in size.*btrfs, lvm, zfs/);
+    expect(problem?.message).toMatch(/is not a config key of a dir pool.*btrfs, lvm, zfs/);
   });
 
   test('all problems are collected, each with its path', () => {
@@ -77,8 +77,8 @@ describe('validatePoolConfig', () => {
   });
 });
 
-test('a volume of a dir pool has no size, one of a btrfs pool has', () => {
-  expect(paths(validateVolumeConfig('dir', { size: '1GB' }))).toEqual(['config.size']);
+test('volumes of all pools can have a size, also of dir, whose file system decides', () => {
+  expect(validateVolumeConfig('dir', { size: '1GB' })).toEqual([]);
   expect(validateVolumeConfig('btrfs', { size: '1GB', 'security.unmapped': 'true' })).toEqual([]);
   expect(paths(validateVolumeConfig('btrfs', { size: 'big' }))).toEqual(['config.size']);
 });

@@ -118,7 +118,7 @@ export const warningTypes = {
   rootSize: {
     text: 'Size of root disks not enforced',
     severity: 'moderate',
-    seen: 'Root disks have a `size`, and the driver of their pool cannot limit a directory: containers can fill the pool.',
+    seen: 'Root disks have a `size`, and their pool cannot limit a directory: containers can fill the pool.',
     over: 'No root disk in the pool has a size any more.',
   },
   apparmor: {

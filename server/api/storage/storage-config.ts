@@ -151,8 +151,8 @@ export const poolConfigKeys = {
 
 /** Besides these, `user.*` is free on every volume. */
 export const volumeConfigKeys = {
-  size: key('size', ['btrfs', 'ceph', 'lvm', 'zfs'], 'Limit of the volume.', {
-    changeable: ['btrfs', 'ceph', 'lvm', 'zfs'],
+  size: key('size', every, 'Limit of the volume; on dir where its file system has project quotas.', {
+    changeable: every,
   }),
   'block.filesystem': key('text', ['lvm', 'ceph'], 'File system of the volume.', {
     check: fileSystem,
@@ -250,9 +250,7 @@ function brokenRule(
   if (!fact.drivers.includes(driver)) {
     if (value === '') return undefined;
     const others = `it is one of ${fact.drivers.join(', ')}`;
-    return name === 'size' && driver === 'dir'
-      ? `is not a config key of ${owner}: a directory cannot be limited in size; ${others}`
-      : `is not a config key of ${owner}; ${others}`;
+    return `is not a config key of ${owner}; ${others}`;
   }
   if (old !== undefined && !fact.changeable.includes(driver) && fact.computed !== true) {
     const stored = old[name] === undefined || old[name] === '' ? 'unset' : JSON.stringify(old[name]);

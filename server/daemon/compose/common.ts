@@ -33,9 +33,10 @@ export function composeCommon(base: Foundation, stateDir: string) {
   const { isDryRun, unprivilegedOnly, dirs, clock, events, log, records, host, operations, locks, room, cluster } =
     base;
   const { runtime, network, paths } = host;
-  const view = new ContainerView({ records, runtime, places: cluster });
   const idMaps = new IdMaps({ records, runtime, ids: host.ids });
   const pools = new Pools({ records, drivers: host.storage, missing: host.storageMissing ?? {}, locks, log });
+  const rootUse = (pool: string, name: string) => pools.usedBytes(pool, { type: 'container', name });
+  const view = new ContainerView({ records, runtime, places: cluster, rootUse });
   const users = new ImageUsers();
   const places = { imagesDir: dirs.images, backupsDir: dirs.backups, logsDir: dirs.logs };
   const book = new WarningBook({ records, clock, log, canWrite: () => room?.reason() === undefined });

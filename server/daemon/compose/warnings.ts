@@ -55,6 +55,7 @@ export function composeWarnings(base: Foundation, book: WarningBook, parts: Watc
     cluster,
     runtime: host.runtime,
     view,
+    canLimit: (pool) => pools.canLimit(pool),
     book,
     pools: [clusterPools.definitions, poolWatch],
     networks: [clusterNetworks.definitions, networkWatch],

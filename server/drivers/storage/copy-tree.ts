@@ -1,7 +1,7 @@
 // Copies a directory tree whole: owners, modes, times, hard links, holes, extended attributes; never follows links.
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdir, statfs } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { exec, ExecError } from '../../lib/exec.ts';
 import { confined, keptToRead, keptToWrite } from '../../lib/confined.ts';
@@ -14,8 +14,8 @@ const dayMs = 86_400_000;
 export const keptStderrBytes = 16_384;
 
 /**
- * For trees that nobody changes meanwhile, such as unpacked images. `target` must not exist. On a throw (also by abort) a part of
- * it may be there: the caller removes it.
+ * For trees that nobody changes meanwhile, such as unpacked images. `target` is absent or an empty directory. On a throw (also
+ * by abort) a part of it may be there: the caller removes it.
  */
 export async function copyTree(source: string, target: string, signal: AbortSignal): Promise<void> {
   await exec(
@@ -46,21 +46,9 @@ export async function boundsOf(path: string): Promise<readonly string[]> {
 export const keepAll = ['--numeric-owner', '--xattrs', '--xattrs-include=*', '--acls'] as const;
 
 /**
- * For trees that a guest may be changing: cp walks by path, so a guest that swaps a directory and a link makes it read files of
- * the host. tar walks by open directories. Files that change or vanish meanwhile are copied as found. Otherwise as copyTree.
+ * For trees that a guest may be changing, into an empty directory: cp walks by path, so a guest that swaps a directory and a link makes
+ * it read files of the host. tar walks by open directories. Files that change or vanish meanwhile are copied as found. Otherwise as copyTree.
  */
-export async function copyGuestTree(
-  source: string,
-  target: string,
-  asRoot: boolean,
-  signal: AbortSignal,
-): Promise<void> {
-  signal.throwIfAborted();
-  await mkdir(target, { mode: 0o700 });
-  await copyGuestTreeInto(source, target, asRoot, signal);
-}
-
-/** The same into a directory that is there and empty. */
 export async function copyGuestTreeInto(
   source: string,
   target: string,

@@ -4,10 +4,11 @@ import { mkdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Log } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
-import { copyGuestTree, copyTree, shareTree } from './copy-tree.ts';
+import { copyGuestTreeInto, copyTree, shareTree } from './copy-tree.ts';
 import { checkDirPool, createDirPool, createSharedPool, emptyDirPool, mountDirPool } from './dir-pool.ts';
 import type { PoolSpec, StorageDriver, UnpackImage } from './driver.ts';
 import { poolSource } from './layout.ts';
+import { ProjectQuotas } from './quota/project-quotas.ts';
 import { hasCode, removeTree } from './remove-tree.ts';
 import {
   checkMarker,
@@ -33,8 +34,22 @@ export interface DirStorageDeps {
 
 export function openDirStorage(deps: DirStorageDeps): StorageDriver {
   const sourceOf = (pool: PoolSpec): string => poolSource(deps.root, dirname(deps.root), pool);
-  const copyGuest = (from: string, to: string, signal: AbortSignal): Promise<void> =>
-    copyGuestTree(from, to, deps.ownership === 'keep', signal);
+  const quotas = new ProjectQuotas();
+  const makeTree = async (path: string): Promise<void> => {
+    await mkdir(path, { mode: 0o700 });
+    quotas.begin(path);
+  };
+  const copyGuest = async (from: string, to: string, signal: AbortSignal): Promise<void> => {
+    signal.throwIfAborted();
+    await makeTree(to);
+    await copyGuestTreeInto(from, to, deps.ownership === 'keep', signal);
+  };
+  const copySettled = async (from: string, to: string, signal: AbortSignal): Promise<void> => {
+    signal.throwIfAborted();
+    await makeTree(to);
+    await copyTree(from, to, signal);
+  };
+  const remove = (path: string): Promise<void> => quotas.forget(path, () => removeTree(path));
 
   const cluster = (): ClusterPart | undefined => deps.cluster?.();
   /** Ids of shared pools that this host is the first to make. */
@@ -43,7 +58,8 @@ export function openDirStorage(deps: DirStorageDeps): StorageDriver {
   return openTreeDriver(
     {
       name: 'dir',
-      capabilities: { cheapCopies: false, quotas: false, snapshots: true },
+      capabilities: { cheapCopies: false, quotas: true, snapshots: true },
+      canLimit: (pool) => quotas.holdIn(sourceOf(pool)),
       root: sourceOf,
       tag: () => tagOf(cluster()),
       fillConfig: async (pool) => {
@@ -55,14 +71,17 @@ export function openDirStorage(deps: DirStorageDeps): StorageDriver {
       },
       createPool: async (pool) => {
         const source = sourceOf(pool);
-        if (!isShared(pool)) return createDirPool(deps.root, source, pool.name);
+        if (!isShared(pool)) {
+          await createDirPool(deps.root, source, pool.name);
+          return quotas.find(source);
+        }
         const marker = wantedMarker(pool, cluster());
         await createSharedPool(deps.root, source, pool.name, marker, begun.has(marker.pool));
       },
       async deletePool(pool) {
         const source = sourceOf(pool);
         if (isShared(pool)) return deleteSharedPool(source, pool, cluster());
-        await emptyDirPool(source, pool.name, removeTree);
+        await emptyDirPool(source, pool.name, remove);
         // A directory that the user gave stays; so does anything in it that is not ours.
         if (source !== join(deps.root, pool.name)) return;
         await rmdir(source).catch((error: unknown) => {
@@ -79,22 +98,31 @@ export function openDirStorage(deps: DirStorageDeps): StorageDriver {
       },
       mountPool: async (pool, busy) => {
         const source = sourceOf(pool);
-        if (!isShared(pool)) return mountDirPool(source, pool.name, busy, removeTree);
+        if (!isShared(pool)) {
+          await quotas.find(source);
+          return mountDirPool(source, pool.name, busy, remove);
+        }
         await checkMarker(source, pool.name, wantedMarker(pool, cluster()));
         const tag = tagOf(cluster());
         await mountDirPool(source, pool.name, busy, removeTree, (entry) => entry.startsWith(tag));
       },
-      makeTree: async (path) => {
-        await mkdir(path, { mode: 0o700 });
-      },
-      copyTree: (from, to, by, signal) => (by === 'guest' ? copyGuest(from, to, signal) : copyTree(from, to, signal)),
+      makeTree,
+      copyTree: (from, to, by, signal) => (by === 'guest' ? copyGuest : copySettled)(from, to, signal),
       importTree: copyGuest,
-      shareTree,
-      removeTree,
-      limitTree: async (_path, bytes) => {
-        if (bytes !== undefined)
-          throw new DriverError('NotSupported', 'a directory cannot be limited in size; use a btrfs pool for limits');
+      shareTree: async (from, to, signal) => {
+        await mkdir(to, { mode: 0o700 });
+        quotas.share(to, from);
+        await shareTree(from, to, signal).catch(async (error: unknown) => {
+          // Files that are older than their tree's project cannot be shared.
+          if (signal.aborted || !quotas.holdIn(dirname(dirname(to)))) throw error;
+          await removeTree(to);
+          await copySettled(from, to, signal);
+        });
       },
+      removeTree: remove,
+      limitTree: (path, bytes, mustHold) => quotas.limit(path, bytes, mustHold),
+      limitsIn: (root) => Promise.resolve(quotas.limitsIn(root)),
+      usedIn: (path) => Promise.resolve(quotas.used(path)),
     },
     deps,
   );
@@ -111,10 +139,7 @@ async function deleteSharedPool(source: string, pool: PoolSpec, cluster: Cluster
 /** Looks at no disk. */
 export function fillDirConfig(root: string, pool: PoolSpec): Record<string, string> {
   if ((pool.config['size'] ?? '') !== '')
-    throw new DriverError(
-      'Invalid',
-      'config.size: a dir pool has no size of its own; use btrfs, lvm or zfs for limits',
-    );
+    throw new DriverError('Invalid', 'config.size: a dir pool has no size of its own; use btrfs, lvm or zfs for one');
   if (isShared(pool) && (pool.config['source'] ?? '') === '')
     throw new DriverError(
       'Invalid',

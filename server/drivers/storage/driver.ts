@@ -116,7 +116,7 @@ export interface PoolResources {
 export interface StorageCapabilities {
   /** Copies of a volume share its blocks. */
   readonly cheapCopies: boolean;
-  /** Volumes can be limited in size. */
+  /** Volumes can be limited in size; see `canLimit`. */
   readonly quotas: boolean;
   /** Volumes can be kept as they were. */
   readonly snapshots: boolean;
@@ -163,7 +163,11 @@ export interface StorageDriver {
   /** Renames it and its snapshots. Idempotent: done already (old absent, new there) is success. */
   renameVolume(pool: PoolSpec, volume: VolumeRef, newName: string): Promise<void>;
   listVolumes(pool: PoolSpec): Promise<readonly VolumeRef[]>;
-  /** Limits a volume, now and while it is in use; undefined: no limit. Throws NotSupported without the capability. `mustHold`: a
+  /** Whether limits of volumes hold in the pool, as found when it was made or mounted. Absent: as in all pools of the driver. */
+  readonly canLimit?: (pool: PoolSpec) => boolean;
+  /** Bytes that the volume takes, where that is known without reading it. */
+  readonly usedBytes?: (pool: PoolSpec, volume: VolumeRef) => Promise<number | undefined>;
+  /** Limits a volume, now and while it is in use; undefined: no limit. Throws NotSupported where none holds. `mustHold`: a
    *  volume that holds more already is refused (Invalid); else it can only shrink until it fits. */
   limitVolume(
     pool: PoolSpec,

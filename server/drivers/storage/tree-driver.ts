@@ -290,9 +290,11 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     importVolume: afterRemovals(transfer.importVolume),
     deriveVolume: afterRemovals(derive.deriveVolume),
   };
-  const { withFiles, useMountOptions } = kind;
+  const { withFiles, useMountOptions, canLimit, usedIn } = kind;
   const whole: StorageDriver = {
     ...driver,
+    ...(canLimit === undefined ? {} : { canLimit }),
+    ...(usedIn === undefined ? {} : { usedBytes: (pool, volume) => usedIn(pathOf(pool, volume)) }),
     ...(withFiles === undefined ? {} : { withFiles }),
     ...(useMountOptions === undefined
       ? {}

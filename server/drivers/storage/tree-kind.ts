@@ -49,6 +49,10 @@ export interface TreeKind {
     /** A snapshot that was made as a copy becomes one that cannot be changed. */
     seal(path: string): Promise<void>;
   };
+  /** See StorageDriver.canLimit. */
+  readonly canLimit?: (pool: PoolSpec) => boolean;
+  /** See StorageDriver.usedBytes. */
+  readonly usedIn?: (path: string) => Promise<number | undefined>;
   /** Undefined: no limit. See StorageDriver.limitVolume. */
   limitTree(path: string, bytes: number | undefined, mustHold: boolean): Promise<void>;
   /** Limits in force, by folder and name (`custom/v1`). Present when `capabilities.quotas` is. */

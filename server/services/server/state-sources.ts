@@ -3,7 +3,7 @@ import type { WarningType } from '../../api/server/warning-types.ts';
 import type { Cluster } from '../../membership/cluster.ts';
 import type { HostFeature, RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { Records } from '../../records/records.ts';
-import { canLimit, limitingDrivers, rootSize } from '../storage/root-size.ts';
+import { limitingPools, rootSize } from '../storage/root-size.ts';
 import type { ContainerView } from '../shared/container-view.ts';
 import type { FoundState, WarningBook } from '../warnings/warning-book.ts';
 import type { StateSource } from '../warnings/warning-watch.ts';
@@ -15,6 +15,7 @@ export interface StateSourcesDeps {
   readonly cluster: Pick<Cluster, 'isOn' | 'members'>;
   readonly runtime: Pick<RuntimeDriver, 'missing'>;
   readonly view: Pick<ContainerView, 'expanded'>;
+  readonly canLimit: (pool: string) => boolean;
   readonly book: Pick<WarningBook, 'isOpen'>;
   /** A later one counts where several know of the same object. */
   readonly pools: readonly Problems[];
@@ -171,15 +172,15 @@ function named(users: readonly string[]): string {
   return `${users.slice(0, namedAtMost).join(', ')}${more}`;
 }
 
-function sizesWithoutEffect({ records, view }: StateSourcesDeps): readonly FoundState[] {
+function sizesWithoutEffect({ records, view, canLimit }: StateSourcesDeps): readonly FoundState[] {
   return records.pools.list().flatMap(({ name: pool, document: { driver } }): readonly FoundState[] => {
-    if (canLimit(driver)) return [];
+    if (canLimit(pool)) return [];
     const users = records.containers
       .list()
       .filter((entry) => entry.document.pool === pool && rootSize(view.expanded(entry).devices) !== undefined)
       .map(({ name }) => name);
     if (users.length === 0) return [];
-    const message = `The pool ${pool} of driver ${driver} cannot limit directories, so size of the root disks of ${named(users)} has no effect; use one of ${limitingDrivers.join(', ')}`;
+    const message = `The pool ${pool} of driver ${driver} cannot limit directories, so size of the root disks of ${named(users)} has no effect; use ${limitingPools}`;
     return [{ type: 'rootSize', entity: { kind: 'pools', name: pool }, message }];
   });
 }

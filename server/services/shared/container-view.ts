@@ -1,5 +1,6 @@
 // Renders stored containers for clients: profiles applied, live status added. Reads only.
 import type { Container, ContainerState } from '../../api/container/container.ts';
+import { rootDisk } from '../../api/devices/index.ts';
 import type { Snapshot } from '../../api/container/snapshot.ts';
 import { statusCodes, statusTexts, type StatusCode } from '../../api/status.ts';
 import type { RuntimeDriver, RuntimeMetrics } from '../../drivers/runtime/driver.ts';
@@ -33,6 +34,8 @@ export interface ContainerViewDeps {
   readonly runtime: RuntimeDriver;
   /** Default: there is no cluster. */
   readonly places?: ContainerPlaces;
+  /** Bytes of the root volume in the pool, where they are known without reading it. */
+  readonly rootUse?: (pool: string, container: string) => Promise<number | undefined>;
 }
 
 /** A container as the records have it, of this member or another one. */
@@ -150,10 +153,18 @@ export class ContainerView {
   async state(name: string): Promise<ContainerState> {
     const probe = this.#deps.runtime.probe(name);
     const code = this.statusCode(name);
-    if (probe.status === 'stopped') return renderState(code, undefined);
+    const disk = await this.#disk(name);
+    if (probe.status === 'stopped') return renderState(code, disk, undefined);
     // The container may end between the probe and the read; then it is a stopped one.
     const metrics = await this.#deps.runtime.metrics(name).catch(() => undefined);
-    return renderState(metrics === undefined ? this.statusCode(name) : code, metrics);
+    return renderState(metrics === undefined ? this.statusCode(name) : code, disk, metrics);
+  }
+
+  async #disk(name: string): Promise<ContainerState['disk']> {
+    const entry = this.#deps.records.containers.get(name);
+    const root = entry === undefined ? undefined : rootDisk(this.expanded(entry).devices);
+    const usage = root?.pool === undefined ? undefined : await this.#deps.rootUse?.(root.pool, name);
+    return root === undefined || usage === undefined ? {} : { [root.name]: { usage } };
   }
 }
 
@@ -198,13 +209,17 @@ function renderContainer(
   };
 }
 
-function renderState(code: StatusCode, metrics: RuntimeMetrics | undefined): ContainerState {
+function renderState(
+  code: StatusCode,
+  disk: ContainerState['disk'],
+  metrics: RuntimeMetrics | undefined,
+): ContainerState {
   const none = { usage: 0, usage_peak: 0, swap_usage: 0, swap_usage_peak: 0 };
   return {
     status: statusTexts[code],
     status_code: code,
     cpu: { usage: metrics?.cpuUsageNs ?? 0 },
-    disk: {},
+    disk,
     memory: { ...(metrics?.memory ?? none) },
     network:
       metrics === undefined ? null : (structuredClone(metrics.network) as NonNullable<ContainerState['network']>),

@@ -6,7 +6,6 @@ import { errors } from '../../api/errors.ts';
 import { plainName } from '../../api/project/project-names.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { DeviceMap } from '../../api/schema/common-schemas.ts';
-import { validateVolumeConfig, type PoolDriver } from '../../api/storage/storage-config.ts';
 import type { StorageVolume, StorageVolumePut, VolumeSnapshot, VolumeSnapshotPut } from '../../api/storage/volume.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
@@ -23,6 +22,7 @@ import { mergeConfig, replaceConfig } from '../shared/patch.ts';
 import { profilesOf } from '../shared/project-scope.ts';
 import { sentExpiry } from '../shared/snapshot-names.ts';
 import type { Pools } from './pools.ts';
+import { volumeConfigProblems } from './volume-checks.ts';
 import { describedVolume, type DescribedVolume, type VolumeLists } from './volume-lists.ts';
 import { volumeUrl } from '../shared/volume-urls.ts';
 
@@ -168,8 +168,10 @@ export class ContainerVolumes {
 
   /** Throws AppError badRequest with all problems. */
   #check(pool: string, now: DescribedVolume, wanted: DescribedVolume): void {
-    const driver = this.#deps.pools.use(pool).driver.name as PoolDriver;
-    const problems = [...validateVolumeConfig(driver, wanted.config, now.config), ...ofCustomOnly(wanted)];
+    const problems = [
+      ...volumeConfigProblems(this.#deps.pools, pool, wanted.config, now.config),
+      ...ofCustomOnly(wanted),
+    ];
     if (problems.length > 0) throw errors.invalid('storage volume', problems);
   }
 

@@ -32,7 +32,7 @@ export function requirePool(records: Records, changes: Changes, pool: string): v
 export const volumeSize = (config: VolumeDocument['config']): number | undefined =>
   parseBytes(config['size'] ?? '') || undefined;
 
-/** What its config says of its place: its size, and how it is mounted. Where the pool cannot limit, the config has no size. */
+/** What its config says of its place: its size, and how it is mounted. Where the pool cannot limit, a size has no effect. */
 export async function limitVolume(
   pools: Pools,
   { pool, name }: VolumeId,
@@ -41,7 +41,7 @@ export async function limitVolume(
 ): Promise<void> {
   const { driver, pool: spec } = pools.use(pool);
   await driver.useMountOptions?.(spec, refOf(name), config['block.mount_options']);
-  if (driver.capabilities.quotas) await driver.limitVolume(spec, refOf(name), volumeSize(config), how);
+  if (pools.canLimit(pool)) await driver.limitVolume(spec, refOf(name), volumeSize(config), how);
 }
 
 /** Snapshots that are there already are left: running twice is like once. */

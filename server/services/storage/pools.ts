@@ -135,6 +135,19 @@ export class Pools {
     return entry;
   }
 
+  /** Whether limits of volumes hold in it; a pool that is not known here is asked elsewhere. */
+  canLimit(name: string): boolean {
+    if (!this.#deps.records.pools.has(name)) return true;
+    const { driver, pool } = this.use(name);
+    return driver.canLimit?.(pool) ?? driver.capabilities.quotas;
+  }
+
+  /** Bytes that a volume takes; undefined where that is not known without reading it. */
+  async usedBytes(name: string, volume: VolumeRef): Promise<number | undefined> {
+    const { driver, pool } = this.use(name);
+    return driver.usedBytes?.(pool, volume);
+  }
+
   async resources(name: string): Promise<PoolResources> {
     const { driver, pool } = this.use(name);
     return driver.resources(pool);

@@ -25,7 +25,7 @@ export async function reapplyLimits(deps: Deps): Promise<void> {
   for (const { name } of deps.records.pools.list()) {
     try {
       const { driver, pool } = deps.pools.use(name);
-      if (driver.limitsIn === undefined) continue;
+      if (driver.limitsIn === undefined || !deps.pools.canLimit(name)) continue;
       await reapplyIn(driver, pool, wantedIn(deps.records, name));
     } catch (error) {
       deps.log.warn(`Limits of the storage pool ${name} cannot be set again: ${errorText(error)}`);

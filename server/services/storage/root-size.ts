@@ -1,15 +1,12 @@
 // The size that a container's root disk asks for, and telling it to the pool that keeps the volume.
 import { parseBytes } from '../../api/text/byte-size.ts';
 import type { DeviceMap } from '../../api/schema/common-schemas.ts';
-import { volumeConfigKeys } from '../../api/storage/storage-config.ts';
 import { rootDisk } from '../../api/devices/index.ts';
 import type { Pools } from './pools.ts';
 
-/** Drivers of pools whose volumes have a limit that holds. */
-export const limitingDrivers: readonly string[] = volumeConfigKeys.size.drivers;
-
-/** A pool that is not known is asked elsewhere. */
-export const canLimit = (driver: string): boolean => driver === '' || limitingDrivers.includes(driver);
+/** What to use instead of a pool that cannot limit. */
+export const limitingPools =
+  'a pool of driver btrfs, lvm or zfs, or of driver dir on ext4 or xfs with project quotas (mount option prjquota)';
 
 /** Undefined: no limit. */
 export function rootSize(devices: DeviceMap): number | undefined {
@@ -38,6 +35,6 @@ export async function limitRoot(
   how: { readonly mustHold?: boolean } = {},
 ): Promise<void> {
   const { driver, pool: spec } = pools.use(pool);
-  if (!driver.capabilities.quotas) return;
+  if (!pools.canLimit(pool)) return;
   await driver.limitVolume(spec, { type: 'container', name }, rootSize(devices), how);
 }

@@ -1,6 +1,7 @@
 // The checks before every change of a volume: that it exists and custom, that its config is valid, that no user of it runs.
 import { errors } from '../../api/errors.ts';
-import { validateVolumeConfig, type PoolDriver } from '../../api/storage/storage-config.ts';
+import type { Problem } from '../../api/problem.ts';
+import { keysOf, validateVolumeConfig, type PoolDriver } from '../../api/storage/storage-config.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -11,7 +12,9 @@ import type { VolumeDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import { type VolumeId, volumeKey } from '../../records/record-names.ts';
 import { lockOf as containerLock } from '../shared/find-container.ts';
+import { volumeSize } from './custom-volumes.ts';
 import type { Pools } from './pools.ts';
+import { limitingPools } from './root-size.ts';
 import { checkVolumeType } from './volume-lists.ts';
 import { containersUsing, runningUsers } from './volume-users.ts';
 
@@ -60,10 +63,27 @@ export function checkedVolumeConfig<C extends VolumeDocument['config']>(
   config: C,
   old?: VolumeDocument['config'],
 ): C {
-  const driver = pools.use(pool).driver.name as PoolDriver;
-  const problems = validateVolumeConfig(driver, config, old);
+  const problems = volumeConfigProblems(pools, pool, config, old);
   if (problems.length > 0) throw errors.invalid('storage volume', problems);
   return config;
+}
+
+export function volumeConfigProblems(
+  pools: Pools,
+  pool: string,
+  config: VolumeDocument['config'],
+  old?: VolumeDocument['config'],
+): Problem[] {
+  const problems = validateVolumeConfig(pools.use(pool).driver.name as PoolDriver, config, old);
+  const isNew = config['size'] !== old?.['size'] && volumeSize(config) !== undefined;
+  if (!isNew || pools.canLimit(pool)) return problems;
+  return [...problems, { path: 'config.size', message: `pool ${pool} cannot limit a volume: use ${limitingPools}` }];
+}
+
+/** Without the keys of volumes that mean nothing in the pool. */
+export function keysIn(pools: Pools, pool: string, config: VolumeDocument['config']): Record<string, string> {
+  const kept = keysOf(pools.use(pool).driver.name as PoolDriver, config);
+  return pools.canLimit(pool) ? kept : Object.fromEntries(Object.entries(kept).filter(([key]) => key !== 'size'));
 }
 
 export function customVolume(pool: string, type: string, name: string): VolumeId {

@@ -1,6 +1,8 @@
 // What runs inside a booted machine: the suite of storage drivers on those that need its kernel. Arguments: a pattern of test names.
 import { storageConformance } from '../../conformance/storage.ts';
 import { openLvmFixture } from '../../support/drivers/storage-lvm.ts';
+import { openQuotaFixture } from '../../support/drivers/storage-quotas.ts';
+import { dirQuotas } from './dir-quotas.ts';
 import { lvmPools } from './lvm-pools.ts';
 import { runAll } from './vitest.ts';
 
@@ -12,6 +14,11 @@ storageConformance('lvm, thin, btrfs', () =>
   openLvmFixture({ 'volume.block.filesystem': 'btrfs', 'volume.size': '160MiB' }),
 );
 storageConformance('lvm, thick, ext4', () => openLvmFixture({ 'lvm.use_thinpool': 'false', 'volume.size': '48MiB' }));
+
+for (const fileSystem of ['ext4', 'xfs'] as const) {
+  storageConformance(`dir, quotas of ${fileSystem}`, () => openQuotaFixture(fileSystem));
+  dirQuotas(fileSystem);
+}
 
 lvmPools();
 

@@ -8,8 +8,11 @@ import { silentLog } from '../../../server/lib/log.ts';
 import type { StorageFixture } from '../../conformance/storage.ts';
 import { buildBusyboxImage } from '../images/busybox.ts';
 
-export async function openDirFixture(ownership: 'keep' | 'ignore'): Promise<StorageFixture> {
-  const base = await mkdtemp(join(tmpdir(), 'gantry-storage-'));
+export const openDirFixture = (ownership: 'keep' | 'ignore'): Promise<StorageFixture> =>
+  openDirFixtureIn(tmpdir(), ownership);
+
+export async function openDirFixtureIn(folder: string, ownership: 'keep' | 'ignore'): Promise<StorageFixture> {
+  const base = await mkdtemp(join(folder, 'gantry-storage-'));
   const root = join(base, 'state', 'storage-pools');
   await mkdir(root, { recursive: true });
   let unpacked = 0;
@@ -32,6 +35,10 @@ export async function openDirFixture(ownership: 'keep' | 'ignore'): Promise<Stor
     image: await buildBusyboxImage(join(base, 'images'), { compression: 'zstd' }),
     imageFile: { path: 'etc/hostname', content: 'busybox\n' },
     unpacked: () => unpacked,
-    close: () => rm(base, { recursive: true, force: true }),
+    close: async () => {
+      // What was deleted behind an answer is still being removed.
+      await storage.close?.();
+      await rm(base, { recursive: true, force: true });
+    },
   };
 }

@@ -183,7 +183,7 @@ function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, or
   const userConfig = Object.fromEntries(
     Object.entries(draft.config).filter(([key]) => !isServerKey(key) || key in sent),
   );
-  const { pool } = checkDraft(deps.records, name, { ...draft, config: userConfig });
+  const { pool } = checkDraft(deps, name, { ...draft, config: userConfig });
   const expanded = expand(draft, profilesOf(deps.records, name));
   deps.hosts.refuseTaken(name, ownHardware(deps.records, name, draft, body.source));
   return {

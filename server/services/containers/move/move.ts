@@ -130,5 +130,5 @@ function check(deps: MoveDeps, from: ContainerLocation, to: ContainerLocation): 
   if (deps.runtime.probe(from.name).status !== 'stopped')
     throw errors.running(from.name, `moving it to another ${where}`);
   const wanted = moved(deps.records, from, to);
-  checkDraft(deps.records, to.name, { ...wanted, config: withoutServerKeys(wanted.config) });
+  checkDraft(deps, to.name, { ...wanted, config: withoutServerKeys(wanted.config) });
 }

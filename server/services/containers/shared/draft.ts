@@ -17,7 +17,8 @@ import { containersWith } from '../../shared/used-by.ts';
 import { attachedVolumes, devicePools, expand, nicNetwork, nicNetworks } from '../../shared/expand.ts';
 import { generatedName } from './generated-name.ts';
 import { ipFamilies, isFiltering } from '../../networks/nic-filtering.ts';
-import { canLimit, limitingDrivers, rootSize } from '../../storage/root-size.ts';
+import type { Pools } from '../../storage/pools.ts';
+import { limitingPools, rootSize } from '../../storage/root-size.ts';
 import {
   ofProject,
   profileIn,
@@ -28,27 +29,33 @@ import {
 } from '../../shared/project-scope.ts';
 import { plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
 
+export interface DraftDeps {
+  readonly records: Records;
+  readonly pools: Pick<Pools, 'canLimit'>;
+}
+
 type Draft = Pick<ContainerDocument, 'architecture' | 'profiles' | 'config' | 'devices'>;
 
 /** Throws AppError badRequest with all problems. `previous`: the container as it was, whose root disk must stay put. */
 export function checkDraft(
-  records: Records,
+  deps: DraftDeps,
   name: string,
   draft: Draft,
   previous?: ContainerDocument,
 ): { readonly pool: string } {
-  const { pool } = checkDescription(records, name, draft, previous);
-  checkLimits(records, name, { ...draft, pool }, previous);
+  const { pool } = checkDescription(deps, name, draft, previous);
+  checkLimits(deps.records, name, { ...draft, pool }, previous);
   return { pool };
 }
 
 /** The same, apart from limits and restrictions of its project. */
 export function checkDescription(
-  records: Records,
+  deps: DraftDeps,
   name: string,
   draft: Draft,
   previous?: ContainerDocument,
 ): { readonly pool: string } {
+  const { records } = deps;
   const profileOf = profilesOf(records, name);
   const expanded = expand(draft, profileOf);
   const root = rootDisk(expanded.devices);
@@ -60,7 +67,7 @@ export function checkDescription(
     }),
     ...rawLxcProblems(draft.config, previous?.config),
     ...validateDevices(draft.devices),
-    ...rootProblems(records, projectOf(name), expanded.devices, root?.pool, previous),
+    ...rootProblems(deps, projectOf(name), expanded.devices, root?.pool, previous),
     ...networkProblems(records, expanded.devices),
     ...filterProblems(records, expanded.devices),
   ];
@@ -202,7 +209,7 @@ function profileProblems(records: Records, project: string, profiles: readonly s
 }
 
 function rootProblems(
-  records: Records,
+  { records, pools }: DraftDeps,
   project: string,
   devices: DeviceMap,
   pool: string | undefined,
@@ -224,8 +231,8 @@ function rootProblems(
     (key) => key === 'limits.disk' || poolOfLimit(key) === pool,
   );
   // Elsewhere a size that does not hold is a warning of the server, as with LXD: here others rely on it.
-  if (root !== undefined && limit !== undefined && rootSize(devices) !== undefined && !canLimit(driver)) {
-    const message = `the pool ${pool} of driver ${driver} cannot limit sizes, which ${limit} of the project ${project} needs; use one of ${limitingDrivers.join(', ')}`;
+  if (root !== undefined && limit !== undefined && rootSize(devices) !== undefined && !pools.canLimit(pool)) {
+    const message = `the pool ${pool} of driver ${driver} cannot limit sizes, which ${limit} of the project ${project} needs; use ${limitingPools}`;
     return [{ path: `devices.${root.name}.size`, message }];
   }
   const unknown = Object.entries(devices)

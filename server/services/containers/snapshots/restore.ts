@@ -115,7 +115,7 @@ function findSnapshot(
 
 /** Only the server's keys of devices, of the image and of the files' owner go back: what the daemon knows of today stays. */
 function restored(
-  deps: Pick<StateDeps, 'records'>,
+  deps: Pick<StateDeps, 'records' | 'pools'>,
   name: string,
   now: ContainerDocument,
   { snapshot, stateful }: RestoreRequest,
@@ -140,7 +140,7 @@ function restored(
     stateful,
   };
   const own = Object.fromEntries(Object.entries(config).filter(([key]) => !isServerKey(key)));
-  checkDraft(deps.records, name, { ...wanted, config: own }, now);
+  checkDraft(deps, name, { ...wanted, config: own }, now);
   const profileOf = profilesOf(deps.records, name);
   const after = expand(wanted, profileOf);
   const renewed = renewedInstanceId(config, expand(now, profileOf), after);

@@ -223,7 +223,7 @@ function finish(
   );
   const kept = Object.entries(before.config).filter(([key]) => isServerKey(key) && !isOfLostDevice(key));
   const added = Object.entries(wanted.config).filter(([key]) => isVolatile(key) && !(key in before.config));
-  checkDraft(deps.records, name, { ...wanted, config: Object.fromEntries([...added, ...chosen]) }, before);
+  checkDraft(deps, name, { ...wanted, config: Object.fromEntries([...added, ...chosen]) }, before);
   checkImageKeys(name, before.config, wanted.config);
   const config = renewedInstanceId(Object.fromEntries([...kept, ...chosen]), then, now);
   const [known, after] = [claimsOf(name, had, before.config), claimsOf(name, has, config)];

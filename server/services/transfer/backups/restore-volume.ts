@@ -4,12 +4,7 @@ import { errors } from '../../../api/errors.ts';
 import { never } from '../../../api/schema/common-schemas.ts';
 import { snapshotName, volumeName } from '../../../api/names.ts';
 import type { Operation } from '../../../api/operation.ts';
-import {
-  keysOf,
-  validateVolumeConfig,
-  withPoolDefaults,
-  type PoolDriver,
-} from '../../../api/storage/storage-config.ts';
+import { withPoolDefaults } from '../../../api/storage/storage-config.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
 import { type VolumeId, volumeKey } from '../../../records/record-names.ts';
 import type { Caller } from '../../shared/caller.ts';
@@ -18,7 +13,7 @@ import { volumeIn } from '../../shared/project-scope.ts';
 import { customUrl } from '../../shared/volume-urls.ts';
 import { volumeSize } from '../../storage/custom-volumes.ts';
 import { newCustomVolume } from '../../storage/volume-shapes.ts';
-import { volumeLock } from '../../storage/volume-checks.ts';
+import { checkedVolumeConfig, keysIn, volumeLock } from '../../storage/volume-checks.ts';
 import { receiveVolumeSaga, type ReceiveVolumeParams } from '../migration/sagas/volume-receive.ts';
 import { isUntrustedSource } from '../migration/untrusted-source.ts';
 import type { BackupIndex } from './index-yaml.ts';
@@ -91,13 +86,11 @@ async function restoreNow(
 /** Throws AppError badRequest with all problems. */
 function draft(deps: RestoreDeps, volume: VolumeId, index: BackupIndex, saved: SavedVolume): ReceiveVolumeParams {
   checkTold(index, saved.snapshots);
-  const { driver, pool } = deps.pools.use(volume.pool);
-  const name = driver.name as PoolDriver;
+  const { pool } = deps.pools.use(volume.pool);
   // The backup may be of a pool of another driver, and nobody can edit it.
-  const own = (config: SavedVolume['config']): Record<string, string> => keysOf(name, withoutServerKeys(config));
-  const sent = own(saved.config);
-  const problems = validateVolumeConfig(name, sent);
-  if (problems.length > 0) throw errors.invalid('storage volume', problems);
+  const own = (config: SavedVolume['config']): Record<string, string> =>
+    keysIn(deps.pools, volume.pool, withoutServerKeys(config));
+  const sent = checkedVolumeConfig(deps.pools, volume.pool, own(saved.config));
   const now = deps.clock.timestamp();
   return {
     volume,

@@ -22,12 +22,13 @@ type Facts = Pick<ContainerDocument, 'ephemeral' | 'description' | 'createdAt' |
 
 /** Throws AppError badRequest with all problems: missing profiles, unknown keys, devices that cannot be. */
 export function arrivingContainer(
-  { records }: Pick<ContainerDeps, 'records'>,
+  deps: Pick<ContainerDeps, 'records' | 'pools'>,
   name: string,
   machine: Machine,
   { volume, ...facts }: Facts,
 ): ContainerDocument {
-  const { pool } = checkDraft(records, name, { ...machine, config: withoutServerKeys(machine.config) });
+  const { records } = deps;
+  const { pool } = checkDraft(deps, name, { ...machine, config: withoutServerKeys(machine.config) });
   const { devices } = expand(machine, profilesOf(records, name));
   return {
     v: 1,

@@ -97,7 +97,7 @@ function checkBody(deps: ContainerTargetDeps, name: string, body: ContainerCreat
   if (profiles === undefined || profiles === null || devices === undefined || devices === null) return;
   // All that the places of its files and its privileges follow from: real clients send it.
   const config = withoutServerKeys(replaceConfig(body.config));
-  checkDraft(deps.records, name, { architecture: deps.architecture, profiles, devices, config });
+  checkDraft(deps, name, { architecture: deps.architecture, profiles, devices, config });
 }
 
 /** Members that the body leaves out are those of the source. */

@@ -6,7 +6,7 @@ import type { VolumeMigrationOffer } from '../../../api/container/migration-mess
 import { snapshotName, volumeName } from '../../../api/names.ts';
 import { newCustomVolume } from '../../storage/volume-shapes.ts';
 import type { Operation } from '../../../api/operation.ts';
-import { validateVolumeConfig, withPoolDefaults, type PoolDriver } from '../../../api/storage/storage-config.ts';
+import { withPoolDefaults } from '../../../api/storage/storage-config.ts';
 import type { StorageVolumeCreate } from '../../../api/storage/volume.ts';
 import type { EventHub } from '../../../events/hub.ts';
 import type { KeyedMutex } from '../../../lib/keyed-mutex.ts';
@@ -19,7 +19,7 @@ import { replaceConfig } from '../../shared/patch.ts';
 import { volumeIn } from '../../shared/project-scope.ts';
 import { volumeSize } from '../../storage/custom-volumes.ts';
 import { customUrl } from '../../shared/volume-urls.ts';
-import { volumeLock } from '../../storage/volume-checks.ts';
+import { checkedVolumeConfig, volumeLock } from '../../storage/volume-checks.ts';
 import type { ConnectDeps } from './connect.ts';
 import { startMigration } from './operation.ts';
 import { isUntrustedSource, untrustedVolume } from './untrusted-source.ts';
@@ -49,7 +49,7 @@ export function receiveVolume(
   if (rule !== undefined) throw errors.invalidName('storage volume', body.name, rule);
   deps.pools.use(pool);
   if (deps.records.volumes.has(volumeKey(volume))) throw errors.exists('storage volume', volumeKey(volume));
-  if (isGiven(body.config)) checkConfig(deps, pool, replaceConfig(body.config));
+  if (isGiven(body.config)) checkedVolumeConfig(deps.pools, pool, replaceConfig(body.config));
   return startMigration(deps, {
     description: 'Creating storage volume',
     resources: { storage_volumes: [customUrl(volume)] },
@@ -86,11 +86,6 @@ export function receiveVolume(
 const isGiven = (config: StorageVolumeCreate['config']): config is Record<string, string> =>
   config !== undefined && config !== null;
 
-function checkConfig(deps: VolumeTargetDeps, pool: string, config: Record<string, string>): void {
-  const problems = validateVolumeConfig(deps.pools.use(pool).driver.name as PoolDriver, config);
-  if (problems.length > 0) throw errors.invalid('storage volume', problems);
-}
-
 function draft(
   deps: VolumeTargetDeps,
   volume: VolumeId,
@@ -98,7 +93,7 @@ function draft(
   { object, snapshots }: VolumeMigrationOffer,
 ): ReceiveVolumeParams {
   const sent = isGiven(body.config) ? replaceConfig(body.config) : withoutServerKeys(object.config);
-  checkConfig(deps, volume.pool, sent);
+  checkedVolumeConfig(deps.pools, volume.pool, sent);
   const config = withPoolDefaults(deps.pools.use(volume.pool).pool.config, sent);
   const taken = body.source?.volume_only === true ? [] : snapshots;
   for (const { name } of taken) {

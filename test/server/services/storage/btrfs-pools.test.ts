@@ -126,7 +126,8 @@ describe.skipIf(why !== undefined)('a btrfs pool', () => {
   test('a size of a volume is refused where the pool cannot limit, that of a root disk taken as with LXD', async () => {
     await daemon.call('POST', '/1.0/storage-pools', { name: 'plain', driver: 'dir' });
     const volume = { name: 'v', type: 'custom', config: { size: '1GiB' } };
-    expect((await daemon.call('POST', '/1.0/storage-pools/plain/volumes', volume)).status).toBe(400);
+    const refused = await daemon.call('POST', '/1.0/storage-pools/plain/volumes', volume);
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([400, expect.stringMatching(/prjquota/)]);
     const devices = { root: { type: 'disk', path: '/', pool: 'plain', size: '1GiB' } };
     await daemon.ok('POST', '/1.0/containers', { name: 'x', source: { type: 'none' }, devices });
     await daemon.ok('DELETE', '/1.0/containers/x');

@@ -141,10 +141,10 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('of a containe
   });
 });
 
-test('a directory has no size, and says so', async () => {
+test('a directory without project quotas has no size, and says what has', async () => {
   const name = await made('dir');
   const answer = await daemon.call('PATCH', volumeOf('dir', name), { config: { size: '10MiB' } });
-  expect(problem(answer)).toMatch(/^400 .*a directory cannot be limited in size/);
+  expect(problem(answer)).toMatch(/^400 .*pool dir cannot limit a volume: use a pool of driver btrfs/);
 });
 
 test.runIf(noBtrfs === undefined)('size is that of the root disk, also of one that a profile brings', async () => {

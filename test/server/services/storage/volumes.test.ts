@@ -232,7 +232,7 @@ describe.each(drivers)('on a pool of driver %s', (pool) => {
 });
 
 test.skipIf(noBtrfs !== undefined)(
-  'a size limits a volume on btrfs, changed and after a restore, and is refused on dir',
+  'a size limits a volume on btrfs, changed and after a restore, and is refused on dir without project quotas',
   async () => {
     const fill = (name: string, mebibytes: number): unknown => {
       try {
@@ -255,6 +255,6 @@ test.skipIf(noBtrfs !== undefined)(
     const move = await daemon.call('POST', path, { name, pool: 'dir' });
     expect(problemOf(move)).toMatch(/^400 .*size/);
     const refused = await daemon.call('POST', volumes('dir', 'custom'), { name: fresh(), config: { size: '1GiB' } });
-    expect(problemOf(refused)).toMatch(/^400 .*directory/);
+    expect(problemOf(refused)).toMatch(/^400 .*prjquota/);
   },
 );
