@@ -1,41 +1,19 @@
 // Volumes as block devices with a file system on each: what such a driver adds to tree-driver.ts. The devices are a BlockStore's.
 import { randomUUID } from 'node:crypto';
 import { chmod } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { parseBytes } from '../../../api/text/byte-size.ts';
-import type { Log } from '../../../lib/log.ts';
 import { DriverError } from '../../driver-error.ts';
 import { copyGuestTreeInto } from '../copy-tree.ts';
 import type { PoolSpec, VolumeShape } from '../driver.ts';
-import { isInside, poolSource, replacedFolder, replacedVolume, temporaryFolder, volumeFolder } from '../layout.ts';
+import { temporaryFolder, volumeFolder } from '../layout.ts';
+import { isMounted, run, unmountDevice } from '../mounted/mounts.ts';
+import { isKeptMounted, isWritten, MountedTrees, type MountedDeps, type Place } from '../mounted/trees.ts';
 import type { TreeKind } from '../tree-kind.ts';
 import { commands, isFileSystem, smallest, type FileSystem } from './commands.ts';
-import {
-  fileSystemOn,
-  isMounted,
-  makeFileSystem,
-  mountDevice,
-  mountNew,
-  remount,
-  run,
-  unmountDevice,
-} from './mounts.ts';
-import { blockNames } from './names.ts';
+import { fileSystemOn, makeFileSystem, mountDevice, mountNew, remount } from './mounts.ts';
 import { fitToDevice, type Mounting, resizeVolume } from './resize.ts';
-import type { BlockStore } from './store.ts';
-
-export interface BlockDeps {
-  /** Pools are mounted here; its parent is the state directory of the daemon. */
-  readonly root: string;
-  readonly log: Log;
-}
-
-/** A volume: where its files are, and what the store calls it. */
-export interface Place {
-  readonly pool: PoolSpec;
-  readonly path: string;
-  readonly id: string;
-}
+import type { BlockStore, BlockVolume } from './store.ts';
 
 const defaultBytes = 10_000_000_000;
 
@@ -55,45 +33,17 @@ export type BlockKind = Pick<
   | 'isDurable'
 > & { readonly root: (pool: PoolSpec) => string };
 
-/** Where volumes are while nobody asks for them in particular. */
-const isKeptMounted = (id: string): boolean =>
-  [volumeFolder('container'), volumeFolder('custom')].some((folder) => id.startsWith(`${folder}/`));
-const isTemporary = (id: string): boolean => id.startsWith(`${temporaryFolder}/`);
-
-export class BlockTrees {
+export class BlockTrees extends MountedTrees<BlockVolume> {
   readonly #store: BlockStore;
-  readonly #deps: BlockDeps;
-  /** Pools by the directories that they are mounted in. */
-  readonly #pools = new Map<string, PoolSpec>();
   /** Mount options of volumes that have their own, by path. */
   readonly #options = new Map<string, string>();
-  /** Paths that are mounted for somebody, how many that are, and when they are. */
-  readonly #readers = new Map<string, { count: number; readonly ready: Promise<void> }>();
 
-  constructor(store: BlockStore, deps: BlockDeps) {
+  constructor(store: BlockStore, deps: MountedDeps) {
+    super(store, deps);
     this.#store = store;
-    this.#deps = deps;
   }
 
-  /** The directory of the pool. Remembers the pool for the paths in it. */
-  root(pool: PoolSpec): string {
-    const root = poolSource(this.#deps.root, join(this.#deps.root, '..'), { ...pool, config: {} });
-    this.#pools.set(root, pool);
-    return root;
-  }
-
-  place(path: string): Place {
-    const found = this.#placeOf(path);
-    if (found === undefined) throw new DriverError('Failed', `${path} is in no pool`);
-    return found;
-  }
-
-  #placeOf(path: string): Place | undefined {
-    for (const [root, pool] of this.#pools) if (isInside(root, path)) return { pool, path, id: relative(root, path) };
-    return undefined;
-  }
-
-  async mount(place: Place): Promise<void> {
+  override async mount(place: Place): Promise<void> {
     const device = await this.#store.open(place.pool, place.id);
     await mountDevice(device, place.path, await this.#form(place, device));
   }
@@ -120,31 +70,9 @@ export class BlockTrees {
     return {
       fileSystem: await fileSystemOn(device),
       options: this.#optionsOf(place),
-      readOnly: !isKeptMounted(id) && !isTemporary(id),
+      readOnly: !isWritten(id),
       readsZeros: this.#store.readsZeros(pool),
     };
-  }
-
-  async withFiles<T>(path: string, use: () => Promise<T>): Promise<T> {
-    const place = this.#placeOf(path);
-    if (place === undefined || isKeptMounted(place.id)) return use();
-    const reader = this.#readers.get(path) ?? { count: 0, ready: this.#mountUnlessMounted(place) };
-    this.#readers.set(path, reader);
-    reader.count += 1;
-    try {
-      await reader.ready;
-      return await use();
-    } finally {
-      reader.count -= 1;
-      if (reader.count === 0) {
-        this.#readers.delete(path);
-        await unmountDevice(path);
-      }
-    }
-  }
-
-  async #mountUnlessMounted(place: Place): Promise<void> {
-    if (!(await isMounted(place.path))) await this.mount(place);
   }
 
   async make(path: string, shape: VolumeShape = {}, signal?: AbortSignal): Promise<void> {
@@ -188,7 +116,7 @@ export class BlockTrees {
     const { pool } = source;
     const fileSystem = await fileSystemOn(await this.#store.open(pool, source.id));
     if (fileSystem !== 'btrfs') return this.#store.clone(pool, source.id, target.id);
-    const draft = isTemporary(target.id) ? target.id : `${temporaryFolder}/${randomUUID()}`;
+    const draft = target.id.startsWith(`${temporaryFolder}/`) ? target.id : `${temporaryFolder}/${randomUUID()}`;
     try {
       await this.#store.clone(pool, source.id, draft);
       await run(commands.newId(await this.#store.open(pool, draft)));
@@ -204,23 +132,10 @@ export class BlockTrees {
     await copyGuestTreeInto(from, to, true, signal);
   }
 
-  async remove(path: string): Promise<void> {
-    const { pool, id } = this.place(path);
-    await unmountDevice(path);
-    await this.#store.remove(pool, id);
-  }
-
-  async move(from: string, to: string): Promise<void> {
-    const [source, target] = [this.place(from), this.place(to)];
-    await unmountDevice(from);
-    await this.#store.rename(source.pool, source.id, target.id);
-    if (!isKeptMounted(target.id)) return;
-    const own = isKeptMounted(source.id) ? this.#options.get(from) : undefined;
+  override async move(from: string, to: string): Promise<void> {
+    const own = [from, to].every((path) => isKeptMounted(this.place(path).id)) ? this.#options.get(from) : undefined;
     if (own !== undefined) this.#options.set(to, own);
-    await this.mount(target).catch(async (error: unknown) => {
-      await this.#store.rename(source.pool, target.id, source.id);
-      throw error;
-    });
+    await super.move(from, to);
   }
 
   async shapeOf(path: string): Promise<VolumeShape> {
@@ -238,7 +153,7 @@ export class BlockTrees {
   #mounting(place: Place): Mounting {
     return {
       mounted: async (use) => {
-        if (isKeptMounted(place.id)) await this.#mountUnlessMounted(place);
+        if (isKeptMounted(place.id)) await this.mountUnlessMounted(place);
         await this.withFiles(place.path, use);
       },
       unmounted: async (use) => {
@@ -258,35 +173,8 @@ export class BlockTrees {
     return new Map(volumes.filter(({ id }) => isKeptMounted(id)).map(({ id, bytes }) => [id, bytes]));
   }
 
-  /** Volumes that are there are mounted. One that cannot be is reported, and does not keep the others from it. */
-  async mountAll(pool: PoolSpec): Promise<void> {
-    const root = this.root(pool);
-    for (const { id, isResizing } of await this.#store.list(pool)) {
-      const place = { pool, id, path: join(root, id) };
-      if (!isKeptMounted(id)) continue;
-      try {
-        if (isResizing) await fitToDevice(this.#store, place, this.#mounting(place));
-        await this.#mountUnlessMounted(place);
-      } catch (error) {
-        this.#deps.log.warn(`Volume ${id} of pool ${pool.name} cannot be mounted`, { error: String(error) });
-      }
-    }
-  }
-
-  /** After a crash: what is half made or half deleted goes, and what a restore took out of its place is put back. */
-  async recover(pool: PoolSpec, busy: ReadonlySet<string>): Promise<void> {
-    const root = this.root(pool);
-    const volumes = await this.#store.list(pool);
-    const taken = new Set(volumes.map(({ id }) => id));
-    for (const { id } of volumes) {
-      const [folder, entry = ''] = id.split('/');
-      const path = join(root, id);
-      if (busy.has(path) || (folder !== temporaryFolder && folder !== replacedFolder)) continue;
-      const volume = folder === replacedFolder ? replacedVolume(entry) : undefined;
-      const place = volume === undefined ? undefined : `${volumeFolder(volume.type)}/${volume.name}`;
-      if (place === undefined || taken.has(place)) await this.remove(path);
-      else await this.move(path, join(root, place));
-    }
+  protected override async mend(place: Place, { isResizing }: BlockVolume): Promise<void> {
+    if (isResizing) await fitToDevice(this.#store, place, this.#mounting(place));
   }
 
   /** Volumes in use get the mount options that the pool has now. */
@@ -298,27 +186,14 @@ export class BlockTrees {
     }
   }
 
-  async unmountAll(pool: PoolSpec): Promise<void> {
-    const root = this.root(pool);
-    for (const { id } of await this.#store.list(pool)) await unmountDevice(join(root, id));
-  }
-
   kind(): BlockKind {
     return {
-      root: (pool) => this.root(pool),
-      isDurable: true,
-      names: blockNames(
-        this.#store,
-        (path) => this.place(path),
-        (from, to) => this.move(from, to),
-      ),
-      withFiles: (path, use) => this.withFiles(path, use),
+      ...this.mounted(),
       useMountOptions: (path, options) => this.useMountOptions(path, options),
       shapeOf: (path) => this.shapeOf(path),
       makeTree: (path, shape) => this.make(path, shape),
       copyTree: (from, to, _by, signal, shape) => this.copy(from, to, signal, shape),
       importTree: (from, to, signal, shape) => this.import(from, to, signal, shape),
-      removeTree: (path) => this.remove(path),
       atomic: {
         isWhole: (path) => Promise.resolve(this.#store.canClone(this.place(path).pool)),
         snapshot: (from, to) => this.clone(this.place(from), this.place(to)),

@@ -55,8 +55,6 @@ export const commands = {
     path,
   ],
   remount: (path: string, options: string) => ['mount', '-o', `remount,${options}`, path],
-  unmount: (path: string) => ['umount', path],
-  sync: (path: string) => ['sync', '-f', '--', path],
   /** The file system on a device; status 2: none. */
   probe: (device: string) => ['blkid', '--probe', '--match-tag', 'TYPE', '--output', 'value', device],
   /** What is on a device, of any kind; status 2: nothing. */
@@ -83,8 +81,6 @@ export const saysHoldsMore = (stderr: string): boolean =>
 export const saysMayNot = (stderr: string): boolean => /Permission denied to resize/.test(stderr);
 /** What e2fsck says to a device that somebody has open. */
 export const saysInUse = (stderr: string): boolean => /is in use|Device or resource busy|is mounted/i.test(stderr);
-
-export const saysBusy = (stderr: string): boolean => /target is busy/.test(stderr);
 
 /** What `signatures` found, in words; undefined: nothing. */
 export function contentIn(exported: string): string | undefined {

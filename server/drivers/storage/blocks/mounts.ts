@@ -1,19 +1,17 @@
 // Mounts and unmounts the file systems of block devices, makes them and changes their size.
-import { mkdir, readFile, rm, rmdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { DriverError } from '../../driver-error.ts';
-import { mountedAt } from '../mountinfo.ts';
+import { run } from '../mounted/mounts.ts';
 import { missingProgram } from '../programs.ts';
-import { hasCode } from '../remove-tree.ts';
 import {
   commands,
   contentIn,
   isFileSystem,
   mountOptions,
   packageOf,
-  saysBusy,
   saysHoldsMore,
   saysInUse,
   type FileSystem,
@@ -21,13 +19,6 @@ import {
 } from './commands.ts';
 
 const longMs = 600_000;
-
-export const run = (argv: readonly string[], timeoutMs = longMs, signal?: AbortSignal) =>
-  exec(argv, { timeoutMs }, signal);
-
-export async function isMounted(path: string): Promise<boolean> {
-  return mountedAt(await readFile('/proc/self/mountinfo', 'utf8'), path) !== undefined;
-}
 
 /** The file system that is on the device. Throws Failed when it is none that volumes have. */
 export async function fileSystemOn(device: string): Promise<FileSystem> {
@@ -79,23 +70,6 @@ const asRefused = (path: string, options: string, error: unknown): unknown =>
 export async function mountNew(device: string, path: string, form: MountForm): Promise<void> {
   await mountDevice(device, path, form);
   await rm(join(path, 'lost+found'), { recursive: true, force: true });
-}
-
-/** Writes all to the device first: an error of that is thrown, not lost. The directory goes, too. Not mounted is fine. */
-export async function unmountDevice(path: string): Promise<void> {
-  for (let attempt = 1; await isMounted(path); attempt += 1) {
-    if (attempt === 1) await run(commands.sync(path));
-    try {
-      await run(commands.unmount(path));
-    } catch (error) {
-      if (!(error instanceof ExecError) || !saysBusy(error.stderr)) throw error;
-      if (attempt >= 20) throw new DriverError('InUse', `${path} cannot be unmounted: something on the host uses it`);
-      await sleep(25 * attempt);
-    }
-  }
-  await rmdir(path).catch((error: unknown) => {
-    if (!hasCode(error, 'ENOENT')) throw error;
-  });
 }
 
 /** The file system fills its device. It is mounted at the path. */

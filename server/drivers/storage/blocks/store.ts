@@ -1,18 +1,15 @@
 // The contract of what keeps the volumes of a pool as block devices, such as logical volumes; blocks.ts puts file systems on them.
 import type { PoolSpec } from '../driver.ts';
+import type { Kept, TreeStore } from '../mounted/store.ts';
 
-/** `id`: the path of the volume below the place of its pool, such as `containers/web` or `containers-snapshots/web/monday`. */
-export interface BlockVolume {
-  readonly id: string;
+export interface BlockVolume extends Kept {
   readonly bytes: number;
   /** A change of its size was begun and not ended. */
   readonly isResizing: boolean;
 }
 
 /** Each change is one atomic step, and on the disk when it resolves. Throws DriverError. */
-export interface BlockStore {
-  list(pool: PoolSpec): Promise<readonly BlockVolume[]>;
-  has(pool: PoolSpec, id: string): Promise<boolean>;
+export interface BlockStore extends TreeStore<BlockVolume> {
   find(pool: PoolSpec, id: string): Promise<BlockVolume | undefined>;
   /** Whether a clone shares the blocks of its origin. Where it does not, there are no clones: files are copied. */
   canClone(pool: PoolSpec): boolean;
@@ -22,9 +19,6 @@ export interface BlockStore {
   create(pool: PoolSpec, id: string, bytes: number, signal?: AbortSignal): Promise<void>;
   /** As `from` is at one moment, with its file system at rest. */
   clone(pool: PoolSpec, from: string, to: string, signal?: AbortSignal): Promise<void>;
-  rename(pool: PoolSpec, from: string, to: string): Promise<void>;
-  /** Nothing there is fine. InUse. */
-  remove(pool: PoolSpec, id: string): Promise<void>;
   /** Notes that the size is being changed, so that the next mount of the pool makes the file system fit. */
   beginResize(pool: PoolSpec, id: string): Promise<void>;
   resize(pool: PoolSpec, id: string, bytes: number): Promise<void>;

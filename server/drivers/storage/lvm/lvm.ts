@@ -1,15 +1,16 @@
 // The `lvm` storage driver: a volume is a logical volume with a file system on it; of a thin pool, copies and snapshots share its blocks.
 import { readFile } from 'node:fs/promises';
 import { exec } from '../../../lib/exec.ts';
-import { BlockTrees, type BlockDeps } from '../blocks/blocks.ts';
+import { BlockTrees } from '../blocks/blocks.ts';
 import { checkDirPool } from '../dir-pool.ts';
 import type { StorageDriver, UnpackImage } from '../driver.ts';
+import type { MountedDeps } from '../mounted/trees.ts';
 import { missingProgram } from '../programs.ts';
 import { openTreeDriver } from '../tree-driver.ts';
 import { applyLvmConfig, createLvmPool, deleteLvmPool, fillLvmConfig, lvmResources, mountLvmPool } from './pool.ts';
 import { lvmStore } from './store.ts';
 
-export interface LvmStorageDeps extends BlockDeps {
+export interface LvmStorageDeps extends MountedDeps {
   readonly unpackImage: UnpackImage;
 }
 

@@ -1,16 +1,16 @@
-// The names of trees that are kept as block devices: those that their store knows.
+// The names of trees that are mounted each at its path: those that their store knows.
 import { DriverError } from '../../driver-error.ts';
 import type { PoolSpec } from '../driver.ts';
 import type { TreeNames } from '../tree-names.ts';
-import type { BlockStore } from './store.ts';
+import type { TreeStore } from './store.ts';
 
 interface Place {
   readonly pool: PoolSpec;
   readonly id: string;
 }
 
-export function blockNames(
-  store: BlockStore,
+export function storeNames(
+  store: TreeStore,
   placeOf: (path: string) => Place,
   move: (from: string, to: string) => Promise<void>,
 ): TreeNames {

@@ -1,0 +1,16 @@
+// The contract of what keeps trees under their names: logical volumes, or datasets.
+import type { PoolSpec } from '../driver.ts';
+
+/** `id`: the path of a tree below the place of its pool, such as `containers/web` or `containers-snapshots/web/monday`. */
+export interface Kept {
+  readonly id: string;
+}
+
+/** Each change is one atomic step, and on the disk when it resolves. Throws DriverError. */
+export interface TreeStore<Entry extends Kept = Kept> {
+  list(pool: PoolSpec): Promise<readonly Entry[]>;
+  has(pool: PoolSpec, id: string): Promise<boolean>;
+  rename(pool: PoolSpec, from: string, to: string): Promise<void>;
+  /** Nothing there is fine. InUse. */
+  remove(pool: PoolSpec, id: string): Promise<void>;
+}

@@ -1,0 +1,157 @@
+// Trees that are mounted each at its path, and have their names with what keeps them: logical volumes with file systems, or datasets.
+import { join, relative } from 'node:path';
+import type { Log } from '../../../lib/log.ts';
+import { DriverError } from '../../driver-error.ts';
+import type { PoolSpec } from '../driver.ts';
+import { isInside, poolSource, replacedFolder, replacedVolume, temporaryFolder, volumeFolder } from '../layout.ts';
+import { isMounted, unmountDevice } from './mounts.ts';
+import { storeNames } from './names.ts';
+import type { Kept, TreeStore } from './store.ts';
+
+export interface MountedDeps {
+  /** Pools are mounted here; its parent is the state directory of the daemon. */
+  readonly root: string;
+  readonly log: Log;
+}
+
+/** A volume: where its files are, and what the store calls it. */
+export interface Place {
+  readonly pool: PoolSpec;
+  readonly path: string;
+  readonly id: string;
+}
+
+/** Where volumes are while nobody asks for them in particular. */
+export const isKeptMounted = (id: string): boolean =>
+  [volumeFolder('container'), volumeFolder('custom')].some((folder) => id.startsWith(`${folder}/`));
+const isTemporary = (id: string): boolean => id.startsWith(`${temporaryFolder}/`);
+/** All others are only ever mounted to be read. */
+export const isWritten = (id: string): boolean => isKeptMounted(id) || isTemporary(id);
+
+export abstract class MountedTrees<Entry extends Kept = Kept> {
+  readonly #store: TreeStore<Entry>;
+  readonly #deps: MountedDeps;
+  /** Pools by the directories that they are mounted in. */
+  readonly #pools = new Map<string, PoolSpec>();
+  /** Paths that are mounted for somebody, how many that are, and when they are. */
+  readonly #readers = new Map<string, { count: number; readonly ready: Promise<void> }>();
+
+  constructor(store: TreeStore<Entry>, deps: MountedDeps) {
+    this.#store = store;
+    this.#deps = deps;
+  }
+
+  abstract mount(place: Place): Promise<void>;
+
+  /** What a crash left half done to a volume is ended before it is mounted. */
+  protected async mend(_place: Place, _entry: Entry): Promise<void> {}
+
+  /** The directory of the pool. Remembers the pool for the paths in it. */
+  root(pool: PoolSpec): string {
+    const root = poolSource(this.#deps.root, join(this.#deps.root, '..'), { ...pool, config: {} });
+    this.#pools.set(root, pool);
+    return root;
+  }
+
+  place(path: string): Place {
+    const found = this.#placeOf(path);
+    if (found === undefined) throw new DriverError('Failed', `${path} is in no pool`);
+    return found;
+  }
+
+  #placeOf(path: string): Place | undefined {
+    for (const [root, pool] of this.#pools) if (isInside(root, path)) return { pool, path, id: relative(root, path) };
+    return undefined;
+  }
+
+  async withFiles<T>(path: string, use: () => Promise<T>): Promise<T> {
+    const place = this.#placeOf(path);
+    if (place === undefined || isKeptMounted(place.id)) return use();
+    const reader = this.#readers.get(path) ?? { count: 0, ready: this.mountUnlessMounted(place) };
+    this.#readers.set(path, reader);
+    reader.count += 1;
+    try {
+      await reader.ready;
+      return await use();
+    } finally {
+      reader.count -= 1;
+      if (reader.count === 0) {
+        this.#readers.delete(path);
+        await unmountDevice(path);
+      }
+    }
+  }
+
+  protected async mountUnlessMounted(place: Place): Promise<void> {
+    if (!(await isMounted(place.path))) await this.mount(place);
+  }
+
+  async remove(path: string): Promise<void> {
+    const { pool, id } = this.place(path);
+    await unmountDevice(path);
+    await this.#store.remove(pool, id);
+  }
+
+  async move(from: string, to: string): Promise<void> {
+    const [source, target] = [this.place(from), this.place(to)];
+    await unmountDevice(from);
+    await this.#store.rename(source.pool, source.id, target.id);
+    if (!isKeptMounted(target.id)) return;
+    await this.mount(target).catch(async (error: unknown) => {
+      await this.#store.rename(source.pool, target.id, source.id);
+      throw error;
+    });
+  }
+
+  /** Volumes that are there are mounted. One that cannot be is reported, and does not keep the others from it. */
+  async mountAll(pool: PoolSpec): Promise<void> {
+    const root = this.root(pool);
+    for (const entry of await this.#store.list(pool)) {
+      const { id } = entry;
+      const place = { pool, id, path: join(root, id) };
+      if (!isKeptMounted(id)) continue;
+      try {
+        await this.mend(place, entry);
+        await this.mountUnlessMounted(place);
+      } catch (error) {
+        this.#deps.log.warn(`Volume ${id} of pool ${pool.name} cannot be mounted`, { error: String(error) });
+      }
+    }
+  }
+
+  /** After a crash: what is half made or half deleted goes, and what a restore took out of its place is put back. */
+  async recover(pool: PoolSpec, busy: ReadonlySet<string>): Promise<void> {
+    const root = this.root(pool);
+    const volumes = await this.#store.list(pool);
+    const taken = new Set(volumes.map(({ id }) => id));
+    for (const { id } of volumes) {
+      const [folder, entry = ''] = id.split('/');
+      const path = join(root, id);
+      if (busy.has(path) || (folder !== temporaryFolder && folder !== replacedFolder)) continue;
+      const volume = folder === replacedFolder ? replacedVolume(entry) : undefined;
+      const place = volume === undefined ? undefined : `${volumeFolder(volume.type)}/${volume.name}`;
+      if (place === undefined || taken.has(place)) await this.remove(path);
+      else await this.move(path, join(root, place));
+    }
+  }
+
+  async unmountAll(pool: PoolSpec): Promise<void> {
+    const root = this.root(pool);
+    for (const { id } of await this.#store.list(pool)) await unmountDevice(join(root, id));
+  }
+
+  /** What it adds to tree-driver.ts. */
+  protected mounted() {
+    return {
+      root: (pool: PoolSpec) => this.root(pool),
+      isDurable: true,
+      names: storeNames(
+        this.#store,
+        (path) => this.place(path),
+        (from, to) => this.move(from, to),
+      ),
+      withFiles: <T>(path: string, use: () => Promise<T>) => this.withFiles(path, use),
+      removeTree: (path: string) => this.remove(path),
+    };
+  }
+}
