@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { guestFiles } from './agent.ts';
 import { earlyBoot, earlyBootVersion } from './early-boot.ts';
 import { program } from './program.ts';
-import { basePackages, mirror, type Release } from './releases.ts';
+import { basePackages, mirror, type Extra, type Release } from './releases.ts';
 
 export interface BaseDisk {
   /** An ext4 file system without a partition table; copied before it is booted. */
@@ -19,18 +19,37 @@ export const cacheFolder = process.env['GANTRY_HOSTS_CACHE'] ?? '/var/cache/gant
 
 const diskSize = '6G';
 
-export async function baseDisk(release: Release, say: (text: string) => void): Promise<BaseDisk> {
-  const inputs = JSON.stringify([release.suite, basePackages, guestFiles, diskSize, earlyBootVersion, process.version]);
-  const key = createHash('sha256').update(inputs).digest('hex').slice(0, 12);
-  const folder = join(cacheFolder, `${release.suite}-${key}`);
+export async function baseDisk(release: Release, say: (text: string) => void, extra?: Extra): Promise<BaseDisk> {
+  const inputs = [release.suite, basePackages, guestFiles, diskSize, earlyBootVersion, process.version];
+  const plain = await cached(`${release.suite}-`, inputs, async (work, folder) => {
+    say(`${release.name}: making the base tree with debootstrap (kept in ${folder})`);
+    await makeBase(release, work);
+  });
+  if (extra === undefined) return plain;
+  return cached(`${release.suite}+${extra.name}-`, [...inputs, extra], async (work, folder) => {
+    say(`${release.name}: building ${extra.name} in a copy of the base tree (kept in ${folder})`);
+    for (const file of ['disk', 'vmlinuz', 'initrd'] as const)
+      await program('cp', ['--sparse=always', '--reflink=auto', join(dirname(plain.disk), file), join(work, file)]);
+    await install(join(work, 'disk'), release, extra);
+  });
+}
+
+/** The folder with the disk that `make` makes of these inputs. Those of other inputs go. */
+async function cached(
+  family: string,
+  inputs: readonly unknown[],
+  make: (work: string, folder: string) => Promise<void>,
+): Promise<BaseDisk> {
+  const key = createHash('sha256').update(JSON.stringify(inputs)).digest('hex').slice(0, 12);
+  const folder = join(cacheFolder, `${family}${key}`);
   const base = { disk: join(folder, 'disk'), kernel: join(folder, 'vmlinuz'), initrd: join(folder, 'initrd') };
   if (existsSync(folder)) return base;
-  say(`${release.name}: making the base tree with debootstrap (kept in ${folder})`);
   await mkdir(cacheFolder, { recursive: true });
   const work = await mkdtemp(join(cacheFolder, 'new-'));
   try {
-    await makeBase(release, work);
-    await removeOutdated(release);
+    await make(work, folder);
+    for (const name of await readdir(cacheFolder))
+      if (name.startsWith(family)) await rm(join(cacheFolder, name), { recursive: true, force: true });
     await rename(work, folder);
   } finally {
     await rm(work, { recursive: true, force: true });
@@ -38,9 +57,22 @@ export async function baseDisk(release: Release, say: (text: string) => void): P
   return base;
 }
 
-async function removeOutdated({ suite }: Release): Promise<void> {
-  for (const name of await readdir(cacheFolder))
-    if (name.startsWith(`${suite}-`)) await rm(join(cacheFolder, name), { recursive: true, force: true });
+/** By the disk's own apt, which builds the module for the disk's kernel. */
+async function install(disk: string, { suite }: Release, { component, packages, module }: Extra): Promise<void> {
+  const script = `
+    disk=$1 line=$2 module=$3; shift 3
+    tree=$(mktemp -d); mount -o loop "$disk" "$tree"
+    trap 'umount -R "$tree"; rmdir "$tree"' EXIT
+    mount -t proc proc "$tree/proc"
+    echo "$line" >"$tree/etc/apt/sources.list"; cp /etc/resolv.conf "$tree/etc/resolv.conf"
+    export DEBIAN_FRONTEND=noninteractive
+    chroot "$tree" apt-get -q update
+    chroot "$tree" apt-get -q install -y --no-install-recommends "$@"
+    chroot "$tree" apt-get clean
+    version=$(ls "$tree/lib/modules" | head -1)
+    modprobe -d "$tree" -S "$version" --show-depends "$module"`;
+  const line = `deb ${mirror} ${suite} main ${component}`;
+  await program('bash', ['-euc', script, 'bash', disk, line, module, ...packages]);
 }
 
 async function makeBase({ suite }: Release, work: string): Promise<void> {

@@ -94,7 +94,7 @@ async function runScenario(
   let host: Machine | undefined;
   const failedBefore = count.failed;
   try {
-    const base = await baseDisk(release, console.log);
+    const base = await baseDisk(release, console.log, scenario.base);
     const more: string[] = scenario.packages.length === 0 ? [] : [await packagesDisk(release, base, scenario.packages)];
     if (scenario.suite === true) more.push(await suiteDisk(`${product}-suite`));
     if (scenario.extras === true) more.push(await extrasDisk(release, `${product}-extras`, console.log));

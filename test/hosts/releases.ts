@@ -20,4 +20,21 @@ export const basePackages: readonly string[] = [
   'attr acl e2fsprogs',
 ].flatMap((line) => line.split(' '));
 
+/** What a base tree has besides: packages of other components of the release, and what they build for its kernel. */
+export interface Extra {
+  readonly name: string;
+  readonly component: string;
+  readonly packages: readonly string[];
+  /** The kernel module that comes of it. */
+  readonly module: string;
+}
+
+/** Debian has ZFS as source only: it is built once for the kernel of the base tree. */
+export const zfsExtra: Extra = {
+  name: 'zfs',
+  component: 'contrib',
+  packages: ['linux-headers-cloud-amd64', 'zfs-dkms', 'zfsutils-linux'],
+  module: 'zfs',
+};
+
 export const mirror = process.env['GANTRY_HOSTS_MIRROR'] ?? 'http://deb.debian.org/debian';

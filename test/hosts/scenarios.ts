@@ -1,6 +1,7 @@
 // The machines that the lane boots on each release: what each gets besides the product, and the checks that run on it.
 import type { Check } from './check.ts';
 import type { DiskCache } from './machine.ts';
+import type { Extra } from './releases.ts';
 import { confinementChecks } from './checks/confinement.ts';
 import { lifeChecks, startChecks } from './checks/containers.ts';
 import { deviceChecks } from './checks/devices.ts';
@@ -23,6 +24,8 @@ export interface Scenario {
   readonly packages: readonly string[];
   /** Whether it gets the disk with the image of a systemd container. */
   readonly extras?: boolean;
+  /** What its base tree has besides. */
+  readonly base?: Extra;
   /** Whether it gets the disk with the suite of storage drivers. */
   readonly suite?: boolean;
   /** How its disk is written; unsafe when absent. */
