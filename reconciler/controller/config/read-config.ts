@@ -157,6 +157,8 @@ function checkGrants({ auth }: NonNullable<ControllerFile['controller']>, report
     if (groups.length > 0 && auth?.oidc === undefined) report(`${at}.groups`, 'needs controller.auth.oidc');
     if (sets !== undefined && rights.includes('console'))
       report(`${at}.sets`, 'says nothing about consoles', 'grant the right console by hosts, in an entry of its own');
+    if (hosts.length > 0 && rights.includes('view'))
+      report(`${at}.hosts`, 'says nothing about the right view', 'grant it by sets, in an entry of its own');
     for (const [place, text] of hosts.entries()) {
       const pattern = parseHostPattern(text);
       if (typeof pattern === 'string') report(`${at}.hosts.${place}`, pattern);

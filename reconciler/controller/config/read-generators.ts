@@ -6,6 +6,7 @@ import { durationMs } from './durations.ts';
 import { generatorKinds, type PullRequestsConfig } from './generator-schema.ts';
 import type { ReadGenerated } from './config.ts';
 import { pushable } from './check-names.ts';
+import { approvalOf } from './read-approval.ts';
 import { SetReader } from './read-set.ts';
 import { readTenant, tenantOf } from './read-tenants.ts';
 import type { ControllerFile } from './schema.ts';
@@ -70,8 +71,12 @@ export function readerOfGenerated(file: ControllerFile, folder: string): ReadGen
     const owner = tenantOf(file, set, at, report);
     const tenant = tenants.find((one) => one?.name === owner);
     const read = new SetReader(set, at, report, folder).read();
+    const asked = approvalOf(
+      read.approval,
+      file.tenants?.find((one) => one.name === owner),
+    );
     return problems.length > 0
       ? { problems }
-      : { set: { ...read, ...(tenant === undefined ? {} : { tenant }) }, problems };
+      : { set: { ...read, ...asked, ...(tenant === undefined ? {} : { tenant }) }, problems };
   };
 }

@@ -6,11 +6,11 @@ export const roles = ['view', 'operate'] as const;
 export const Role = Type.Enum(roles, { description: 'operate includes view.' });
 export type Role = Static<typeof Role>;
 
-/** What a grant may allow beside looking. */
-export const rights = ['sync', 'suspend', 'rollback', 'console', 'approve'] as const;
+/** What a grant may allow. */
+export const rights = ['view', 'sync', 'suspend', 'rollback', 'console', 'approve'] as const;
 export const Right = Type.Enum(rights, {
   description:
-    'sync: also plan a branch. suspend: also resume. approve: plans that wait for it, and pruning beyond the limit. The role operate has all.',
+    'view: where somebody has it, viewers see only the sets of their grants. sync: also plan a branch. suspend: also resume. approve: plans that wait for it, and pruning beyond the limit. The role operate has all.',
 });
 export type Right = Static<typeof Right>;
 

@@ -168,7 +168,10 @@ const takesGzip = ({ headers }: FastifyRequest): boolean =>
   /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(headers['accept-encoding'] ?? '');
 
 function openEvents(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, caller: ApiCaller): FastifyReply {
-  deps.events.open(request.raw, reply.raw, deps.headers, () => deps.authenticator.isStillGood(request.raw, caller));
+  deps.events.open(request.raw, reply.raw, deps.headers, {
+    isAllowed: () => deps.authenticator.isStillGood(request.raw, caller),
+    scope: () => deps.gate.scopeOf(caller),
+  });
   return reply.hijack();
 }
 

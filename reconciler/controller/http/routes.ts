@@ -5,6 +5,8 @@ import type { ApiCaller, Authenticator } from './access/authenticator.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { granteeOf } from './access/gate.ts';
 import { allows, hostsOfSet } from './access/grants.ts';
+import { metricsIn, scopeOf, type Scope } from './access/scope.ts';
+import { seenController } from './access/seen-controller.ts';
 import { writeCookie } from './access/cookies.ts';
 import { pendingS, type IssuerLogin } from './access/issuer-login.ts';
 import type { BrowserSession, Sessions } from './access/sessions.ts';
@@ -42,19 +44,21 @@ const personOf = ({ caller }: Callers): Person => ({
 
 export function routesOf(deps: RouteDeps): Handlers {
   const { controller, metrics } = deps;
+  const scopeFor = (caller: ApiCaller): Scope => scopeOf(deps.settings.auth?.grants ?? [], granteeOf(caller));
+  const seen = ({ caller }: Callers) => seenController(controller, scopeFor(caller));
   return {
-    overview: () => controller.overview(),
-    objects: ({ params, query }) => controller.objects(params.set, query),
+    overview: (call) => seen(call).overview(),
+    objects: (call) => seen(call).objects(call.params.set, call.query),
     object: async ({ params, query: { host, address }, caller }) => {
       if (host === undefined || address === undefined)
         throw new Refusal('bad-request', 'The query needs host and address');
-      const detail = await controller.object(params.set, host, address);
+      const detail = await seen({ caller }).object(params.set, host, address);
       return caller.role === 'operate' || deps.settings.isOwnHost === true ? detail : forViewers(detail);
     },
-    drift: ({ params, query }) => controller.drift(params.set, query),
-    history: ({ params, query }) => controller.history(params.set, query),
-    operations: () => controller.operations(),
-    logs: ({ query }) => controller.logs(query),
+    drift: (call) => seen(call).drift(call.params.set, call.query),
+    history: (call) => seen(call).history(call.params.set, call.query),
+    operations: (call) => seen(call).operations(),
+    logs: (call) => seen(call).logs(call.query),
     sync: (call) => controller.sync(call.params.set, call.body, byOf(call)),
     suspend: (call) => {
       if (call.body.path !== undefined && call.body.address === undefined)
@@ -72,7 +76,10 @@ export function routesOf(deps: RouteDeps): Handlers {
     health: () => ({ text: 'ok\n' }),
     ready: () =>
       controller.isReady() ? { text: 'ready\n' } : { status: 503, text: 'not every set was looked at yet\n' },
-    metrics: async () => ({ headers: { 'content-type': metrics.contentType }, text: await metrics.text() }),
+    metrics: async (call) => ({
+      headers: { 'content-type': metrics.contentType },
+      text: metricsIn(await metrics.text(), seen(call).overview(), scopeFor(call.caller)),
+    }),
     openapi: () => openApiDocument(controller.overview().controller.version),
   };
 }

@@ -176,3 +176,20 @@ test('image updates need a git source, and a branch where it follows tags', asyn
     author: { name: 'Gantry', email: 'gantry@localhost' },
   });
 });
+
+test('the stricter of what a set and its tenant ask approvals for holds, also of a trusted tenant', async () => {
+  const { config, diagnostics } = await read(`${head}sets:
+  - { name: web, source: shop, path: web, approval: { for: all, expires: 2d } }
+  - { name: db, source: shop, path: db }
+tenants:
+  - { name: ops, trusted: true, sources: [{ name: shop }], approval: { for: delete, expires: 1h } }
+`);
+  expect(diagnostics).toEqual([]);
+  expect(config?.sets.map(({ approval }) => approval)).toEqual([
+    { level: 'all', expiresMs: 3_600_000 },
+    { level: 'delete', expiresMs: 3_600_000 },
+  ]);
+  expect(await problems(`${head}sets: [{ name: web, source: shop, approval: { for: all, expires: 60d } }]\n`)).toEqual([
+    '4: sets.0.approval.expires must be a duration from 1m to 30d, is "60d"',
+  ]);
+});

@@ -8,6 +8,7 @@ import { Refusal, toRefusal } from '../refusal.ts';
 import type { HttpSettings } from '../settings.ts';
 import type { ApiCaller } from './authenticator.ts';
 import { allows, hostsOfSet, type Grantee } from './grants.ts';
+import { scopeOf, type Scope } from './scope.ts';
 
 export interface GateDeps {
   readonly controller: Pick<Controller, 'overview'>;
@@ -36,6 +37,11 @@ export class Gate {
   mayAsk(right: Right, caller: ApiCaller, set: string | undefined): boolean {
     const wanted = set === undefined ? { right } : { right, set };
     return allows(this.#grants(), granteeOf(caller), wanted);
+  }
+
+  /** Which sets the caller sees now. */
+  scopeOf(caller: ApiCaller): Scope {
+    return scopeOf(this.#grants(), granteeOf(caller));
   }
 
   /** A change that the caller has no right to at all. */

@@ -25,7 +25,7 @@ export function allows(grants: readonly GrantSettings[], who: Grantee, { right, 
   if (who.role === undefined) return false;
   const own = grants.filter(
     (grant) =>
-      isOf(grant, who) &&
+      isGrantOf(grant, who) &&
       grant.rights.includes(right) &&
       (set === undefined ? grant.sets === undefined : fitsAny(grant.sets, set)),
   );
@@ -35,7 +35,7 @@ export function allows(grants: readonly GrantSettings[], who: Grantee, { right, 
 
 const isForAll = ({ hosts }: GrantSettings): boolean => hosts === undefined;
 
-const isOf = ({ users = [], groups = [] }: GrantSettings, who: Grantee): boolean =>
+export const isGrantOf = ({ users = [], groups = [] }: GrantSettings, who: Grantee): boolean =>
   (who.token !== undefined && users.includes(who.token.name)) ||
   (who.groups ?? []).some((group) => groups.includes(group));
 

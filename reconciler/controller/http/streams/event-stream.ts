@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Controller } from '../../controller.ts';
 import type { ControllerEvent } from '../../contract/index.ts';
+import { aboutOf, isAbout, overviewIn, type About, type Scope } from '../access/scope.ts';
 import { Refusal } from '../refusal.ts';
 
 export interface EventStreamLimits {
@@ -21,20 +22,27 @@ export const eventStreamLimits: EventStreamLimits = {
   heartbeatMs: 15_000,
 };
 
-interface Listener {
-  readonly response: ServerResponse;
+export interface Listening {
   /** The session or token that opened it is still good. */
   readonly isAllowed: () => boolean;
+  /** The sets whose events it gets. */
+  readonly scope: () => Scope;
+}
+
+interface Listener extends Listening {
+  readonly response: ServerResponse;
   isBehind: boolean;
 }
 
 interface BacklogEvent {
   readonly number: number;
+  readonly about: About;
   readonly text: string;
 }
 
 export class EventStream {
   readonly #limits: EventStreamLimits;
+  readonly #controller: Pick<Controller, 'overview'>;
   readonly #listeners = new Set<Listener>();
   readonly #unsubscribe: () => void;
   readonly #heartbeat: NodeJS.Timeout;
@@ -44,8 +52,9 @@ export class EventStream {
   #keptBytes = 0;
   #last = 0;
 
-  constructor(controller: Pick<Controller, 'subscribe'>, limits: EventStreamLimits = eventStreamLimits) {
+  constructor(controller: Pick<Controller, 'subscribe' | 'overview'>, limits: EventStreamLimits = eventStreamLimits) {
     this.#limits = limits;
+    this.#controller = controller;
     this.#unsubscribe = controller.subscribe((event) => this.#send(event));
     this.#heartbeat = setInterval(() => this.#beat(), limits.heartbeatMs).unref();
   }
@@ -59,11 +68,11 @@ export class EventStream {
     request: IncomingMessage,
     response: ServerResponse,
     headers: Readonly<Record<string, string>>,
-    isAllowed: () => boolean,
+    listening: Listening,
   ): void {
     if (this.#listeners.size >= this.#limits.listeners)
       throw new Refusal('unavailable', `${this.#limits.listeners} listeners are connected; no more are possible`);
-    const listener: Listener = { response, isAllowed, isBehind: false };
+    const listener: Listener = { response, ...listening, isBehind: false };
     this.#listeners.add(listener);
     response.once('close', () => this.#listeners.delete(listener));
     response.on('error', () => response.destroy());
@@ -74,7 +83,7 @@ export class EventStream {
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
     });
-    response.write(this.#greeting(request.headers['last-event-id']));
+    response.write(this.#greeting(request.headers['last-event-id'], listening.scope()));
   }
 
   close(): void {
@@ -84,7 +93,7 @@ export class EventStream {
   }
 
   /** What was missed, when it is still known. */
-  #greeting(lastId: string | string[] | undefined): string {
+  #greeting(lastId: string | string[] | undefined, scope: Scope): string {
     if (typeof lastId !== 'string') return `retry: 1000\nid: ${this.#id(this.#last)}\n\n`;
     const [epoch, number] = lastId.split('-');
     const seen = Number(number);
@@ -92,7 +101,7 @@ export class EventStream {
     if (epoch !== this.#epoch || !Number.isInteger(seen) || seen < oldest - 1 || seen > this.#last)
       return this.#message({ type: 'reset', reason: 'the controller no longer knows which events were missed' });
     return `retry: 1000\n\n${this.#kept
-      .filter((event) => event.number > seen)
+      .filter((event) => event.number > seen && this.#isSeen(event.about, scope))
       .map(({ text }) => text)
       .join('')}`;
   }
@@ -100,12 +109,21 @@ export class EventStream {
   #send(event: ControllerEvent): void {
     this.#last += 1;
     const text = this.#message(event);
-    this.#keep({ number: this.#last, text });
+    const about = aboutOf(event);
+    this.#keep({ number: this.#last, about, text });
     for (const listener of this.#listeners) {
-      if (listener.isBehind) continue;
+      if (listener.isBehind || !this.#isSeen(about, listener.scope())) continue;
       if (listener.response.writableLength > this.#limits.backlogBytes) listener.isBehind = true;
       else listener.response.write(text);
     }
+  }
+
+  #isSeen(about: About, scope: Scope): boolean {
+    if (scope === undefined) return true;
+    // Most events are about a set: the hosts and sources of a scope need the overview.
+    if (about.set !== undefined) return scope(about.set);
+    const isNamed = about.host !== undefined || about.source !== undefined;
+    return isNamed && isAbout(about, overviewIn(this.#controller.overview(), scope), scope);
   }
 
   #keep(event: BacklogEvent): void {

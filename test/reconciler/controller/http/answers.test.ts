@@ -337,7 +337,7 @@ describe('the stream of events', () => {
     let isAllowed = true;
     const server = createServer((request, response) => {
       try {
-        stream.open(request, response, {}, () => isAllowed);
+        stream.open(request, response, {}, { isAllowed: () => isAllowed, scope: () => undefined });
       } catch {
         response.writeHead(503).end();
       }
