@@ -3,7 +3,6 @@ import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { Records } from '../../records/records.ts';
 import { sweepBackups } from '../shared/backups.ts';
-import { adoptFormerAliases } from '../images/former-aliases.ts';
 import { reportDamagedImages, sweepImageDir } from '../images/image-files.ts';
 import type { AddImageDeps } from '../images/add-image.ts';
 
@@ -18,7 +17,6 @@ export interface SweepDeps {
 export async function sweepFiles({ records, imageDeps, backupsDir, log }: SweepDeps): Promise<void> {
   const attempt = (what: string, work: Promise<void>): Promise<void> =>
     work.catch((error: unknown) => log.warn(`${what} failed: ${errorText(error)}`));
-  await attempt('Settling aliases of earlier releases', adoptFormerAliases({ records, log }));
   await attempt('Removing left-over image files', sweepImageDir({ records, dir: imageDeps.dir }));
   await attempt('Looking at the sizes of image files', reportDamagedImages({ ...imageDeps, records, log }));
   await attempt('Removing left-over files of backups', sweepBackups({ records, dir: backupsDir }));

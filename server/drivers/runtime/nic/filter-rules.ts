@@ -46,13 +46,6 @@ export function allFilters(nics: readonly NicRun[], tag: string): string {
   return removeFilters(tag) + nics.map((nic) => setFilter(nic, tag)).join('');
 }
 
-/** Tables of an older release, which had one for each nic, in what `nft list tables bridge` printed. */
-export function olderTables(listing: string, tag: string): readonly string[] {
-  return [...listing.matchAll(/^table bridge (\S+)$/gm)]
-    .map((match) => match[1] ?? '')
-    .filter((name) => new RegExp(`^gantry_${tag}_[0-9a-f]{8}$`).test(name));
-}
-
 const lines = (list: readonly string[]): string => list.map((line) => `${line}\n`).join('');
 
 /**

@@ -7,7 +7,7 @@ import { errorText } from '../../../lib/shared/reason.ts';
 import type { NicRun } from '../../device-parts.ts';
 import { DriverError } from '../../driver-error.ts';
 import { findProgram } from '../host/programs.ts';
-import { allFilters, isFiltered, olderTables, removeFilter, removeFilters, setFilter } from './filter-rules.ts';
+import { allFilters, isFiltered, removeFilter, removeFilters, setFilter } from './filter-rules.ts';
 import { ifMissing } from '../../../lib/shared/missing-files.ts';
 
 const limit = { timeoutMs: 15_000 };
@@ -53,19 +53,10 @@ export class NicFilters {
         this.#filtered.clear();
         for (const nic of filtered) this.#filtered.add(nic.hostName);
         for (const nic of filtered) isolatePort(nic);
-        await this.#removeOlder();
       });
     } catch (error) {
       log.error('containers may use the addresses of others: their nics have no filters', { reason: errorText(error) });
     }
-  }
-
-  async #removeOlder(): Promise<void> {
-    const { stdout } = await exec([findProgram('nft') ?? 'nft', 'list', 'tables', 'bridge'], {
-      ...limit,
-      okCodes: [0, 1],
-    });
-    for (const table of olderTables(stdout, this.#tag)) await nft(`delete table bridge ${table}\n`, `table ${table}`);
   }
 
   #run(work: () => Promise<void>): Promise<void> {

@@ -6,7 +6,6 @@ import {
   allFilters,
   filterTable,
   isFiltered,
-  olderTables,
   removeFilter,
   removeFilters,
   setFilter,
@@ -55,11 +54,6 @@ describe('the text of a filter', () => {
     expect(isFiltered(veth)).toBe(false);
     expect(isFiltered({ ...veth, kind: 'macvlan', macFilter: true })).toBe(false);
     expect(isFiltered({ ...veth, isolated: true })).toBe(true);
-  });
-
-  test('tables of an older release are known, those of others are left alone', () => {
-    const listing = 'table bridge gantry_cafe0001_0123abcd\ntable bridge gantry_other_01234567\ntable bridge x\n';
-    expect(olderTables(listing, 'cafe0001')).toEqual(['gantry_cafe0001_0123abcd']);
   });
 
   test('none as an address lets no packet of the family through, and says nothing to DHCP without the filter', async () => {
