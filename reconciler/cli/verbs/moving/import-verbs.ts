@@ -13,3 +13,16 @@ export const importCompose = {
   examples: ['gantry import compose compose.yaml -o stack.yaml'],
 } satisfies Verb;
 export type ImportComposeOptions = OptionsOf<typeof importCompose>;
+
+export const importTerraform = {
+  name: 'import lxd-terraform',
+  summary:
+    'rewrite a Terraform configuration for LXD or Incus for the gantry provider, and say what does not come along',
+  args: [['<dir>', 'folder of the configuration, with its modules']],
+  flags: inSection('Output:', {
+    output: text('-o, --output <dir>', 'new folder for the whole configuration (default: print what changes)'),
+    import: toggle('--import', 'write import blocks, for objects without a state, instead of moved blocks'),
+  }),
+  examples: ['gantry import lxd-terraform infra -o infra-gantry'],
+} satisfies Verb;
+export type ImportTerraformOptions = OptionsOf<typeof importTerraform>;

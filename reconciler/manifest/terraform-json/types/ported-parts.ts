@@ -20,7 +20,7 @@ import { computedOf } from './schema-facts.ts';
 export type Provider = 'lxd' | 'incus';
 
 /** The default remotes of both command lines. */
-const knownRemotes: Readonly<Record<Provider, Readonly<Record<string, string>>>> = {
+export const knownRemotes: Readonly<Record<Provider, Readonly<Record<string, string>>>> = {
   lxd: {
     ubuntu: 'https://cloud-images.ubuntu.com/releases',
     'ubuntu-daily': 'https://cloud-images.ubuntu.com/daily',

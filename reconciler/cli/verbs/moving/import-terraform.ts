@@ -1,0 +1,73 @@
+// `gantry import lxd-terraform DIR`: writes the configuration as one for our provider, and each part that does not come along with its line.
+import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, join, relative, resolve, sep } from 'node:path';
+import { importTerraform, type ImportedTerraform } from '../../../manifest/import-terraform/import-terraform.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+import type { Run } from '../../session/context.ts';
+import type { ImportTerraformOptions } from './import-verbs.ts';
+
+export const importTerraformFolder: Run<ImportTerraformOptions> = async (context, [dir = '']) => {
+  const { output, import: imports } = context.options;
+  const names = await configurationIn(dir);
+  if (output !== undefined) await needFree(output, dir);
+  const given = await Promise.all(names.map(async (path) => ({ path, text: await readFile(join(dir, path), 'utf8') })));
+  const imported = importTerraform(given, imports === true ? 'import' : 'moved');
+  const { notes, errors, files, converted } = imported;
+  for (const { file, line, text } of [...errors, ...notes]) context.note(`${join(dir, file)}:${line}: ${text}`);
+  if (errors.length > 0) throw new CliError(`${dir} was not imported: correct what is named above`, exitCodes.error);
+  if (output === undefined) {
+    const before = new Map(given.map(({ path, text }) => [path, text]));
+    for (const { path, text } of files)
+      if (before.get(path) !== text) context.io.stdout.write(`# ${path}\n\n${text}\n`);
+    return exitCodes.ok;
+  }
+  await writeWhole(dir, output, imported);
+  context.note(
+    `${converted} resources and data sources converted. Next: cd ${output}, terraform init, terraform fmt, terraform plan`,
+  );
+  return exitCodes.ok;
+};
+
+/** Relative paths of all *.tf and *.tf.json files, those of modules in sub-folders too. */
+async function configurationIn(dir: string): Promise<readonly string[]> {
+  const entries = await readdir(dir, { recursive: true, withFileTypes: true }).catch((error: Error) => {
+    throw usageError(`cannot read ${dir}: ${error.message}`);
+  });
+  const paths = entries
+    .filter((entry) => entry.isFile() && /\.tf(?:\.json)?$/.test(entry.name))
+    .map((entry) => relative(dir, join(entry.parentPath, entry.name)))
+    .filter((path) => !isLeftOut(path))
+    .sort();
+  if (paths.length === 0) throw usageError(`${dir} has no *.tf or *.tf.json file`);
+  return paths;
+}
+
+/** What Terraform and git keep for themselves. */
+const isLeftOut = (path: string): boolean =>
+  path.split(sep).some((part) => part === '.terraform' || part === '.git' || part === '.terraform.tfstate.lock.info');
+
+async function needFree(output: string, dir: string): Promise<void> {
+  const inside = relative(resolve(dir), resolve(output));
+  if (inside === '' || !inside.startsWith('..'))
+    throw usageError(`--output ${output} lies in ${dir}: name a new folder beside it`);
+  const found = await stat(output).catch(() => undefined);
+  if (found !== undefined) throw usageError(`${output} already exists: name a new folder, or remove it`);
+}
+
+/** The folder appears whole, with everything else that the configuration has: templates, values, its state. */
+async function writeWhole(dir: string, output: string, { files, replaced }: ImportedTerraform): Promise<void> {
+  const target = resolve(output);
+  const partial = join(target, '..', `.${basename(target)}.partial`);
+  try {
+    await rm(partial, { recursive: true, force: true });
+    await mkdir(join(target, '..'), { recursive: true });
+    await cp(dir, partial, { recursive: true, filter: (path) => !isLeftOut(relative(dir, path)) });
+    for (const path of replaced) await rm(join(partial, path));
+    for (const { path, text } of files) await writeFile(join(partial, path), text);
+    await rename(partial, target);
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true });
+    throw new CliError(`cannot write ${output}: ${(error as Error).message}`, exitCodes.error, error);
+  }
+}

@@ -1,0 +1,159 @@
+// Writes a *.tf.json file as HCL, so that one reader and one writer serve both. Pure.
+import type { Json, JsonObject } from '../../core/documents/document.ts';
+import { isMap } from '../../core/documents/json-values.ts';
+import { parseJson } from '../text/parse-json.ts';
+import { lineAt } from './edits.ts';
+import { keyText, quoted } from './hcl-text.ts';
+import { templateText } from './template-text.ts';
+
+export interface JsonAsHcl {
+  readonly text: string;
+  readonly lineOf: (offset: number) => number;
+  readonly problems: readonly { readonly line: number; readonly text: string }[];
+}
+
+/** Blocks in blocks, by the name of the outer one; everything else is an argument. */
+const blocksIn: Readonly<Record<string, readonly string[]>> = {
+  terraform: ['required_providers', 'cloud'],
+  variable: ['validation'],
+  output: ['precondition'],
+  provider: ['remote'],
+  resource: ['lifecycle', 'device', 'file', 'exec', 'wait_for'],
+  data: ['lifecycle'],
+  lifecycle: ['precondition', 'postcondition'],
+  import: [],
+  moved: [],
+  removed: ['lifecycle'],
+  module: [],
+  locals: [],
+};
+/** How many names stand before the body of a top-level block. */
+const labels: Readonly<Record<string, number>> = {
+  resource: 2,
+  data: 2,
+  variable: 1,
+  output: 1,
+  provider: 1,
+  module: 1,
+};
+/** Texts that are expressions without quotes. */
+const bare = new Set([
+  'depends_on',
+  'ignore_changes',
+  'replace_triggered_by',
+  'provider',
+  'providers',
+  'to',
+  'from',
+  'configuration_aliases',
+]);
+
+interface Writer {
+  readonly at: (path: string) => number;
+  readonly lines: { readonly from: number; readonly line: number }[];
+  readonly problems: { readonly line: number; readonly text: string }[];
+  text: string;
+}
+
+export function jsonAsHcl(json: string): JsonAsHcl {
+  const { documents, problems } = parseJson(json);
+  const broken = problems.map(({ offset, message }) => ({ line: lineAt(json, offset), text: message }));
+  const [root] = documents;
+  if (root === undefined || broken.length > 0) return { text: '', lineOf: () => 1, problems: broken };
+  const at = (path: string): number => lineAt(json, root.placeOf(path, 'key').offset);
+  const writer: Writer = { at, lines: [], problems: [], text: '' };
+  if (!isMap(root.value))
+    return { text: '', lineOf: () => 1, problems: [{ line: 1, text: 'must be a map of blocks' }] };
+  for (const [name, value] of Object.entries(root.value)) topLevel(writer, name, value);
+  const lineOf = (offset: number): number => writer.lines.findLast(({ from }) => from <= offset)?.line ?? 1;
+  return { text: writer.text, lineOf, problems: writer.problems };
+}
+
+function topLevel(writer: Writer, name: string, value: Json): void {
+  if (name === '//') return void (writer.text += comment(value));
+  if (!Object.hasOwn(blocksIn, name))
+    return problem(writer, name, `${name} is not read here: write it in a file of its own`);
+  labelled(writer, [name], value, labels[name] ?? 0, name);
+}
+
+function labelled(writer: Writer, words: readonly string[], value: Json, left: number, path: string): void {
+  const values = Array.isArray(value) ? (value as readonly Json[]) : [value];
+  for (const [index, each] of values.entries()) {
+    const place = Array.isArray(value) ? `${path}.${index}` : path;
+    if (!isMap(each)) problem(writer, place, `${place} must be a map`);
+    else if (left > 0)
+      for (const [key, inner] of Object.entries(each))
+        labelled(writer, [...words, key], inner, left - 1, `${place}.${key}`);
+    else topBlock(writer, words, each, place);
+  }
+}
+
+function topBlock(writer: Writer, words: readonly string[], body: JsonObject, path: string): void {
+  const [name = '', type = ''] = words;
+  const isPeer = /^(lxd|incus)(?:_|$)/.test(type);
+  if (['resource', 'data', 'provider'].includes(name) && !isPeer && name !== 'provider')
+    return problem(
+      writer,
+      path,
+      `${words.slice(1).join('.')}: which of its entries are blocks only its provider knows; write it in a file of its own`,
+    );
+  writer.lines.push({ from: writer.text.length, line: writer.at(path) });
+  const [head, ...rest] = words;
+  writer.text += `${[head, ...rest.map((word) => quoted(word))].join(' ')} ${block(writer, name, body, '', path)}\n\n`;
+}
+
+function block(writer: Writer, name: string, body: JsonObject, indent: string, path: string): string {
+  const inner = `${indent}  `;
+  const lines = Object.entries(body).flatMap(([key, value]): readonly string[] => {
+    if (key === '//') return [comment(value).trimEnd()];
+    if (key === 'dynamic' && isMap(value)) return dynamics(writer, value, inner, `${path}.dynamic`);
+    if (key === 'provisioner' || key === 'connection' || key === 'backend') {
+      problem(writer, `${path}.${key}`, `${key} is not read from JSON here: write it in HCL`);
+      return [];
+    }
+    if (!(blocksIn[name] ?? []).includes(key))
+      return [`${keyText(quoted(key))} = ${valueText(value, inner, isBare(name, key))}`];
+    const bodies = (Array.isArray(value) ? value : [value]) as readonly Json[];
+    return bodies.filter(isMap).map((each) => `${key} ${block(writer, key, each, inner, `${path}.${key}`)}`);
+  });
+  return lines.length === 0 ? '{}' : `{\n${lines.map((line) => `${inner}${line}\n`).join('')}${indent}}`;
+}
+
+function dynamics(writer: Writer, value: JsonObject, indent: string, path: string): readonly string[] {
+  return Object.entries(value).flatMap(([name, bodies]) =>
+    ((Array.isArray(bodies) ? bodies : [bodies]) as readonly Json[])
+      .filter(isMap)
+      .map(({ content, iterator, ...each }) => {
+        const entries = Object.entries(each).map(
+          ([key, one]) => `${indent}  ${key} = ${valueText(one, indent, false)}\n`,
+        );
+        const variable = typeof iterator === 'string' ? `${indent}  iterator = ${iterator}\n` : '';
+        const inner = isMap(content) ? block(writer, name, content, `${indent}  `, `${path}.${name}`) : '{}';
+        return `dynamic ${quoted(name)} {\n${entries.join('')}${variable}${indent}  content ${inner}\n${indent}}`;
+      }),
+  );
+}
+
+const isBare = (block: string, key: string): boolean => bare.has(key) || (block === 'variable' && key === 'type');
+
+function valueText(value: Json, indent: string, isExpression: boolean): string {
+  if (typeof value === 'string') return isExpression ? value.replace(/^\$\{(.*)\}$/s, '$1') : templateText(value);
+  if (Array.isArray(value))
+    return `[${(value as readonly Json[]).map((item) => valueText(item, indent, isExpression)).join(', ')}]`;
+  if (!isMap(value)) return JSON.stringify(value);
+  const inner = `${indent}  `;
+  const lines = Object.entries(value).map(
+    ([key, each]) => `${inner}${objectKey(key)} = ${valueText(each, inner, isExpression && key !== 'source')}\n`,
+  );
+  return lines.length === 0 ? '{}' : `{\n${lines.join('')}${indent}}`;
+}
+
+/** A key may be a template: `"${var.name}"`. */
+const objectKey = (key: string): string =>
+  keyText(key.includes('${') || key.includes('%{') ? templateText(key) : quoted(key));
+
+const comment = (value: Json): string =>
+  `# ${(typeof value === 'string' ? value : JSON.stringify(value)).replaceAll('\n', '\n# ')}\n`;
+
+const problem = (writer: Writer, path: string, text: string): void =>
+  void writer.problems.push({ line: writer.at(path), text });

@@ -1,0 +1,297 @@
+# main.tf:11: the client certificate is taken from ~/.config/lxc; a snap keeps it in ~/snap/lxd/common/config
+# main.tf:12: provider: generate_client_certificates is left out: make a client certificate: gantry trust join HOST, or openssl
+# main.tf:54: project is left out: the object is in no project here
+# main.tf:155: lxd_instance.machine stays with its provider: type = "virtual-machine": gantry has only container
+# main.tf:158: lxd_network_acl.acl stays with its provider: there is no such type here
+
+# ---- main.tf
+
+terraform {
+  required_providers {
+    gantry = { source = "gantry/gantry" }
+    lxd = {
+      source  = "terraform-lxd/lxd"
+      version = ">= 2.0"
+    }
+    random = { source = "hashicorp/random" }
+  }
+}
+
+provider "gantry" {
+  address                 = "https://10.1.1.8:8443"
+  client_certificate_file = pathexpand("~/.config/lxc/client.crt")
+  client_key_file         = pathexpand("~/.config/lxc/client.key")
+  trust_token             = var.token
+}
+
+provider "lxd" {
+  generate_client_certificates = true
+
+  remote {
+    name    = "main"
+    address = "https://10.1.1.8:8443"
+    token   = var.token
+    default = true
+  }
+
+  remote {
+    name     = "mine"
+    address  = "https://images.example.org"
+    protocol = "simplestreams"
+  }
+}
+
+variable "token" {
+  type      = string
+  sensitive = true
+}
+
+variable "ports" {
+  type    = map(number)
+  default = { http = 80 }
+}
+
+variable "image" {
+  default = "images:debian/12"
+}
+
+# The network of all.
+resource "gantry_network" "lan" {
+  name = "lan0"
+  config = {
+    "ipv4.address" = "10.44.0.1/24"
+    "ipv6.address" = "none"
+  }
+}
+
+resource "gantry_storage_pool" "fast" {
+  name    = "fast"
+  driver  = "dir"
+}
+
+resource "gantry_storage_volume" "data" {
+  name = "data"
+  pool = gantry_storage_pool.fast.name
+}
+
+resource "gantry_profile" "base" {
+  name = "base"
+
+  devices = {
+    eth0 = {
+      type = "nic"
+      # the lan
+      network = gantry_network.lan.name
+    }
+    root = { type = "disk", path = "/", pool = gantry_storage_pool.fast.name }
+  }
+
+}
+
+resource "gantry_image" "debian" {
+  source = {
+    type     = "remote"
+    server   = "https://images.lxd.canonical.com"
+    protocol = "simplestreams"
+    alias    = "debian/12"
+  }
+  copy_aliases = true
+}
+
+resource "gantry_image_alias" "debian" {
+  for_each = toset(["base"])
+  name     = each.value
+  target   = gantry_image.debian.fingerprint
+}
+
+resource "gantry_container" "web" {
+  count    = 2
+  name     = "web${count.index}"
+  source = { type = "image", fingerprint = gantry_image.debian.fingerprint }
+  profiles = [gantry_profile.base.name]
+
+  config = {
+    "boot.autostart" = true # at once
+    "limits.cpu" = 2
+    "limits.memory" = "1GiB"
+  }
+
+
+  devices = merge({
+    data = { type = "disk", path = "/srv", pool = gantry_storage_volume.data.pool, source = gantry_storage_volume.data.name }
+  }, { for device_key, device_value in var.ports : device_key => {
+        type = "proxy"
+        listen  = "tcp:0.0.0.0:${device_value}"
+        connect = "tcp:127.0.0.1:${device_value}"
+      } })
+
+
+  files = {
+    "/etc/motd" = { content = "hello ${count.index}\n", mode = "0755" }
+  }
+
+  exec = {
+    "00-hello" = {
+      command       = ["true"]
+      on            = "create"
+      fail_on_error = false
+    }
+  }
+
+  wait_for = [{ type = "ipv4" }]
+
+  lifecycle {
+    ignore_changes = [source, config, config["user.x"]]
+  }
+}
+
+resource "gantry_container" "other" {
+  name  = "other"
+  source = {
+    type     = "image"
+    mode     = "pull"
+    server   = "https://images.lxd.canonical.com"
+    protocol = "simplestreams"
+    alias    = trimprefix(var.image, "images:")
+  }
+  wait_for = [{ type = "ipv4", nic = "eth0" }]
+  timeouts = { create = "10m" }
+}
+
+resource "lxd_instance" "machine" {
+  name  = "vm"
+  image = "images:debian/12"
+  type  = "virtual-machine"
+}
+
+resource "lxd_network_acl" "acl" {
+  name = "acl"
+}
+
+resource "gantry_container_file" "conf" {
+  mode = "0755"
+  container    = gantry_container.other.name
+  source = "${path.module}/a.conf"
+  path = "/etc/a.conf"
+}
+
+resource "gantry_snapshot" "before" {
+  container = gantry_container.other.name
+  name     = "before"
+}
+
+module "db" {
+  source    = "./modules/db"
+  providers = { gantry = gantry
+    lxd = lxd }
+  network   = gantry_network.lan.name
+}
+
+output "addresses" {
+  value = [for box in gantry_container.web : box.ipv4_address]
+}
+
+output "all" {
+  value = { addresses = gantry_container.web[*].ipv4_address, at = gantry_snapshot.before.created_at }
+}
+
+# ---- gantry-moved.tf
+
+moved {
+  from = lxd_network.lan
+  to   = gantry_network.lan
+}
+
+moved {
+  from = lxd_storage_pool.fast
+  to   = gantry_storage_pool.fast
+}
+
+moved {
+  from = lxd_volume.data
+  to   = gantry_storage_volume.data
+}
+
+moved {
+  from = lxd_profile.base
+  to   = gantry_profile.base
+}
+
+moved {
+  from = lxd_cached_image.debian
+  to   = gantry_image.debian
+}
+
+import {
+  for_each = toset(["base"])
+  to       = gantry_image_alias.debian[each.key]
+  id       = each.value
+}
+
+moved {
+  from = lxd_instance.web
+  to   = gantry_container.web
+}
+
+moved {
+  from = lxd_instance.other
+  to   = gantry_container.other
+}
+
+moved {
+  from = lxd_instance_file.conf
+  to   = gantry_container_file.conf
+}
+
+moved {
+  from = lxd_snapshot.before
+  to   = gantry_snapshot.before
+}
+
+# ---- modules/db/main.tf
+
+terraform {
+  required_providers {
+    gantry = { source = "gantry/gantry" }
+    lxd = {
+      source = "terraform-lxd/lxd"
+    }
+  }
+}
+
+variable "network" {
+  type = string
+}
+
+resource "gantry_container" "db" {
+  name = "db"
+  source = {
+    type     = "image"
+    mode     = "pull"
+    server   = "https://cloud-images.ubuntu.com/releases"
+    protocol = "simplestreams"
+    alias    = "22.04"
+  }
+  config = {
+    "user.text" = "a \"quoted\" ${upper("x")} one\n"
+  }
+  devices = {
+    eth0 = {
+      type = "nic"
+      network = var.network
+    }
+  }
+  depends_on = []
+}
+
+output "ip" {
+  value = gantry_container.db.ipv4_address
+}
+
+
+# ---- modules/db/gantry-moved.tf
+
+moved {
+  from = lxd_instance.db
+  to   = gantry_container.db
+}

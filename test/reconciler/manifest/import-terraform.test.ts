@@ -1,0 +1,191 @@
+// `gantry import lxd-terraform`: the texts of whole configurations, what is named with its line, and how a folder is written.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { importTerraform } from '../../../reconciler/manifest/import-terraform/import-terraform.ts';
+import { cli } from '../../support/cli/io.ts';
+import { expectGolden } from '../../support/golden.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
+
+const fixtures = join(import.meta.dirname, '../../fixtures/lxd-terraform');
+const shop = join(fixtures, 'shop');
+const main = (text: string, states: 'moved' | 'import' = 'moved') =>
+  importTerraform([{ path: 'main.tf', text }], states);
+const converted = (text: string): string => main(text).files[0]?.text ?? '';
+const notesOf = (text: string): readonly string[] => main(text).notes.map((note) => `${note.line}: ${note.text}`);
+
+test.each(['moved', 'import'] as const)('a configuration with a module is rewritten, with %s blocks', (states) => {
+  const given = ['main.tf', 'modules/db/main.tf.json'].map((path) => ({
+    path,
+    text: readFileSync(join(shop, path), 'utf8'),
+  }));
+  const { files, notes, errors, replaced } = importTerraform(given, states);
+  expect(errors).toEqual([]);
+  expect(replaced).toEqual(['modules/db/main.tf.json']);
+  const told = notes.map(({ file, line, text }) => `# ${file}:${line}: ${text}\n`);
+  const texts = files.map(({ path, text }) => `\n# ---- ${path}\n\n${text}`);
+  expectGolden(`import/terraform-shop-${states}.tf`, `${told.join('')}${texts.join('')}`);
+});
+
+describe('An argument', () => {
+  test.each([
+    ['image = "local:debian"', 'source = { type = "image", alias = "debian" }'],
+    ['image = "0123456789abcdef"', 'source = { type = "image", fingerprint = "0123456789abcdef" }'],
+    ['image = "images:debian/${var.release}"', 'alias    = "debian/${var.release}"'],
+    ['source_file = "web.tar.gz"', 'source = { type = "backup", file = "web.tar.gz" }'],
+    [
+      'source_instance = {\n name = "a"\n snapshot = "s"\n}',
+      'source = { type = "copy", source = "a", snapshot = "s" }',
+    ],
+    ['limits = var.limits', 'config = merge({}, { for key, value in var.limits : "limits.${key}" => value })'],
+    ['config = var.c\n limits = { cpu = 1 }', 'config = merge(var.c, { "limits.cpu" = 1 })'],
+    [
+      'device {\n name = "a"\n type = "nic"\n properties = var.p\n}',
+      'devices = {\n    a = merge({ type = "nic" }, var.p)\n  }',
+    ],
+    ['device {\n name = var.n\n type = "none"\n}', '(var.n) = { type = "none" }'],
+    ['exec {\n command = ["a"]\n timeout = 5\n}', 'exec-00 = {\n      command = ["a"]\n      timeout = "5s"\n    }'],
+    ['wait_for_network = var.waits', 'wait_for = var.waits ? [{ type = "ipv4" }] : []'],
+    ['timeouts {\n create = "5m"\n}', 'timeouts = { create = "5m" }'],
+  ])('%s of an instance becomes %s', (written, expected) => {
+    expect(converted(`resource "lxd_instance" "a" {\n  name = "a"\n  ${written}\n}\n`)).toContain(expected);
+  });
+
+  test.each([
+    ['type = "virtual-machine"', /type = "virtual-machine": gantry has only container/],
+    ['file {\n target_path = "/a"\n append = true\n}', /append is not carried over/],
+    ['image = "mine:debian"', /remote mine is in no provider block/],
+    ['execs = var.commands', /it is computed/],
+    ['wait_for {\n type = var.w\n}', /wait_for of type var\.w/],
+    ['tomorrow = 1', /argument tomorrow has no counterpart/],
+    ['tomorrow {\n}', /block tomorrow has no counterpart/],
+  ])('%s keeps the whole instance with its provider, and says why', (written, why) => {
+    const text = `resource "lxd_instance" "a" {\n  ${written}\n}\noutput "a" { value = lxd_instance.a.name }\n`;
+    const [note] = main(text).notes;
+    expect(note?.text).toMatch(/^lxd_instance\.a stays with its provider: /);
+    expect(note?.text).toMatch(why);
+    expect(converted(text)).toContain(text);
+  });
+});
+
+test('A resource of a type that is not here stays, and resources that refer to it are converted', () => {
+  const text =
+    'resource "lxd_network_acl" "a" {\n  name = "a"\n}\nresource "lxd_network" "n" {\n  name   = lxd_network_acl.a.name\n}\n';
+  expect(notesOf(text)).toEqual(['1: lxd_network_acl.a stays with its provider: there is no such type here']);
+  expect(converted(text)).toContain('resource "gantry_network" "n" {\n  name   = lxd_network_acl.a.name');
+});
+
+test('References are renamed wherever they stand, and names that only look like them are not', () => {
+  const text = `resource "incus_instance" "a" {
+  name = "a"
+}
+locals {
+  incus_instance = 1 # incus_instance.a stays in a comment
+  text = <<-EOT
+    \${incus_instance.a.ipv4_address} and incus_instance.a
+  EOT
+  all = [for k in [1] : "\${k}\${incus_instance.a.name}"]
+}
+resource "null_resource" "b" {
+  triggers = { a = incus_instance.a.name, b = incus_instance.b.name }
+  depends_on = [incus_instance.a]
+}
+`;
+  expect(converted(text)).toBe(
+    text
+      .replace('"incus_instance" "a"', '"gantry_container" "a"')
+      .replace('${incus_instance.a.ipv4', '${gantry_container.a.ipv4')
+      .replace('${incus_instance.a.name}', '${gantry_container.a.name}')
+      .replace('a = incus_instance.a.name', 'a = gantry_container.a.name')
+      .replace('[incus_instance.a]', '[gantry_container.a]'),
+  );
+});
+
+test('Server settings are forgotten by the old state and imported by their keys', () => {
+  const { files } = main('resource "incus_server" "s" {\n  config = { "core.https_address" = ":8443" }\n}\n');
+  expect(files[1]?.text).toContain('removed {\n  from = incus_server.s\n');
+  expect(files[1]?.text).toContain('id = "core.https_address"');
+});
+
+test('A passed provider, its aliases and a resource that names one become ours', () => {
+  const text = `terraform {
+  required_providers {
+    lxd = { source = "terraform-lxd/lxd", configuration_aliases = [lxd.west] }
+  }
+}
+provider "lxd" {
+  alias = "west"
+}
+resource "lxd_profile" "a" {
+  provider = lxd.west
+  name     = "a"
+}
+module "m" {
+  source    = "../elsewhere"
+  providers = { lxd = lxd.west }
+}
+`;
+  const result = converted(text);
+  for (const part of ['configuration_aliases = [gantry.west]', 'provider = gantry.west', '{ gantry = gantry.west }'])
+    expect(result).toContain(part);
+  expect(result).toContain('provider "gantry" {\n  alias = "west"\n}');
+  expect(notesOf(text).join('\n')).toMatch(/13: the module \.\.\/elsewhere lies outside/);
+});
+
+describe('Bad input', () => {
+  test.each([
+    ['main.tf', 'resource "lxd_instance" "a" {\n  name = \n}\n', 3, /an expression is expected/],
+    ['main.tf', 'resource "lxd_instance" "a" {\n  name = "a"\n', 1, /the block resource has no \}/],
+    ['main.tf', 'a = 1 b = 2\n', 1, /must begin a new line/],
+    ['main.tf', 'resource "aws_x" "a" {}\n', 1, /no resource or data source of lxd_\* or incus_\*/],
+    ['main.tf', 'a {\n'.repeat(40), 32, /nested too deeply/],
+    ['main.tf.json', '{"resource": {', 1, /not valid JSON|ends|is expected/],
+    ['main.tf.json', '{"resource": {"aws_x": {\n"a": {}}}}', 2, /only its provider knows/],
+    ['main.tf.json', '{"resource": {"lxd_profile": {"a": {\n"provisioner": []}}}}', 2, /not read from JSON/],
+  ])('%s %j is refused with its line', (path, text, line, why) => {
+    const { errors, files } = importTerraform([{ path, text }], 'moved');
+    expect(files).toEqual([]);
+    expect(errors[0]?.text).toMatch(why);
+    expect(errors[0]).toMatchObject({ file: path, line });
+  });
+
+  test('a folder without files, one that is missing and one that exists already are refused', async () => {
+    const folder = tempFolder('gitf-');
+    const run = async (...args: string[]): Promise<string> => {
+      const ran = await cli(['import', 'lxd-terraform', ...args]);
+      expect(ran.code).toBe(64);
+      return ran.stderr;
+    };
+    expect(await run(folder)).toContain('has no *.tf or *.tf.json file');
+    expect(await run(join(folder, 'none'))).toContain('cannot read');
+    expect(await run(shop, '-o', folder)).toContain('already exists: name a new folder');
+    expect(await run(shop, '-o', join(shop, 'new'))).toContain('name a new folder beside it');
+  });
+});
+
+test('The new folder has the whole configuration: other files and the state too, without what Terraform keeps', async () => {
+  const folder = tempFolder('gitf-');
+  const from = join(folder, 'from');
+  mkdirSync(join(from, '.terraform/modules'), { recursive: true });
+  writeFileSync(
+    join(from, 'main.tf.json'),
+    '{"resource":{"lxd_profile":{"a":{"name":"${var.a}"}}},"variable":{"a":{}}}',
+  );
+  writeFileSync(join(from, 'values.auto.tfvars'), 'a = "x"\n');
+  writeFileSync(join(from, 'terraform.tfstate'), '{}');
+  writeFileSync(join(from, '.terraform/modules/x.tf'), 'broken {');
+  const out = join(folder, 'out');
+  const made = await cli(['import', 'lxd-terraform', from, '-o', out]);
+  expect(made.code, made.stderr).toBe(0);
+  expect(made.stderr).toContain('1 resources and data sources converted');
+  expect(readFileSync(join(out, 'main.tf'), 'utf8')).toContain('resource "gantry_profile" "a" {\n  name = var.a\n}');
+  for (const [name, isThere] of Object.entries({
+    'main.tf.json': false,
+    'values.auto.tfvars': true,
+    'terraform.tfstate': true,
+    '.terraform': false,
+    'gantry-moved.tf': true,
+  }))
+    expect(existsSync(join(out, name)), name).toBe(isThere);
+  expect((await cli(['import', 'lxd-terraform', from])).stdout).toContain('# main.tf\n');
+});
