@@ -10,7 +10,7 @@ export const hostFlags = {
   ...inSection('Connection:', {
     host: list(
       '--host <url>',
-      'unix:///path or https://name:8443, or several https addresses of a cluster with commas between (default: GANTRY_HOST, or the local daemon)',
+      'unix:///path or https://name:8443, several https addresses of a cluster with commas between, or a context (default: GANTRY_HOST, the context in use, or the local daemon)',
     ),
     embedded: text('--embedded <dir>', 'start a daemon for this command, with DIR as its state directory'),
     runtime: text('--runtime <name>', 'runtime of the embedded daemon: auto, lxc or sim'),

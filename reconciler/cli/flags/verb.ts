@@ -2,7 +2,7 @@
 import type { Flags, Options } from './flag.ts';
 
 /** Names that `gantry completion NAME WORD` lists for the scripts: sets of the server and of the controller, keys of manifests, remotes, images to copy. */
-export const askedNames = ['snapshot', 'set', 'controlled', 'key', 'remote', 'source'] as const;
+export const askedNames = ['snapshot', 'set', 'controlled', 'key', 'remote', 'source', 'context'] as const;
 export type AskedName = (typeof askedNames)[number];
 
 /** The names that a shell completes an argument with. */

@@ -14,6 +14,7 @@ import { version } from '../../../server/api/version.ts';
 export type Runner = (
   options: OutputOptions & HostOptions,
   work: (context: Context) => Promise<ExitCode>,
+  takesHost: boolean,
 ) => Promise<void>;
 
 export function buildProgram(run: Runner): Command {
@@ -74,7 +75,11 @@ function addVerb(parent: Command, name: string, row: VerbRow, run: Runner): Comm
       .flat()
       .filter((word) => typeof word === 'string');
     // What commander parses has the types of the flags that it was given.
-    await run(given.at(-2) as OutputOptions, (context) => dispatch(row, context, args));
+    await run(
+      given.at(-2) as OutputOptions,
+      (context) => dispatch(row, context, args),
+      'serverCert' in verb.flags && 'host' in verb.flags,
+    );
   });
 }
 

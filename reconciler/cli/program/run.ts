@@ -6,6 +6,7 @@ import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
 import type { CliIo } from '../output/process-io.ts';
 import { colorOf, openIo, type ShownIo } from '../output/safe-io.ts';
 import type { OutputOptions } from '../flags/output-flags.ts';
+import { placeOf } from '../session/contexts.ts';
 import type { ConnectOptions } from '../session/host.ts';
 import { paintFor } from '../output/paint.ts';
 import { buildProgram, longFlags } from './program.ts';
@@ -29,8 +30,8 @@ export async function runCli(process: CliIo): Promise<ExitCode> {
 
 async function runProgram(io: ShownIo): Promise<ExitCode> {
   let code: ExitCode = exitCodes.ok;
-  const program = buildProgram(async (options, work) => {
-    code = await runCommand(io, options, work);
+  const program = buildProgram(async (options, work, takesHost) => {
+    code = await runCommand(io, options, work, takesHost);
   });
   const flags = longFlags(program);
   forEachCommand(program, (command) =>
@@ -70,10 +71,13 @@ async function runCommand(
   io: ShownIo,
   options: OutputOptions & ConnectOptions,
   work: (context: Context) => Promise<ExitCode>,
+  takesHost: boolean,
 ): Promise<ExitCode> {
   let opened: OpenedContext | undefined;
   try {
-    opened = openContext(io, withEnvironment(options, io.env));
+    const place = takesHost ? await placeOf(options, io.env) : { options };
+    opened = openContext(io, withEnvironment(place.options, io.env));
+    if (place.current !== undefined && !opened.context.isJson) opened.context.note(place.current);
     return await work(opened.context);
   } catch (thrown) {
     // An AbortError does not hold the reason of the interruption.

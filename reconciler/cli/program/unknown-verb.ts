@@ -9,6 +9,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   build: 'image publish',
   check: 'validate',
   config: 'set',
+  contexts: 'context list',
   create: 'launch',
   describe: 'info',
   enter: 'shell',
@@ -55,9 +56,12 @@ const elsewhere: Readonly<Record<string, string>> = {
   unpause: 'start',
   volume: 'get storage_volume',
   volumes: 'get storage_volume',
+  'context switch': 'context use',
+  'context select': 'context use',
   'file edit': 'file pull',
   'image info': 'show image/NAME',
   'image show': 'show image/NAME',
+  'remote switch': 'context use',
   'snapshot info': 'snapshot show',
 };
 

@@ -47,6 +47,7 @@ export const groups: Readonly<Record<string, string>> = {
   image: 'images',
   import: 'manifests from what other tools declare',
   trust: 'clients that a server trusts',
+  context: 'servers by names, one of which is the default',
   remote: 'servers of images by short names',
   cluster: 'a cluster and its members',
 };
@@ -55,6 +56,7 @@ const controllerChange = () => import('../verbs/controller/change.ts');
 const controllerPrune = () => import('../verbs/controller/prune.ts');
 const controllerReports = () => import('../verbs/controller/reports.ts');
 const login = () => import('../verbs/access/login.ts');
+const contexts = () => import('../verbs/access/context.ts');
 const trust = () => import('../verbs/access/trust.ts');
 const apply = () => import('../verbs/applying/apply.ts');
 const history = () => import('../verbs/applying/history.ts');
@@ -120,6 +122,7 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
     row(setup.init, [() => import('../verbs/setup/init.ts'), 'init']),
     row(objects.exportHost, [() => import('../verbs/objects/export.ts'), 'exportHost'], onHosts),
     row(importing.importCompose, [() => import('../verbs/moving/import-compose.ts'), 'importComposeFile']),
+    row(importing.importTerraform, [() => import('../verbs/moving/import-terraform.ts'), 'importTerraformFolder']),
     row(applying.adopt, [adoption, 'adopt']),
     row(applying.release, [adoption, 'release']),
     row(planning.validate, [() => import('../verbs/planning/validate.ts'), 'validate'], onHosts),
@@ -133,6 +136,10 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
   'Access to servers:': [
     row(access.login, [login, 'login']),
     row(access.logout, [login, 'logout']),
+    row(access.contextAdd, [contexts, 'addContext']),
+    row(access.contextUse, [contexts, 'takeContext']),
+    row(access.contextList, [contexts, 'listContexts']),
+    row(access.contextRemove, [contexts, 'removeContext']),
     row(access.trustAdd, [trust, 'addToken']),
     row(access.trustJoin, [() => import('../verbs/access/join.ts'), 'joinServer']),
     row(access.trustList, [trust, 'listTrusted'], onHosts),

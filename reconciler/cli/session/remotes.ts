@@ -1,10 +1,7 @@
 // Servers of images by short names: those that are built in, and the user's own in a file of the configuration directory.
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
 import { hint } from '../../../server/api/text/nearest-word.ts';
-import { exitCodes } from '../errors/exit-codes.ts';
-import { CliError, usageError } from '../errors/usage-error.ts';
+import { usageError } from '../errors/usage-error.ts';
+import { readConfig, writeConfig, type Env } from './config-file.ts';
 
 export const remoteProtocols = ['simplestreams', 'svc', 'lxd'] as const;
 
@@ -22,10 +19,7 @@ const builtIn: Readonly<Record<string, string>> = {
   'ubuntu-daily': 'https://cloud-images.ubuntu.com/daily',
 };
 
-type Env = Readonly<Record<string, string | undefined>>;
-
-const fileOf = (env: Env): string =>
-  join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'gantry', 'remotes.json');
+const file = 'remotes.json';
 
 /** Sorted by name. A remote of the user goes before a built-in one of that name. */
 export async function readRemotes(env: Env): Promise<Remotes> {
@@ -37,20 +31,12 @@ export async function readRemotes(env: Env): Promise<Remotes> {
   return new Map([...all].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-async function ownRemotes(env: Env): Promise<Remotes> {
-  const file = fileOf(env);
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '{}';
-    throw new CliError(`cannot read ${file}: ${error.message}`, exitCodes.error, error);
+const ownRemotes = (env: Env): Promise<Remotes> =>
+  readConfig(env, {
+    name: file,
+    what: 'a list of remotes',
+    parse: (read) => new Map(Object.entries(read as object).map(([name, value]) => [name, remoteOf(value)])),
   });
-  try {
-    const read = Object.entries(JSON.parse(text) as Readonly<Record<string, unknown>>);
-    return new Map(read.map(([name, value]) => [name, remoteOf(value)]));
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : '';
-    throw new CliError(`${file} is not a list of remotes (${reason}): mend or delete it`, exitCodes.error, error);
-  }
-}
 
 function remoteOf(value: unknown): Remote {
   const { url, protocol } = (value ?? {}) as { readonly url?: unknown; readonly protocol?: unknown };
@@ -61,14 +47,10 @@ function remoteOf(value: unknown): Remote {
 
 /** Undefined removes it. The file is replaced as a whole. */
 export async function writeRemote(env: Env, name: string, remote: Remote | undefined): Promise<void> {
-  const file = fileOf(env);
   const own = new Map(await ownRemotes(env));
   if (remote === undefined) own.delete(name);
   else own.set(name, remote);
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const draft = `${file}.${process.pid}`;
-  await writeFile(draft, `${JSON.stringify(Object.fromEntries(own), null, 2)}\n`);
-  await rename(draft, file);
+  await writeConfig(env, file, Object.fromEntries(own));
 }
 
 export interface ImageWord {

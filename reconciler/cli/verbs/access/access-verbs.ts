@@ -72,3 +72,45 @@ export const logout = {
   args: [server],
   flags: {},
 } satisfies Verb;
+
+const contextName: Argument = ['<name>', 'name of the context', 'context'];
+
+export const contextAdd = {
+  name: 'context add',
+  summary: 'name a server, with the certificate and the project to use there',
+  args: [
+    ['<name>', 'name of the context'],
+    ['<host>', 'unix:///path or https://name:8443'],
+  ],
+  flags: {
+    clientCert: text('--client-cert <file>', 'client certificate, PEM'),
+    clientKey: text('--client-key <file>', 'key of the client certificate, PEM'),
+    serverCert: text('--server-cert <file|fingerprint>', 'accept only this server certificate'),
+    project: text('--project <name>', 'project on the server'),
+  },
+  examples: ['gantry context add prod https://web1:8443 --client-cert laptop.crt --client-key laptop.key'],
+} satisfies Verb;
+export type ContextAddOptions = OptionsOf<typeof contextAdd>;
+
+export const contextUse = {
+  name: 'context use',
+  summary: 'make a context the default of all commands; local: the daemon of this machine',
+  args: [contextName],
+  flags: {},
+  examples: ['gantry context use prod', 'gantry context use local'],
+} satisfies Verb;
+
+export const contextList = {
+  name: 'context list',
+  alias: 'ls',
+  summary: 'list the contexts; * marks the one in use',
+  flags: {},
+} satisfies Verb;
+
+export const contextRemove = {
+  name: 'context remove',
+  alias: 'rm',
+  summary: 'forget a context',
+  args: [contextName],
+  flags: {},
+} satisfies Verb;

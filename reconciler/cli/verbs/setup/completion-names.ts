@@ -3,6 +3,7 @@ import type { Client } from '../../../../server/client/client.ts';
 import type { AskedName } from '../../flags/verb.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Command, Context } from '../../session/context.ts';
+import { readContexts } from '../../session/contexts.ts';
 import { readRemotes } from '../../session/remotes.ts';
 
 /** `word`: as far as it is typed. */
@@ -13,6 +14,7 @@ export function namesOf(context: Context, wanted: AskedName, word: string): Prom
     controlled: () => controlled(context),
     key: () => keys(word),
     remote: async () => [...(await readRemotes(context.io.env)).keys()],
+    context: async () => [...(await readContexts(context.io.env)).contexts.keys()],
     source: async () => [...(await remoteStarts(context)), ...(await aliases(context))],
   };
   return answers[wanted]();

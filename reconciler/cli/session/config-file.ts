@@ -1,0 +1,37 @@
+// A small JSON file in the configuration directory of the user: read with a message that says what to do, replaced as a whole.
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { exitCodes } from '../errors/exit-codes.ts';
+import { CliError } from '../errors/usage-error.ts';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+const pathOf = (env: Env, name: string): string =>
+  join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'gantry', name);
+
+/** A missing file counts as `{}`. `what`: `a list of remotes`; `parse` throws an Error with the reason. */
+export async function readConfig<T>(
+  env: Env,
+  { name, what, parse }: { readonly name: string; readonly what: string; readonly parse: (read: unknown) => T },
+): Promise<T> {
+  const file = pathOf(env, name);
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '{}';
+    throw new CliError(`cannot read ${file}: ${error.message}`, exitCodes.error, error);
+  });
+  try {
+    return parse(JSON.parse(text));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : '';
+    throw new CliError(`${file} is not ${what} (${reason}): mend or delete it`, exitCodes.error, error);
+  }
+}
+
+export async function writeConfig(env: Env, name: string, value: object): Promise<void> {
+  const file = pathOf(env, name);
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, `${JSON.stringify(value, null, 2)}\n`);
+  await rename(draft, file);
+}

@@ -1,0 +1,84 @@
+// Contexts: servers by names of the user, with what a connection needs, and the one that commands use when no flag or variable says a server.
+import { hint } from '../../../server/api/text/nearest-word.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
+import { CliError } from '../errors/usage-error.ts';
+import { readConfig, writeConfig, type Env } from './config-file.ts';
+import type { ConnectOptions } from './host.ts';
+
+const members = ['clientCert', 'clientKey', 'serverCert', 'project'] as const;
+
+export type ServerContext = { readonly host: string } & { readonly [Name in (typeof members)[number]]?: string };
+
+export interface Contexts {
+  /** Absent: the daemon of this machine. */
+  readonly current?: string;
+  readonly contexts: ReadonlyMap<string, ServerContext>;
+}
+
+const file = 'contexts.json';
+
+export const readContexts = (env: Env): Promise<Contexts> =>
+  readConfig(env, { name: file, what: 'a list of contexts', parse });
+
+function parse(read: unknown): Contexts {
+  const { current, contexts = {} } = read as { readonly current?: unknown; readonly contexts?: object };
+  return {
+    ...(typeof current === 'string' ? { current } : {}),
+    contexts: new Map(Object.entries(contexts).map(([name, value]) => [name, contextOf(name, value)])),
+  };
+}
+
+function contextOf(name: string, value: unknown): ServerContext {
+  const read = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof read['host'] !== 'string') throw new Error(`the context ${name} has no host`);
+  const more = members.flatMap((member) => (typeof read[member] === 'string' ? [[member, read[member]]] : []));
+  return { host: read['host'], ...(Object.fromEntries(more) as Omit<ServerContext, 'host'>) };
+}
+
+export const writeContexts = (env: Env, { current, contexts }: Contexts): Promise<void> =>
+  writeConfig(env, file, {
+    ...(current === undefined ? {} : { current }),
+    contexts: Object.fromEntries([...contexts].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+  });
+
+export function neededContext({ contexts }: Contexts, name: string): ServerContext {
+  const found = contexts.get(name);
+  if (found !== undefined) return found;
+  const known =
+    contexts.size === 0
+      ? 'gantry context add NAME HOST makes one'
+      : `the contexts are ${[...contexts.keys()].join(', ')}`;
+  throw new CliError(`there is no context ${name}${hint(name, contexts.keys())}: ${known}`, exitCodes.error);
+}
+
+export interface Place<T> {
+  readonly options: T;
+  /** A note for the user, when nothing on the command line says which server is meant. */
+  readonly current?: string;
+}
+
+/** Flags win over a context that they name, and over the one in use. */
+export async function placeOf<T extends ConnectOptions>(options: T, env: Env): Promise<Place<T>> {
+  if (options.hosts !== undefined || options.embedded !== undefined) return { options };
+  const named = options.host?.[0] ?? env['GANTRY_HOST'] ?? '';
+  if (named !== '') {
+    // An address has a colon.
+    const context = named.includes(':') ? undefined : (await readContexts(env)).contexts.get(named);
+    return { options: context === undefined ? options : filled(options, context) };
+  }
+  if ((env['GANTRY_SOCKET'] ?? '') !== '') return { options };
+  const all = await readContexts(env);
+  if (all.current === undefined) return { options };
+  const context = neededContext(all, all.current);
+  return { options: filled(options, context), current: `context ${all.current}: ${context.host}` };
+}
+
+function filled<T extends ConnectOptions>(options: T, { host, ...context }: ServerContext): T {
+  // A certificate and its key belong together.
+  const isIdentified = options.clientCert !== undefined || options.clientKey !== undefined;
+  const missing = Object.entries(context).filter(
+    ([name]) =>
+      options[name as keyof ConnectOptions] === undefined && !(isIdentified && /^client(?:Cert|Key)$/.test(name)),
+  );
+  return { ...options, ...Object.fromEntries(missing), host: [host] };
+}

@@ -1,0 +1,71 @@
+// `gantry context add|use|list|remove`: servers by names, one of which commands use by default.
+import { isAbsolute, resolve } from 'node:path';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { usageError } from '../../errors/usage-error.ts';
+import { paintFor } from '../../output/paint.ts';
+import { renderTable } from '../../output/table.ts';
+import type { Run } from '../../session/context.ts';
+import { neededContext, readContexts, writeContexts } from '../../session/contexts.ts';
+import type { ContextAddOptions } from './access-verbs.ts';
+
+/** The daemon of this machine. */
+const local = 'local';
+
+export const addContext: Run<ContextAddOptions> = async (context, [name = '', host = '']) => {
+  if (name === local || !/^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/.test(name))
+    throw usageError(
+      `${JSON.stringify(name)} cannot be the name of a context: letters, digits, . _ and -, not ${local}`,
+    );
+  if (!/^(?:https:\/\/[^/\s]|unix:\/\/\/)/.test(host))
+    throw usageError(`${JSON.stringify(host)} is not an address: https://HOST[:PORT] or unix:///PATH`);
+  const { clientCert, clientKey, serverCert, project } = context.options;
+  if ((clientCert === undefined) !== (clientKey === undefined))
+    throw usageError('--client-cert and --client-key must be given together');
+  const all = await readContexts(context.io.env);
+  const added = {
+    host,
+    ...(clientCert === undefined || clientKey === undefined
+      ? {}
+      : { clientCert: resolve(clientCert), clientKey: resolve(clientKey) }),
+    ...(serverCert === undefined ? {} : { serverCert: fileOrFingerprint(serverCert) }),
+    ...(project === undefined ? {} : { project }),
+  };
+  await writeContexts(context.io.env, { ...all, contexts: new Map([...all.contexts, [name, added]]) });
+  context.out(name);
+  return exitCodes.ok;
+};
+
+const fileOrFingerprint = (text: string): string =>
+  isAbsolute(text) || /^[0-9a-f]{64}$/i.test(text) ? text : resolve(text);
+
+export const takeContext: Run = async (context, [name = '']) => {
+  const all = await readContexts(context.io.env);
+  const host = name === local ? 'the daemon of this machine' : neededContext(all, name).host;
+  await writeContexts(context.io.env, { contexts: all.contexts, ...(name === local ? {} : { current: name }) });
+  context.out(`${name}: ${host}`);
+  return exitCodes.ok;
+};
+
+export const listContexts: Run = async (context) => {
+  const { current = local, contexts } = await readContexts(context.io.env);
+  const all = [[local, { host: '' }] as const, ...contexts];
+  if (context.isJson)
+    for (const [name, { host, project }] of [...all] as [string, { host: string; project?: string }][])
+      context.io.stdout.write(
+        `${JSON.stringify({ name, host, ...(project === undefined ? {} : { project }), current: name === current })}\n`,
+      );
+  const rows = all.map(([name, { host }]) => [name === current ? '*' : '', name, host]);
+  context.out(renderTable(['', 'NAME', 'HOST'], rows, paintFor(context.color)));
+  return exitCodes.ok;
+};
+
+export const removeContext: Run = async (context, [name = '']) => {
+  const all = await readContexts(context.io.env);
+  neededContext(all, name);
+  const contexts = new Map([...all.contexts].filter(([each]) => each !== name));
+  const { current } = all;
+  await writeContexts(context.io.env, { contexts, ...(current === undefined || current === name ? {} : { current }) });
+  if (current === name) context.note(`${name} was in use: commands go to the daemon of this machine now`);
+  context.out(name);
+  return exitCodes.ok;
+};

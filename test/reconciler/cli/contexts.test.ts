@@ -1,0 +1,69 @@
+// Contexts: servers by names, and what goes before the one in use.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { placeOf } from '../../../reconciler/cli/session/contexts.ts';
+import { cli } from '../../support/cli/io.ts';
+import { withDaemon } from '../../support/daemons/daemon.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
+
+const own = () => {
+  const folder = tempFolder('gctx-');
+  const env = { XDG_CONFIG_HOME: folder, HOME: folder };
+  return { env, run: (...args: string[]) => cli(args, { env }), file: join(folder, 'gantry/contexts.json') };
+};
+
+test('commands go to the context in use and say so, and back to this machine', async () => {
+  const { run, file } = own();
+  await withDaemon({}, async (daemon) => {
+    const host = `unix://${daemon.socketPath}`;
+    expect(await run('context', 'add', 'lab', host, '--project', 'default')).toMatchObject({
+      code: 0,
+      stdout: 'lab\n',
+    });
+    expect((await run('list', '--host', 'lab')).code).toBe(0);
+    expect((await run('list')).code, 'not in use yet').toBe(7);
+    expect((await run('context', 'use', 'lab')).stdout).toBe(`lab: ${host}\n`);
+    const listed = await run('list');
+    expect(listed).toMatchObject({ code: 0, stderr: expect.stringContaining(`context lab: ${host}`) });
+    expect((await run('list', '--json')).stderr).toBe('');
+    expect((await run('version')).stderr).toBe('');
+    expect((await run('context', 'list')).stdout).toMatch(/\* +lab/);
+    expect((await run('completion', 'context', '')).stdout).toBe('lab\n');
+    expect((await run('list', '--host', 'unix:///none.socket')).code).toBe(7);
+    expect((await run('context', 'remove', 'lab')).stderr).toContain('lab was in use');
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ contexts: {} });
+  });
+});
+
+test('flags and variables go before the context in use, and a certificate of the command line replaces both of its', async () => {
+  const { env, file } = own();
+  mkdirSync(join(file, '..'), { recursive: true });
+  const prod = { host: 'https://a:8443', clientCert: '/c', clientKey: '/k', project: 'team' };
+  writeFileSync(file, JSON.stringify({ current: 'prod', contexts: { prod } }));
+  expect(await placeOf({}, env)).toEqual({
+    options: { ...prod, host: ['https://a:8443'] },
+    current: 'context prod: https://a:8443',
+  });
+  expect(await placeOf({ project: 'mine', clientCert: '/x', clientKey: '/y' }, env)).toMatchObject({
+    options: { host: ['https://a:8443'], project: 'mine', clientCert: '/x', clientKey: '/y' },
+  });
+  expect((await placeOf({}, { ...env, GANTRY_HOST: 'prod' })).options).toEqual({ ...prod, host: ['https://a:8443'] });
+  for (const options of [{ host: ['https://b:1'] }, { hosts: 'hosts.yaml' }, { embedded: 'dir' }])
+    expect(await placeOf(options, env)).toEqual({ options });
+  for (const more of [{ GANTRY_HOST: 'unix:///x' }, { GANTRY_SOCKET: '/x' }])
+    expect(await placeOf({}, { ...env, ...more })).toEqual({ options: {} });
+});
+
+test('a wrong name, address or file is refused with what to do', async () => {
+  const { run, file } = own();
+  expect((await run('context', 'add', 'local', 'unix:///x')).stderr).toContain('cannot be the name of a context');
+  expect((await run('context', 'add', 'a', 'web1')).stderr).toContain('https://HOST[:PORT] or unix:///PATH');
+  expect((await run('context', 'add', 'a', 'https://x', '--client-cert', 'c')).stderr).toContain('given together');
+  expect((await run('context', 'use', 'prod')).stderr).toContain('gantry context add NAME HOST makes one');
+  await run('context', 'add', 'production', 'https://web1:8443');
+  expect((await run('context', 'use', 'producton')).stderr).toContain('did you mean production');
+  writeFileSync(file, '{"contexts":{"a":{}}}');
+  expect((await run('list')).stderr).toContain('the context a has no host');
+  expect((await run('contexts')).stderr).toContain('gantry context list');
+});
