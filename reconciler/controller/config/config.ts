@@ -4,6 +4,7 @@ import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Finding } from '../../manifest/text/finding.ts';
 import type { HostPattern } from '../../core/documents/host-pattern.ts';
 import type { PlanOptions } from '../../core/plan/plan.ts';
+import type { HookPhase } from './hook-schema.ts';
 import type { Tenant } from '../tenancy/tenant.ts';
 import type { GeneratorConfig } from './generator-schema.ts';
 import type { AuthConfig, DriftAction, NotificationConfig, SourceConfig, TracingConfig, WrittenSet } from './schema.ts';
@@ -95,6 +96,7 @@ export interface SetConfig {
   readonly rollout: Rollout;
   /** Plans that a second person must approve. */
   readonly approval?: ApprovalRule;
+  readonly hooks: Hooks;
   /** How many earlier revisions the set can go back to. */
   readonly keepRevisions: number;
   readonly notify: readonly string[];
@@ -122,6 +124,17 @@ export interface ApprovalRule {
   readonly expiresMs: number;
 }
 
+export interface Hook {
+  readonly name: string;
+  readonly container: string;
+  readonly command: readonly string[];
+  readonly hosts?: HostPattern;
+  readonly timeoutMs: number;
+  readonly isOptional: boolean;
+}
+
+export type Hooks = Readonly<Partial<Record<HookPhase, readonly Hook[]>>>;
+
 export interface ImageAutomation {
   readonly intervalMs: number;
   /** Absent: the branch that the source follows. */
@@ -135,6 +148,21 @@ export interface Rollout {
   readonly canary: number;
   readonly stopAfter: number;
   readonly rollback: boolean;
+  readonly checks: readonly MetricCheck[];
+}
+
+/** Paths of files are absolute. */
+export interface MetricCheck {
+  readonly min?: number;
+  readonly max?: number;
+  readonly name: string;
+  readonly url: string;
+  readonly query: string;
+  readonly forMs: number;
+  readonly intervalMs: number;
+  readonly failures: number;
+  readonly tokenFile?: string;
+  readonly caFile?: string;
 }
 
 /** Older revisions that a set can go back to, unless its config says otherwise. */

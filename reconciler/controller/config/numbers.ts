@@ -10,7 +10,8 @@ interface Keywords {
 
 export function withNumbers(schema: Keywords | undefined, value: unknown): unknown {
   if (schema === undefined) return value;
-  if (typeof value === 'string') return takesNumber(schema) && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
+  if (typeof value === 'string')
+    return takes(schema, ['integer', 'number']) && isNumeral(schema, value) ? Number(value) : value;
   if (Array.isArray(value)) {
     const list = [schema, ...(schema.anyOf ?? [])].find(({ items }) => items !== undefined);
     return value.map((item) => withNumbers(list?.items, item));
@@ -21,5 +22,9 @@ export function withNumbers(schema: Keywords | undefined, value: unknown): unkno
   return Object.fromEntries(entries);
 }
 
-const takesNumber = ({ type, anyOf = [] }: Keywords): boolean =>
-  type === 'integer' || type === 'number' || anyOf.some((one) => takesNumber(one));
+/** A fraction where one is allowed. */
+const isNumeral = (schema: Keywords, text: string): boolean =>
+  /^-?\d{1,15}$/.test(text) || (takes(schema, ['number']) && /^-?\d{1,15}\.\d{1,15}$/.test(text));
+
+const takes = ({ type = '', anyOf = [] }: Keywords, types: readonly string[]): boolean =>
+  types.includes(type) || anyOf.some((one) => takes(one, types));

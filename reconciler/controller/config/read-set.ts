@@ -4,7 +4,18 @@ import { kinds } from '../../../server/api/kinds.ts';
 import { projectConfigProblems } from '../../../server/api/project/project-config.ts';
 import { parseSchedule } from '../../../server/api/container/snapshot-schedule.ts';
 import { parseHostPattern, type HostPattern } from '../../core/documents/host-pattern.ts';
-import { standardKept, type DriftRule, type Rollout, type SetConfig, type Window, type Windows } from './config.ts';
+import { hookPhases, type HookPhase, type WrittenHook } from './hook-schema.ts';
+import {
+  standardKept,
+  type DriftRule,
+  type Hook,
+  type Hooks,
+  type MetricCheck,
+  type Rollout,
+  type SetConfig,
+  type Window,
+  type Windows,
+} from './config.ts';
 import { durationMs } from './durations.ts';
 import { readApproval } from './read-approval.ts';
 import type { WrittenSet, WrittenWindow } from './schema.ts';
@@ -73,6 +84,7 @@ export class SetReader {
       windows: this.#windows('windows', windows),
       disruptive: this.#windows('windows.disruptive', windows?.disruptive),
       rollout: this.#rollout(),
+      hooks: this.#hooks(),
       keepRevisions: this.#set.keepRevisions ?? standardKept,
       notify,
       ...(approval === undefined ? {} : { approval: readApproval(approval, `${this.#at}.approval`, this.#report) }),
@@ -140,7 +152,51 @@ export class SetReader {
     const size = typeof batches === 'number' ? { count: batches } : { percent: Number(batches.slice(0, -1)) };
     if ('percent' in size && (size.percent < 1 || size.percent > 100))
       this.#wrong('rollout.batches', `must be a number of hosts or a share from 1% to 100%, is ${batches}`);
-    return { size, canary, stopAfter, rollback };
+    return { size, canary, stopAfter, rollback, checks: this.#checks() };
+  }
+
+  #checks(): readonly MetricCheck[] {
+    return (this.#set.rollout?.checks ?? []).map((check, index): MetricCheck => {
+      const at = `rollout.checks.${index}`;
+      const { name, url, query, min, max, interval, failures = 1, tokenFile, caFile } = check;
+      if (min === undefined && max === undefined) this.#wrong(at, 'needs max or min');
+      const forMs = this.#duration(`${at}.for`, check.for, 300_000, 1000);
+      return {
+        name,
+        url,
+        query,
+        forMs,
+        intervalMs: this.#duration(`${at}.interval`, interval, 30_000, 500),
+        failures,
+        ...(min === undefined ? {} : { min }),
+        ...(max === undefined ? {} : { max }),
+        ...(tokenFile === undefined ? {} : { tokenFile: resolve(this.#folder, tokenFile) }),
+        ...(caFile === undefined ? {} : { caFile: resolve(this.#folder, caFile) }),
+      };
+    });
+  }
+
+  #hooks(): Hooks {
+    const written = this.#set.hooks ?? {};
+    const phases = hookPhases.flatMap((phase) => {
+      const list = written[phase];
+      return list === undefined
+        ? []
+        : [[phase, list.map((hook, index) => this.#hook(phase, hook, index, list))] as const];
+    });
+    return Object.fromEntries(phases);
+  }
+
+  #hook(phase: HookPhase, written: WrittenHook, index: number, list: readonly WrittenHook[]): Hook {
+    const at = `hooks.${phase}.${index}`;
+    const { name, container, command, hosts, timeout, optional: isOptional = false } = written;
+    if (list.findIndex((one) => one.name === name) !== index)
+      this.#wrong(`${at}.name`, `is ${name}, which is used twice`);
+    const broken = kinds.container.nameRule(container);
+    if (broken !== undefined) this.#wrong(`${at}.container`, `is ${JSON.stringify(container)}, which ${broken}`);
+    const [pattern] = hosts === undefined ? [] : this.#pattern(`${at}.hosts`, hosts);
+    const timeoutMs = this.#duration(`${at}.timeout`, timeout, 300_000, 1000);
+    return { name, container, command, timeoutMs, isOptional, ...(pattern === undefined ? {} : { hosts: pattern }) };
   }
 
   #windows(path: string, written: WrittenWindows | undefined): Windows {

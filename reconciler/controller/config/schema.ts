@@ -2,6 +2,7 @@
 import { Type, type Static, type TProperties, type TSchema } from 'typebox';
 import { GeneratorSchema } from './generator-schema.ts';
 import { ApprovalSchema } from '../tenancy/approval-schema.ts';
+import { HooksSchema } from './hook-schema.ts';
 import { NotificationEntry } from '../notify/notify-schema.ts';
 import { SourceEntry } from '../sources/source-schema.ts';
 import { Right } from '../contract/requests.ts';
@@ -203,12 +204,36 @@ export const SetSchema = object({
       ),
       canary: optional(Type.Integer({ minimum: 0 }), 'Number of hosts that go first.'),
       stopAfter: optional(Type.Integer({ minimum: 1 }), 'Failed hosts after which no further batch begins; default 1.'),
+      checks: optional(
+        Type.Array(
+          object({
+            name: name('Name of the check.'),
+            url: Type.String({
+              pattern: '^https?://[^@]+$',
+              description: 'URL of Prometheus, such as http://127.0.0.1:9090.',
+            }),
+            query: text('Query; $SET, $REVISION and $HOSTS (h1|h2, those that have the revision) are put in.'),
+            max: optional(Type.Number(), 'No value may be greater.'),
+            min: optional(Type.Number(), 'No value may be smaller.'),
+            for: optional(duration('How long it must hold after each batch; default 5m')),
+            interval: optional(duration('Time between two queries; default 30s')),
+            failures: optional(
+              Type.Integer({ minimum: 1 }),
+              'Failed queries in a row at which the rollout stops; default 1. No value and no answer count as failed.',
+            ),
+            tokenFile: optional(Type.String(), 'File with a token that is sent as Authorization: Bearer.'),
+            caFile: optional(Type.String(), 'Certificates of authorities, PEM.'),
+          }),
+        ),
+        'Metrics that are watched after each batch: the next one begins when they hold.',
+      ),
       rollback: optional(
         Type.Boolean(),
         'When it stops, hosts that have the new revision go back to the last good one.',
       ),
     }),
   ),
+  hooks: optional(HooksSchema, 'Commands in containers around a sync.'),
   keepRevisions: optional(
     Type.Integer({ minimum: 1, maximum: 1000 }),
     'Earlier revisions that are kept, and that a rollback can go back to; default 20.',

@@ -1,4 +1,5 @@
 // The state of a set, kept over restarts: the revision in use, those before it, the refused one, and the revision of each host.
+import type { HookState } from './hooks.ts';
 import type { PruneApproval } from './prune-gate.ts';
 
 /** What a host has of a set, kept over restarts. */
@@ -40,6 +41,8 @@ export interface SetState {
   readonly pruneApproval?: PruneApproval | undefined;
   /** Who asked for a sync, or the end of a rollback, to the revision in use; another revision ends it. */
   readonly askers?: readonly string[];
+  /** Which hooks ran for the newest revision that hosts got. */
+  readonly hooks?: HookState;
   /** What each host has in full. */
   readonly hosts: Readonly<Record<string, AppliedRevision>>;
   /** The revision that each host was given last, which it may have in part; older states do not have it. */

@@ -22,16 +22,19 @@ export interface SetFacts {
   readonly suspensions: readonly Suspension[];
   readonly problems: readonly string[];
   readonly message: string | undefined;
+  /** A check or a hook stopped its rollout. */
+  readonly isStopped?: boolean;
   readonly approvals: readonly Approval[];
   /** A name for a plan that tells nothing about it. */
   readonly planOf: (text: string) => string;
 }
 
 export function statusOfSet(facts: SetFacts): SetStatus {
-  const { config, state, hosts: on, suspensions, problems, message, approvals } = facts;
+  const { config, state, hosts: on, suspensions, problems, message, approvals, isStopped } = facts;
   const { current, pin } = state;
   const hosts = on.map(({ status }) => status);
-  const status = order.find((one) => hosts.some((host) => host.status === one)) ?? 'unknown';
+  const worst = order.find((one) => hosts.some((host) => host.status === one)) ?? 'unknown';
+  const status = isStopped === true && (worst === 'synced' || worst === 'unknown') ? 'failed' : worst;
   const opens = on.flatMap(({ nextOpenMs }) => nextOpenMs ?? []);
   const pinned = pin === undefined ? undefined : `Held at ${short(pin.revision)} by ${pin.by}: ${pin.reason}`;
   const broken =

@@ -27,7 +27,9 @@ import { DriftRules } from '../decide/drift-rules.ts';
 import type { Hindrance } from '../decide/host-verdict.ts';
 import type { LoadedRevision } from './load-revision.ts';
 import { resync } from './resync.ts';
-import { Rollouts } from './rollouts.ts';
+import { Rollouts, type StartPart } from './rollouts.ts';
+import { watchMetrics } from './checks/rollout-checks.ts';
+import { SetHooks } from './hooks/set-hooks.ts';
 import type { Run, RunStart } from './run.ts';
 import type { AppliedRevision, KnownRevision } from '../decide/set-state.ts';
 import { SetOnHost } from './on-host/set-on-host.ts';
@@ -72,6 +74,7 @@ export class ManagedSet {
   readonly #stored: StoredSet;
   readonly #records: SetRecords;
   readonly #rollouts: Rollouts;
+  readonly #hooks: SetHooks;
   readonly #revisions: SetRevisions;
   readonly #reports: SetReports;
   /** As it signs its runs. */
@@ -88,11 +91,25 @@ export class ManagedSet {
     this.#stored = new StoredSet(stateDir, config.name, config.keepRevisions);
     this.#records = new SetRecords(stateDir, config.name, hub);
     this.#rules = new DriftRules(config.mode, config.rules);
+    this.#hooks = new SetHooks({
+      set: config.name,
+      hooks: config.hooks,
+      ...(config.project === undefined ? {} : { project: config.project.name }),
+      links: () => this.hosts.map(({ link }) => link),
+      state: () => this.#stored.state.hooks,
+      store: (hooks) => this.#stored.change({ hooks }),
+      records: this.#records.hooks,
+      log: (level, message, host) => this.#reports.log(level, message, host),
+      nowMs,
+    });
     this.#hosts = new SetHosts({ links, make: (link) => this.#on(link), drift: () => this.#records.allDrift() });
     this.#rollouts = new Rollouts({
       rollout: config.rollout,
       batchesOf: (hosts) => batchesOf(config.rollout, hosts),
       hosts: this.hosts,
+      ended: (phase, revision) => this.#hooks.ended(phase, revision, this.#end ?? new AbortController().signal),
+      check: (revision, on, overtaken) =>
+        watchMetrics(config.rollout.checks, { set: config.name, revision, hosts: on }, overtaken),
       appliedText: (host) => this.#stored.state.hosts[host]?.text,
       noteGiven: (hosts, revision) =>
         void this.#stored.noteGiven(hosts, revision).catch((error: unknown) => this.#notStored(error)),
@@ -148,6 +165,7 @@ export class ManagedSet {
         }),
         journal: ({ host }) => ({ directory: join(stateDir, 'hosts', link.host.name), host }),
         limits: { parallelism: deps.parallelism, timeoutMs: config.timeoutMs },
+        ...(hasHooks(config) ? { hooks: this.#hooks } : {}),
         onState: () => this.#stateChanged(),
         onObjects: (changed, gone) => this.#reports.objects(changed, gone),
         onDrift: (record) => {
@@ -263,6 +281,7 @@ export class ManagedSet {
   /** Compares and applies now. */
   sync(hosts: readonly string[] | undefined, reason: string, by: string): Operation {
     const chosen = this.hosts.filter(({ name }) => hosts === undefined || hosts.includes(name));
+    if (this.#rollouts.isStopped) void this.#again({ kind: 'resync', reason, by });
     const run = this.#begin({ kind: 'resync', reason, by });
     void resync(run, chosen, this.#deps.nowMs);
     return run.operation;
@@ -333,6 +352,7 @@ export class ManagedSet {
       message,
       approvals: this.#deps.asked.approvalsOf(config.name, this.#deps.nowMs()),
       planOf,
+      isStopped: this.#rollouts.isStopped,
     });
   }
 
@@ -369,6 +389,12 @@ export class ManagedSet {
     for (const host of this.hosts) if (host.status.status === 'waiting') host.look();
   }
 
+  /** A rollout that a check or a hook stopped begins again. */
+  async #again(start: StartPart): Promise<void> {
+    const end = this.#end;
+    if (end !== undefined && !end.aborted) await this.#revisions.bring(start, end, 'It begins again.');
+  }
+
   #begin(start: Omit<RunStart, 'revision'> & { readonly revision?: string }): Run {
     const revision = start.revision ?? this.#stored.wanted ?? '';
     const before = this.#stored.before(revision);
@@ -393,3 +419,6 @@ export class ManagedSet {
     this.#reports.status(() => this.status);
   }
 }
+
+/** Hooks of hosts; those of a set that leaves have nothing to prepare. */
+const hasHooks = ({ hooks, isLeaving }: SetConfig): boolean => Object.keys(hooks).length > 0 && isLeaving !== true;

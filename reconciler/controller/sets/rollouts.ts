@@ -27,6 +27,10 @@ export interface RolloutDeps {
     from: string,
   ) => Promise<{ readonly revision: string; readonly loaded: LoadedRevision } | undefined>;
   readonly onWithdrawn: (revision: string, message: string) => void;
+  /** Runs the hooks at the end of a rollout. Why one failed. */
+  readonly ended?: (phase: 'afterSync' | 'onFailure', revision: string) => Promise<string | undefined>;
+  /** Watches metrics of the hosts that have it. Why the rollout must stop. */
+  readonly check?: (revision: string, hosts: readonly string[], overtaken: AbortSignal) => Promise<string | undefined>;
   /** All hosts have it. */
   readonly onGood: (revision: string) => void;
   readonly onError: (message: string) => void;
@@ -41,6 +45,7 @@ export class Rollouts {
   /** The hosts whose failure the message tells; absent: it is about a rollout that was taken back. */
   #halted: readonly SetOnHost[] | undefined;
   #changed = (): void => {};
+  #isStopped = false;
 
   constructor(deps: RolloutDeps) {
     this.#deps = deps;
@@ -50,6 +55,11 @@ export class Rollouts {
   get message(): string | undefined {
     const isOver = this.#halted !== undefined && !this.#halted.some(({ isFailed }) => isFailed);
     return isOver ? undefined : this.#message;
+  }
+
+  /** A check or a hook stopped it: the hosts are as they should be, and the rollout does not go on by itself. */
+  get isStopped(): boolean {
+    return this.#isStopped;
   }
 
   /** The status of a host changed. */
@@ -71,11 +81,12 @@ export class Rollouts {
   ): Run | undefined {
     const { hosts, appliedText, begin, onError, nowMs } = this.#deps;
     this.stop('A newer revision came first.');
+    const wasStopped = this.#isStopped;
     const overtaken = new AbortController();
     this.#current = overtaken;
     const chosen = hosts.filter(({ name }) => onlyOn === undefined || onlyOn.includes(name));
     const isNews = chosen.some(({ name }) => appliedText(name) !== loaded.get(name)?.text);
-    const run = isNews || start.kind === 'rollback' ? begin({ ...start, revision }) : undefined;
+    const run = isNews || wasStopped || start.kind === 'rollback' ? begin({ ...start, revision }) : undefined;
     void this.#batches(revision, loaded, chosen, run, overtaken.signal).catch((error: unknown) => {
       onError(`the rollout of ${short(revision)} broke: ${reasonOf(error)}`);
       run?.end('failed', nowMs(), reasonOf(error));
@@ -93,6 +104,7 @@ export class Rollouts {
     const { batchesOf, noteGiven, nowMs, onGood } = this.#deps;
     this.#message = undefined;
     this.#halted = undefined;
+    this.#isStopped = false;
     overtaken.addEventListener('abort', () => this.#changed(), { once: true });
     const given: SetOnHost[] = [];
     for (const batch of batchesOf(hosts)) {
@@ -109,10 +121,20 @@ export class Rollouts {
       const verdict = await this.#verdictOf(batch, given, revision, overtaken);
       if (verdict === 'overtaken') return run?.end('cancelled', nowMs(), String(overtaken.reason));
       if (verdict === 'withdrawn') return this.#withdraw(revision, run);
+      const why = run === undefined ? undefined : await this.#checked(revision, given, overtaken);
+      if (overtaken.aborted) return run?.end('cancelled', nowMs(), String(overtaken.reason));
+      if (why !== undefined) return this.#stopBy(why, revision, given, run);
     }
     const failed = failedNames(given);
     const late = given.filter((host) => !host.isSynced && !host.isFailed).map(({ name }) => name);
     if (failed.length > 0) return run?.end('partial', nowMs(), `It failed on ${listOf(failed)}${causeOf(given)}`);
+    const why = run === undefined || late.length > 0 ? undefined : await this.#deps.ended?.('afterSync', revision);
+    if (why !== undefined) {
+      this.#isStopped = true;
+      this.#message = `All hosts have revision ${short(revision)}, but ${why}`;
+      this.#deps.onError(this.#message);
+      return run?.end('partial', nowMs(), this.#message);
+    }
     if (late.length === 0) onGood(revision);
     run?.end('done', nowMs(), late.length === 0 ? undefined : `Not yet on ${listOf(late)}: they get it later.`);
   }
@@ -136,7 +158,10 @@ export class Rollouts {
         const failed = listOf(failedNames(given));
         this.#message = `Revision ${short(revision)} failed on ${failed}${isLast ? '' : ', no further host gets it'}${causeOf(given)}`;
         this.#halted = given;
-        if (!isTold) onError(this.#message);
+        if (!isTold) {
+          onError(this.#message);
+          await this.#afterFailure(revision);
+        }
         isTold = true;
         if (rollout.rollback && hasEarlier()) return 'withdrawn';
         if (isLast && batch.every(({ isSynced, isFailed, isAway }) => isSynced || isFailed || isAway)) return 'go';
@@ -144,6 +169,34 @@ export class Rollouts {
       await change;
     }
     return 'overtaken';
+  }
+
+  async #checked(revision: string, given: readonly SetOnHost[], overtaken: AbortSignal): Promise<string | undefined> {
+    const having = given.filter(({ isSynced }) => isSynced).map(({ name }) => name);
+    if (having.length === 0) return undefined;
+    return this.#deps.check?.(revision, having, overtaken).catch((error: unknown) => {
+      if (overtaken.aborted) return undefined;
+      throw error;
+    });
+  }
+
+  /** No further host gets the revision; those that have it keep it, or go back where the set asks for that. */
+  async #stopBy(why: string, revision: string, given: readonly SetOnHost[], run: Run | undefined): Promise<void> {
+    const { rollout, hosts, hasEarlier, onError, nowMs } = this.#deps;
+    const isLast = given.length === hosts.length;
+    const on = listOf(given.map(({ name }) => name));
+    this.#message = `Revision ${short(revision)} was stopped on ${on}${isLast ? '' : ', no further host gets it'}: ${why}`;
+    this.#isStopped = true;
+    onError(this.#message);
+    await this.#afterFailure(revision);
+    if (rollout.rollback && hasEarlier()) return this.#withdraw(revision, run);
+    run?.end('partial', nowMs(), this.#message);
+  }
+
+  async #afterFailure(revision: string): Promise<void> {
+    const { ended, onError } = this.#deps;
+    const why = await ended?.('onFailure', revision);
+    if (why !== undefined) onError(why);
   }
 
   /** Back to the last good revision, until the source has another one. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { DriftRecord, ObjectChange, RunRecord } from '../contract/index.ts';
 import type { Hub } from '../hub.ts';
 import { changesId, changesOf, weightOfChanges, type HostChanges } from './object-history.ts';
+import type { HookRecord } from './hooks/set-hooks.ts';
 import { RunBook } from './run-book.ts';
 import { RecordLog } from './state-file.ts';
 
@@ -12,12 +13,15 @@ const mostChanges = 200_000;
 export class SetRecords {
   readonly drift: RecordLog<DriftRecord>;
   readonly runs: RunBook;
+  /** What hooks printed. */
+  readonly hooks: RecordLog<HookRecord>;
   readonly #history: RecordLog<RunRecord>;
   readonly #changes: RecordLog<HostChanges>;
 
   constructor(stateDir: string, set: string, hub: Hub) {
     const folder = join(stateDir, 'sets', set);
     this.drift = new RecordLog(join(folder, 'drift.ndjson'), 5000);
+    this.hooks = new RecordLog(join(folder, 'hooks.ndjson'), 200);
     this.#history = new RecordLog(join(folder, 'history.ndjson'), 1000);
     this.#changes = new RecordLog(join(folder, 'changes.ndjson'), mostChanges, weightOfChanges);
     this.runs = new RunBook(set, this.#history, hub, ({ id, hosts }) => {
@@ -26,11 +30,11 @@ export class SetRecords {
   }
 
   async load(): Promise<void> {
-    await Promise.all([this.#history.load(), this.#changes.load(), this.drift.load()]);
+    await Promise.all([this.#history.load(), this.#changes.load(), this.drift.load(), this.hooks.load()]);
   }
 
   async flush(): Promise<void> {
-    await Promise.all([this.#history.flush(), this.#changes.flush(), this.drift.flush()]);
+    await Promise.all([this.#history.flush(), this.#changes.flush(), this.drift.flush(), this.hooks.flush()]);
   }
 
   allDrift(): readonly DriftRecord[] {

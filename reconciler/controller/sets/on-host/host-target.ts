@@ -12,6 +12,7 @@ import type { Approval } from '../../decide/approval.ts';
 import type { DriftRules } from '../../decide/drift-rules.ts';
 import type { AppliedRevision } from '../../decide/set-state.ts';
 import type { LoadedSet } from '../load-revision.ts';
+import type { SetHooks } from '../hooks/set-hooks.ts';
 import type { HostChanges } from '../object-history.ts';
 import type { ComparisonTime } from '../../traces/run-trace.ts';
 import type { Run } from '../run.ts';
@@ -58,6 +59,8 @@ export interface SetOnHostDeps {
   readonly approvals: () => readonly Approval[];
   /** A run of this host alone: a repair, or a rollout that came by while the host could not take it (`late`). */
   readonly beginOwn: (planned: ComparisonTime, late: Run | undefined) => Run;
+  /** Commands around a new revision; they reject when one fails. */
+  readonly hooks?: Pick<SetHooks, 'before' | 'after'>;
   readonly onState: () => void;
   readonly onObjects: (changed: readonly ObjectSummary[], gone: readonly ObjectSummary[]) => void;
   readonly onDrift: (record: DriftRecord) => void;

@@ -99,13 +99,27 @@ export class HostReconciler {
     const verdict = verdictOn(this.#factsOf(compared, made, steps));
     const isForApproval = verdict.kind === 'hindered' && verdict.isForApproval === true;
     display.awaitsApproval = isForApproval ? { revision: target.revision, steps } : undefined;
-    this.#settle(verdict, target);
     const show = (state: HostState): void => display.show(compared, made, this.attempts.failed, state);
+    if (verdict.kind === 'settled' && isNew && !(await this.#isFollowed(target, show, signal))) return;
+    this.#settle(verdict, target);
     const isAsBefore = verdict.kind === 'hindered' && verdict.isRetry === true && display.state.isLocked === true;
     if (verdict.kind !== 'apply') return show(isAsBefore ? display.state : stateOf(verdict));
     show({ status: 'syncing' });
     onState();
+    if (isNew) await this.#deps.hooks?.before(this.#deps.link, target.revision, signal);
     await this.#apply({ made, target, isNew, planned }, signal);
+  }
+
+  /** The host has all of a new revision: hooks follow. False: one failed, and its next try has time. */
+  async #isFollowed({ revision }: HostTarget, show: (state: HostState) => void, signal: AbortSignal): Promise<boolean> {
+    const { hooks, link, display, nowMs } = this.#deps;
+    if (hooks === undefined) return true;
+    if (this.attempts.againAtMs > nowMs()) {
+      show(display.state);
+      return false;
+    }
+    await hooks.after(link, revision, signal);
+    return true;
   }
 
   async #compare(target: HostTarget, isNew: boolean, signal: AbortSignal): Promise<Comparison> {
@@ -191,7 +205,8 @@ export class HostReconciler {
 
   #succeeded(target: HostTarget, { plan }: MadePlan): void {
     this.attempts.succeeded();
-    if (plan.guards.length === 0) this.#noteApplied(target);
+    // Hooks follow the comparison that finds nothing left to change.
+    if (plan.guards.length === 0 && this.#deps.hooks === undefined) this.#noteApplied(target);
     // The next comparison shows what the changes led to.
     this.#deps.look();
   }

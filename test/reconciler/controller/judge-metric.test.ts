@@ -1,0 +1,69 @@
+// Answers of Prometheus for a check: what holds, what does not, and what is no answer.
+import { expect, test } from 'vitest';
+import { judgeMetric } from '../../../reconciler/controller/decide/judge-metric.ts';
+import { withNumbers } from '../../../reconciler/controller/config/numbers.ts';
+import { hostsOfHook, stateOfHook, withHook } from '../../../reconciler/controller/decide/hooks.ts';
+
+const vector = (...values: readonly unknown[]) => ({
+  status: 'success',
+  data: { resultType: 'vector', result: values.map((value) => ({ metric: {}, value: [1, value] })) },
+});
+
+test('all values must stay within the bounds; none and no number are bad', () => {
+  expect(judgeMetric(vector('0.5', '1'), { max: 1 })).toBeUndefined();
+  expect(judgeMetric(vector('0.5', '1.01'), { max: 1 })).toBe('1.01 is above 1');
+  expect(judgeMetric(vector('-2'), { min: -1 })).toBe('-2 is below -1');
+  expect(judgeMetric(vector('+Inf'), { max: 1 })).toBe('Infinity is above 1');
+  expect(judgeMetric(vector('NaN'), { max: 1 })).toBe('a value is no number');
+  expect(judgeMetric(vector(''), { max: 1 })).toBe('a value is no number');
+  expect(judgeMetric(vector(), { max: 1 })).toBe('the query finds nothing');
+  expect(
+    judgeMetric({ status: 'success', data: { resultType: 'scalar', result: [1, '3'] } }, { max: 3 }),
+  ).toBeUndefined();
+});
+
+test('what is no answer of Prometheus is an error, never a value', () => {
+  for (const hostile of [
+    null,
+    'x',
+    [],
+    {},
+    { status: 'success' },
+    vector(5),
+    vector(null),
+    { status: 'success', data: { resultType: 'matrix', result: [] } },
+  ])
+    expect(() => judgeMetric(hostile, { max: 1 }), JSON.stringify(hostile)).toThrow('the answer is none of Prometheus');
+  expect(() => judgeMetric({ status: 'error', error: 'parse error' }, {})).toThrow('the query is refused: parse error');
+});
+
+test('fractions are numbers where the schema asks for a number, and stay texts where it asks for an integer', () => {
+  const schema = { properties: { ratio: { type: 'number' }, count: { type: 'integer' }, text: { type: 'string' } } };
+  expect(withNumbers(schema, { ratio: '0.25', count: '0.25', text: '0.25' })).toEqual({
+    ratio: 0.25,
+    count: '0.25',
+    text: '0.25',
+  });
+});
+
+test('a hook around a sync runs on the first host or on those of its pattern, and another revision knows of no hook that ran', () => {
+  const hook = { name: 'a', container: 'c', command: ['x'], timeoutMs: 1000, isOptional: false };
+  const hosts = ['h1', 'h2', 'h3'].map((name) => ({ name, labels: {}, groups: [] }));
+  const names = (pattern: string | undefined, at?: number) =>
+    hostsOfHook(
+      pattern === undefined ? hook : { ...hook, hosts: { by: 'name', name: pattern } },
+      hosts,
+      at === undefined ? undefined : hosts[at],
+    ).map(({ name }) => name);
+  expect([names(undefined), names('h*'), names(undefined, 1), names('h2', 1), names('h2', 2)]).toEqual([
+    ['h1'],
+    ['h1', 'h2', 'h3'],
+    ['h2'],
+    ['h2'],
+    [],
+  ]);
+  const began = withHook(undefined, 'one', 'a', 'began');
+  expect(stateOfHook(began, 'one', 'a')).toBe('began');
+  expect(stateOfHook(withHook(began, 'one', 'a', 'failed'), 'one', 'a')).toBeUndefined();
+  expect(stateOfHook(withHook(began, 'one', 'a', 'done'), 'two', 'a')).toBeUndefined();
+});
