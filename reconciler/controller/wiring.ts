@@ -151,7 +151,6 @@ export class Wiring {
   }
 
   #notify(notice: SetNotice, { name, notify }: SetConfig, controller: string): void {
-    if (notify.length === 0) return;
     const at = new Date(this.#deps.nowMs()).toISOString();
     this.#parts.notifier?.notify({ ...notice, controller, set: name, at }, notify);
   }

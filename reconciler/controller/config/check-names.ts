@@ -30,7 +30,9 @@ export function checkNames(file: ControllerFile): readonly Finding[] {
   for (const [index, source] of sources.entries())
     findings.push(...oneOf(`sources.${index}`, source, ['git', 'directory', 'archive', 'oci']));
   for (const [index, notification] of notifications.entries())
-    findings.push(...oneOf(`notifications.${index}`, notification, ['webhook', 'slack', 'matrix', 'commitStatus']));
+    findings.push(
+      ...oneOf(`notifications.${index}`, notification, ['webhook', 'slack', 'matrix', 'commitStatus', 'email']),
+    );
   const ring = findings.length > 0 ? undefined : ringOf(sets);
   if (ring !== undefined)
     findings.push(

@@ -1,7 +1,9 @@
 // PURE: the text of a notice for people, and the bodies that each receiver takes.
 import { withoutSecrets } from '../../../server/lib/shared/without-secrets.ts';
 import type { Notice } from './notice.ts';
-import type { CommitStatusTarget, NoticeKind } from './notify-schema.ts';
+import { asText } from '../../core/documents/json-values.ts';
+import { expandVariables } from '../../manifest/variables/variables.ts';
+import type { CommitStatusTarget, EmailTarget, NoticeKind, Template } from './notify-schema.ts';
 
 const words: Readonly<Record<NoticeKind, string>> = {
   failed: 'failed',
@@ -47,7 +49,63 @@ export function linesOf(notice: Notice): readonly string[] {
   ];
 }
 
-export const textOf = (notice: Notice): string => [titleOf(notice), ...linesOf(notice)].join('\n');
+/** What people read: by the template, where the entry has one. */
+export interface Shown {
+  readonly title: string;
+  readonly lines: readonly string[];
+}
+
+export function shownOf(notice: Notice, { title, text }: Template = {}): Shown {
+  const variables = new Map([
+    ['CONTROLLER', plain(notice.controller)],
+    ['SET', plain(notice.set)],
+    ['KIND', notice.kind],
+    ['STATE', words[notice.kind]],
+    ['MESSAGE', plain(notice.message)],
+    ['HOSTS', notice.hosts.slice(0, maxObjects).map(plain).join(', ')],
+    ['REVISION', plain(notice.revision ?? '')],
+    [
+      'OBJECTS',
+      (notice.objects ?? [])
+        .slice(0, maxObjects)
+        .map(({ host, address }) => plain(`${host} ${address}`))
+        .join(', '),
+    ],
+    ['LINK', plain(notice.link ?? '')],
+  ]);
+  const filled = (template: string): string => asText(expandVariables(template, variables).value);
+  return {
+    title: title === undefined ? titleOf(notice) : plain(filled(title)),
+    lines: text === undefined ? linesOf(notice) : filled(text).split('\n').slice(0, maxLines).map(plain),
+  };
+}
+
+const maxLines = 100;
+
+export const textOf = ({ title, lines }: Shown): string => [title, ...lines].join('\n');
+
+/** A message in UTF-8; base64 keeps its lines short and free of marks of the protocol. */
+export function mailText({ from, to }: EmailTarget, { title, lines }: Shown, id: string, at: string): string {
+  const body = Buffer.from(`${lines.join('\n')}\n`)
+    .toString('base64')
+    .replaceAll(/.{76}/g, '$&\r\n');
+  const subject = [...title.matchAll(/.{1,40}/gsu)].map(
+    ([part]) => `=?UTF-8?B?${Buffer.from(part).toString('base64')}?=`,
+  );
+  return [
+    `From: <${from}>`,
+    `To: ${to.map((one) => `<${one}>`).join(',\r\n ')}`,
+    `Subject: ${subject.join('\r\n ')}`,
+    `Date: ${new Date(at).toUTCString().replace('GMT', '+0000')}`,
+    `Message-ID: <${id}@gantry>`,
+    'Auto-Submitted: auto-generated',
+    'MIME-Version: 1.0',
+    'Content-Type: text/plain; charset=utf-8',
+    'Content-Transfer-Encoding: base64',
+    '',
+    body,
+  ].join('\r\n');
+}
 
 /** The notice itself, with bounded lists and plain texts. */
 export function webhookBody(notice: Notice): string {
@@ -86,24 +144,27 @@ const colours: Readonly<Record<NoticeKind, string>> = {
   approval: '#6a1b9a',
 };
 
-export function slackBody(notice: Notice, channel: string | undefined): string {
-  const text = slackText(linesOf(notice).join('\n'));
+export function slackBody(notice: Notice, channel: string | undefined, template?: Template): string {
+  const { title, lines } = shownOf(notice, template);
+  const text = slackText(lines.join('\n'));
   return JSON.stringify({
     ...(channel === undefined ? {} : { channel }),
-    text: slackText(titleOf(notice)),
-    attachments: [{ color: colours[notice.kind], text, fallback: slackText(titleOf(notice)), mrkdwn_in: [] }],
+    text: slackText(title),
+    attachments: [{ color: colours[notice.kind], text, fallback: slackText(title), mrkdwn_in: [] }],
   });
 }
 
 const html = (text: string): string => slackText(text).replaceAll('"', '&quot;').replaceAll("'", '&#39;');
 
-export const matrixBody = (notice: Notice): string =>
-  JSON.stringify({
+export function matrixBody(notice: Notice, template?: Template): string {
+  const shown = shownOf(notice, template);
+  return JSON.stringify({
     msgtype: notice.kind !== 'synced' && notice.kind !== 'healed' ? 'm.text' : 'm.notice',
-    body: textOf(notice),
+    body: textOf(shown),
     format: 'org.matrix.custom.html',
-    formatted_body: `<strong>${html(titleOf(notice))}</strong><br>${linesOf(notice).map(html).join('<br>')}`,
+    formatted_body: `<strong>${html(shown.title)}</strong><br>${shown.lines.map(html).join('<br>')}`,
   });
+}
 
 export interface StatusCall {
   /** Below the URL of the API. */

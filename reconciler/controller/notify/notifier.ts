@@ -3,10 +3,13 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import { starPattern } from '../../core/text/star-pattern.ts';
+import { durationMs } from '../sources/files/limits.ts';
 import { withoutTexts } from '../sources/git/explain-git.ts';
 import type { Delivery, Notice, Notifier } from './notice.ts';
 import { noticeKinds, type NotificationEntry } from './notify-schema.ts';
-import { outgoingOf, type Outgoing, type ReceiverContext } from './receivers.ts';
+import { mailOf, outgoingOf, type Outgoing, type ReceiverContext } from './receivers.ts';
+import { sendMail, SmtpError, type Mail } from './smtp.ts';
 
 export interface NotifierOptions extends ReceiverContext {
   readonly entries: readonly NotificationEntry[];
@@ -30,7 +33,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
   return {
     notify(notice, names) {
       for (const queue of queues) {
-        if (names === undefined || names.includes(queue.name)) queue.add(notice);
+        if (names === undefined || names.includes(queue.name) || queue.isAbout(notice.set)) queue.add(notice);
       }
     },
     async close(limitMs) {
@@ -50,7 +53,8 @@ class Queue {
   readonly #signal: AbortSignal;
   readonly #waiting: Notice[] = [];
   #sentAt: number[] = [];
-  #last = { news: '', atMs: 0 };
+  /** The last news of each set. */
+  readonly #last = new Map<string, { readonly news: string; readonly atMs: number }>();
   #work: Promise<void> | undefined;
 
   constructor(entry: NotificationEntry, options: NotifierOptions, signal: AbortSignal) {
@@ -58,6 +62,11 @@ class Queue {
     this.#entry = entry;
     this.#options = options;
     this.#signal = signal;
+  }
+
+  /** Its own rule names the set. */
+  isAbout(set: string): boolean {
+    return (this.#entry.sets ?? []).some((pattern) => starPattern(pattern).test(set));
   }
 
   add(notice: Notice): void {
@@ -72,12 +81,18 @@ class Queue {
       notice.objects,
     ]);
     const nowMs = this.#options.nowMs();
-    if (same === this.#last.news && nowMs - this.#last.atMs < sameNewsMs) return;
-    this.#last = { news: same, atMs: nowMs };
+    const last = this.#last.get(notice.set);
+    if (same === last?.news && nowMs - last.atMs < this.#repeatMs) return;
+    this.#last.set(notice.set, { news: same, atMs: nowMs });
     this.#waiting.push(notice);
     const dropped = this.#waiting.length > maxQueue ? this.#waiting.shift() : undefined;
     if (dropped !== undefined) this.#report(dropped, 'dropped', 0, `more than ${maxQueue} notices wait`);
     this.#work ??= this.#sendAll().finally(() => (this.#work = undefined));
+  }
+
+  get #repeatMs(): number {
+    const { repeat } = this.#entry;
+    return repeat === 'never' ? Infinity : repeat === undefined ? sameNewsMs : durationMs(repeat);
   }
 
   async idle(): Promise<void> {
@@ -108,9 +123,9 @@ class Queue {
   async #send(notice: Notice): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       // Anew at each attempt: a signature has a time, and files of secrets may have changed.
-      const outgoing = await outgoingOf(this.#entry, notice, this.#options);
-      if (outgoing === undefined) return;
-      const answer = await exchange(outgoing, this.#signal).catch((error: unknown) => ({
+      const sending = await this.#sendingOf(notice);
+      if (sending === undefined) return;
+      const answer = await sending.send().catch((error: unknown) => ({
         status: 0,
         retryAfter: undefined,
         text: reasonOf(error),
@@ -122,16 +137,28 @@ class Queue {
       }
       const isFinal = answer.status !== 0 && answer.status !== 408 && answer.status !== 429 && answer.status < 500;
       if (isFinal || attempt === attempts) {
-        const said = withoutTexts(answer.text, outgoing.secrets).slice(0, 300);
+        const said = withoutTexts(answer.text, sending.secrets).slice(0, 300);
         const what =
-          answer.status === 0
-            ? `${outgoing.url.host} cannot be reached`
-            : `${outgoing.url.host} answered ${answer.status}`;
+          answer.status === 0 ? `${sending.host} cannot be reached` : `${sending.host} answered ${answer.status}`;
         this.#report(notice, 'failed', attempt, `${what}: ${said}`);
         return;
       }
       await pause(this.#pauseMs(attempt, answer.retryAfter), this.#signal);
     }
+  }
+
+  async #sendingOf(notice: Notice): Promise<Sending | undefined> {
+    const entry = this.#entry;
+    const { email } = entry;
+    if (email !== undefined) {
+      const mail = await mailOf({ ...entry, email }, notice, this.#options);
+      const secrets = mail.login === undefined ? [] : [mail.login.password];
+      return { host: mail.url.host, secrets, send: () => mailed(mail, this.#signal) };
+    }
+    const outgoing = await outgoingOf(entry, notice, this.#options);
+    if (outgoing === undefined) return undefined;
+    const { url, secrets } = outgoing;
+    return { host: url.host, secrets, send: () => exchange(outgoing, this.#signal) };
   }
 
   #pauseMs(attempt: number, retryAfter: string | undefined): number {
@@ -144,6 +171,24 @@ class Queue {
   #report(notice: Notice, outcome: Delivery['outcome'], tried: number, message?: string): void {
     const base = { notification: this.name, kind: notice.kind, set: notice.set, outcome, attempts: tried };
     this.#options.onDelivery(message === undefined ? base : { ...base, message });
+  }
+}
+
+interface Sending {
+  readonly host: string;
+  /** Texts that no message may quote. */
+  readonly secrets: readonly string[];
+  readonly send: () => Promise<Answer>;
+}
+
+/** SMTP's refusals as those of HTTP: 4xx is for now, 5xx for good. */
+async function mailed(mail: Mail, signal: AbortSignal): Promise<Answer> {
+  try {
+    await sendMail(mail, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
+    return { status: 250, retryAfter: undefined, text: '' };
+  } catch (error) {
+    if (!(error instanceof SmtpError)) throw error;
+    return { status: error.code < 500 ? 503 : 400, retryAfter: undefined, text: error.message };
   }
 }
 

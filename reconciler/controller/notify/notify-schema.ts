@@ -48,7 +48,37 @@ export const CommitStatusTarget = Type.Object(
   closed,
 );
 
-/** Exactly one of webhook, slack, matrix and commitStatus. */
+const address = Type.String({ pattern: '^[^\\s<>@,;:"\\p{Cc}]{1,64}@[A-Za-z0-9.-]{1,190}$' });
+
+export const EmailTarget = Type.Object(
+  {
+    smtp: Type.String({
+      pattern: '^smtps?://[^@/]+/?$',
+      description:
+        'smtps://HOST[:465], or smtp://HOST[:587] with STARTTLS, which only a server on this machine may lack.',
+    }),
+    from: address,
+    to: Type.Array(address, { minItems: 1, maxItems: 50 }),
+    username: Type.Optional(text('Needs passwordFile.')),
+    passwordFile: Type.Optional(text('File with the password.')),
+    caFile: Type.Optional(text('Certificates of authorities, PEM.')),
+  },
+  closed,
+);
+
+export const TemplateSchema = Type.Object(
+  {
+    title: Type.Optional(text('Default: $CONTROLLER: $SET $STATE')),
+    text: Type.Optional(text('Default: the message, hosts, revision and objects.')),
+  },
+  {
+    ...closed,
+    description:
+      'Texts for people, with $CONTROLLER, $SET, $KIND, $STATE (in words), $MESSAGE, $HOSTS, $REVISION, $OBJECTS and $LINK. Not for commit statuses and webhooks.',
+  },
+);
+
+/** Exactly one of webhook, slack, matrix, commitStatus and email. */
 export const NotificationEntry = Type.Object(
   {
     name: ObjectName,
@@ -56,6 +86,23 @@ export const NotificationEntry = Type.Object(
     slack: Type.Optional(SlackTarget),
     matrix: Type.Optional(MatrixTarget),
     commitStatus: Type.Optional(CommitStatusTarget),
+    email: Type.Optional(EmailTarget),
+    sets: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        minItems: 1,
+        description: 'Sets that it is about, web-* for several, besides those that name it in notify.',
+      }),
+    ),
+    repeat: Type.Optional(
+      Type.Union(
+        [Type.String({ pattern: '^[0-9]+(ms|s|m|h)?$' }), Type.Number({ minimum: 0 }), Type.Literal('never')],
+        {
+          description:
+            'When the same news of a set is sent again: a duration, or never: once until it changes. Default 10m.',
+        },
+      ),
+    ),
+    template: Type.Optional(TemplateSchema),
     on: Type.Optional(
       Type.Array(
         Type.Union([
@@ -75,6 +122,8 @@ export const NotificationEntry = Type.Object(
   closed,
 );
 
+export type EmailTarget = Static<typeof EmailTarget>;
+export type Template = Static<typeof TemplateSchema>;
 export type NotificationEntry = Static<typeof NotificationEntry>;
 export type WebhookTarget = Static<typeof WebhookTarget>;
 export type SlackTarget = Static<typeof SlackTarget>;

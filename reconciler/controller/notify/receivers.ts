@@ -4,9 +4,10 @@ import { createHash } from 'node:crypto';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { readSecret } from '../sources/files/secret.ts';
 import { timedSignature } from '../sources/webhooks/verify-webhook.ts';
-import { commitStatusCall, matrixBody, slackBody, webhookBody } from './messages.ts';
+import { commitStatusCall, mailText, matrixBody, shownOf, slackBody, webhookBody } from './messages.ts';
 import type { Notice } from './notice.ts';
-import type { NotificationEntry } from './notify-schema.ts';
+import type { EmailTarget, NotificationEntry } from './notify-schema.ts';
+import type { Mail } from './smtp.ts';
 
 export interface Outgoing {
   readonly method: 'POST' | 'PUT';
@@ -62,7 +63,7 @@ export async function outgoingOf(
       method: 'POST',
       url,
       headers: json,
-      body: slackBody(notice, slack.channel),
+      body: slackBody(notice, slack.channel, entry.template),
       secrets: [url.href, url.pathname],
     };
   }
@@ -75,12 +76,12 @@ export async function outgoingOf(
       method: 'PUT',
       url,
       headers: { ...json, authorization: `Bearer ${token}` },
-      body: matrixBody(notice),
+      body: matrixBody(notice, entry.template),
       secrets: [token],
     };
   }
   if (commitStatus === undefined)
-    throw new Error(`${where} needs exactly one of webhook, slack, matrix and commitStatus`);
+    throw new Error(`${where} needs exactly one of webhook, slack, matrix, commitStatus and email`);
   const token = await secretOf('commitStatus.tokenFile', commitStatus.tokenFile);
   const call = commitStatusCall(commitStatus, notice, token);
   if (call === undefined) return undefined;
@@ -126,6 +127,31 @@ const readText = (where: string, file: string): Promise<string> =>
   readFile(file, 'utf8').catch((error: unknown) => {
     throw new Error(`${where}: cannot read caFile: ${reasonOf(error)}`, { cause: error });
   });
+
+/** The message of an entry for people by mail. Throws when a setting or a file is wrong. */
+export async function mailOf(
+  entry: NotificationEntry & { readonly email: EmailTarget },
+  notice: Notice,
+  context: ReceiverContext,
+): Promise<Mail> {
+  const { name, email, template } = entry;
+  const { smtp, from, to, username, passwordFile, caFile } = email;
+  const where = `notification ${name}`;
+  if ((username === undefined) !== (passwordFile === undefined))
+    throw new Error(`${where} needs both username and passwordFile, or neither`);
+  const login =
+    username === undefined || passwordFile === undefined
+      ? {}
+      : {
+          login: {
+            user: username,
+            password: await readSecret(`${where}: passwordFile`, context.absolute(passwordFile)),
+          },
+        };
+  const ca = caFile === undefined ? {} : { ca: await readText(where, context.absolute(caFile)) };
+  const text = mailText(email, shownOf(notice, template), idOf(entry, notice), notice.at);
+  return { url: new URL(smtp), from, to, text, ...login, ...ca };
+}
 
 const idOf = (entry: NotificationEntry, notice: Notice): string =>
   createHash('sha256')

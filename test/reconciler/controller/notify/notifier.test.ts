@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Delivery, Notice, Notifier } from '../../../../reconciler/controller/notify/notice.ts';
 import type { NotificationEntry } from '../../../../reconciler/controller/notify/notify-schema.ts';
 import { createNotifier } from '../../../../reconciler/controller/notify/notifier.ts';
-import { slackBody, textOf } from '../../../../reconciler/controller/notify/messages.ts';
+import { shownOf, slackBody, textOf } from '../../../../reconciler/controller/notify/messages.ts';
 import { verifyWebhook } from '../../../../reconciler/controller/sources/webhooks/verify-webhook.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
@@ -261,7 +261,9 @@ describe('delivery', () => {
 
 test('texts hold no control characters, no secrets and a bounded number of objects', () => {
   const objects = Array.from({ length: 40 }, (_, at) => ({ host: 'h', address: `container/c${at}` }));
-  const shown = textOf({ ...notice, set: 'a\u001b[31m\nb\u202e', message: 'GET /x?password=hunter2 failed', objects });
+  const shown = textOf(
+    shownOf({ ...notice, set: 'a\u001b[31m\nb\u202e', message: 'GET /x?password=hunter2 failed', objects }),
+  );
   // eslint-disable-next-line no-control-regex
   expect(shown).not.toMatch(/[\u001b\u202e]|hunter2/);
   expect(shown).toContain('and 30 more');
