@@ -1,8 +1,8 @@
 // Proofs of verbs on profiles, networks, projects, operations, trust, and of those that the client carries out alone.
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
-import { edited, file, isGone, listed, made, name, running, textOf, type Proof, type World } from './world.ts';
+import { makeClient } from '../../support/daemons/tls.ts';
+import { edited, file, isGone, listed, made, name, running, type Proof, type World } from './world.ts';
 
 export const serverProofs: Readonly<Record<string, Proof>> = {
   version: async ({ lxc }) =>
@@ -344,13 +344,11 @@ async function added({ lxc, https }: World): Promise<string> {
 
 /** Its fingerprint. */
 async function trusted(world: World, ...flags: readonly string[]): Promise<string> {
-  const [key, certificate] = [file(world, name()), file(world, `${name()}.crt`)];
-  const words = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
-  execFileSync('openssl', [...words, '-subj', '/CN=tests', '-keyout', key, '-out', certificate], { stdio: 'ignore' });
+  const certificate = file(world, `${name()}.crt`);
+  const { certPem, fingerprint } = await makeClient('tests');
+  writeFileSync(certificate, certPem);
   await world.lxc('config', 'trust', 'add', certificate, ...flags);
-  expect(textOf(certificate)).toMatch(/BEGIN CERTIFICATE/);
-  const shown = execFileSync('openssl', ['x509', '-in', certificate, '-noout', '-fingerprint', '-sha256']).toString();
-  return (shown.split('=')[1] ?? '').trim().replaceAll(':', '').toLowerCase();
+  return fingerprint;
 }
 
 /** The id of an operation that continues until it is cancelled. */

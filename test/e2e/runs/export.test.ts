@@ -1,20 +1,12 @@
 // A host, exported and planned: the plan is empty, on the simulation, on real containers and on a stock LXD; and the command line of
 // export.
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { containerWith, network, openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
 import { benchHosts } from '../../support/cli/bench-hosts.ts';
-
-/** Base64 of DER, as the API takes it. */
-function certificateOf(dir: string): string {
-  const [key, file] = [join(dir, 'laptop.key'), join(dir, 'laptop.crt')];
-  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', '/CN=laptop'];
-  execFileSync('openssl', ['req', '-x509', '-days', '30', ...curve, '-keyout', key, '-out', file], { stdio: 'ignore' });
-  return readFileSync(file, 'utf8').replaceAll(/-----[^-]+-----|\s/g, '');
-}
+import { makeClient } from '../../support/daemons/tls.ts';
 
 describe.each(await benchHosts('export', 'sim', 'lxc', 'lxd'))('on %s', (host) => {
   let bench: Bench;
@@ -41,7 +33,7 @@ describe.each(await benchHosts('export', 'sim', 'lxc', 'lxd'))('on %s', (host) =
     await call('POST', '/1.0/certificates', {
       name: 'laptop',
       type: 'client',
-      certificate: certificateOf(bench.dir),
+      certificate: (await makeClient('laptop')).certPem.replaceAll(/-----[^-]+-----|\s/g, ''),
     });
     await call('POST', '/1.0/containers', {
       name: 'bare',

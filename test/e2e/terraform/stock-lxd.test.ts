@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { makeClient } from '../../support/daemons/tls.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../../support/hosts/stock-lxd.ts';
@@ -234,29 +235,7 @@ resource "gantry_container_device" "d" {
   });
 
   test('Certificates are restricted, volumes are copied from other projects, and a project is destroyed with its contents', async () => {
-    const key = join(terraform.dir, 'ci.key');
-    const ran = spawnSync(
-      'openssl',
-      [
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:P-256',
-        '-nodes',
-        '-keyout',
-        key,
-        '-out',
-        join(terraform.dir, 'ci.crt'),
-        '-subj',
-        '/CN=ci',
-        '-days',
-        '2',
-      ],
-      { stdio: 'ignore' },
-    );
-    expect(ran.status).toBe(0);
+    writeFileSync(join(terraform.dir, 'ci.crt'), (await makeClient('ci')).certPem);
     const all = (more: string): string => `${base}
 resource "gantry_project" "t" {
   name          = "team"

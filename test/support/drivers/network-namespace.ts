@@ -24,6 +24,8 @@ exit 0
 let count = 0;
 
 /** `bridge` undefined: the host end stays free (an outside machine). */
+const udhcpc = 'busybox udhcpc -i eth0 -n -q -f -t 3 -T 1'.split(' ');
+
 export async function joinNetns(
   prefix: string,
   bridge: string | undefined,
@@ -64,29 +66,11 @@ export async function joinNetns(
     run,
     leave,
     async request() {
-      const argv = ['busybox', 'udhcpc', '-i', 'eth0', '-n', '-q', '-f', '-t', '3', '-T', '1', '-s', dhcp];
-      const { stdout } = await run([...argv, '-x', `hostname:${client.hostname}`], [0, 1]);
+      const { stdout } = await run([...udhcpc, '-s', dhcp, '-x', `hostname:${client.hostname}`], [0, 1]);
       return /BOUND ([0-9.]+)/.exec(stdout)?.[1];
     },
     async searchList() {
-      const argv = [
-        'busybox',
-        'udhcpc',
-        '-i',
-        'eth0',
-        '-n',
-        '-q',
-        '-f',
-        '-t',
-        '3',
-        '-T',
-        '1',
-        '-O',
-        'search',
-        '-s',
-        dhcp,
-      ];
-      const { stdout } = await run(argv, [0, 1]);
+      const { stdout } = await run([...udhcpc, '-O', 'search', '-s', dhcp], [0, 1]);
       return /SEARCH (.*)/.exec(stdout)?.[1]?.trim();
     },
     async ipv6() {

@@ -1,14 +1,13 @@
 // Limits and demands of an etcd: space, users and passwords, certificates; and servers that only look like one.
-import { execFileSync } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Server, ServerCredentials, type UntypedHandleCall } from '@grpc/grpc-js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
 import { etcdDefinitions } from '../../../../server/store/etcd/member.ts';
+import { type Authority, makeAuthority } from '../../../support/daemons/authority.ts';
 import { etcdMissing, startEtcd } from '../../../support/store/etcd.ts';
 import { del, put } from '../../../support/store/watching.ts';
-import { tempFolder } from '../../../support/temp-folder.ts';
 
 const missing = etcdMissing();
 
@@ -71,90 +70,28 @@ describe.skipIf(missing !== undefined)('etcd', () => {
   });
 
   test('etcd with TLS takes certificates of its authority and no others', async () => {
-    const dir = tempFolder('gantry-etcd-tls-');
-    const file = (name: string): string => join(dir, name);
-    const openssl = (...args: string[]): void => void execFileSync('openssl', args, { stdio: 'pipe', cwd: dir });
-    const authority = (name: string): void =>
-      openssl(
-        'req',
-        '-x509',
-        '-newkey',
-        'rsa:2048',
-        '-nodes',
-        '-keyout',
-        `${name}.key`,
-        '-out',
-        `${name}.crt`,
-        '-subj',
-        `/CN=${name}`,
-      );
-    const signed = (name: string, by: string): void => {
-      writeFileSync(file('ext'), 'subjectAltName=IP:127.0.0.1');
-      openssl(
-        'req',
-        '-newkey',
-        'rsa:2048',
-        '-nodes',
-        '-keyout',
-        `${name}.key`,
-        '-out',
-        `${name}.csr`,
-        '-subj',
-        `/CN=${name}`,
-      );
-      openssl(
-        'x509',
-        '-req',
-        '-in',
-        `${name}.csr`,
-        '-CA',
-        `${by}.crt`,
-        '-CAkey',
-        `${by}.key`,
-        '-CAcreateserial',
-        '-out',
-        `${name}.crt`,
-        '-extfile',
-        'ext',
-      );
+    const [ca, stranger] = [makeAuthority('ca'), makeAuthority('stranger')];
+    onTestFinished(() => [ca, stranger].forEach((one) => one.remove()));
+    const server = ca.sign('server', { usage: 'serverAuth', names: 'IP:127.0.0.1' });
+    const file = (name: string, content: string): string => {
+      writeFileSync(join(ca.dir, name), content);
+      return join(ca.dir, name);
     };
-    try {
-      authority('ca');
-      authority('stranger');
-      signed('server', 'ca');
-      signed('client', 'ca');
-      signed('forged', 'stranger');
-      const etcd = await startEtcd({
-        tls: true,
-        flags: [
-          '--cert-file',
-          file('server.crt'),
-          '--key-file',
-          file('server.key'),
-          '--trusted-ca-file',
-          file('ca.crt'),
-          '--client-cert-auth',
-        ],
-      });
-      try {
-        const pem = (name: string): Buffer => readFileSync(file(name));
-        const open = (tls: object, totalMs: number) =>
-          openEtcdStore({ endpoints: etcd.endpoints, name: 'tls', tls, totalMs });
-        const store = await open({ ca: pem('ca.crt'), cert: pem('client.crt'), key: pem('client.key') }, 60_000);
-        expect(await store.txn([], [put('/a')])).toMatchObject({ ok: true });
-        await store.close();
-        const refused = [
-          { ca: pem('stranger.crt'), cert: pem('client.crt'), key: pem('client.key') },
-          { ca: pem('ca.crt'), cert: pem('forged.crt'), key: pem('forged.key') },
-          { ca: pem('ca.crt') },
-        ];
-        for (const tls of refused) await expect(open(tls, 1_000)).rejects.toMatchObject({ code: 'Unavailable' });
-      } finally {
-        await etcd.stop();
-      }
-    } finally {
-      rmSync(dir, { recursive: true, force: true });
-    }
+    const [cert, key] = [file('server.crt', server.certPem), file('server.key', server.keyPem)];
+    const files = ['--cert-file', cert, '--key-file', key, '--trusted-ca-file', join(ca.dir, 'ca.crt')];
+    const etcd = await startEtcd({ tls: true, flags: [...files, '--client-cert-auth'] });
+    onTestFinished(() => etcd.stop());
+    const tlsOf = (authority: Authority, by: Authority) => {
+      const { certPem, keyPem } = by.sign('client');
+      return { ca: Buffer.from(authority.certPem), cert: Buffer.from(certPem), key: Buffer.from(keyPem) };
+    };
+    const open = (tls: object, totalMs: number) =>
+      openEtcdStore({ endpoints: etcd.endpoints, name: 'tls', tls, totalMs });
+    const store = await open(tlsOf(ca, ca), 60_000);
+    expect(await store.txn([], [put('/a')])).toMatchObject({ ok: true });
+    await store.close();
+    for (const tls of [tlsOf(stranger, ca), tlsOf(ca, stranger), { ca: Buffer.from(ca.certPem) }])
+      await expect(open(tls, 1_000)).rejects.toMatchObject({ code: 'Unavailable' });
   });
 
   test('etcd that takes fewer operations in a transaction than the store needs is refused with the flag to set', async () => {
