@@ -11,6 +11,7 @@ import { guestChecks } from './checks/guest.ts';
 import { installChecks } from './checks/install.ts';
 import { kindChecks } from './checks/kinds.ts';
 import { limitChecks } from './checks/limits.ts';
+import { linkChecks } from './checks/links.ts';
 import { lvmChecks, lvmPackages } from './checks/lvm.ts';
 import { neighbourChecks, neighbourPackages } from './checks/neighbours.ts';
 import { powerCutChecks } from './checks/power-cuts.ts';
@@ -61,6 +62,12 @@ export const scenarios: readonly Scenario[] = [
     packages: lvmPackages,
     suite: true,
     checks: [...installChecks, ...lvmChecks],
+  },
+  {
+    name: 'links',
+    long: true,
+    packages: [],
+    checks: [...installChecks, ...startChecks, ...linkChecks],
   },
   {
     // Not run as a whole yet: its groups were, in one machine.

@@ -123,7 +123,7 @@ resource "gantry_storage_volume" "v" {
 }
 `;
     terraform.write(volume('size = "1GiB"'));
-    expect(await terraform.fails('apply')).toContain('pool p cannot limit a volume');
+    expect(await terraform.fails('apply', '-auto-approve')).toContain('cannot limit a volume');
     terraform.write(volume('"security.unmaped" = "true"'));
     expect(await terraform.fails('plan')).toContain('Invalid value of config["security.unmaped"]');
     terraform.write(volume('"security.unmapped" = "true"'));

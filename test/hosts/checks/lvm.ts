@@ -17,10 +17,16 @@ export const lvmChecks: readonly Check[] = [
       await host.run('modprobe dm_thin_pool; modprobe loop max_loop=64');
     },
   },
-  ...['lvm pools', 'lvm, thin, ext4', 'lvm, thin, xfs', 'lvm, thin, btrfs', 'lvm, thick, ext4'].map((group): Check => ({
-    name: `the suite of storage drivers passes: ${group}`,
-    async run(host) {
-      expectMatch(await host.run(`${runSuite(group)} 2>&1`, groupSeconds), /^[1-9]\d* passed, 0 failed$/m, 'the suite');
-    },
-  })),
+  ...['lvm pools', 'lvm faults', 'lvm, thin, ext4', 'lvm, thin, xfs', 'lvm, thin, btrfs', 'lvm, thick, ext4'].map(
+    (group): Check => ({
+      name: `the suite of storage drivers passes: ${group}`,
+      async run(host) {
+        expectMatch(
+          await host.run(`${runSuite(group)} 2>&1`, groupSeconds),
+          /^[1-9]\d* passed, 0 failed$/m,
+          'the suite',
+        );
+      },
+    }),
+  ),
 ];

@@ -3,6 +3,7 @@ import { storageConformance } from '../../conformance/storage.ts';
 import { openLvmFixture } from '../../support/drivers/storage-lvm.ts';
 import { openQuotaFixture } from '../../support/drivers/storage-quotas.ts';
 import { dirQuotas } from './dir-quotas.ts';
+import { lvmFaults } from './lvm-faults.ts';
 import { lvmPools } from './lvm-pools.ts';
 import { runAll } from './vitest.ts';
 
@@ -21,6 +22,7 @@ for (const fileSystem of ['ext4', 'xfs'] as const) {
 }
 
 lvmPools();
+lvmFaults();
 
 const { passed, failed } = await runAll(new RegExp(process.argv[2] ?? ''));
 console.log(`${passed} passed, ${failed} failed`);

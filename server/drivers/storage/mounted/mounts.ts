@@ -15,10 +15,11 @@ export async function isMounted(path: string): Promise<boolean> {
   return mountedAt(await readFile('/proc/self/mountinfo', 'utf8'), path) !== undefined;
 }
 
-/** Writes all to the device first: an error of that is thrown, not lost. The directory goes, too. Not mounted is fine. */
-export async function unmountDevice(path: string): Promise<void> {
+/** Writes all to the device first: an error of that is thrown, not lost, unless the volume `goes` (a full pool is emptied
+ *  so). The directory goes, too. Not mounted is fine. */
+export async function unmountDevice(path: string, { goes = false } = {}): Promise<void> {
   for (let attempt = 1; await isMounted(path); attempt += 1) {
-    if (attempt === 1) await run(['sync', '-f', '--', path]);
+    if (attempt === 1 && !goes) await run(['sync', '-f', '--', path]);
     try {
       await run(['umount', path]);
     } catch (error) {

@@ -88,13 +88,14 @@ export abstract class MountedTrees<Entry extends Kept = Kept> {
 
   async remove(path: string): Promise<void> {
     const { pool, id } = this.place(path);
-    await unmountDevice(path);
+    await unmountDevice(path, { goes: true });
     await this.#store.remove(pool, id);
   }
 
   async move(from: string, to: string): Promise<void> {
     const [source, target] = [this.place(from), this.place(to)];
-    await unmountDevice(from);
+    // What is deleted is moved there first.
+    await unmountDevice(from, { goes: isTemporary(target.id) });
     await this.#store.rename(source.pool, source.id, target.id);
     if (!isKeptMounted(target.id)) return;
     await this.mount(target).catch(async (error: unknown) => {

@@ -121,6 +121,29 @@ describe.skipIf(why !== undefined)('volumes with file systems of their own', () 
     expect(mountOf(fixture.storage.volumePath(changed, custom('v')))).toContain('noatime');
   });
 
+  test('a volume whose last writes find no room is deleted all the same', async () => {
+    const pool = await madePool();
+    await make(pool, custom('v'));
+    await fixture.storage.deleteVolume(pool, custom('v'));
+    const place = join(fixture.base, 'files', pool.name);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'none', place]);
+    await make(pool, custom('v'));
+    const ballast = join(place, 'ballast');
+    await writeFile(fileOf(pool, custom('v')), Buffer.alloc(16 * mebi, 1));
+    execFileSync('sh', ['-c', 'dd if=/dev/zero of="$1" bs=64k status=none || true', 'sh', ballast], {
+      stdio: 'ignore',
+    });
+    // The names that the store keeps are in the same place here, which they are in no real store.
+    fixture.store.broken = (step) => {
+      if (step === 'rename') execFileSync('truncate', ['--size=-1M', ballast]);
+    };
+    await fixture.storage.deleteVolume(pool, custom('v'));
+    fixture.store.broken = () => {};
+    expect(await fixture.storage.hasVolume(pool, custom('v'))).toBe(false);
+    await fixture.storage.deletePool(pool);
+    execFileSync('umount', ['--lazy', place]);
+  });
+
   test('a volume whose file system is damaged is left alone, and the others are mounted', async () => {
     const pool = await madePool();
     for (const name of ['bad', 'good']) await make(pool, custom(name));

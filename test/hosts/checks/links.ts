@@ -1,0 +1,71 @@
+// Traffic that needs modules of a stock kernel: a gre tunnel and tagged nics, to another machine's network stack at the end of a wire.
+import { expectMatch, type Check } from '../check.ts';
+import { apply, container, destroy } from './shell.ts';
+
+const documents = [
+  'kind: network\nname: lane-gre\nconfig: { ipv4.address: 10.99.9.1/24, ipv4.nat: "false", tunnel.far.protocol: gre, tunnel.far.local: 198.18.99.1, tunnel.far.remote: 198.18.99.2 }',
+  container(
+    'linked',
+    `devices:
+  eth0: { type: nic, nictype: bridged, parent: lane-gre, name: eth0, ipv4.address: 10.99.9.5 }
+  mac7: { type: nic, nictype: macvlan, parent: wire0, vlan: 7, name: mac7 }
+  eth8: { type: nic, nictype: physical, parent: wire0, vlan: 8, name: eth8 }`,
+  ),
+].join('\n---\n');
+
+/** Packets as large as both ends take are part of it: a tunnel takes some bytes of each. */
+const ping = (address: string): string =>
+  `p="busybox ping"; for try in $(seq 60); do $p -c 1 -W 2 ${address} >/dev/null 2>&1 && break; sleep 0.5; done; $p -c 3 -W 5 ${address}; $p -c 2 -W 5 -s 1300 ${address}`;
+const inside = (script: string): string => `gantry exec linked -- sh <<'END'\n${script}\nEND`;
+const far = (script: string): string => `ip netns exec far bash -c '${script}'`;
+const answered = /3 packets received[\s\S]* 2 packets received/;
+
+export const linkChecks: readonly Check[] = [
+  {
+    name: 'a network with a gre tunnel and a container with tagged nics are made',
+    vital: true,
+    async run(host) {
+      await host.run(`ip netns add far; ip link add wire0 type veth peer name wire1 netns far
+        ip link set wire0 up; ip addr add 198.18.99.1/24 dev wire0
+        ip -n far link set lo up; ip -n far link set wire1 up; ip -n far addr add 198.18.99.2/24 dev wire1
+        ip -n far link add far9 type gretap local 198.18.99.2 remote 198.18.99.1; ip -n far addr add 10.99.9.9/24 dev far9; ip -n far link set far9 up
+        for tag in 7 8; do ip -n far link add link wire1 name wire1.$tag type vlan id $tag; ip -n far addr add 10.99.$tag.9/24 dev wire1.$tag; ip -n far link set wire1.$tag up; done`);
+      expectMatch(await host.run(apply('links', documents), 300), /Apply complete! 2 added/, 'apply');
+      await host.run(
+        inside(
+          'ip addr add 10.99.7.5/24 dev mac7; ip addr add 10.99.8.5/24 dev eth8; ip link set mac7 up; ip link set eth8 up',
+        ),
+      );
+    },
+  },
+  {
+    name: 'the tunnel carries packets between the network, its containers and the other machine, both ways',
+    async run(host) {
+      expectMatch(await host.run(far(ping('10.99.9.1'))), answered, 'pings of the gateway from the other machine');
+      expectMatch(await host.run(inside(ping('10.99.9.9'))), answered, 'pings of the other machine from a container');
+      expectMatch(await host.run(far(ping('10.99.9.5'))), answered, 'pings of the container from the other machine');
+    },
+  },
+  ...(
+    [
+      ['macvlan', 7],
+      ['physical', 8],
+    ] as const
+  ).map(([type, tag]): Check => ({
+    name: `a ${type} nic with a vlan speaks with the other machine under its tag`,
+    async run(host) {
+      expectMatch(await host.run(inside(ping(`10.99.${tag}.9`))), answered, 'pings from the container');
+      const untagged = far(`timeout 5 busybox ping -c 2 -W 2 -I wire1 10.99.${tag}.5 || true`);
+      expectMatch(await host.run(untagged), /100% packet loss/, 'pings without the tag');
+    },
+  })),
+  {
+    name: 'the tunnel and the tagged interfaces go, and the wire stays',
+    async run(host) {
+      await host.run(destroy('links'));
+      const left = await host.run(`ip -br link | cut -d' ' -f1 | cut -d@ -f1 | grep -E '^(wire0|lane-gre)' || true`);
+      expectMatch(left, /^wire0$/, 'what is left');
+      await host.run('ip netns del far');
+    },
+  },
+];
