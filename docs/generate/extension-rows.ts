@@ -98,6 +98,13 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/drivers/network/bridge-host.test.ts',
     'tunnel.m.interface',
   ],
+  storage_zfs_remove_snapshots: [
+    'drivers/storage/zfs/datasets.ts',
+    'conformance/storage.ts',
+    'restoring a snapshot keeps',
+  ],
+  storage_zfs_use_refquota: ['drivers/storage/zfs/zfs.ts', 'hosts/suite/zfs-pools.ts', 'zfs.use_refquota'],
+  storage_zfs_clone_copy: ['drivers/storage/zfs/zfs.ts', 'hosts/suite/zfs-pools.ts', 'zfs.clone_copy'],
   storage_lvm_mount_options: ['drivers/storage/blocks/mounts.ts', 'server/drivers/storage/blocks.test.ts', 'noatime'],
   storage_lvm_vg_rename: ['drivers/storage/lvm/pool.ts', 'hosts/suite/lvm-pools.ts', 'renames its volume group'],
   storage_lvm_thinpool_rename: ['drivers/storage/lvm/pool.ts', 'hosts/suite/lvm-pools.ts', 'and its thin pool'],

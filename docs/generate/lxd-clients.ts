@@ -152,9 +152,9 @@ export const clientRows: readonly ClientRow[] = [
   { client: init, what: '`--dump`', state: works, note: '', shownBy: 'dump' },
   {
     client: init,
-    what: '`--preseed` with a pool of another driver than dir and btrfs',
+    what: '`--preseed` with a pool of a driver that the host cannot have',
     state: 'refused',
-    note: 'there is no such driver',
+    note: 'the error says what the host lacks',
     shownBy: 'preseed_of_zfs',
   },
 ];

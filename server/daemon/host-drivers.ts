@@ -11,6 +11,7 @@ import type { RuntimeDriver } from '../drivers/runtime/driver.ts';
 import type { HostIds } from '../drivers/runtime/idmap/id-map.ts';
 import { btrfsMissing, openBtrfsStorage } from '../drivers/storage/btrfs/btrfs.ts';
 import { lvmMissing, openLvmStorage } from '../drivers/storage/lvm/lvm.ts';
+import { openZfsStorage, zfsMissing } from '../drivers/storage/zfs/zfs.ts';
 import { openDirStorage } from '../drivers/storage/dir.ts';
 import type { StorageDriver, UnpackImage } from '../drivers/storage/driver.ts';
 import type { ClusterPart } from '../drivers/storage/shared-place.ts';
@@ -72,6 +73,7 @@ export async function openHostDrivers(options: HostDriverOptions): Promise<HostD
 const drivers = {
   btrfs: [btrfsMissing, openBtrfsStorage],
   lvm: [lvmMissing, openLvmStorage],
+  zfs: [zfsMissing, openZfsStorage],
 } as const;
 
 async function usableDrivers(deps: SharedDeps): Promise<{

@@ -1,5 +1,6 @@
 // The suite of all storage drivers; a driver's own tests only add what is special about it.
 import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   link,
   lstat,
@@ -372,6 +373,19 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         }
         expect(await storage.listSnapshots(pool, container('c'))).toEqual(['s']);
         expect((await lstat(storage.volumePath(pool, container('c')))).mode & 0o077).toBe(0);
+      });
+
+      test('restoring a snapshot keeps those that are newer', async () => {
+        const pool = await withContainer();
+        await take(pool, snap('old'));
+        await write(pool, 'two');
+        await take(pool, snap('new'));
+        await storage.restoreSnapshot(pool, snap('old'), never);
+        expect(await read(storage.volumePath(pool, container('c')))).toBe('one');
+        expect(await read(storage.snapshotPath(pool, snap('new')))).toBe('two');
+        await storage.restoreSnapshot(pool, snap('new'), never);
+        expect(await read(storage.volumePath(pool, container('c')))).toBe('two');
+        expect(await storage.listSnapshots(pool, container('c'))).toEqual(['new', 'old']);
       });
 
       test('files made after a snapshot are gone after restoring it, files deleted are back', async () => {
@@ -823,7 +837,8 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
     });
 
     describe('limits', () => {
-      const mebibytes = (count: number): Buffer => Buffer.alloc(count * 1_048_576, 1);
+      /** Nothing that a file system could pack. */
+      const mebibytes = (count: number): Buffer => randomBytes(count * 1_048_576);
 
       test('a limit holds at once, can be raised and lifted, and a driver without limits says so', async () => {
         const pool = await madePool();

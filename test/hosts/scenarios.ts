@@ -1,7 +1,7 @@
 // The machines that the lane boots on each release: what each gets besides the product, and the checks that run on it.
 import type { Check } from './check.ts';
 import type { DiskCache } from './machine.ts';
-import type { Extra } from './releases.ts';
+import { zfsExtra, type Extra } from './releases.ts';
 import { confinementChecks } from './checks/confinement.ts';
 import { lifeChecks, startChecks } from './checks/containers.ts';
 import { deviceChecks } from './checks/devices.ts';
@@ -15,6 +15,7 @@ import { linkChecks } from './checks/links.ts';
 import { lvmChecks, lvmPackages } from './checks/lvm.ts';
 import { neighbourChecks, neighbourPackages } from './checks/neighbours.ts';
 import { powerCutChecks } from './checks/power-cuts.ts';
+import { zfsChecks } from './checks/zfs.ts';
 import { storageChecks } from './checks/storage.ts';
 
 export interface Scenario {
@@ -76,6 +77,14 @@ export const scenarios: readonly Scenario[] = [
     packages: quotaPackages,
     suite: true,
     checks: [...installChecks, ...startChecks, ...quotaChecks],
+  },
+  {
+    name: 'zfs',
+    long: true,
+    packages: [],
+    base: zfsExtra,
+    suite: true,
+    checks: [...installChecks, ...zfsChecks],
   },
   {
     // Not run as a whole yet.

@@ -83,9 +83,6 @@ const noDriver = (driver: string): string => `there is no storage driver ${drive
 
 /** Extensions of the contract that this release does not have, with the reason. Clients test for names before they use a feature. */
 export const unservedExtensions: Readonly<Record<string, string>> = {
-  storage_zfs_remove_snapshots: noDriver('zfs'),
-  storage_zfs_use_refquota: noDriver('zfs'),
-  storage_zfs_clone_copy: noDriver('zfs'),
   storage_driver_ceph: noDriver('ceph'),
   storage_ceph_user_name: noDriver('ceph'),
   storage_ceph_force_osd_reuse: noDriver('ceph'),

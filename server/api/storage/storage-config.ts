@@ -66,8 +66,8 @@ export const poolConfigKeys = {
   size: key(
     'size',
     ['btrfs', 'lvm', 'zfs'],
-    'Size of the file that holds the pool; on btrfs it can grow. Unset: 20% of the disk, 15GB to 100GB.',
-    { changeable: ['btrfs'] },
+    'Size of the file that holds the pool; on btrfs and zfs it can grow. Unset: 20% of the disk, 15GB to 100GB.',
+    { changeable: ['btrfs', 'zfs'] },
   ),
   source: key(
     'text',
@@ -132,19 +132,26 @@ export const poolConfigKeys = {
   'volume.snapshots.expiry': { ...lifetime, doc: 'Lifetime of the snapshots of a new custom volume.' },
   'volume.snapshots.pattern': { ...names, doc: 'Names of the snapshots of a new custom volume.' },
   'volume.snapshots.schedule': { ...times, doc: 'When snapshots of a new custom volume are made.' },
-  'volume.zfs.remove_snapshots': key('bool', ['zfs'], 'A restore may remove the snapshots that are newer.', {
-    default: 'false',
-    changeable: ['zfs'],
-  }),
-  'volume.zfs.use_refquota': key('bool', ['zfs'], 'Limits do not count snapshots.', {
-    default: 'false',
-    changeable: ['zfs'],
-  }),
-  'zfs.clone_copy': key('bool', ['zfs'], 'Copies share the blocks of their origin.', {
+  'volume.zfs.remove_snapshots': key(
+    'bool',
+    ['zfs'],
+    'A restore may remove the snapshots that are newer; here it never has to.',
+    {
+      default: 'false',
+      changeable: ['zfs'],
+    },
+  ),
+  'volume.zfs.use_refquota': key(
+    'bool',
+    ['zfs'],
+    'Limits count what is in a volume, shared blocks too, and not its snapshots.',
+    { default: 'false', changeable: ['zfs'] },
+  ),
+  'zfs.clone_copy': key('bool', ['zfs'], 'Copies of containers and volumes share the blocks of their origin.', {
     default: 'true',
     changeable: ['zfs'],
   }),
-  'zfs.pool_name': key('text', ['zfs'], 'Pool or dataset. Unset: the name of the pool.'),
+  'zfs.pool_name': key('text', ['zfs'], 'Pool of ZFS, or dataset in one. Unset: the name of the pool.'),
   'volatile.initial_source': key('text', every, 'The source as first given.', { computed: true }),
   'volatile.pool.pristine': key('text', every, 'The pool was empty when it was taken over.', { computed: true }),
 } as const satisfies Readonly<Record<string, StorageConfigKey>>;
@@ -167,11 +174,21 @@ export const volumeConfigKeys = {
     changeable: every,
   }),
   ...snapshotKeys,
-  'zfs.remove_snapshots': key('bool', ['zfs'], 'A restore may remove the snapshots that are newer.', {
-    default: 'false',
-    changeable: ['zfs'],
-  }),
-  'zfs.use_refquota': key('bool', ['zfs'], 'Limits do not count snapshots.', { default: 'false', changeable: ['zfs'] }),
+  'zfs.remove_snapshots': key(
+    'bool',
+    ['zfs'],
+    'A restore may remove the snapshots that are newer; here it never has to.',
+    {
+      default: 'false',
+      changeable: ['zfs'],
+    },
+  ),
+  'zfs.use_refquota': key(
+    'bool',
+    ['zfs'],
+    'Its limit counts what is in it, shared blocks too, and not its snapshots. Unset: as the pool says.',
+    { changeable: ['zfs'] },
+  ),
   'volatile.idmap.last': key('text', every, 'Id map that the files have now.', { computed: true, changeable: every }),
   'volatile.idmap.next': key('text', every, 'Id map at the next start.', { computed: true, changeable: every }),
 } as const satisfies Readonly<Record<string, StorageConfigKey>>;

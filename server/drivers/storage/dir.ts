@@ -120,7 +120,7 @@ export function openDirStorage(deps: DirStorageDeps): StorageDriver {
         });
       },
       removeTree: remove,
-      limitTree: (path, bytes, mustHold) => quotas.limit(path, bytes, mustHold),
+      limitTree: (path, bytes, { mustHold = false }) => quotas.limit(path, bytes, mustHold),
       limitsIn: (root) => Promise.resolve(quotas.limitsIn(root)),
       usedIn: (path) => Promise.resolve(quotas.used(path)),
     },

@@ -126,6 +126,13 @@ export interface StorageCapabilities {
   readonly nativeStreams?: string;
 }
 
+export interface LimitForm {
+  /** A volume that holds more already is refused (Invalid); else it can only shrink until it fits. */
+  readonly mustHold?: boolean;
+  /** What its snapshots hold does not count. Absent: as the pool says. Only zfs knows the difference. */
+  readonly withoutSnapshots?: boolean;
+}
+
 export interface StorageDriver {
   readonly name: string;
   readonly capabilities: StorageCapabilities;
@@ -167,14 +174,8 @@ export interface StorageDriver {
   readonly canLimit?: (pool: PoolSpec) => boolean;
   /** Bytes that the volume takes, where that is known without reading it. */
   readonly usedBytes?: (pool: PoolSpec, volume: VolumeRef) => Promise<number | undefined>;
-  /** Limits a volume, now and while it is in use; undefined: no limit. Throws NotSupported where none holds. `mustHold`: a
-   *  volume that holds more already is refused (Invalid); else it can only shrink until it fits. */
-  limitVolume(
-    pool: PoolSpec,
-    volume: VolumeRef,
-    bytes: number | undefined,
-    how?: { readonly mustHold?: boolean },
-  ): Promise<void>;
+  /** Limits a volume, now and while it is in use; undefined: no limit. Throws NotSupported where none holds. */
+  limitVolume(pool: PoolSpec, volume: VolumeRef, bytes: number | undefined, how?: LimitForm): Promise<void>;
   /** The limits in force. Absent without the capability. */
   readonly limitsIn?: (pool: PoolSpec) => Promise<(volume: VolumeRef) => number | undefined>;
   /** The mount options of a volume with a file system of its own, now and as long as the daemon runs; undefined: those of the pool.

@@ -268,11 +268,11 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       return (await Promise.all(lists)).flat().filter(isVolumeName);
     },
     ...(kind.limitsIn === undefined ? {} : { limitsIn: limitsOf(kind, kind.limitsIn) }),
-    async limitVolume(pool, volume, bytes, { mustHold = false } = {}) {
+    async limitVolume(pool, volume, bytes, how = {}) {
       const path = pathOf(pool, volume);
       await mutex.run(path, async () => {
         try {
-          await kind.limitTree(path, bytes, mustHold);
+          await kind.limitTree(path, bytes, how);
         } catch (error) {
           const what = `cannot limit ${volume.type} volume ${volume.name} of pool ${pool.name}`;
           if (error instanceof DriverError && error.code === 'Invalid') {

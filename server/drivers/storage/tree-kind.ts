@@ -1,7 +1,7 @@
 // What a storage driver that keeps volumes as directory trees of one place adds to tree-driver.ts: how a tree is made, copied
 // and removed there.
 import type { ConfinedCommand } from '../../lib/confined.ts';
-import type { PoolResources, PoolSpec, StorageCapabilities, StorageDriver, VolumeShape } from './driver.ts';
+import type { LimitForm, PoolResources, PoolSpec, StorageCapabilities, StorageDriver, VolumeShape } from './driver.ts';
 import type { TreeNames } from './tree-names.ts';
 
 export interface TreeKind {
@@ -54,7 +54,7 @@ export interface TreeKind {
   /** See StorageDriver.usedBytes. */
   readonly usedIn?: (path: string) => Promise<number | undefined>;
   /** Undefined: no limit. See StorageDriver.limitVolume. */
-  limitTree(path: string, bytes: number | undefined, mustHold: boolean): Promise<void>;
+  limitTree(path: string, bytes: number | undefined, how: LimitForm): Promise<void>;
   /** Limits in force, by folder and name (`custom/v1`). Present when `capabilities.quotas` is. */
   readonly limitsIn?: (root: string) => Promise<ReadonlyMap<string, number>>;
   /** Streams that the file system itself understands; present when `capabilities.nativeStreams` is. */

@@ -1,7 +1,8 @@
 // Custom volumes as sagas and use cases see them: found ready, limited in size, their snapshots copied.
+import { isTrue } from '../../api/text/value-checks.ts';
 import { parseBytes } from '../../api/text/byte-size.ts';
 import { errors } from '../../api/errors.ts';
-import type { SnapshotSource, VolumeRef } from '../../drivers/storage/driver.ts';
+import type { LimitForm, SnapshotSource, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { VolumeDocument } from '../../records/documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
 import { type VolumeId, ownedKey, volumeKey } from '../../records/record-names.ts';
@@ -32,16 +33,22 @@ export function requirePool(records: Records, changes: Changes, pool: string): v
 export const volumeSize = (config: VolumeDocument['config']): number | undefined =>
   parseBytes(config['size'] ?? '') || undefined;
 
+export function limitForm(config: VolumeDocument['config']): LimitForm {
+  const value = config['zfs.use_refquota'] ?? '';
+  return value === '' ? {} : { withoutSnapshots: isTrue(value) };
+}
+
 /** What its config says of its place: its size, and how it is mounted. Where the pool cannot limit, a size has no effect. */
 export async function limitVolume(
   pools: Pools,
   { pool, name }: VolumeId,
   config: VolumeDocument['config'],
-  how: { readonly mustHold?: boolean } = {},
+  how: LimitForm = {},
 ): Promise<void> {
   const { driver, pool: spec } = pools.use(pool);
   await driver.useMountOptions?.(spec, refOf(name), config['block.mount_options']);
-  if (pools.canLimit(pool)) await driver.limitVolume(spec, refOf(name), volumeSize(config), how);
+  if (pools.canLimit(pool))
+    await driver.limitVolume(spec, refOf(name), volumeSize(config), { ...how, ...limitForm(config) });
 }
 
 /** Snapshots that are there already are left: running twice is like once. */

@@ -1,12 +1,12 @@
 // After a crash in the middle of a change of size: what is recorded is in force again. Changes of size themselves are made elsewhere.
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
-import type { StorageDriver, VolumeRef } from '../../drivers/storage/driver.ts';
+import type { LimitForm, StorageDriver, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { Records } from '../../records/records.ts';
 import { rootSize } from './root-size.ts';
 import { expand } from '../shared/expand.ts';
 import type { Pools } from './pools.ts';
-import { refOf, volumeSize } from './custom-volumes.ts';
+import { limitForm, refOf, volumeSize } from './custom-volumes.ts';
 import { profilesOf } from '../shared/project-scope.ts';
 
 interface Deps {
@@ -18,6 +18,7 @@ interface Deps {
 interface VolumeLimit {
   readonly volume: VolumeRef;
   readonly bytes: number | undefined;
+  readonly form?: LimitForm;
 }
 
 /** At daemon start, with everything recovered and nobody asking yet. What cannot be done is reported. */
@@ -39,8 +40,8 @@ async function reapplyIn(
   wanted: readonly VolumeLimit[],
 ): Promise<void> {
   const limitOf = await driver.limitsIn?.(pool);
-  for (const { volume, bytes } of wanted) {
-    if (limitOf?.(volume) !== bytes) await driver.limitVolume(pool, volume, bytes);
+  for (const { volume, bytes, form } of wanted) {
+    if (limitOf?.(volume) !== bytes) await driver.limitVolume(pool, volume, bytes, form);
   }
 }
 
@@ -55,6 +56,10 @@ function wantedIn(records: Records, pool: string): readonly VolumeLimit[] {
   const volumes = records.volumes
     .list()
     .filter(({ name, document }) => name.startsWith(`${pool}/`) && document.lifecycle === 'ready')
-    .map(({ name, document }) => ({ volume: refOf(name.slice(pool.length + 1)), bytes: volumeSize(document.config) }));
+    .map(({ name, document }) => ({
+      volume: refOf(name.slice(pool.length + 1)),
+      bytes: volumeSize(document.config),
+      form: limitForm(document.config),
+    }));
   return [...containers, ...volumes];
 }

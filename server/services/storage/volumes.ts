@@ -223,7 +223,9 @@ export class Volumes {
       checkIfMatch(ifMatch, etagOf.volume(before), 'storage volume', volumeKey(volume));
       const wanted = next(before);
       checkedVolumeConfig(this.#deps.pools, volume.pool, wanted.config, before.config);
-      const isResized = ['size', 'block.mount_options'].some((key) => before.config[key] !== wanted.config[key]);
+      const isResized = ['size', 'block.mount_options', 'zfs.use_refquota'].some(
+        (key) => before.config[key] !== wanted.config[key],
+      );
       // A daemon that dies before it is recorded: reapplyLimits.
       if (isResized) await limitVolume(this.#deps.pools, volume, wanted.config, { mustHold: true });
       try {

@@ -4,7 +4,9 @@ import { openLvmFixture } from '../../support/drivers/storage-lvm.ts';
 import { openQuotaFixture } from '../../support/drivers/storage-quotas.ts';
 import { dirQuotas } from './dir-quotas.ts';
 import { lvmFaults } from './lvm-faults.ts';
+import { openZfsFixture } from '../../support/drivers/storage-zfs.ts';
 import { lvmPools } from './lvm-pools.ts';
+import { zfsPools } from './zfs-pools.ts';
 import { runAll } from './vitest.ts';
 
 storageConformance('lvm, thin, ext4', () => openLvmFixture({}));
@@ -20,9 +22,14 @@ for (const fileSystem of ['ext4', 'xfs'] as const) {
   storageConformance(`dir, quotas of ${fileSystem}`, () => openQuotaFixture(fileSystem));
   dirQuotas(fileSystem);
 }
+storageConformance('zfs, quota, clones', () => openZfsFixture({}));
+storageConformance('zfs, refquota, whole copies', () =>
+  openZfsFixture({ 'volume.zfs.use_refquota': 'true', 'zfs.clone_copy': 'false' }),
+);
 
 lvmPools();
 lvmFaults();
+zfsPools();
 
 const { passed, failed } = await runAll(new RegExp(process.argv[2] ?? ''));
 console.log(`${passed} passed, ${failed} failed`);

@@ -30,7 +30,7 @@ import { copyGuestTreeInto } from '../copy-tree.ts';
 import { createDirPool, emptyDirPool, mountDirPool } from '../dir-pool.ts';
 import type { DirStorageDeps } from '../dir.ts';
 import { DriverError } from '../../driver-error.ts';
-import type { StorageDriver } from '../driver.ts';
+import type { LimitForm, StorageDriver } from '../driver.ts';
 import { missingProgram } from '../programs.ts';
 import { hasCode, removeTree } from '../remove-tree.ts';
 import { openTreeDriver } from '../tree-driver.ts';
@@ -147,7 +147,7 @@ async function removeSubvolume(path: string): Promise<void> {
 }
 
 /** Quotas slow every change of the tree down: they are only turned on with the first limit. */
-async function limitTree(path: string, bytes: number | undefined, mustHold: boolean): Promise<void> {
+async function limitTree(path: string, bytes: number | undefined, { mustHold = false }: LimitForm): Promise<void> {
   try {
     if (mustHold && bytes !== undefined) await refuseLess(path, bytes);
     await setLimit(path, bytes);

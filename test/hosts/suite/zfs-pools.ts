@@ -1,0 +1,182 @@
+// What only a real ZFS shows of pools: which devices and datasets they take, what a daemon or a host that dies leaves, and what clones keep.
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PoolSpec, SnapshotRef, StorageDriver, VolumeRef } from '../../../server/drivers/storage/driver.ts';
+import { openZfsStorage } from '../../../server/drivers/storage/zfs/zfs.ts';
+import { silentLog } from '../../../server/lib/log.ts';
+import { codeOf } from '../../conformance/storage.ts';
+import { unmountBelow } from '../../support/drivers/storage-btrfs.ts';
+
+const never = new AbortController().signal;
+const volume: VolumeRef = { type: 'custom', name: 'v' };
+const snapshot: SnapshotRef = { volume, snapshot: 's' };
+const mebi = 1_048_576;
+const run = (...argv: readonly [string, ...string[]]): string =>
+  execFileSync(argv[0], argv.slice(1), { encoding: 'utf8' }).trim();
+const namesIn = (dataset: string): string[] =>
+  run('zfs', 'list', '-H', '-o', 'name', '-t', 'all', '-r', dataset).split('\n');
+
+export function zfsPools(): void {
+  describe('pools of zfs', () => {
+    let base = '';
+    let device = '';
+    let storage: StorageDriver;
+    const opened = (): StorageDriver =>
+      openZfsStorage({
+        root: join(base, 'state', 'storage-pools'),
+        log: silentLog,
+        unpackImage: () => Promise.reject(new Error('no image')),
+      });
+    beforeAll(async () => {
+      base = await mkdtemp(join(tmpdir(), 'gantry-pools-'));
+      await mkdir(join(base, 'state', 'storage-pools'), { recursive: true });
+      storage = opened();
+      run('truncate', '--size=256M', join(base, 'disk'));
+      device = run('losetup', '--find', '--show', join(base, 'disk'));
+    });
+    afterAll(async () => {
+      unmountBelow(base);
+      run('losetup', '--detach', device);
+      await rm(base, { recursive: true, force: true });
+    });
+    const fill = async (config: Record<string, string>): Promise<PoolSpec> => {
+      const pool = { name: 'p', driver: 'zfs', config };
+      return { ...pool, config: await storage.fillConfig(pool) };
+    };
+    const made = async (config: Record<string, string>): Promise<PoolSpec> => {
+      const pool = await fill(config);
+      await storage.createPool(pool, never);
+      await storage.mountPool(pool);
+      return pool;
+    };
+    const make = (pool: PoolSpec, from: VolumeRef = volume, name = 'v'): Promise<void> =>
+      storage.createVolume(
+        pool,
+        { type: 'custom', name },
+        name === 'v' ? { kind: 'empty' } : { kind: 'copy', from },
+        () => {},
+        never,
+      );
+    const fileIn = (pool: PoolSpec, name = 'v'): string =>
+      join(storage.volumePath(pool, { type: 'custom', name }), 'file');
+
+    test('a device that holds anything, and a dataset with anything in it, is refused and stays as it is', async () => {
+      run('mkfs.ext4', '-q', device);
+      expect(await codeOf(made({ source: device }))).toBe('InUse');
+      expect(run('blkid', '--probe', '--output', 'value', '--match-tag', 'TYPE', device)).toBe('ext4');
+      run('wipefs', '--all', '--quiet', device);
+      run('zpool', 'create', '-m', join(base, 'tank'), 'tank', device);
+      expect(await codeOf(made({ source: device }))).toBe('InUse');
+      await writeFile(join(base, 'tank', 'theirs'), 'kept');
+      expect(await codeOf(made({ source: 'tank' }))).toBe('InUse');
+      run('zfs', 'create', 'tank/theirs');
+      expect(await codeOf(made({ source: 'tank' }))).toBe('InUse');
+      for (const source of ['no-such-pool', 'tank/no/such', 'tank@x', 'tank/..', '-rf', join(base, 'disk')])
+        expect(await codeOf(made({ source }))).toBe('Invalid');
+      expect(await readFile(join(base, 'tank', 'theirs'), 'utf8')).toBe('kept');
+      expect(namesIn('tank')).toEqual(['tank', 'tank/theirs']);
+      expect(existsSync(join(base, 'state', 'storage-pools', 'p'))).toBe(false);
+    });
+
+    test('a dataset in a pool of others is taken, and only what the pool made goes with it', async () => {
+      run('zfs', 'create', 'tank/ours');
+      for (const source of ['tank/ours', 'tank/new']) {
+        const pool = await made({ source });
+        await make(pool);
+        expect(await codeOf(storage.deletePool(pool))).toBe('InUse');
+        await storage.deleteVolume(pool, volume);
+        await storage.deletePool(pool);
+      }
+      expect(namesIn('tank')).toEqual(['tank', 'tank/ours', 'tank/theirs']);
+      run('zpool', 'destroy', 'tank');
+      run('zpool', 'labelclear', '-f', device);
+    });
+
+    test('a pool on a device comes back after an export, with its records, and is found again', async () => {
+      const pool = await made({ source: device });
+      expect(pool.config).toMatchObject({ source: 'p', 'zfs.pool_name': 'p', 'volatile.initial_source': device });
+      await make(pool);
+      await writeFile(fileIn(pool), 'kept');
+      await writeFile(join(storage.recordsPath(pool), 'record'), 'kept');
+      unmountBelow(base);
+      run('zpool', 'export', 'p');
+      storage = opened();
+      expect(await storage.findPool({ ...pool, config: { source: 'p' } })).toMatchObject({ 'zfs.pool_name': 'p' });
+      await storage.mountPool(pool);
+      expect(await readFile(fileIn(pool), 'utf8')).toBe('kept');
+      expect(await readFile(join(storage.recordsPath(pool), 'record'), 'utf8')).toBe('kept');
+      await storage.deleteVolume(pool, volume);
+      await storage.deletePool(pool);
+      expect(await codeOf(storage.findPool({ ...pool, config: { source: 'p' } }))).toBe('NotFound');
+    });
+
+    test('what is deleted before its clones holds nothing of its own, and goes with the last of them', async () => {
+      const pool = await made({ size: '128MiB' });
+      await make(pool);
+      await storage.createSnapshot(pool, snapshot, { kind: 'now' }, never);
+      await make(pool, volume, 'copy');
+      await writeFile(fileIn(pool), randomBytes(8 * mebi));
+      await storage.restoreSnapshot(pool, snapshot, never);
+      await storage.deleteVolume(pool, volume);
+      const used = async (): Promise<number> => (await storage.resources(pool)).space.used;
+      expect(await used()).toBeLessThan(4 * mebi);
+      expect(namesIn('p').filter((name) => name.startsWith('p/deleted/'))).not.toEqual([]);
+      await storage.deleteVolume(pool, { type: 'custom', name: 'copy' });
+      expect(namesIn('p').filter((name) => /^p\/(?:deleted|custom)\//.test(name))).toEqual([]);
+      await storage.deletePool(pool);
+    });
+
+    test('a daemon that dies in the middle of a copy leaves nothing of it', async () => {
+      const pool = await made({ size: '128MiB' });
+      await make(pool);
+      run('zfs', 'snapshot', 'p/custom/v@11111111-2222');
+      run('zfs', 'clone', '-p', 'p/custom/v@11111111-2222', 'p/tmp/half');
+      run('zfs', 'rename', '-p', 'p/custom/v', 'p/replaced/custom:40v');
+      unmountBelow(base);
+      storage = opened();
+      await storage.mountPool(pool);
+      expect(namesIn('p').filter((name) => /@|\/tmp\/|\/replaced\//.test(name))).toEqual([]);
+      expect(await storage.listVolumes(pool)).toEqual([volume]);
+      await storage.deleteVolume(pool, volume);
+      await storage.deletePool(pool);
+    });
+
+    test('a full pool says so, keeps what it has, and grows while volumes are in use', async () => {
+      const pool = await made({ size: '96MiB', 'zfs.clone_copy': 'false' });
+      await make(pool);
+      await writeFile(fileIn(pool), randomBytes(20 * mebi));
+      await make(pool, volume, 'copy');
+      expect(await codeOf(make(pool, volume, 'third'))).toBe('NoSpace');
+      expect((await storage.listVolumes(pool)).map(({ name }) => name)).toEqual(['copy', 'v']);
+      const larger = { ...pool, config: { ...pool.config, size: '192MiB' } };
+      await storage.applyConfig(larger, pool);
+      expect(await codeOf(storage.applyConfig(pool, larger))).toBe('Invalid');
+      await make(larger, volume, 'third');
+      const [whole] = run('zfs', 'get', '-H', '-o', 'value', 'origin', 'p/custom/third').split('\n');
+      expect(whole).toBe('-');
+      for (const { name } of await storage.listVolumes(pool))
+        await storage.deleteVolume(pool, { type: 'custom', name });
+      await storage.deletePool(larger);
+    });
+
+    test('zfs.use_refquota of a volume says whether its snapshots count', async () => {
+      const pool = await made({ size: '128MiB' });
+      await make(pool);
+      for (const [withoutSnapshots, wanted] of [
+        [true, '0\t16777216'],
+        [false, '16777216\t0'],
+      ] as const) {
+        await storage.limitVolume(pool, volume, 16 * mebi, { withoutSnapshots });
+        expect(run('zfs', 'list', '-H', '-p', '-o', 'quota,refquota', 'p/custom/v')).toBe(wanted);
+        expect((await storage.limitsIn?.(pool))?.(volume)).toBe(16 * mebi);
+      }
+      await storage.deleteVolume(pool, volume);
+      await storage.deletePool(pool);
+    });
+  });
+}

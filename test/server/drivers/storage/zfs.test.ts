@@ -1,0 +1,137 @@
+// The zfs storage driver, as far as a kernel without ZFS shows it: names, and what the tools of Debian 12 printed. On real pools the suite of all
+// drivers runs in booted machines (test/hosts).
+import { describe, expect, test } from 'vitest';
+import {
+  commands,
+  datasetsIn,
+  leftSnapshots,
+  namedIn,
+  poolsIn,
+  withoutClones,
+} from '../../../../server/drivers/storage/zfs/commands.ts';
+import {
+  datasetName,
+  datasetProblem,
+  idOf,
+  idText,
+  poolNameProblem,
+} from '../../../../server/drivers/storage/zfs/names.ts';
+import { seededRandom } from '../../../support/random.ts';
+
+const ids = [
+  'containers/web',
+  'containers-snapshots/web-1/snap-0',
+  'custom/red%data',
+  'custom-snapshots/red%data/2026-11-26T10:00:00',
+  `images/${'ab'.repeat(32)}`,
+  'tmp/8b1f6f5e-0e9b-4a5a-9f0e-2f6f7b1c9d00',
+  'replaced/container@web',
+  'custom/-rf',
+  'custom/p%..',
+  'custom-snapshots/v/...',
+  'custom/' + 'x'.repeat(64),
+  'custom/' + '~'.repeat(64),
+  `custom-snapshots/${'p'.repeat(64)}%${'x'.repeat(64)}/${'s'.repeat(64)}`,
+  'custom/$(id)',
+  'custom/a@b#c',
+  'custom-snapshots/a/b::c',
+  'custom-snapshots/hash/-',
+];
+
+describe('names of datasets', () => {
+  test.each(ids)('%s is found again by its name and property, and ZFS can have them', (id) => {
+    const name = datasetName(id);
+    expect(idOf(name, idText(id) ?? '')).toBe(id);
+    expect(name).toMatch(/^[a-z-]+\/[A-Za-z0-9_.:-]+$/);
+    expect(name.split('/')[1]).not.toMatch(/^\.\.?$/);
+    expect(`${'p'.repeat(80)}/${name}@8b1f6f5e-0e9b-4a5a-9f0e-2f6f7b1c9d00`.length).toBeLessThan(256);
+  });
+
+  test('names that people give are readable', () => {
+    expect(datasetName('containers/web-1')).toBe('containers/web-1');
+    expect(datasetName('containers-snapshots/web/monday')).toBe('containers-snapshots/web::monday');
+    expect(datasetName('custom/red%data')).toBe('custom/red:25data');
+  });
+
+  test('two volumes never have one name', () => {
+    const letters = ['a', 'b', '-', '%', ':', '.', '2', '5', '@'];
+    const random = seededRandom();
+    const pick = (count: number): number => Math.floor(random.next() * count);
+    const seen = new Map<string, string>();
+    for (let round = 0; round < 5_000; round += 1) {
+      const word = (): string => Array.from({ length: 1 + pick(5) }, () => letters[pick(letters.length)]).join('');
+      const id = `custom-snapshots/${word()}/${word()}`;
+      expect(seen.get(datasetName(id)) ?? id).toBe(id);
+      seen.set(datasetName(id), id);
+      expect(idOf(datasetName(id), '')).toBe(id);
+    }
+  });
+
+  test('the property of a volume under a hash has the old name and the new one while it is renamed', () => {
+    const [from, to] = ['a', 'b'].map((letter) => `custom/${letter.repeat(64)}%${letter.repeat(64)}`);
+    if (from === undefined || to === undefined) throw new Error('no names');
+    const text = idText(to, idText(from)) ?? '';
+    expect([from, to].map((id) => idOf(datasetName(id), text))).toEqual([from, to]);
+    expect(idOf(datasetName('custom/short'), text)).toBe('custom/short');
+  });
+
+  test('datasets of others are none of ours', () => {
+    for (const name of ['containers', 'deleted/8b1f6f5e', 'tank', 'containers/a/b', 'virtual-machines/v', 'custom/:zz'])
+      expect(idOf(name, '')).toBeUndefined();
+  });
+
+  test.each(['', '-rf', '@', '9tank', 'a b', 'a/b', 'mirror1', 'c0pool', 'log', 'tank\n', 'x'.repeat(81), 'tänk'])(
+    'the name %j of a ZFS pool is refused',
+    (name) => {
+      expect(poolNameProblem(name)).toMatch(/^must /);
+    },
+  );
+
+  test.each(['', '-rf', 'tank@x', 'tank/', '/tank', 'tank//a', 'tank/../other', 'tank/a b', 'tank/a#b', '$(id)'])(
+    'the dataset %j is refused as a source',
+    (name) => {
+      expect(datasetProblem(name)).toMatch(/^must /);
+      expect(datasetProblem('tank/lxd.1/a_b')).toBeUndefined();
+    },
+  );
+});
+
+describe('what the tools print', () => {
+  test('datasets have their sizes, limits and properties', () => {
+    const printed = [
+      'tank\t1462272\t216641536\t24576\t0\t0\tno\t0123456789abcdef\tyes\t-',
+      'tank/containers/web\t5242880\t1048576\t6291456\t8388608\t0\tyes\t0123456789abcdef\tyes\tcustom/one custom/two',
+      'tank/disk\t12288\t216641536\t12288\t-\t-\t-\t-\t-\t-',
+    ];
+    expect(datasetsIn(`${printed.join('\n')}\n`)).toEqual([
+      expect.objectContaining({ name: 'tank', used: 1462272, available: 216641536, quota: 0, isMade: true, ids: '' }),
+      expect.objectContaining({ quota: 8388608, referenced: 6291456, isMounted: true, ids: 'custom/one custom/two' }),
+      expect.objectContaining({ name: 'tank/disk', quota: 0, refquota: 0, pool: undefined, isMade: false }),
+    ]);
+    expect(datasetsIn('')).toEqual([]);
+    expect(poolsIn('tank\tONLINE\nother\tDEGRADED\n').get('other')).toBe('DEGRADED');
+  });
+
+  test('a deleted volume is let go when no clone needs it, and the snapshot of a copy that a crash cut short too', () => {
+    const all = namedIn(
+      [
+        'tank/deleted\t-',
+        'tank/deleted/one\t-',
+        'tank/deleted/one@x\ttank/containers/a,tank/containers/b',
+        'tank/deleted/two\t-',
+        'tank/deleted/two@sealed\t-',
+        'tank/containers/a@left\t-',
+        'tank/images/i@sealed\t-',
+      ].join('\n'),
+    );
+    expect(withoutClones('tank/deleted', all)).toEqual(['tank/deleted/two']);
+    expect(leftSnapshots(all)).toEqual(['tank/containers/a@left']);
+  });
+
+  test('nothing of a pool mounts itself, and a new pool never takes a device by force', () => {
+    const argv = commands.makePool('tank', '/dev/sdb', 'tag');
+    expect(argv).toEqual(expect.arrayContaining(['mountpoint=legacy', 'cachefile=none', 'gantry:pool=tag']));
+    expect(argv).not.toContain('-f');
+    expect(commands.importPool('tank')).not.toContain('-f');
+  });
+});
