@@ -94,11 +94,11 @@ export function checkTenantSources({ tenants = [], sources }: ControllerFile, re
     for (const [place, { name, signed }] of tenant.sources.entries()) {
       const source = sources.find((one) => one.name === name);
       if (source === undefined) report(`${at}.sources.${place}.name`, `there is no source ${name}${hint(name, known)}`);
-      else if (signed === true && source.git?.verify === undefined)
+      else if (signed === true && source.git?.verify === undefined && source.oci?.verify === undefined)
         report(
           `${at}.sources.${place}.signed`,
           `the source ${name} verifies no signatures`,
-          'give it git.verify with the keys',
+          'give it git.verify or oci.verify with the keys',
         );
     }
   }

@@ -81,6 +81,12 @@ export const OciSource = Type.Object(
     ref: Type.String({ minLength: 1, description: 'REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:...' }),
     digest: Type.Optional(Type.String({ pattern: '^sha256:[0-9a-f]{64}$', description: 'Digest of the manifest.' })),
     insecure: Type.Optional(Type.Boolean({ description: 'http instead of https.' })),
+    verify: Type.Optional(
+      Type.Object(
+        { cosign: Type.Array(file('Public keys, PEM, as cosign generate-key-pair writes them.'), { minItems: 1 }) },
+        { ...closed, description: 'Only artefacts that one of these keys signed are used.' },
+      ),
+    ),
     path,
     credentials: Type.Optional(Credentials),
     limits,

@@ -4,7 +4,7 @@ export type SourceKind = 'git' | 'directory' | 'archive' | 'oci';
 
 /** Who signed a revision; only revisions that were checked have one. */
 export interface Verification {
-  readonly by: 'gpg' | 'ssh' | 'digest';
+  readonly by: 'gpg' | 'ssh' | 'digest' | 'cosign';
   /** Fingerprint of the key, or the digest. */
   readonly key: string;
   /** The name that the key or the list of allowed signers gives. */

@@ -1,10 +1,11 @@
 // An OCI artefact as a source: one packed tree of files in a registry, as Flux and ORAS push it. The digest of the manifest is the revision.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Dispatcher } from 'undici';
-import { SourceError, type Source, type SourceRevision } from '../source.ts';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import { SourceError, type Source, type SourceRevision, type Verification } from '../source.ts';
 import type { OciSettings } from '../source-schema.ts';
 import type { SourceContext } from '../source-context.ts';
 import { unpack } from '../archive/unpack.ts';
@@ -14,6 +15,7 @@ import { limitsOf, tooLarge } from '../files/limits.ts';
 import { limitedAction } from '../files/turns.ts';
 import { dispatcherFor } from '../http/download.ts';
 import { keep } from '../http/keep.ts';
+import { readCosignKey, signerOf } from './cosign.ts';
 import { layerOf, readOciReference } from './oci-reference.ts';
 import { openRegistry, type Registry } from './registry.ts';
 
@@ -36,6 +38,23 @@ export function openOciSource(name: string, settings: OciSettings, context: Sour
   const checkouts = new Checkouts(join(folder, 'checkouts'), [shown, path]);
   const action = limitedAction(what, limits.timeoutMs);
   let last: SourceRevision | undefined;
+
+  /** The name of the key that signed it; undefined when no signature is asked for. */
+  const signedBy = async (registry: Registry, digest: string, signal: AbortSignal): Promise<string | undefined> => {
+    if (settings.verify === undefined) return undefined;
+    const keys = await Promise.all(
+      settings.verify.cosign.map(async (path) => readCosignKey(path, await readKey(context.absolute(path)))),
+    );
+    const reader = {
+      manifest: (tag: string) => registry.manifest(tag, signal),
+      blob: async (wanted: string) => {
+        const bytes = await smallBlob(await registry.blob(wanted, signal), what);
+        // A registry could send another statement than the signed one.
+        return `sha256:${createHash('sha256').update(bytes).digest('hex')}` === wanted ? bytes : Buffer.alloc(0);
+      },
+    };
+    return (await signerOf(digest, keys, reader, what)).name;
+  };
 
   const withRegistry = async <T>(work: (registry: Registry) => Promise<T>): Promise<T> => {
     const dispatcher: Dispatcher = await dispatcherFor(settings.credentials, context.absolute);
@@ -60,7 +79,7 @@ export function openOciSource(name: string, settings: OciSettings, context: Sour
     wanted: string,
     digest: string | undefined,
     signal: AbortSignal,
-  ): Promise<string> => {
+  ): Promise<{ readonly revision: string; readonly signer?: string }> => {
     const text = await registry.manifest(wanted, signal);
     const revision = `sha256:${createHash('sha256').update(text).digest('hex')}`;
     if (digest !== undefined && revision !== digest) {
@@ -69,7 +88,9 @@ export function openOciSource(name: string, settings: OciSettings, context: Sour
         `${what} is not used: the digest of its manifest is ${revision}, and ${digest} is wanted`,
       );
     }
-    if ((await checkouts.find(revision)) !== undefined) return revision;
+    const signer = last?.revision === revision ? undefined : await signedBy(registry, revision, signal);
+    const found = { revision, ...(signer === undefined ? {} : { signer }) };
+    if ((await checkouts.find(revision)) !== undefined) return found;
     const layer = layerOf(text.toString('utf8'), what);
     if (layer.size > limits.bytes) throw tooLarge(what, limits);
     const file = join(folder, 'download');
@@ -79,7 +100,7 @@ export function openOciSource(name: string, settings: OciSettings, context: Sour
     } finally {
       await rm(file, { force: true });
     }
-    return revision;
+    return found;
   };
 
   return {
@@ -91,10 +112,16 @@ export function openOciSource(name: string, settings: OciSettings, context: Sour
         withRegistry(async (registry) => {
           if (last !== undefined && last.revision === pinned && (await checkouts.find(pinned)) !== undefined)
             return last;
-          const revision = await fetchNow(registry, pinned ?? reference.reference, pinned, limited);
+          const { revision, signer } = await fetchNow(registry, pinned ?? reference.reference, pinned, limited);
           if (last?.revision === revision) return last;
-          const verified = pinned === undefined ? {} : { verified: { by: 'digest', key: pinned } as const };
-          last = { revision, at: context.now(), reference: reference.reference, ...verified };
+          const verified: Verification | undefined =
+            signer !== undefined
+              ? { by: 'cosign', key: signer }
+              : pinned === undefined
+                ? undefined
+                : { by: 'digest', key: pinned };
+          const shownBy = verified === undefined ? {} : { verified };
+          last = { revision, at: context.now(), reference: reference.reference, ...shownBy };
           return last;
         }),
       ),
@@ -113,3 +140,22 @@ export function openOciSource(name: string, settings: OciSettings, context: Sour
     keepOnly: (revisions) => checkouts.keepOnly(revisions),
   };
 }
+
+const maxStatement = 64 * 1024;
+
+async function smallBlob(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, what: string): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > maxStatement)
+      throw new SourceError('limit', `${what}: a signature is longer than ${maxStatement} bytes`);
+    parts.push(chunk);
+  }
+  return Buffer.concat(parts);
+}
+
+const readKey = (file: string): Promise<string> =>
+  readFile(file, 'utf8').catch((error: unknown) => {
+    throw new SourceError('unavailable', `cannot read a key of verify.cosign: ${reasonOf(error)}`, { cause: error });
+  });

@@ -1,5 +1,5 @@
 // Archives and OCI artefacts as sources, from servers on loopback: digests first, and nothing hostile is unpacked.
-import { createHash } from 'node:crypto';
+import { createHash, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -234,6 +234,8 @@ async function registry(layers: readonly { readonly type: string; readonly bytes
     layers: described,
   });
   const paths: string[] = [];
+  /** By path: signatures. */
+  const more = new Map<string, Buffer>();
   const host: string = await serve((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
     paths.push(pathname);
@@ -252,6 +254,11 @@ async function registry(layers: readonly { readonly type: string; readonly bytes
       response.end(manifest);
       return;
     }
+    const other = more.get(pathname.slice('/v2/team/site/'.length));
+    if (other !== undefined) {
+      response.end(other);
+      return;
+    }
     const layer = layers.find(({ bytes }) => pathname === `/v2/team/site/blobs/${digestOf(bytes)}`);
     if (layer === undefined) {
       response.writeHead(404).end();
@@ -260,7 +267,7 @@ async function registry(layers: readonly { readonly type: string; readonly bytes
     response.end(tampered ?? layer.bytes);
   });
   writeFileSync(join(folder, 'token'), 's3cret');
-  return { host, digest: digestOf(manifest), paths };
+  return { host, digest: digestOf(manifest), paths, more };
 }
 
 describe('an OCI artefact', () => {
@@ -293,6 +300,59 @@ describe('an OCI artefact', () => {
     const pinned = oci(host, { digest });
     expect(readFileSync(join((await pinned.checkout(digest)).dir, 'web.yaml'), 'utf8')).toBe('web');
     expect(await pinned.check()).toMatchObject({ verified: { by: 'digest', key: digest } });
+  });
+
+  test('is used only with a signature of cosign by one of the keys that are named', async () => {
+    const { host, digest, more, paths } = await registry([{ type: flux, bytes: await files() }]);
+    const [mine, other] = [0, 1].map(() => generateKeyPairSync('ec', { namedCurve: 'P-256' }));
+    const pem = (key: KeyObject | undefined): string => key?.export({ type: 'spki', format: 'pem' }).toString() ?? '';
+    writeFileSync(join(folder, 'cosign.pub'), pem(mine?.publicKey));
+    writeFileSync(join(folder, 'other.pub'), pem(other?.publicKey));
+    const signed = oci(host, { verify: { cosign: ['cosign.pub'] } });
+    await expect(signed.check()).rejects.toMatchObject({ problem: 'unverified' });
+    expect(paths.filter((path) => path.includes('/blobs/'))).toEqual([]);
+    const publish = (statement: Buffer, signature: Buffer): void => {
+      const annotations = { 'dev.cosignproject.cosign/signature': signature.toString('base64') };
+      const mediaType = 'application/vnd.dev.cosign.simplesigning.v1+json';
+      const layer = { mediaType, digest: digestOf(statement), size: statement.length, annotations };
+      more.set(`manifests/${digest.replace(':', '-')}.sig`, Buffer.from(JSON.stringify({ layers: [layer] })));
+      more.set(`blobs/${digestOf(statement)}`, statement);
+    };
+    const statementOf = (about: string, type = 'cosign container image signature'): Buffer =>
+      Buffer.from(JSON.stringify({ critical: { identity: {}, image: { 'docker-manifest-digest': about }, type } }));
+    const by = (statement: Buffer, key: KeyObject | undefined): Buffer =>
+      sign('sha256', statement, key ?? expect.fail('no key'));
+    const good = statementOf(digest);
+    const elsewhere = statementOf(`sha256:${'0'.repeat(64)}`);
+    const untyped = statementOf(digest, 'something else');
+    for (const [statement, signature] of [
+      [good, by(good, other?.privateKey)],
+      [elsewhere, by(elsewhere, mine?.privateKey)],
+      [untyped, by(untyped, mine?.privateKey)],
+      [good, by(elsewhere, mine?.privateKey)],
+      [good, Buffer.from('x')],
+      [Buffer.from('no json'), by(Buffer.from('no json'), mine?.privateKey)],
+    ] as const) {
+      publish(statement, signature);
+      await expect(signed.check()).rejects.toMatchObject({ problem: 'unverified' });
+    }
+    publish(good, by(good, mine?.privateKey));
+    // The registry sends another statement than the one that the manifest names.
+    more.set(`blobs/${digestOf(good)}`, elsewhere);
+    await expect(signed.check()).rejects.toMatchObject({ problem: 'unverified' });
+    publish(good, by(good, mine?.privateKey));
+    const both = oci(host, { verify: { cosign: ['other.pub', 'cosign.pub'] } });
+    expect(await both.check()).toMatchObject({ revision: digest, verified: { by: 'cosign', key: 'cosign.pub' } });
+    expect(await filesOf(signed)).toEqual(['web.yaml']);
+    // Its files are here already: they are not used without a signature either.
+    more.clear();
+    await expect(oci(host, { verify: { cosign: ['cosign.pub'] } }).check()).rejects.toMatchObject({
+      problem: 'unverified',
+    });
+    writeFileSync(join(folder, 'bad.pub'), 'no key');
+    await expect(oci(host, { verify: { cosign: ['bad.pub'] } }).check()).rejects.toThrow(
+      'bad.pub is no public key in PEM',
+    );
   });
 
   test('an OCI artefact with another digest, or a layer that was exchanged, is refused', async () => {
