@@ -1,9 +1,11 @@
-// The audit log: a line for each thing that a person or program asked of the controller, on the disk before it is done. It only grows.
+// The audit log: a line for each thing that a person or program asked of the controller, on the disk before it is done. It only grows; a
+// file that is long enough is kept under another name. audit-chain.ts chains the lines.
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, type FileHandle } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import type { AuditEntry } from '../contract/index.ts';
-import { readIfThere } from '../../../server/lib/shared/missing-files.ts';
+import { mkdir, open, rename, stat, type FileHandle } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import type { AuditCheck, AuditEntry } from '../contract/index.ts';
+import { ChainCheck, chained, emptyChain, entryOf, type Link } from './audit-chain.ts';
+import { auditFiles, lastLink, linesOf, rotatedPath } from './audit-files.ts';
 
 export interface AuditQuery {
   readonly set?: string;
@@ -15,75 +17,172 @@ export interface AuditQuery {
 
 type NewEntry = Omit<AuditEntry, 'id' | 'number' | 'at'> & { readonly id?: string };
 
+interface OpenFile {
+  readonly handle: FileHandle;
+  /** Where this process expects its end. */
+  size: number;
+  last: Link;
+  /** The number of its first entry. */
+  first: number;
+}
+
+const longestFile = 16 * 1024 * 1024;
+
 export class AuditLog {
   readonly #file: string;
   readonly #nowMs: () => number;
-  #handle: Promise<FileHandle> | undefined;
-  #writing: Promise<unknown> = Promise.resolve();
+  readonly #longest: number;
+  #open: OpenFile | undefined;
+  #working: Promise<unknown> = Promise.resolve();
 
-  constructor(file: string, nowMs: () => number) {
+  /** `longest`: bytes after which another file begins. */
+  constructor(file: string, nowMs: () => number, longest = longestFile) {
     this.#file = file;
     this.#nowMs = nowMs;
+    this.#longest = longest;
   }
 
   /** Resolves with the id when the entry is on the disk. Rejects when it cannot be written: then nothing may be done. */
   async add({ id = randomBytes(8).toString('hex'), ...entry }: NewEntry): Promise<string> {
-    const line = `${JSON.stringify({ at: new Date(this.#nowMs()).toISOString(), id, ...entry })}\n`;
-    const next = this.#writing.catch(() => undefined).then(() => this.#append(line));
-    this.#writing = next;
-    await next;
+    const written = { at: new Date(this.#nowMs()).toISOString(), id, ...entry };
+    await this.#inTurn(() => this.#append(written));
     return id;
   }
 
   /** Oldest first; without `after` the newest ones. */
   async list({ set, since, after, limit = 1000 }: AuditQuery): Promise<readonly AuditEntry[]> {
-    await this.#writing.catch(() => undefined);
-    const text = (await readIfThere(this.#file)) ?? '';
-    const found = text
-      .split('\n')
-      .flatMap((line, at) => entryOf(line, at + 1))
-      .filter(
-        (one) =>
-          (set === undefined || one.set === set) &&
-          (since === undefined || Date.parse(one.at) > Date.parse(since)) &&
-          (after === undefined || one.number > after),
-      );
-    return after === undefined ? found.slice(-limit) : found.slice(0, limit);
+    await this.#working.catch(() => undefined);
+    const isMeant = (one: AuditEntry): boolean =>
+      (set === undefined || one.set === set) &&
+      (since === undefined || Date.parse(one.at) > Date.parse(since)) &&
+      (after === undefined || one.number > after);
+    const files = await auditFiles(this.#file);
+    return after === undefined ? newest(files, isMeant, limit) : from(files, isMeant, after, limit);
+  }
+
+  /** Follows the chain through all files. */
+  async verify(): Promise<AuditCheck> {
+    await this.#working.catch(() => undefined);
+    const check = new ChainCheck();
+    for (const { path } of await auditFiles(this.#file)) {
+      let place = 0;
+      for await (const line of linesOf(path)) check.line(line, (place += 1), basename(path));
+    }
+    return check.result;
   }
 
   async close(): Promise<void> {
-    await this.#writing.catch(() => undefined);
-    await (await this.#handle?.catch(() => undefined))?.close();
-    this.#handle = undefined;
+    await this.#working.catch(() => undefined);
+    await this.#forget();
   }
 
-  async #append(line: string): Promise<void> {
-    this.#handle ??= this.#open().catch((error: unknown) => {
-      this.#handle = undefined;
+  async #append(entry: Omit<AuditEntry, 'number'>): Promise<void> {
+    try {
+      const file = await this.#ready();
+      const { line, link } = chained(entry, file.last);
+      await file.handle.appendFile(line);
+      await file.handle.datasync();
+      file.size += Buffer.byteLength(line);
+      file.last = link;
+    } catch (error) {
+      // What of the line is there is looked at before the next one.
+      await this.#forget();
       throw error;
-    });
-    const file = await this.#handle;
-    await file.appendFile(line);
-    await file.datasync();
+    }
   }
 
-  async #open(): Promise<FileHandle> {
+  async #ready(): Promise<OpenFile> {
+    const isOurs = this.#open !== undefined && (await this.#open.handle.stat()).size === this.#open.size;
+    // Another controller that shares the state directory wrote there, or moved it.
+    if (!isOurs || (await inodeOf(this.#file)) !== (await this.#open?.handle.stat())?.ino) await this.#forget();
+    this.#open ??= await this.#opened();
+    if (this.#open.size < this.#longest) return this.#open;
+    const { first } = this.#open;
+    await this.#forget();
+    await rename(this.#file, rotatedPath(this.#file, first));
+    return (this.#open = await this.#opened());
+  }
+
+  async #opened(): Promise<OpenFile> {
     await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
-    const file = await open(this.#file, 'a+', 0o600);
-    const { size } = await file.stat();
-    const { buffer } = await file.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1));
-    // The end of a process cut the last line off: what follows is a line of its own.
-    if (size > 0 && buffer.toString() !== '\n') await file.appendFile('\n');
-    return file;
+    const last = await lastLink(this.#file);
+    const handle = await open(this.#file, 'a+', 0o600);
+    try {
+      const { size } = await handle.stat();
+      await endLine(handle, size);
+      const first = size === 0 ? last.number + 1 : await firstOf(this.#file);
+      return { handle, size: (await handle.stat()).size, last, first };
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  async #forget(): Promise<void> {
+    const { handle } = this.#open ?? {};
+    this.#open = undefined;
+    await handle?.close().catch(() => undefined);
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const next = this.#working.catch(() => undefined).then(work);
+    this.#working = next;
+    return next;
   }
 }
 
-/** None for a line that was cut off. */
-function entryOf(line: string, number: number): readonly AuditEntry[] {
-  if (line === '') return [];
-  try {
-    return [{ ...(JSON.parse(line) as Omit<AuditEntry, 'number'>), number }];
-  } catch {
-    return [];
+type Files = Awaited<ReturnType<typeof auditFiles>>;
+type Meant = (entry: AuditEntry) => boolean;
+
+async function newest(files: Files, isMeant: Meant, limit: number): Promise<readonly AuditEntry[]> {
+  let found: AuditEntry[] = [];
+  for (const { path } of files.toReversed()) {
+    const here: AuditEntry[] = [];
+    let place = 0;
+    for await (const line of linesOf(path)) {
+      const entry = entryOf(line, (place += 1));
+      if (entry !== undefined && isMeant(entry)) here.push(entry);
+      if (here.length > 2 * limit) here.splice(0, here.length - limit);
+    }
+    found = [...here, ...found].slice(-limit);
+    if (found.length === limit) break;
   }
+  return found;
 }
+
+async function from(files: Files, isMeant: Meant, after: number, limit: number): Promise<readonly AuditEntry[]> {
+  const found: AuditEntry[] = [];
+  for (const [at, { path }] of files.entries()) {
+    const next = files[at + 1];
+    // All of it is known: the next file begins before what is asked for.
+    if (next !== undefined && next.first <= after + 1) continue;
+    let place = 0;
+    for await (const line of linesOf(path)) {
+      const entry = entryOf(line, (place += 1));
+      if (entry !== undefined && isMeant(entry)) found.push(entry);
+      if (found.length === limit) return found;
+    }
+  }
+  return found;
+}
+
+/** The end of a process, or a full disk, cut the last line off: what follows is a line of its own. */
+async function endLine(handle: FileHandle, size: number): Promise<void> {
+  const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1));
+  if (size > 0 && buffer.toString() !== '\n') await handle.appendFile('\n');
+}
+
+async function firstOf(file: string): Promise<number> {
+  let place = 0;
+  for await (const line of linesOf(file)) {
+    const entry = entryOf(line, (place += 1));
+    if (entry !== undefined) return entry.number;
+  }
+  return emptyChain.number + 1;
+}
+
+const inodeOf = (file: string): Promise<number | undefined> =>
+  stat(file).then(
+    ({ ino }) => ino,
+    () => undefined,
+  );

@@ -85,7 +85,7 @@ export type SessionRequest = Shape<typeof SessionRequest>;
 
 const auditOutcomes = ['asked', 'done', 'refused', 'denied'] as const;
 export const AuditEntry = Type.Object({
-  number: Type.Integer({ description: 'Its line in the log.' }),
+  number: Type.Integer({ description: 'Its place in the log.' }),
   id: says('The entries of one request have the same.'),
   at: Time,
   who: Text,
@@ -102,6 +102,17 @@ export const AuditEntry = Type.Object({
   message: Type.Optional(Text),
 });
 export type AuditEntry = Shape<typeof AuditEntry>;
+
+export const AuditCheck = Type.Object({
+  entries: Type.Integer(),
+  first: Type.Integer({ description: 'The number of the first entry; 1, unless older files are kept elsewhere.' }),
+  last: Type.Integer({ description: 'The number of the last entry.' }),
+  hash: says('The hash of the last entry: a copy of it shows later whether entries were removed from the end.'),
+  cutOff: Type.Integer({ description: 'Lines that the end of a process cut off.' }),
+  unchained: Type.Integer({ description: 'Entries of versions that wrote no hashes.' }),
+  problems: Type.Array(Text, { description: 'Entries that were removed or changed; empty: none.' }),
+});
+export type AuditCheck = Shape<typeof AuditCheck>;
 
 export const Failure = Type.Object({
   error: Type.Object({

@@ -201,6 +201,15 @@ export const endpoints = [
     doc: 'Who asked for what, when, from where and why, oldest first.',
   },
   {
+    id: 'audit-check',
+    method: 'GET',
+    path: '/api/v1/audit/check',
+    access: 'operate',
+    mode: 'json',
+    result: contract.AuditCheck,
+    doc: 'Whether each entry of the audit log is as it was written.',
+  },
+  {
     id: 'events',
     method: 'GET',
     path: '/api/v1/events',

@@ -71,6 +71,10 @@ export function routesOf(deps: RouteDeps): Handlers {
     approve: (call) => controller.approve(call.params.set, call.body, personOf(call)),
     preview: ({ params, body, signal }) => controller.preview(params.set, body, signal),
     audit: async ({ query }) => (await deps.audit?.list(query)) ?? [],
+    'audit-check': async () => {
+      if (deps.audit === undefined) throw new Refusal('not-found', 'There is no audit log');
+      return deps.audit.verify();
+    },
     ...sessionRoutes(deps),
     webhook: (call) => receiveWebhook(deps, call),
     health: () => ({ text: 'ok\n' }),

@@ -117,8 +117,11 @@ export const controllerAudit = {
     ...apiFlags,
     ...answerFlag,
     ...inSection('Selection:', { since: text('--since <time>', 'only what is newer, such as 2030-01-31T12:00:00Z') }),
+    ...inSection('Execution:', {
+      verify: toggle('--verify', 'say instead whether each entry is as it was written; exit code 1 when some are not'),
+    }),
   },
-  examples: ['gantry controller audit --since 2030-01-01 -o json > audit.json'],
+  examples: ['gantry controller audit --since 2030-01-01 -o json > audit.json', 'gantry controller audit --verify'],
 } satisfies Verb;
 export type AuditOptions = OptionsOf<typeof controllerAudit>;
 
