@@ -9,6 +9,7 @@ import type { RuntimeChoice } from './host-drivers.ts';
 import { bool, isTrue } from '../api/text/value-checks.ts';
 import { guardOutput } from '../lib/shared/output-stream.ts';
 import { runShutdownCommand } from './shutdown-command.ts';
+import { tellSystemd } from './tell-systemd.ts';
 import { type EtcdChoice, readStoreFlags, storeFlagOptions } from './stores/store-choice.ts';
 
 export const daemonUsage = `Usage: gantryd --state-dir DIR [options]
@@ -189,6 +190,7 @@ async function serve(flags: Flags): Promise<number> {
       pid: process.pid,
     };
     output.write(`${JSON.stringify(ready)}\n`);
+    await tellSystemd(process.env, log);
     optimize(true);
     await ((await stopping) === 'SIGPWR' ? daemon.shutDown() : daemon.stop());
     return exitCodes.ok;

@@ -1,0 +1,34 @@
+// Which program tells systemd that the daemon is ready, and when it does not.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { tellSystemd } from '../../../server/daemon/tell-systemd.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
+
+let program: string;
+let said: string;
+let warnings: string[];
+const warn = (text: string): void => void warnings.push(text);
+const log = { debug: warn, info: warn, warn, error: warn, hearsDebug: () => true };
+
+beforeEach(() => {
+  const folder = tempFolder('gantry-notify-');
+  [program, said, warnings] = [join(folder, 'notify'), join(folder, 'said'), []];
+  writeFileSync(program, `#!/bin/sh\necho "$NOTIFY_SOCKET $*" >${said}\n`, { mode: 0o755 });
+});
+
+test('a unit of systemd is told by its socket that the daemon is ready', async () => {
+  await tellSystemd({ NOTIFY_SOCKET: '/run/systemd/notify' }, log, program);
+  expect(readFileSync(said, 'utf8')).toBe('/run/systemd/notify --ready\n');
+  expect(warnings).toEqual([]);
+});
+
+test('a daemon that is no unit of systemd starts no program', async () => {
+  await tellSystemd({}, log, program);
+  expect(existsSync(said)).toBe(false);
+});
+
+test('a daemon that cannot tell systemd says so in its log and runs on', async () => {
+  await tellSystemd({ NOTIFY_SOCKET: '/run/systemd/notify' }, log, `${program}-missing`);
+  expect(warnings).toEqual([expect.stringContaining('systemd does not know that the daemon is ready')]);
+});
