@@ -8,6 +8,8 @@ import { LogLine, Operation } from './runs.ts';
 export * from './status.ts';
 export * from './runs.ts';
 export * from './requests.ts';
+export * from './containers.ts';
+export * from './everywhere.ts';
 
 const event = <const Name extends string, P extends Record<string, TSchema>>(type: Name, payload: P) =>
   Type.Object({ type: Type.Literal(type), ...payload });

@@ -51,12 +51,32 @@ export const SourceStatus = Type.Object({
 });
 export type SourceStatus = Shape<typeof SourceStatus>;
 
+export const HostCapacity = Type.Object(
+  { cpus: Count, memoryBytes: Count, memoryUsedBytes: Count },
+  { description: 'Read every five minutes; absent: the host does not tell.' },
+);
+export type HostCapacity = Shape<typeof HostCapacity>;
+export const HostWarning = Type.Object({
+  severity: says('low, moderate or high.'),
+  message: Text,
+  about: Type.Optional(says('The object; absent: the host itself.')),
+  count: Count,
+  lastSeenAt: Text,
+});
+export type HostWarning = Shape<typeof HostWarning>;
+
 export const hostStatuses = ['online', 'offline', 'unknown'] as const;
 export const HostStatus = Type.Object({
   name: Text,
   labels: Type.Record(Text, Text),
   status: Type.Enum(hostStatuses),
   message: Type.Optional(says('Why it is offline.')),
+  capacity: Type.Optional(HostCapacity),
+  warnings: Type.Optional(
+    Type.Array(HostWarning, {
+      description: 'What the host warns of and nobody acknowledged: the first 20, the worst first.',
+    }),
+  ),
 });
 export type HostStatus = Shape<typeof HostStatus>;
 

@@ -1,4 +1,5 @@
 // One host of the controller: its connection, its cached lists, and the watch that reports what changed there. Shared by all sets on it.
+import { isDeepStrictEqual } from 'node:util';
 import { createClient, type Client, type ClientOptions } from '../../../server/client/client.ts';
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
@@ -10,6 +11,7 @@ import type { Host } from '../../manifest/hosts-file.ts';
 import { retryPauseMs } from '../decide/retry.ts';
 import { readTls } from '../../engine/certificate-files.ts';
 import type { HostStatus } from '../contract/index.ts';
+import { readFacts, type HostFacts } from './host-facts.ts';
 
 export interface LinkDeps {
   /** Time between two full observations. */
@@ -25,6 +27,7 @@ type Listener = (occasion: Occasion) => void;
 /** Pause after a failed look; it grows with each further failure. */
 const retryMs = 1000;
 const longestRetryMs = 30_000;
+const factsEveryMs = 300_000;
 
 export class HostLink {
   readonly #deps: LinkDeps;
@@ -35,6 +38,9 @@ export class HostLink {
   #book: CertificateBook | undefined;
   #status: HostStatus;
   #lookNow = (): void => {};
+  #facts: HostFacts = {};
+  /** When the facts are read again. */
+  #factsDueMs = 0;
 
   constructor(host: Host, deps: LinkDeps) {
     this.#host = host;
@@ -158,13 +164,26 @@ export class HostLink {
       this.#book?.forget();
     } else await this.#lists?.refresh(occasion.seen, signal);
     this.#setStatus('online');
+    if (occasion.isWhole) void this.#readFacts(signal);
     for (const listener of this.#listeners) listener(occasion);
+  }
+
+  /** Beside the look: nothing waits for them, and a host that does not tell them is as good as before. */
+  async #readFacts(signal: AbortSignal): Promise<void> {
+    const now = performance.now();
+    if (now < this.#factsDueMs) return;
+    this.#factsDueMs = now + factsEveryMs;
+    const facts = await readFacts(this.#opened(), signal).catch(() => undefined);
+    if (facts === undefined || isDeepStrictEqual(facts, this.#facts)) return;
+    this.#facts = facts;
+    this.#status = { ...this.#status, ...facts };
+    this.#deps.onStatus(this.#status);
   }
 
   #setStatus(status: HostStatus['status'], message?: string): void {
     const { name, labels } = this.host;
     const isSame = this.#status.status === status && this.#status.message === message;
-    this.#status = { name, labels, status, ...(message === undefined ? {} : { message }) };
+    this.#status = { name, labels, status, ...(message === undefined ? {} : { message }), ...this.#facts };
     if (!isSame) this.#deps.onStatus(this.#status);
   }
 }

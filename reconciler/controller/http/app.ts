@@ -72,11 +72,13 @@ const endpointIds = new WeakMap<IncomingMessage, string>();
 
 function observe({ metrics, log, authenticator }: AppDeps, request: IncomingMessage, response: ServerResponse): void {
   const begin = performance.now();
+  // A request that was broken off has no socket in the end.
+  const address = authenticator.addressOf(request);
   response.once('close', () => {
     const endpoint = endpointIds.get(request) ?? 'page';
     // Streams last as long as someone looks at them.
     if (endpoint !== 'events') metrics.answered(endpoint, response.statusCode, performance.now() - begin);
-    log.debug(`${request.method ?? ''} ${pathOf(request)} ${response.statusCode} ${authenticator.addressOf(request)}`);
+    log.debug(`${request.method ?? ''} ${pathOf(request)} ${response.statusCode} ${address}`);
   });
 }
 
@@ -99,16 +101,26 @@ async function serve(
     const handler: (call: never) => unknown = deps.handlers[endpoint.id];
     const work = async (): Promise<unknown> => handler(call);
     const asked = { endpoint, caller, from: deps.authenticator.addressOf(request.raw), set, ...hostsAndBody(call) };
-    const result = await ('right' in endpoint ? deps.gate.change(asked, work) : work());
+    if ('isLook' in endpoint) deps.gate.allow(asked);
+    const isNoted = 'right' in endpoint && !('isLook' in endpoint);
+    const result = await (isNoted ? deps.gate.change(asked, work) : work());
     return await answer(deps, endpoint, request, reply, result);
   } catch (error) {
     return refuse(deps, request, reply, error);
   }
 }
 
-function hostsAndBody({ body }: { readonly body?: unknown }): Pick<Asked, 'hosts' | 'body'> {
-  const { host, hosts } = Object(body) as { readonly host?: string; readonly hosts?: readonly string[] };
-  return { hosts: hosts ?? (host === undefined ? undefined : [host]), body };
+interface Parts {
+  readonly params?: { readonly host?: string; readonly name?: string };
+  readonly query?: { readonly path?: string; readonly project?: string };
+  readonly body?: unknown;
+}
+
+/** The path names the host and the container of work by hand. */
+function hostsAndBody({ params = {}, query = {}, body }: Parts): Pick<Asked, 'hosts' | 'body'> {
+  const { host = params.host, hosts } = Object(body) as { readonly host?: string; readonly hosts?: readonly string[] };
+  const named = params.name === undefined ? body : { ...query, ...Object(body), container: params.name };
+  return { hosts: hosts ?? (host === undefined ? undefined : [host]), body: named };
 }
 
 /** The table says of which types its parts are, and they are checked against it. */
@@ -149,9 +161,12 @@ async function answer(
   result: unknown,
 ): Promise<FastifyReply> {
   reply.headers({ ...deps.headers, 'cache-control': 'no-store' });
-  if (mode !== 'json') {
-    const { status: other = 200, headers = {}, text } = result as Answer;
-    return reply.code(other).headers(headers).send(text);
+  if (mode !== 'json' && mode !== 'upload') {
+    const { status: other = 200, headers = {}, text, stream } = result as Answer;
+    return reply
+      .code(other)
+      .headers(headers)
+      .send(stream ?? text);
   }
   reply.code(status ?? 200);
   if (result === undefined) return reply.send();

@@ -13,8 +13,10 @@ export interface Endpoint {
   readonly access: contract.Role | 'none' | 'signed';
   /** The right that stands in for the role operate. */
   readonly right?: contract.Right;
-  /** json: an answer of `result`; events: server-sent events; websocket: an upgrade; text: not JSON; redirect: to another page. */
-  readonly mode: 'json' | 'events' | 'websocket' | 'text' | 'redirect';
+  /** Only looks, again and again: who did is not in the audit log. */
+  readonly isLook?: true;
+  /** json: an answer of `result`; events: server-sent events; websocket: an upgrade; text: not JSON; upload: JSON, and the body is a file; redirect: to another page. */
+  readonly mode: 'json' | 'events' | 'websocket' | 'text' | 'upload' | 'redirect';
   readonly doc: string;
   readonly query?: Readonly<Record<string, TSchema>>;
   readonly body?: TSchema;
@@ -29,6 +31,12 @@ const limit = (standard: number, maximum: number) =>
 const host = named('Only of this host.');
 const since = Type.String({ format: 'date-time', description: 'Only what is newer.' });
 
+const container = <const Action extends string>(action: Action) =>
+  `/api/v1/hosts/:host/containers/:name/${action}` as const;
+const project = named('Project of the container.');
+const file = { path: named('Absolute path in the container.'), project };
+/** Who may open a console of the container may do this too. */
+const byHand = { access: 'operate', right: 'console' } as const;
 const set = <const Action extends string>(action: Action) => `/api/v1/sets/:set/${action}` as const;
 
 export const endpoints = [
@@ -176,6 +184,31 @@ export const endpoints = [
     doc: 'Operations at work and those that ended of late, newest first.',
   },
   {
+    id: 'search',
+    method: 'GET',
+    path: '/api/v1/search',
+    access: 'view',
+    mode: 'json',
+    query: { words: named('All of them must occur in its name, host or message.'), limit: limit(50, 1000) },
+    result: contract.SearchResult,
+    doc: 'Sets, hosts, sources and objects of all sets.',
+  },
+  {
+    id: 'timeline',
+    method: 'GET',
+    path: '/api/v1/timeline',
+    access: 'view',
+    mode: 'json',
+    query: {
+      set: named('Only of this set.'),
+      host,
+      before: Type.String({ format: 'date-time', description: 'Only what is older.' }),
+      limit: limit(200, 2000),
+    },
+    result: Type.Array(contract.TimelineEntry),
+    doc: 'Runs and drift of all sets, newest first.',
+  },
+  {
     id: 'logs',
     method: 'GET',
     path: '/api/v1/logs',
@@ -285,6 +318,77 @@ export const endpoints = [
       height: Type.Integer({ minimum: 1, maximum: 1000 }),
     },
     doc: 'A terminal. Binary frames are its bytes, text frames JSON: {"width": 80, "height": 24} to it; {"exit": 0} or {"error": "..."} from it. Needs console: true in the configuration.',
+  },
+  {
+    id: 'containers',
+    method: 'GET',
+    path: '/api/v1/hosts/:host/containers',
+    ...byHand,
+    isLook: true,
+    mode: 'json',
+    query: { project: named('Only of this project.') },
+    result: contract.ContainerList,
+    doc: 'The containers of a host, with figures and snapshots. This and what follows need console: true in the configuration, as consoles do.',
+  },
+  {
+    id: 'power',
+    method: 'POST',
+    path: container('power'),
+    ...byHand,
+    mode: 'json',
+    body: contract.PowerRequest,
+    result: contract.Done,
+    doc: 'Start, stop, restart, freeze or unfreeze a container; answers when that is done. A set that declares another state brings it back.',
+  },
+  {
+    id: 'snapshot',
+    method: 'POST',
+    path: container('snapshot'),
+    ...byHand,
+    mode: 'json',
+    body: contract.SnapshotRequest,
+    result: contract.Done,
+    doc: 'Take, restore or delete a snapshot of a container.',
+  },
+  {
+    id: 'container-log',
+    method: 'GET',
+    path: container('log'),
+    ...byHand,
+    isLook: true,
+    mode: 'text',
+    query: { project },
+    doc: 'What a container wrote to its console: the last 512 KiB.',
+  },
+  {
+    id: 'files',
+    method: 'GET',
+    path: container('files'),
+    ...byHand,
+    isLook: true,
+    mode: 'json',
+    query: file,
+    result: contract.FileView,
+    doc: 'A directory of a container, or what another entry is.',
+  },
+  {
+    id: 'file',
+    method: 'GET',
+    path: container('file'),
+    ...byHand,
+    mode: 'text',
+    query: file,
+    doc: 'A file of a container.',
+  },
+  {
+    id: 'upload',
+    method: 'POST',
+    path: container('file'),
+    ...byHand,
+    mode: 'upload',
+    query: file,
+    result: contract.Done,
+    doc: 'Write a file in a container: the body is its content, of type application/octet-stream, sent within 30 s. One that exists is replaced.',
   },
   {
     id: 'webhook',

@@ -1,5 +1,5 @@
 // The contract of the controller as an OpenAPI 3.1 document, derived from the endpoint table. Pure.
-import type { TSchema } from 'typebox';
+import { Type, type TSchema } from 'typebox';
 import * as contract from '../contract/index.ts';
 import { endpoints, type Endpoint } from './endpoints.ts';
 
@@ -55,6 +55,9 @@ function operationOf(row: Endpoint): Json {
       })),
       ...Object.entries(row.query ?? {}).map(([name, schema]) => ({ name, in: 'query', schema: inside(schema) })),
     ],
+    ...(row.mode === 'upload'
+      ? { requestBody: { required: true, ...content('application/octet-stream', bytes) } }
+      : {}),
     ...(row.body === undefined
       ? {}
       : { requestBody: { required: true, content: { 'application/json': { schema: reference(row.body) } } } }),
@@ -68,6 +71,7 @@ function operationOf(row: Endpoint): Json {
 function success({ mode, status, result, doc }: Endpoint): Json {
   switch (mode) {
     case 'json':
+    case 'upload':
       return {
         [status ?? 200]: { description: doc, ...(result === undefined ? {} : content('application/json', result)) },
       };
@@ -83,6 +87,7 @@ function success({ mode, status, result, doc }: Endpoint): Json {
   return mode satisfies never;
 }
 
+const bytes = Type.String({ format: 'binary' });
 const content = (type: string, schema: TSchema): Json => ({ content: { [type]: { schema: reference(schema) } } });
 
 /** A `$ref` when the schema has a name, the schema itself otherwise. */

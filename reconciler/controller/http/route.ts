@@ -1,5 +1,6 @@
 // The types of handlers, derived from the endpoint table, and how a request becomes what a handler gets.
 import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
 import { Type, type Static, type TSchema } from 'typebox';
 import { validateBody } from '../../../server/api/schema/validate-json.ts';
 import type { ApiCaller } from './access/authenticator.ts';
@@ -27,6 +28,8 @@ export interface Answer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly text: string;
+  /** Sent instead of the text. */
+  readonly stream?: Readable;
 }
 
 export interface Call<Id extends EndpointId> {

@@ -1,8 +1,11 @@
 // The handler of each endpoint of the controller: questions go to the engine, logins to the sessions.
 import type { Controller, Person } from '../controller.ts';
+import { search } from '../decide/search.ts';
+import { timelineOf } from '../decide/timeline.ts';
 import { forViewers } from '../decide/withhold.ts';
 import type { ApiCaller, Authenticator } from './access/authenticator.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
+import { containerRoutes } from './containers/container-routes.ts';
 import { granteeOf } from './access/gate.ts';
 import { allows, hostsOfSet } from './access/grants.ts';
 import { metricsIn, scopeOf, type Scope } from './access/scope.ts';
@@ -58,6 +61,27 @@ export function routesOf(deps: RouteDeps): Handlers {
     drift: (call) => seen(call).drift(call.params.set, call.query),
     history: (call) => seen(call).history(call.params.set, call.query),
     operations: (call) => seen(call).operations(),
+    search: (call) => {
+      const { words = '', limit = 50 } = call.query;
+      const objects = (set: string) => seen(call).objects(set, { limit: Infinity }).objects;
+      return search({ overview: seen(call).overview(), objects }, words, limit);
+    },
+    timeline: (call) => {
+      const { set, limit = 200, ...query } = call.query;
+      const names =
+        set === undefined
+          ? seen(call)
+              .overview()
+              .sets.map(({ name }) => name)
+          : [set];
+      const most = query.before === undefined && query.host === undefined ? limit : 1000;
+      const happened = names.map((name) => ({
+        set: name,
+        runs: seen(call).history(name, { limit: most }),
+        drift: seen(call).drift(name, { limit: most }),
+      }));
+      return timelineOf(happened, { ...query, limit });
+    },
     logs: (call) => seen(call).logs(call.query),
     sync: (call) => controller.sync(call.params.set, call.body, byOf(call)),
     suspend: (call) => {
@@ -75,6 +99,7 @@ export function routesOf(deps: RouteDeps): Handlers {
       if (deps.audit === undefined) throw new Refusal('not-found', 'There is no audit log');
       return deps.audit.verify();
     },
+    ...containerRoutes(deps),
     ...sessionRoutes(deps),
     webhook: (call) => receiveWebhook(deps, call),
     health: () => ({ text: 'ok\n' }),

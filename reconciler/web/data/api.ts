@@ -1,13 +1,17 @@
 // Calls of the controller's API: answers as the contract describes them, refusals as errors that a person can read.
 import type {
+  ContainerList,
+  Done,
   DriftRecord,
   Failure,
+  FileView,
   LogLevel,
   LogLine,
   ObjectDetail,
   ObjectPage,
   Operation,
   Overview,
+  PowerRequest,
   Preview,
   PreviewRequest,
   PruneRequest,
@@ -15,10 +19,13 @@ import type {
   ResumeRequest,
   RollbackRequest,
   RunRecord,
+  SearchResult,
   Session,
+  SnapshotRequest,
   SuspendRequest,
   Suspension,
   SyncRequest,
+  TimelineEntry,
 } from '../../controller/contract/index.ts';
 
 /** A refusal, or no answer at all (status 0). */
@@ -48,24 +55,33 @@ export function reasonOf(error: unknown): string {
 interface Call {
   readonly method?: 'GET' | 'POST' | 'DELETE';
   readonly body?: unknown;
+  /** Sent as it is. */
+  readonly file?: Blob;
   readonly signal?: AbortSignal;
 }
 
-async function call<T>(path: string, { method = 'GET', body, signal }: Call = {}): Promise<T> {
+async function call<T>(path: string, asked: Call = {}): Promise<T> {
+  const response = await answerTo(path, asked);
+  return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+async function answerTo(path: string, { method = 'GET', body, file, signal }: Call): Promise<Response> {
   const headers: Record<string, string> = { accept: 'application/json' };
   if (body !== undefined) headers['content-type'] = 'application/json';
+  if (file !== undefined) headers['content-type'] = 'application/octet-stream';
   if (method !== 'GET' && csrfToken !== undefined) headers['x-csrf-token'] = csrfToken;
   const response = await fetch(new URL(`.${path}`, document.baseURI), {
     method,
     headers,
     credentials: 'same-origin',
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(file === undefined ? {} : { body: file }),
     ...(signal === undefined ? {} : { signal }),
   }).catch((error: unknown) => {
     if (signal?.aborted) throw error;
     throw new ApiError(0, 'The controller does not answer. Check the connection; the page tries again by itself.');
   });
-  if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T;
+  if (response.ok) return response;
   if (response.status === 401 && path !== '/api/v1/session') onSessionEnd();
   throw new ApiError(response.status, await messageOf(response));
 }
@@ -82,6 +98,10 @@ const query = (values: Readonly<Record<string, string | number | undefined>>): s
   return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([key, value]) => [key, String(value)]))}`;
 };
 const inSet = (set: string, what: string): string => `/api/v1/sets/${encodeURIComponent(set)}/${what}`;
+const onHost = (host: string, ...parts: readonly string[]): string =>
+  ['/api/v1/hosts', host, 'containers', ...parts]
+    .map((part, at) => (at === 0 ? part : encodeURIComponent(part)))
+    .join('/');
 const post = <T>(path: string, body: unknown): Promise<T> => call<T>(path, { method: 'POST', body });
 
 export const api = {
@@ -97,6 +117,10 @@ export const api = {
   drift: (set: string, signal?: AbortSignal) => call<readonly DriftRecord[]>(inSet(set, 'drift'), withSignal(signal)),
   history: (set: string, signal?: AbortSignal) => call<readonly RunRecord[]>(inSet(set, 'history'), withSignal(signal)),
   operations: (signal?: AbortSignal) => call<readonly Operation[]>('/api/v1/operations', withSignal(signal)),
+  search: (words: string, signal?: AbortSignal) =>
+    call<SearchResult>(`/api/v1/search${query({ words })}`, withSignal(signal)),
+  timeline: (filter: { readonly set?: string; readonly host?: string }, signal?: AbortSignal) =>
+    call<readonly TimelineEntry[]>(`/api/v1/timeline${query(filter)}`, withSignal(signal)),
   logs: (filter: { readonly set?: string; readonly level?: LogLevel }, signal?: AbortSignal) =>
     call<readonly LogLine[]>(`/api/v1/logs${query(filter)}`, withSignal(signal)),
 
@@ -106,7 +130,31 @@ export const api = {
   rollback: (set: string, body: RollbackRequest) => post<Operation>(inSet(set, 'rollback'), body),
   prune: (set: string, body: PruneRequest) => post<Operation>(inSet(set, 'prune'), body),
   preview: (set: string, body: PreviewRequest) => post<Preview>(inSet(set, 'preview'), body),
+
+  containers: (host: string, project: string | undefined, signal?: AbortSignal) =>
+    call<ContainerList>(onHost(host) + query({ project }), withSignal(signal)),
+  power: ({ host, name }: ContainerPlace, body: PowerRequest) => post<Done>(onHost(host, name, 'power'), body),
+  snapshot: ({ host, name }: ContainerPlace, body: SnapshotRequest) => post<Done>(onHost(host, name, 'snapshot'), body),
+  containerLog: async ({ host, name, project }: ContainerPlace, signal?: AbortSignal) =>
+    (await answerTo(onHost(host, name, 'log') + query({ project }), withSignal(signal))).text(),
+  files: ({ host, name, project }: ContainerPlace, path: string, signal?: AbortSignal) =>
+    call<FileView>(onHost(host, name, 'files') + query({ path, project }), withSignal(signal)),
+  upload: (container: ContainerPlace, path: string, file: Blob) =>
+    call<Done>(filePath(container, path), { method: 'POST', file }),
 };
+
+export interface ContainerPlace {
+  readonly host: string;
+  readonly name: string;
+  readonly project: string | undefined;
+}
+
+const filePath = ({ host, name, project }: ContainerPlace, path: string): string =>
+  onHost(host, name, 'file') + query({ path, project });
+
+/** Where a browser downloads the file. */
+export const fileAddress = (container: ContainerPlace, path: string): string =>
+  new URL(`.${filePath(container, path)}`, document.baseURI).href;
 
 const withSignal = (signal: AbortSignal | undefined): Call => (signal === undefined ? {} : { signal });
 

@@ -30,9 +30,9 @@ export const generation = signal(0);
 export const runsSeen = signal(0);
 
 export const canView = computed(() => session.value?.role !== undefined);
-/** The role, or a grant for all hosts of the set. */
+/** The role, or a grant for all hosts of the set. The set of gantry ui has no source: nothing can be asked of it. */
 export const may = (right: Right, set: string): boolean =>
-  session.value?.role === 'operate' ||
+  (session.value?.role === 'operate' && setOf(set)?.source !== '') ||
   session.value?.may?.some((one) => one.set === set && one.rights.includes(right)) === true;
 export const canUseConsole = computed(() => session.value?.console === true);
 

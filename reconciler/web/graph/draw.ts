@@ -1,7 +1,7 @@
 // How a node, an edge and their groups are drawn, at each distance. The scene says what and where.
 import type { ObjectStatusName } from '../../controller/contract/index.ts';
 import type { Camera, Size } from './camera.ts';
-import { node, type Layout } from './layout.ts';
+import { laneHead, node, type Layout } from './layout.ts';
 import type { Graph } from './model.ts';
 import type { Palette } from './palette.ts';
 
@@ -38,7 +38,22 @@ function isInSight({ camera, view }: Picture, x: number, y: number, width: numbe
   );
 }
 
+/** Names of lanes stay legible when the picture is far away, as long as they have room. */
+function drawLanes(context: Context, { graph, layout, camera, view, palette }: Picture): void {
+  const size = Math.min(laneHead, Math.max(18, 12 / camera.scale));
+  context.font = `600 ${size}px ${palette.font}`;
+  context.textBaseline = 'top';
+  for (const [lane, top] of layout.laneTops.entries()) {
+    if (top > camera.y + view.height / camera.scale) break;
+    context.fillStyle = palette.edge;
+    context.fillRect(0, top, Math.max(layout.width, node.width), 1 / camera.scale);
+    context.fillStyle = palette.soft;
+    context.fillText(graph.lanes[lane] ?? '', 0, top + 6);
+  }
+}
+
 export function drawAllEdges(context: Context, picture: Picture): void {
+  drawLanes(context, picture);
   const { edges } = picture.graph.input;
   context.strokeStyle = picture.palette.edge;
   context.globalAlpha = edges.length > 4000 ? 0.35 : 0.8;

@@ -130,7 +130,14 @@ export function GraphCanvas({ graph, entries, view, chosenKey, open }: GraphCanv
   );
 }
 
-const plural = { object: 'objects', name: 'names', kind: 'kinds', host: 'hosts', status: 'statuses' } as const;
+const plural = {
+  object: 'objects',
+  lane: 'objects',
+  name: 'names',
+  kind: 'kinds',
+  host: 'hosts',
+  status: 'statuses',
+} as const;
 
 const nodeOf = (graph: Graph, entries: readonly Entry[], key: string): number =>
   graph.members.findIndex((places) => places.some((at) => entries[at]?.key === key));

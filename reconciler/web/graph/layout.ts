@@ -7,6 +7,8 @@ export interface LayoutInput {
   readonly edges: Uint32Array;
   /** Nodes of one layer stand together by this. */
   readonly groups: Uint16Array;
+  /** Nodes of one lane stand below those of the lane before. */
+  readonly lanes?: Uint16Array;
 }
 
 export interface Layout {
@@ -14,18 +16,54 @@ export interface Layout {
   readonly y: Float32Array;
   readonly width: number;
   readonly height: number;
+  /** Where each lane begins, with the room for its name. */
+  readonly laneTops: readonly number[];
 }
 
 export const node = { width: 184, height: 40, gapX: 56, gapY: 12, layerGap: 64 } as const;
+export const laneHead = 44;
+const laneGap = 28;
 /** Width of the whole picture for one of its height. */
 const shape = 1.6;
 const sweeps = 4;
 const fewestRows = 8;
 
-export function layoutGraph({ count, edges, groups }: LayoutInput): Layout {
+export function layoutGraph(input: LayoutInput): Layout {
+  const { count, edges, groups, lanes } = input;
+  if (lanes !== undefined) return layoutLanes(input, lanes);
   const layers = nodesByLayer(count, layersOf(count, edges), edges);
   orderLayers(layers, count, edges, groups);
   return placed(layers, count);
+}
+
+/** Each lane is a picture of its own: dependencies do not leave their host. */
+function layoutLanes({ count, edges, groups }: LayoutInput, lanes: Uint16Array): Layout {
+  const members: number[][] = [];
+  const place = new Uint32Array(count);
+  for (let id = 0; id < count; id++) place[id] = (members[lanes[id] ?? 0] ??= []).push(id) - 1;
+  const inside: number[][] = members.map(() => []);
+  for (let at = 0; at < edges.length; at += 2) {
+    const [from = 0, to = 0] = [edges[at], edges[at + 1]];
+    if (lanes[from] === lanes[to]) inside[lanes[from] ?? 0]?.push(place[from] ?? 0, place[to] ?? 0);
+  }
+  const [x, y] = [new Float32Array(count), new Float32Array(count)];
+  const laneTops: number[] = [];
+  let [width, top] = [0, 0];
+  for (const [lane, ids] of members.entries()) {
+    const own = layoutGraph({
+      count: ids.length,
+      edges: Uint32Array.from(inside[lane] ?? []),
+      groups: Uint16Array.from(ids, (id) => groups[id] ?? 0),
+    });
+    laneTops.push(top);
+    for (const [at, id] of ids.entries()) {
+      x[id] = own.x[at] ?? 0;
+      y[id] = (own.y[at] ?? 0) + top + laneHead;
+    }
+    width = Math.max(width, own.width);
+    top += laneHead + own.height + laneGap;
+  }
+  return { x, y, width, height: Math.max(0, top - laneGap), laneTops };
 }
 
 /** The longest way from a node without dependencies. Nodes in a circle stand where the circle was entered. */
@@ -137,5 +175,5 @@ function placed(layers: readonly (readonly number[])[], count: number): Layout {
     left += columns * stepX + node.layerGap;
   }
   const width = Math.max(0, left - node.gapX - node.layerGap);
-  return { x, y, width, height: Math.max(0, tallest * stepY - node.gapY) };
+  return { x, y, width, height: Math.max(0, tallest * stepY - node.gapY), laneTops: [] };
 }

@@ -4,8 +4,8 @@ import type { Entry } from '../data/entry.ts';
 import { statusNames } from '../data/status-names.ts';
 import { lists, type LayoutInput } from './layout.ts';
 
-/** What one node stands for: `name` is one object on all the hosts that have it. */
-export const groupings = ['object', 'name', 'kind', 'host', 'status'] as const;
+/** What one node stands for: `name` is one object on all the hosts that have it; `lane` is one object, each host in a lane. */
+export const groupings = ['object', 'lane', 'name', 'kind', 'host', 'status'] as const;
 export type Grouping = (typeof groupings)[number];
 
 export interface Graph {
@@ -14,6 +14,8 @@ export interface Graph {
   readonly titles: readonly string[];
   /** Places in the list of entries, of all objects of each node. */
   readonly members: readonly (readonly number[])[];
+  /** Names of the lanes of the input. */
+  readonly lanes: readonly string[];
   readonly input: LayoutInput;
   readonly dependencies: (id: number) => Uint32Array;
   readonly dependents: (id: number) => Uint32Array;
@@ -56,26 +58,33 @@ export function graphOf(entries: readonly Entry[], isShown: (entry: Entry) => bo
   }
   const edges = edgesOf(entries, members, nodeOfObject);
   const firsts = members.map(([at]) => entries[at ?? -1]?.object);
+  const lanes = grouping === 'lane' ? [...new Set(firsts.map((object) => object?.host ?? ''))].sort(byNumber) : [];
   const kindNames = [...new Set(firsts.map((object) => object?.kind ?? ''))].sort();
   return {
     grouping,
     keys: [...numbers.keys()],
-    titles: [...numbers.keys()].map((key, id) =>
-      grouping === 'object' || grouping === 'name' ? (firsts[id]?.name ?? key) : key,
-    ),
+    titles: [...numbers.keys()].map((key, id) => (isObject(grouping) ? (firsts[id]?.name ?? key) : key)),
     members,
+    lanes,
     input: {
       count: members.length,
       edges,
       groups: Uint16Array.from(firsts, (object) => kindNames.indexOf(object?.kind ?? '')),
+      ...(lanes.length > 0 && { lanes: Uint16Array.from(firsts, (object) => lanes.indexOf(object?.host ?? '')) }),
     },
     dependencies: lists(members.length, edges, 0, 1),
     dependents: lists(members.length, edges, 1, 0),
   };
 }
 
+/** A node is one object, or the same one on several hosts. */
+export const isObject = (grouping: Grouping): boolean =>
+  grouping === 'object' || grouping === 'lane' || grouping === 'name';
+
+const byNumber = (one: string, other: string): number => one.localeCompare(other, 'en', { numeric: true });
+
 function nodeKey({ key, object }: Entry, grouping: Grouping): string {
-  return grouping === 'object' ? key : grouping === 'name' ? object.address : object[grouping];
+  return grouping === 'object' || grouping === 'lane' ? key : grouping === 'name' ? object.address : object[grouping];
 }
 
 function edgesOf(
@@ -117,6 +126,7 @@ export function facesOf({ grouping, members }: Graph, entries: readonly Entry[])
 function noteOf(grouping: Grouping, places: readonly number[], entries: readonly Entry[], apart: number): string {
   const object = entries[places[0] ?? -1]?.object;
   if (object === undefined) return '';
+  if (grouping === 'lane') return object.kind;
   if (grouping === 'object' || (grouping === 'name' && places.length === 1)) return `${object.kind} · ${object.host}`;
   const differing = apart === 0 ? '' : `, ${apart.toLocaleString('en')} apart`;
   if (grouping === 'name') return `${object.kind} · ${places.length} hosts${differing}`;

@@ -7,8 +7,11 @@ import { Notices } from '../parts/notices.tsx';
 import { Bones, Empty, Trouble } from '../parts/states.tsx';
 import { ConsoleView } from '../views/console/console-view.tsx';
 import { DriftView } from '../views/plain/drift-view.tsx';
+import { FleetView } from '../views/fleet/fleet-view.tsx';
 import { LogsView } from '../views/plain/logs-view.tsx';
 import { OperationsView } from '../views/plain/operations-view.tsx';
+import { ContainerView } from '../views/host/container-view.tsx';
+import { TimelineView } from '../views/plain/timeline-view.tsx';
 import { HostView } from '../views/overview/host-view.tsx';
 import { OverviewView } from '../views/overview/overview-view.tsx';
 import { SetView } from '../views/set/set-view.tsx';
@@ -17,6 +20,7 @@ import { Bar } from './bar.tsx';
 import { Login } from './login.tsx';
 import { go, place } from '../data/router.ts';
 import { Help } from './shortcuts.tsx';
+import { Search } from './search.tsx';
 
 export function App() {
   const known = session.value;
@@ -56,13 +60,14 @@ function Frame() {
       </main>
       <Notices />
       <Help />
+      <Search />
       <OpenQuestion />
     </div>
   );
 }
 
 function View() {
-  const [room, name, part] = place.value.path;
+  const [room, name, part, inner] = place.value.path;
   switch (room) {
     case undefined:
     case 'login':
@@ -70,9 +75,20 @@ function View() {
     case 'sets':
       return <Titled title={name ?? 'Sets'} view={<SetView key={name} name={name ?? ''} part={part} />} />;
     case 'hosts':
+      if (part !== undefined)
+        return (
+          <Titled
+            title={part}
+            view={<ContainerView key={`${name} ${part}`} host={name ?? ''} name={part} part={inner} />}
+          />
+        );
       return <Titled title={name ?? 'Hosts'} view={<HostView key={name} name={name ?? ''} />} />;
     case 'operations':
       return <Titled title="Operations" view={<OperationsView />} />;
+    case 'fleet':
+      return <Titled title="Fleet" view={<FleetView />} />;
+    case 'timeline':
+      return <Titled title="Timeline" view={<TimelineView />} />;
     case 'drift':
       return <Titled title="Drift" view={<DriftView />} />;
     case 'logs':

@@ -5,11 +5,14 @@ import { endSession, operations, overview, session } from '../data/store.ts';
 import { Icon } from '../parts/icons.tsx';
 import { notify } from '../parts/notices.tsx';
 import { place } from '../data/router.ts';
+import { isSearchOpen } from './search.tsx';
 import { isHelpOpen } from './shortcuts.tsx';
 import { nextTheme, themeChoice } from '../data/theme.ts';
 
 const tabs = [
   { name: 'Overview', address: '#/', rooms: [undefined, 'sets'] },
+  { name: 'Fleet', address: '#/fleet', rooms: ['fleet', 'hosts'] },
+  { name: 'Timeline', address: '#/timeline', rooms: ['timeline'] },
   { name: 'Operations', address: '#/operations', rooms: ['operations'] },
   { name: 'Drift', address: '#/drift', rooms: ['drift'] },
   { name: 'Logs', address: '#/logs', rooms: ['logs'] },
@@ -38,6 +41,14 @@ export function Bar() {
       </nav>
       <div class="bar-end">
         <Live connection={connection.value} />
+        <button
+          class="button plain icon-only"
+          aria-label="Search everything"
+          title="Search everything (s)"
+          onClick={() => (isSearchOpen.value = true)}
+        >
+          <Icon name="search" size={16} />
+        </button>
         <button
           class="button plain icon-only"
           aria-label={`Theme: ${themeChoice.value}`}

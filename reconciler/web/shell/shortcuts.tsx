@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 import { Dialog } from '../parts/dialog.tsx';
 import { nextTheme } from '../data/theme.ts';
 import { go } from '../data/router.ts';
+import { isSearchOpen } from './search.tsx';
 
 export const isHelpOpen = signal(false);
 
@@ -14,10 +15,13 @@ interface Shortcut {
 
 const shortcuts: readonly Shortcut[] = [
   { keys: 'g o', text: 'Overview', run: () => go('#/') },
+  { keys: 'g f', text: 'Fleet', run: () => go('#/fleet') },
+  { keys: 'g t', text: 'Timeline', run: () => go('#/timeline') },
   { keys: 'g p', text: 'Operations', run: () => go('#/operations') },
   { keys: 'g d', text: 'Drift', run: () => go('#/drift') },
   { keys: 'g l', text: 'Logs', run: () => go('#/logs') },
-  { keys: '/', text: 'Search', run: focusSearch },
+  { keys: 's', text: 'Search everything', run: () => (isSearchOpen.value = true) },
+  { keys: '/', text: 'Search in this view', run: focusSearch },
   { keys: 't', text: 'Switch between the system theme, light and dark', run: nextTheme },
   { keys: '?', text: 'These shortcuts', run: () => (isHelpOpen.value = true) },
   { keys: '↑ ↓', text: 'Move in a list; in the graph also ← →' },

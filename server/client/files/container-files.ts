@@ -103,7 +103,7 @@ async function entryOf(
       return { ...attributes, type: 'file', sizeBytes: Number.isSafeInteger(size) ? size : undefined, body };
     }
     default:
-      body.destroy();
+      body.once('error', () => undefined).destroy();
       throw new ClientError('badReply', `${what}: the answer does not say what kind of entry it is`);
   }
 }

@@ -1,4 +1,4 @@
-// `gantry ui`: what it shows of one host with and without manifests, how it follows changes, and that nothing can be changed through it.
+// `gantry ui`: what it shows of one host with and without manifests, how it follows changes, and what can be changed through it.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -121,8 +121,25 @@ describe('gantry ui', () => {
     }
   });
 
-  test('changes nothing, also for a session that may open consoles', async () => {
-    const page = await open('--console');
+  test('works with containers, and with --read-only it does not', async () => {
+    const page = await open();
+    const closed = await open('--read-only');
+    try {
+      await until(async () => (await setOf(page)) !== undefined && (await setOf(closed)) !== undefined);
+      const host = (await page.read<Overview>('overview')).hosts[0]?.name;
+      expect(await page.read(`hosts/${host}/containers`)).toMatchObject({ containers: [] });
+      expect((await page.post(`hosts/${host}/containers/no/power`, { action: 'start' })).status).toBe(404);
+      expect(await closed.read('session')).toMatchObject({ role: 'view', console: false });
+      expect((await closed.post(`hosts/${host}/containers/no/power`, { action: 'start' })).status).toBe(403);
+      expect(await closed.read(`hosts/${host}/containers`)).toMatchObject({ error: { code: 'forbidden' } });
+    } finally {
+      await page.end();
+      await closed.end();
+    }
+  });
+
+  test('leaves what is declared to gantry apply, also for a session that works with containers', async () => {
+    const page = await open();
     try {
       await until(async () => (await setOf(page)) !== undefined);
       for (const [path, body] of [

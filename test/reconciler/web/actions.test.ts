@@ -284,6 +284,72 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       }
     }));
 
+  test('finds objects of all sets from any view, and opens the chosen one with the keyboard', () =>
+    visiting({ place: '#/operations' }, async ({ page }) => {
+      await page.keyboard.press('s');
+      await page.getByLabel('Words to search for').fill('node02 web7');
+      await page.getByRole('option', { name: 'container/web7' }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'container/web7' }).waitFor();
+      expect(new URL(page.url()).hash).toBe('#/sets/web?object=node02+container%2Fweb7');
+    }));
+
+  test('groups hosts by a label, shows how full they are, and finds them by words', () =>
+    visiting({ place: '#/fleet' }, async ({ page }) => {
+      await page.getByLabel('Groups').selectOption('zone');
+      await page.getByRole('heading', { name: 'zone=north' }).waitFor();
+      await page.getByText('8 processors, 38 % of 16.0 GiB used').first().waitFor();
+      await page.getByRole('searchbox').fill('south');
+      await page.getByRole('heading', { name: 'zone=north' }).waitFor({ state: 'detached' });
+      expect(await page.getByRole('link', { name: 'node02' }).count()).toBe(1);
+    }));
+
+  test('shows runs and drift of all sets in one timeline, and adds what happens', () =>
+    visiting({ place: '#/timeline' }, async ({ page, server }) => {
+      await page.getByText('commit: Give the shop more memory').waitFor();
+      await page.getByText('changed by the event instance-updated').first().waitFor();
+      const [drift] = server.world.drift.get('web') ?? [];
+      if (drift === undefined) throw new Error('the world has no drift');
+      const late = { ...drift, id: 'late', at: new Date().toISOString(), address: 'container/late' };
+      server.world.drift.get('web')?.unshift(late);
+      server.emit({ type: 'drift', set: 'web', drift: late });
+      await page.getByRole('link', { name: 'container/late' }).waitFor();
+      await page.getByLabel('What').selectOption('runs');
+      await page.getByRole('link', { name: 'container/late' }).waitFor({ state: 'detached' });
+    }));
+
+  test('works with the containers of a host: power, snapshots, log, files', () =>
+    visiting({ place: '#/hosts/node01' }, async ({ page, server }) => {
+      await button(page, 'Stop web1').click();
+      await page.getByLabel('Kill its processes at once').check();
+      await page.getByRole('button', { name: 'Stop', exact: true }).click();
+      await page.getByText('web1 is stopped.').waitFor();
+      await button(page, 'Start web1').waitFor();
+      await page.getByRole('link', { name: 'web1', exact: true }).click();
+      await button(page, 'Take a snapshot').click();
+      await page.getByLabel('Name (empty: the host gives one)').fill('noon');
+      await button(page, 'Take it').click();
+      await page.getByText('The snapshot noon of web1 was taken.').waitFor();
+      await page.getByRole('link', { name: 'Log', exact: true }).click();
+      await page.getByText('[ OK ] Started nginx').waitFor();
+      await page.getByRole('link', { name: 'Files' }).click();
+      await page.getByRole('link', { name: 'etc/' }).click();
+      await page
+        .locator('input[type=file]')
+        .setInputFiles({ name: 'a b.conf', mimeType: 'text/plain', buffer: Buffer.from('hello') });
+      await dialog(page).getByRole('button', { name: 'Upload' }).click();
+      await page.getByText('a b.conf was uploaded.').waitFor();
+      const download = page.waitForEvent('download');
+      await page.getByRole('link', { name: 'Download motd' }).click();
+      expect((await download).suggestedFilename()).toBe('motd');
+      const on = '/api/v1/hosts/node01/containers/web1';
+      expect(server.asked).toEqual([
+        { path: `${on}/power`, body: { action: 'stop', force: true } },
+        { path: `${on}/snapshot`, body: { action: 'take', name: 'noon' } },
+        { path: `${on}/file`, body: 'hello', query: '?path=%2Fetc%2Fa+b.conf' },
+      ]);
+    }));
+
   test('works with the keyboard alone', () =>
     visiting({}, async ({ page }) => {
       const focused = (): Promise<string> =>
@@ -409,7 +475,7 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
 
   test('leads from a host to the sets on it, and from there to their objects', () =>
     visiting({}, async ({ page }) => {
-      await page.getByRole('link', { name: 'node02', exact: true }).click();
+      await page.getByRole('link', { name: 'node02', exact: true }).last().click();
       await page.getByRole('heading', { name: 'node02', level: 1 }).waitFor();
       await page.getByText('The host refused a step: out of memory').waitFor();
       await page.getByRole('link', { name: 'web', exact: true }).click();

@@ -1,7 +1,7 @@
 // The layout of the graph: layers follow dependencies, nothing overlaps, and ten thousand nodes take little time.
 import { describe, expect, test } from 'vitest';
 import { fitted, opened } from '../../../reconciler/web/graph/camera.ts';
-import { layersOf, layoutGraph, node } from '../../../reconciler/web/graph/layout.ts';
+import { laneHead, layersOf, layoutGraph, node } from '../../../reconciler/web/graph/layout.ts';
 import { seededRandom } from '../../support/random.ts';
 
 const edgesOf = (...pairs: readonly (readonly [number, number])[]): Uint32Array => Uint32Array.from(pairs.flat());
@@ -84,4 +84,20 @@ describe('layoutGraph', () => {
     const order = [1, 2, 3, 4, 5, 6].sort((a, b) => (y[a] ?? 0) - (y[b] ?? 0)).map((id) => groups[id]);
     expect(order).toEqual([0, 0, 0, 1, 1, 1]);
   });
+});
+
+test('lanes stand below each other, each laid out as if it were alone, with room for its name', () => {
+  // Two lanes of a chain of three, in turns; an edge between lanes has no place in either.
+  const edges = edgesOf([2, 0], [4, 2], [3, 1], [5, 3], [5, 0]);
+  const lanes = Uint16Array.from([0, 1, 0, 1, 0, 1]);
+  const { x, y, laneTops, height } = layoutGraph({ count: 6, edges, groups: noGroups(6), lanes });
+  const alone = layoutGraph({ count: 3, edges: edgesOf([1, 0], [2, 1]), groups: noGroups(3) });
+  expect([x[0], x[2], x[4]]).toEqual([...alone.x]);
+  expect([x[1], x[3], x[5]]).toEqual([...alone.x]);
+  const [first = 0, second = 0] = laneTops;
+  expect(laneTops.length).toBe(2);
+  for (const id of [0, 2, 4]) expect((y[id] ?? 0) - first).toBeGreaterThanOrEqual(laneHead);
+  for (const id of [0, 2, 4]) expect((y[id] ?? 0) + node.height).toBeLessThan(second);
+  for (const id of [1, 3, 5]) expect((y[id] ?? 0) - second).toBeGreaterThanOrEqual(laneHead);
+  expect(height).toBeGreaterThan(second + laneHead);
 });

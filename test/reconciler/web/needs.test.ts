@@ -24,11 +24,12 @@ test('what is as it should be, heals by itself or ends by itself needs nobody', 
     well('paused', { status: 'suspended', suspensions: [{ ...suspension, until: '2031-01-01T00:00:00Z' }] }),
     well('unseen', { status: 'unknown', hosts: [{ host: 'h2', status: 'unknown', objects }] }),
   ];
-  const hosts = [{ name: 'h2', labels: {}, status: 'unknown' }] as const;
+  const low = { severity: 'low', message: 'to know', count: 1, lastSeenAt: '2030-01-31T12:00:00Z' };
+  const hosts = [{ name: 'h2', labels: {}, status: 'unknown', warnings: [low] }] as const;
   expect(needsOf(world({ sets, hosts }))).toEqual([]);
 });
 
-test('approvals come first, then failures, hosts, sources, drift that is kept, and suspensions without an end', () => {
+test('approvals come first, then failures, hosts, sources, warnings, drift that is kept, and suspensions without an end', () => {
   const sets = [
     well('paused', { suspensions: [suspension, { ...suspension, id: 't', address: 'container/a' }] }),
     well('watched', { mode: 'report', hosts: drifted }),
@@ -42,7 +43,11 @@ test('approvals come first, then failures, hosts, sources, drift that is kept, a
     }),
     well('pruned', { pruneGate: { revision: 'c0ffee', hosts: [{ host: 'h1', count: 60, objects: [] }] } }),
   ];
-  const hosts = [{ name: 'h2', labels: {}, status: 'offline', message: 'connection refused' }] as const;
+  const warning = { severity: 'high', message: 'the pool is full', count: 1, lastSeenAt: '2030-01-31T12:00:00Z' };
+  const hosts = [
+    { name: 'h1', labels: {}, status: 'online', warnings: [warning] },
+    { name: 'h2', labels: {}, status: 'offline', message: 'connection refused' },
+  ] as const;
   const sources = [{ name: 'main', kind: 'git', url: 'u', error: '503' }] as const;
   const needs = needsOf(world({ sets, hosts, sources }));
   expect(needs.map(({ tone, word, what, why }) => [tone, word, what, why])).toEqual([
@@ -56,6 +61,7 @@ test('approvals come first, then failures, hosts, sources, drift that is kept, a
     ['drifted', 'refused', 'refused', 'its newest manifests are not applied: web.yaml:1:1: unknown key and 1 more'],
     ['failed', 'offline', 'h2', 'connection refused'],
     ['drifted', 'source', 'main', '503'],
+    ['drifted', 'warning', 'h1', 'the pool is full: repair it, or acknowledge it on the host'],
     [
       'drifted',
       'drift kept',

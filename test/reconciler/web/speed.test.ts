@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chromiumPath, noChromium } from '../../support/page/browser.ts';
-import { measureFrames, measurePaint } from '../../support/page/measure.ts';
+import { measureFrames, measureInteractions, measurePaint, useList } from '../../support/page/measure.ts';
 import { startStorm } from '../../support/page/storm.ts';
 import { PageHarness } from '../../support/page/visit.ts';
 import { largeWorld } from '../../support/page/worlds.ts';
@@ -23,11 +23,16 @@ describe.skipIf(chromiumPath === undefined)('with 10,000 objects', () => {
       await visit.page.getByText('10,000 objects', { exact: true }).waitFor();
       expect(await visit.page.locator('.virtual-row').count()).toBeLessThan(60);
       expect(await measurePaint(visit.page)).toBeLessThan(5000);
+      const acts = await measureInteractions(visit.page, () => useList(visit.page));
+      expect(acts.count).toBeGreaterThan(30);
       const list = await measureFrames(visit.page, 1500);
       await visit.page.goto(`${visit.server.url}#/sets/web/graph?group=object`);
       await visit.page.locator('.graph[aria-busy=false]').waitFor();
       const graph = await measureFrames(visit.page, 1500);
-      console.log(`work in a frame, median and 95th percentile: list ${list.text}, graph ${graph.text}`);
+      console.log(
+        `work in a frame, median and 95th percentile: list ${list.text}, graph ${graph.text}; until an interaction is painted: ${acts.text}`,
+      );
+      expect(acts.median).toBeLessThan(200);
       expect(list.median).toBeLessThan(50);
       expect(graph.median).toBeLessThan(100);
       expect(visit.complaints).toEqual([]);

@@ -2,6 +2,7 @@
 import type {
   ControllerEvent,
   Operation,
+  PowerRequest,
   PruneRequest,
   ResumeRequest,
   RollbackRequest,
@@ -10,6 +11,8 @@ import type {
   Suspension,
   SyncRequest,
 } from '../../../reconciler/controller/contract/index.ts';
+import { search } from '../../../reconciler/controller/decide/search.ts';
+import { timelineOf, type Happened } from '../../../reconciler/controller/decide/timeline.ts';
 import type { PageWorld } from './worlds.ts';
 
 export class Refusal extends Error {
@@ -24,6 +27,7 @@ export class Refusal extends Error {
 export interface Recorded {
   readonly path: string;
   readonly body: unknown;
+  readonly query?: string;
 }
 
 interface Asked {
@@ -45,11 +49,47 @@ export function answerOf(world: PageWorld, asked: Asked): Answer {
   const { path, query } = asked;
   if (path === '/api/v1/overview') return only(world.overview);
   if (path === '/api/v1/operations') return only(world.operations);
+  if (path === '/api/v1/search') {
+    const objects = (set: string) => world.objects.get(set) ?? [];
+    return only(search({ overview: world.overview, objects }, query.get('words') ?? '', 50));
+  }
+  if (path === '/api/v1/timeline') return only(timelineOf(happened(world, query.get('set')), { limit: 200 }));
   if (path === '/api/v1/logs') return only(logsOf(world, query));
+  const [, name, action] = /^\/api\/v1\/hosts\/[^/]+\/containers(?:\/([^/]+)\/(\w+))?$/.exec(path) ?? [];
+  if (path.startsWith('/api/v1/hosts/')) return only(byHand(world, decodeURIComponent(name ?? ''), action, asked));
   const [, set, what = ''] = /^\/api\/v1\/sets\/([^/]+)\/(\w+)$/.exec(path) ?? [];
   const found = world.overview.sets.find(({ name }) => name === decodeURIComponent(set ?? ''));
   if (found === undefined) throw noSuch('The set');
   return asked.method === 'GET' ? read(world, found, what, query) : change(world, found, what, asked.body);
+}
+
+const happened = ({ overview, history, drift }: PageWorld, only: string | null): readonly Happened[] =>
+  overview.sets
+    .filter(({ name }) => only === null || name === only)
+    .map(({ name }) => ({ set: name, runs: history.get(name) ?? [], drift: drift.get(name) ?? [] }));
+
+function byHand(world: PageWorld, name: string, action: string | undefined, { method, query, body }: Asked): unknown {
+  const at = new Date().toISOString();
+  switch (action) {
+    case undefined:
+      return { at, containers: world.containers };
+    case 'log':
+      return world.containerLog;
+    case 'files':
+      return world.files(query.get('path') ?? '/');
+    case 'file':
+      return method === 'GET' ? `content of ${query.get('path')}` : { at };
+    case 'power': {
+      const { action: wanted } = body as PowerRequest;
+      const found = world.containers.findIndex((one) => one.name === name);
+      const before = world.containers[found];
+      if (before === undefined) throw noSuch('The container');
+      world.containers[found] = { ...before, status: wanted === 'stop' ? 'Stopped' : 'Running' };
+      return { at };
+    }
+    default:
+      return { at };
+  }
 }
 
 function logsOf(world: PageWorld, query: URLSearchParams): unknown {

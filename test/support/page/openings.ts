@@ -17,6 +17,25 @@ export const openings: Readonly<Record<string, Opening>> = {
   ResumeQuestion: { place: '#/sets/monitoring', press: 'Resume all' },
   PruneQuestion: { place: '#/sets/base', press: 'Approve deletion' },
   RollbackQuestion: { place: '#/sets/web/history', press: /^Roll back to/ },
+  PowerQuestion: { place: '#/hosts/node01/web1', press: 'Stop web1' },
+  SnapshotQuestion: { place: '#/hosts/node01/web1', press: 'Restore before-upgrade' },
+  UploadQuestion: {
+    place: '#/hosts/node01/web1/files?path=%2Fsrv',
+    afterwards: async (page) => {
+      await page
+        .locator('input[type=file]')
+        .setInputFiles({ name: 'shop.conf', mimeType: 'text/plain', buffer: Buffer.from('open') });
+      await page.getByText('Files of the same names are replaced.').waitFor();
+    },
+  },
+  SearchDialog: {
+    place: '#/drift',
+    press: 'Search everything',
+    afterwards: async (page) => {
+      await page.getByLabel('Words to search for').fill('web1');
+      await page.getByRole('dialog').getByRole('option').first().waitFor();
+    },
+  },
   Help: { place: '#/drift', press: 'Keyboard shortcuts' },
   ObjectDrawer: { place: '#/sets/web?object=node01+container%2Fweb1', press: 'Diff' },
   GatePart: { place: '#/sets/base' },

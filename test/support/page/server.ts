@@ -111,8 +111,10 @@ export class PageServer {
     }
     const body = method === 'GET' ? undefined : await bodyOf(request);
     const { answer, events } = answerOf(this.world, { method, path: url.pathname, query: url.searchParams, body });
-    if (method !== 'GET') this.asked.push({ path: url.pathname, body });
-    sendJson(response, answer);
+    if (method !== 'GET') this.asked.push({ path: url.pathname, body, ...(url.search && { query: url.search }) });
+    if (url.pathname.endsWith('/file') && method === 'GET')
+      response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(answer);
+    else sendJson(response, answer);
     this.emit(...events);
   }
 
@@ -162,10 +164,15 @@ const session = (role: Session['role'], name: string | undefined): Session => ({
 async function bodyOf(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
+  if (request.headers['content-type'] === 'application/octet-stream') return Buffer.concat(chunks).toString();
   return JSON.parse(Buffer.concat(chunks).toString());
 }
 
 function sendJson(response: ServerResponse, answer: unknown): void {
+  if (typeof answer === 'string') {
+    response.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'no-store' }).end(answer);
+    return;
+  }
   response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
   response.end(JSON.stringify(answer));
 }

@@ -1,6 +1,9 @@
 // Worlds for the page: what a controller would answer, small with every status in it, large for speed, hostile with markup in every text.
+import { handWorld } from './hand-world.ts';
 import type {
+  ContainerView,
   DriftRecord,
+  FileView,
   HostStatus,
   LogLine,
   ObjectDetail,
@@ -20,6 +23,10 @@ export interface PageWorld {
   readonly history: Map<string, RunRecord[]>;
   operations: Operation[];
   readonly logs: LogLine[];
+  /** Each host has the same. */
+  readonly containers: ContainerView[];
+  readonly containerLog: string;
+  files(path: string): FileView;
   detail(summary: ObjectSummary): ObjectDetail;
   preview(ref: string): Preview;
 }
@@ -122,6 +129,18 @@ function makeWorld(start: number, word: Word, size: Size): PageWorld {
     name,
     labels: { zone: word(at % 2 === 0 ? 'north' : 'south'), role: word('web') },
     status: at === 2 ? 'offline' : 'online',
+    ...(at !== 2 && { capacity: { cpus: 8, memoryBytes: 16 * 1024 ** 3, memoryUsedBytes: 6 * 1024 ** 3 } }),
+    ...(at === 1 && {
+      warnings: [
+        {
+          severity: 'moderate',
+          message: word('The pool fast has less than 5 % of its space left'),
+          about: word('/1.0/storage-pools/fast'),
+          count: 3,
+          lastSeenAt: ago(7 * minute),
+        },
+      ],
+    }),
     ...(at === 2 && { message: word('connect ECONNREFUSED 10.0.0.3:8443') }),
   }));
   return {
@@ -173,6 +192,7 @@ function makeWorld(start: number, word: Word, size: Size): PageWorld {
     ]),
     operations: [operation('o2', 'running', 8), operation('o1', 'done', 240)],
     logs: Array.from({ length: 60 }, (_, at) => logLine(at)),
+    ...handWorld(word, start),
     detail: (object) => detailOf(object),
     preview: (ref) => previewOf(ref),
   };

@@ -15,7 +15,7 @@ export type ControllerOptions = OptionsOf<typeof controller>;
 
 export const ui = {
   name: 'ui',
-  summary: 'show one host, and how manifests differ from it, in a browser until stopped; changes nothing',
+  summary: 'work with the containers of one host in a browser, and see how manifests differ from it, until stopped',
   args: [['[path...]', 'manifests to compare the host with (default: none)']],
   flags: {
     ...manifestFlags,
@@ -26,11 +26,11 @@ export const ui = {
       listen: text('--listen <address>', 'address of the page (default 127.0.0.1:0: any free port)'),
     }),
     ...inSection('Execution:', {
-      console: toggle('--console', 'allow consoles of containers'),
+      readOnly: toggle('--read-only', 'only show: no consoles, no files, nothing of containers is changed'),
       open: toggle('--open', 'open the page in the browser of this desktop'),
     }),
   },
-  examples: ['gantry ui', 'gantry ui web.yaml --host https://web1.example.com:8443 --console'],
+  examples: ['gantry ui', 'gantry ui web.yaml --host https://web1.example.com:8443'],
 } satisfies Verb;
 export type UiOptions = OptionsOf<typeof ui>;
 

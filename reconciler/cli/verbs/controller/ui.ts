@@ -30,6 +30,7 @@ export const showHost: Run<UiOptions> = async (context, words) => {
       import('../../../controller/hub.ts'),
       import('../../../controller/http/listener.ts'),
     ]);
+    const isReadOnly = options.readOnly === true;
     const hub = new Hub((line) => print(context, line));
     const { project } = options;
     const { metadata } = await client.server(stop);
@@ -50,7 +51,7 @@ export const showHost: Run<UiOptions> = async (context, words) => {
     });
     const listener = await listen({
       controller: viewer,
-      settings: { listen: options.listen ?? '127.0.0.1:0', console: options.console === true, isOwnHost: true },
+      settings: { listen: options.listen ?? '127.0.0.1:0', console: !isReadOnly, isOwnHost: true },
       log: hub.httpLog,
       pageDirectory,
     }).catch((error: unknown) => {
@@ -60,7 +61,7 @@ export const showHost: Run<UiOptions> = async (context, words) => {
       const running = viewer.run(stop);
       const address = listener.ticketUrl({
         name: context.io.env['USER'] ?? 'you',
-        role: options.console === true ? 'operate' : 'view',
+        role: isReadOnly ? 'view' : 'operate',
       });
       context.out(`Open ${address}\nThe address works once, within ten minutes. Press Ctrl-C to end.`);
       context.json(JSON.stringify({ type: 'page', url: address }));

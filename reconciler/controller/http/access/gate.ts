@@ -52,6 +52,12 @@ export class Gate {
     await this.#deps.audit?.add(entry).catch(() => undefined);
   }
 
+  /** Throws Refusal; nothing is noted. */
+  allow(asked: Asked): void {
+    const denied = this.#denied(asked);
+    if (denied !== undefined) throw denied;
+  }
+
   /** Does the work of a change when the caller may have it done; both are in the audit log. Throws Refusal. */
   async change<T>(asked: Asked, work: () => Promise<T>): Promise<T> {
     const { audit } = this.#deps;

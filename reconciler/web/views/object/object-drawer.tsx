@@ -82,9 +82,14 @@ function Body({ set, host, address, detail }: BodyProps) {
           </button>
         )}
         {canUseConsole.value && summary.kind === 'container' && (
-          <a class="button" href={to(['console', host, summary.name], { project: summary.project })}>
-            <Icon name="console" /> Console
-          </a>
+          <>
+            <a class="button" href={to(['console', host, summary.name], { project: summary.project })}>
+              <Icon name="console" /> Console
+            </a>
+            <a class="button" href={to(['hosts', host, summary.name], { project: summary.project })}>
+              Figures, log, files
+            </a>
+          </>
         )}
         {summary.dependsOn.length > 0 && (
           <a class="button" href={to(['sets', set, 'graph'], { object: `${host} ${address}`, host })}>

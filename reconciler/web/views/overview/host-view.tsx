@@ -1,5 +1,6 @@
-// One host: whether it answers, its labels, and what each set has there.
-import type { SetStatus } from '../../../controller/contract/index.ts';
+// One host: whether it answers, its labels, what each set has there, and its containers for those who may work with them.
+import type { HostWarning, SetStatus } from '../../../controller/contract/index.ts';
+import { bytesText } from '../../data/figures.ts';
 import { overview } from '../../data/store.ts';
 import { Bones, Empty } from '../../parts/states.tsx';
 import { Meter, StatusMark, WordMark } from '../../parts/status.tsx';
@@ -7,6 +8,7 @@ import { Ago } from '../../parts/time.tsx';
 import { to } from '../../data/router.ts';
 import { Revision } from '../../parts/revision.tsx';
 import { countsOf } from './counts.ts';
+import { ContainersCard } from '../host/containers-card.tsx';
 import { labelsOf } from './hosts-card.tsx';
 
 export function HostView({ name }: { readonly name: string }) {
@@ -33,6 +35,12 @@ export function HostView({ name }: { readonly name: string }) {
             {name} <WordMark word={host.status} />
           </h1>
           <p class="soft small">{labelsOf(host)}</p>
+          {host.capacity !== undefined && (
+            <p class="soft small">
+              {host.capacity.cpus} processors, {bytesText(host.capacity.memoryUsedBytes)} of{' '}
+              {bytesText(host.capacity.memoryBytes)} used
+            </p>
+          )}
           {host.message !== undefined && <p class="bad-text lines">{host.message}</p>}
         </div>
       </header>
@@ -62,7 +70,33 @@ export function HostView({ name }: { readonly name: string }) {
           </table>
         )}
       </section>
+      {host.warnings !== undefined && host.warnings.length > 0 && <Warnings warnings={host.warnings} />}
+      <ContainersCard host={name} />
     </>
+  );
+}
+
+function Warnings({ warnings }: { readonly warnings: readonly HostWarning[] }) {
+  return (
+    <section class="card" aria-labelledby="warnings-title">
+      <header>
+        <h2 id="warnings-title">Warnings of the host</h2>
+        <span class="soft">{warnings.length}</span>
+      </header>
+      <ul class="needs">
+        {warnings.map(({ severity, message, about, count, lastSeenAt }) => (
+          <li key={`${message} ${about}`}>
+            <StatusMark status={severity === 'low' ? 'waiting' : 'drifted'} text={severity} />
+            <span class="grow lines">
+              {message}{' '}
+              <span class="soft small">
+                {about} {count > 1 && `${count} times, last`} <Ago at={lastSeenAt} />
+              </span>
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -27,6 +27,7 @@ export function needsOf({ sets, hosts, sources }: Overview): readonly Need[] {
         ? []
         : [{ key: `source ${name}`, tone: 'drifted', word: 'source', what: name, why: error, path: [] }],
     ),
+    ...hosts.flatMap(warningOf),
     ...sets.flatMap(keptDriftOf),
     ...sets.flatMap(suspensionOf),
   ];
@@ -58,6 +59,15 @@ function failureOf(set: SetStatus): readonly Need[] {
   const tone = set.status === 'failed' ? 'failed' : 'drifted';
   const word = set.status === 'failed' ? 'failed' : 'refused';
   return [{ key: `failed ${set.name}`, tone, word, what: set.name, why, path: onSet(set) }];
+}
+
+/** Low ones are to know, not to do. */
+function warningOf({ name, warnings = [] }: Overview['hosts'][number]): readonly Need[] {
+  const [worst, ...others] = warnings.filter(({ severity }) => severity !== 'low');
+  if (worst === undefined) return [];
+  const more = others.length > 0 ? `, and ${counted(others.length, 'more warning')}` : '';
+  const why = `${worst.message}${more}: repair it, or acknowledge it on the host`;
+  return [{ key: `warning ${name}`, tone: 'drifted', word: 'warning', what: name, why, path: ['hosts', name] }];
 }
 
 /** Drift of a set that heals goes by itself. */

@@ -8,6 +8,7 @@ import { Ago } from '../../parts/time.tsx';
 import { to } from '../../data/router.ts';
 import { Revision } from '../../parts/revision.tsx';
 import { countsOf } from './counts.ts';
+import { ContainersCard } from '../host/containers-card.tsx';
 import { HostsCard } from './hosts-card.tsx';
 import { NeedsCard } from './needs-card.tsx';
 import { needsOf } from './needs.ts';
@@ -21,6 +22,7 @@ export function OverviewView() {
       <Summary now={now} />
       <NeedsCard needs={needsOf(now)} />
       <SetsCard sets={now.sets} />
+      {now.hosts.length === 1 && <ContainersCard host={now.hosts[0]?.name ?? ''} />}
       <HostsCard hosts={now.hosts} />
       <SourcesCard sources={now.sources} />
     </>

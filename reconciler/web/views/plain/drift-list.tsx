@@ -9,6 +9,7 @@ import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { WordMark } from '../../parts/status.tsx';
 import { clockText, dayText, exactText, tookText } from '../../parts/time.tsx';
 import { to } from '../../data/router.ts';
+import { byDay } from './by-day.ts';
 
 interface Entry {
   readonly set: string;
@@ -27,12 +28,12 @@ export function DriftList({ sets }: { readonly sets: readonly string[] }) {
   if (entries.length === 0) return <Empty title="No drift">Nobody has changed what is declared.</Empty>;
   return (
     <section class="card" aria-label="Drift">
-      {byDay(entries).map(({ day, items }) => (
+      {byDay(entries, ({ drift }) => dayText(drift.at)).map(({ day, items }) => (
         <div key={day}>
           <h2 class="day">{day}</h2>
           <ol class="timeline">
             {items.map((entry) => (
-              <Row key={`${entry.set} ${entry.drift.id}`} entry={entry} isSetShown={sets.length > 1} />
+              <DriftRow key={`${entry.set} ${entry.drift.id}`} entry={entry} isSetShown={sets.length > 1} />
             ))}
           </ol>
         </div>
@@ -41,7 +42,13 @@ export function DriftList({ sets }: { readonly sets: readonly string[] }) {
   );
 }
 
-function Row({ entry: { set, drift }, isSetShown }: { readonly entry: Entry; readonly isSetShown: boolean }) {
+export function DriftRow({
+  entry: { set, drift },
+  isSetShown,
+}: {
+  readonly entry: Entry;
+  readonly isSetShown: boolean;
+}) {
   return (
     <li class={`drift-row drift-${drift.action}`}>
       <time class="soft small" dateTime={drift.at} title={exactText(drift.at)}>
@@ -87,15 +94,4 @@ function merged(read: readonly Entry[], fresh: readonly Entry[], sets: readonly 
   for (const entry of fresh.toReversed())
     if (sets.includes(entry.set)) found.set(`${entry.set} ${entry.drift.id}`, entry);
   return [...found.values()].sort((a, b) => (a.drift.at < b.drift.at ? 1 : -1)).slice(0, mostShown);
-}
-
-function byDay(entries: readonly Entry[]): readonly { readonly day: string; readonly items: readonly Entry[] }[] {
-  const days = new Map<string, Entry[]>();
-  for (const entry of entries) {
-    const day = dayText(entry.drift.at);
-    const items = days.get(day);
-    if (items) items.push(entry);
-    else days.set(day, [entry]);
-  }
-  return [...days].map(([day, items]) => ({ day, items }));
 }

@@ -1,14 +1,16 @@
-// The questions before something is changed: sync, suspend, resume, rollback. Each says what will happen and where.
+// The questions before something is changed: sync, suspend, resume, rollback, and work in containers. Each says what will happen and where.
 import { signal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
 import type { PruneGate } from '../../../controller/contract/index.ts';
 import { api } from '../../data/api.ts';
 import { readOverview, takeOperation } from '../../data/store.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { notify } from '../../parts/notices.tsx';
 import { shortRevision } from '../../parts/revision.tsx';
+import { PowerQuestion, SnapshotQuestion, UploadQuestion, type HandQuestion } from './by-hand.tsx';
+import { Field, text } from './field.tsx';
 
 export type Question =
+  | HandQuestion
   | { readonly kind: 'sync'; readonly set: string; readonly host?: string }
   | {
       readonly kind: 'suspend';
@@ -24,6 +26,8 @@ export type Question =
 const question = signal<Question | undefined>(undefined);
 /** Grows when a suspension began or ended: open objects are read again. */
 export const suspensionsChanged = signal(0);
+/** Grows when files were uploaded. */
+export const filesChanged = signal(0);
 
 export function ask(next: Question): void {
   question.value = next;
@@ -45,6 +49,12 @@ export function OpenQuestion() {
       return <PruneQuestion {...asked} close={close} />;
     case 'rollback':
       return <RollbackQuestion {...asked} close={close} />;
+    case 'power':
+      return <PowerQuestion {...asked} close={close} />;
+    case 'snapshot':
+      return <SnapshotQuestion {...asked} close={close} />;
+    case 'upload':
+      return <UploadQuestion {...asked} close={close} done={() => void filesChanged.value++} />;
   }
 }
 
@@ -175,18 +185,4 @@ function RollbackQuestion({ set, revision, close }: QuestionProps<'rollback'>) {
       </Field>
     </Confirm>
   );
-}
-
-function Field({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
-  return (
-    <label class="field">
-      <span>{label}</span>
-      {children}
-    </label>
-  );
-}
-
-function text(form: FormData, name: string): string {
-  const value = form.get(name);
-  return typeof value === 'string' ? value.trim() : '';
 }

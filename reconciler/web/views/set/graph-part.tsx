@@ -4,7 +4,15 @@ import type { SetStatus } from '../../../controller/contract/index.ts';
 import { objects, readObjects } from '../../data/objects.ts';
 import { statusNames } from '../../data/status-names.ts';
 import { GraphCanvas } from '../../graph/graph-canvas.tsx';
-import { graphOf, groupingFor, groupings, worstMember, type Graph, type Grouping } from '../../graph/model.ts';
+import {
+  graphOf,
+  groupingFor,
+  groupings,
+  isObject,
+  worstMember,
+  type Graph,
+  type Grouping,
+} from '../../graph/model.ts';
 import { Choice } from '../../parts/choice.tsx';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { StatusMark } from '../../parts/status.tsx';
@@ -13,6 +21,7 @@ import { countStatuses, filtered, Filters, presentFilter } from './filters.tsx';
 
 const groupingTexts: Readonly<Record<Grouping, string>> = {
   object: 'objects',
+  lane: 'objects in lanes by host',
   name: 'names',
   kind: 'kinds',
   host: 'hosts',
@@ -85,7 +94,7 @@ export function GraphPart({ set }: { readonly set: SetStatus }) {
 /** An object is shown beside the graph; a group becomes the filter, and its objects the next graph. */
 function open(graph: Graph, id: number): void {
   const { grouping } = graph;
-  if (grouping === 'object' || grouping === 'name') {
+  if (isObject(grouping)) {
     refine({ object: worstMember(graph, objects.peek().entries, id)?.key });
     return;
   }

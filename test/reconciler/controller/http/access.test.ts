@@ -28,6 +28,8 @@ const bodies: Readonly<Record<string, unknown>> = {
   rollback: { revision: 'c0ffee', reason: 'test' },
   prune: { revision: 'c0ffee', reason: 'test' },
   preview: { ref: 'main' },
+  power: { action: 'start' },
+  snapshot: { action: 'take' },
   login: { token: tokens.view },
 };
 const places = { set: 'web', source: 'main', host: 'h1', name: 'web1' };

@@ -1,0 +1,13 @@
+// A value that changes often, taken over now and then: what is read again because of it must have time to arrive.
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+export function useThrottled<T>(value: T, everyMs: number): T {
+  const [taken, setTaken] = useState(value);
+  const newest = useRef(value);
+  newest.current = value;
+  useEffect(() => {
+    const timer = setInterval(() => setTaken(newest.current), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return taken;
+}

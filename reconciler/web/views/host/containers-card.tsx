@@ -1,0 +1,80 @@
+// The containers of a host with their figures, and what can be done to each.
+import { useContainers } from '../../data/containers.ts';
+import { bytesText, cpuText, ratesOf } from '../../data/figures.ts';
+import { to } from '../../data/router.ts';
+import { canUseConsole } from '../../data/store.ts';
+import { Bones, Empty } from '../../parts/states.tsx';
+import { ContainerStatus } from './container-status.tsx';
+import { PowerButtons } from './power-buttons.tsx';
+import type { ContainerView } from '../../../controller/contract/index.ts';
+import type { Samples } from '../../data/figures.ts';
+
+export function ContainersCard({ host }: { readonly host: string }) {
+  const isOn = canUseConsole.value;
+  const { list, error, samples } = useContainers(host, undefined, isOn);
+  if (!isOn) return null;
+  const sorted = [...(list?.containers ?? [])].sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
+  return (
+    <section class="card" aria-labelledby="containers-title">
+      <header>
+        <h2 id="containers-title">Containers</h2>
+        <span class="soft">{list?.containers.length}</span>
+      </header>
+      {error !== undefined && (
+        <p class="problem lines" role="alert">
+          The containers could not be read: {error}
+        </p>
+      )}
+      {list === undefined && error === undefined && <Bones rows={3} label="Loading containers" />}
+      {list?.containers.length === 0 && <Empty title="The host has no containers" />}
+      {sorted.length > 0 && (
+        <table class="table stacks">
+          <thead>
+            <tr>
+              <th>Status</th>
+              <th>Container</th>
+              <th>CPU</th>
+              <th>Memory</th>
+              <th>Snapshots</th>
+              <th>Do</th>
+            </tr>
+          </thead>
+          <tbody>
+            {sorted.map((one) => (
+              <Row key={one.name} host={host} one={one} samples={samples.get(one.name) ?? []} />
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+interface RowProps {
+  readonly host: string;
+  readonly one: ContainerView;
+  readonly samples: Samples;
+}
+
+function Row({ host, one: { name, status, addresses, figures, snapshots, description }, samples }: RowProps) {
+  const cpu = ratesOf(samples.slice(-2)).at(-1)?.cpu;
+  return (
+    <tr>
+      <td class="narrow">
+        <ContainerStatus status={status} />
+      </td>
+      <td>
+        <a class="name" href={to(['hosts', host, name])}>
+          {name}
+        </a>
+        <div class="soft small">{[...addresses.slice(0, 2), description].filter(Boolean).join('  ')}</div>
+      </td>
+      <td class="narrow">{cpu === undefined ? '' : cpuText(cpu)}</td>
+      <td class="narrow">{figures === undefined ? '' : bytesText(figures.memoryBytes)}</td>
+      <td class="narrow soft">{snapshots.length}</td>
+      <td class="narrow">
+        <PowerButtons container={{ host, name, project: undefined }} status={status} isSmall />
+      </td>
+    </tr>
+  );
+}
