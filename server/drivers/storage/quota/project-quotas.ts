@@ -30,7 +30,8 @@ export class ProjectQuotas {
   async find(root: string): Promise<void> {
     const calls = await this.#load();
     this.#places.delete(root);
-    if (calls !== undefined && inDirectory(root, (fd) => canUse(calls, fd)))
+    // A directory that is not there is reported by who needs it.
+    if (calls !== undefined && ifThere(() => inDirectory(root, (fd) => canUse(calls, fd))) === true)
       this.#places.set(root, { calls, next: firstProject });
   }
 

@@ -169,6 +169,13 @@ describe('a pool cannot limit', () => {
     await expect(quotas.limit(path, 1, true)).rejects.toThrow(/prjquota/);
   });
 
+  test('where its directory is missing, which others report', async () => {
+    const { root, quotas } = await opened();
+    rmSync(root, { recursive: true });
+    await quotas.find(root);
+    expect(quotas.holdIn(root)).toBe(false);
+  });
+
   test('where its directory is in a project of an administrator, or the kernel refuses this process', async () => {
     const kernel = fakeKernel();
     const { root, quotas } = await opened(kernel);
