@@ -180,8 +180,8 @@ export class Wiring {
   }
 }
 
-function intervalOf({ git, directory, archive, oci }: SourceConfig): number {
-  const given = git?.interval ?? directory?.interval ?? archive?.interval ?? oci?.interval;
+function intervalOf({ git, directory, archive, oci, bucket }: SourceConfig): number {
+  const given = git?.interval ?? directory?.interval ?? archive?.interval ?? oci?.interval ?? bucket?.interval;
   const givenMs = given === undefined ? undefined : durationMs(given);
   return givenMs ?? (directory === undefined ? remoteMs : directoryMs);
 }

@@ -28,7 +28,7 @@ export function checkNames(file: ControllerFile): readonly Finding[] {
       );
   }
   for (const [index, source] of sources.entries())
-    findings.push(...oneOf(`sources.${index}`, source, ['git', 'directory', 'archive', 'oci']));
+    findings.push(...oneOf(`sources.${index}`, source, ['git', 'directory', 'archive', 'oci', 'bucket']));
   for (const [index, notification] of notifications.entries())
     findings.push(
       ...oneOf(`notifications.${index}`, notification, ['webhook', 'slack', 'matrix', 'commitStatus', 'email']),

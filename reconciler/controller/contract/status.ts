@@ -37,7 +37,7 @@ export const ControllerStatus = Type.Object({
 });
 export type ControllerStatus = Shape<typeof ControllerStatus>;
 
-export const sourceKinds = ['git', 'directory', 'archive', 'oci'] as const;
+export const sourceKinds = ['git', 'directory', 'archive', 'oci', 'bucket'] as const;
 export const SourceStatus = Type.Object({
   name: Text,
   kind: Type.Enum(sourceKinds),

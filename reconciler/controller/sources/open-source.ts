@@ -3,11 +3,12 @@ import { SourceError, type Source, type SourceKind } from './source.ts';
 import type { SourceContext } from './source-context.ts';
 import type { SourceEntry } from './source-schema.ts';
 import { openArchiveSource } from './archive/archive-source.ts';
+import { openBucketSource } from './bucket/bucket-source.ts';
 import { openDirectorySource } from './directory-source.ts';
 import { openGitSource } from './git/git-source.ts';
 import { openOciSource } from './oci/oci-source.ts';
 
-const kinds = ['git', 'directory', 'archive', 'oci'] as const satisfies readonly SourceKind[];
+const kinds = ['git', 'directory', 'archive', 'oci', 'bucket'] as const satisfies readonly SourceKind[];
 
 export function openSource(entry: SourceEntry, context: SourceContext): Source {
   const given = kinds.filter((kind) => entry[kind] !== undefined);
@@ -15,10 +16,11 @@ export function openSource(entry: SourceEntry, context: SourceContext): Source {
     const said = given.length === 0 ? 'none is given' : `${given.join(' and ')} are given`;
     throw new SourceError('refused', `source ${entry.name} needs exactly one of ${kinds.join(', ')}: ${said}`);
   }
-  const { name, git, directory, archive, oci } = entry;
+  const { name, git, directory, archive, oci, bucket } = entry;
   if (git !== undefined) return openGitSource(name, git, context);
   if (directory !== undefined) return openDirectorySource(name, directory, context);
   if (archive !== undefined) return openArchiveSource(name, archive, context);
   if (oci !== undefined) return openOciSource(name, oci, context);
+  if (bucket !== undefined) return openBucketSource(name, bucket, context);
   throw new SourceError('refused', `source ${name} has no kind`);
 }

@@ -95,6 +95,31 @@ export const OciSource = Type.Object(
   closed,
 );
 
+export const BucketSource = Type.Object(
+  {
+    endpoint: Type.String({
+      pattern: '^https?://[^@/]+/?$',
+      description: 'URL of a server that speaks S3, such as https://s3.eu-central-1.amazonaws.com.',
+    }),
+    bucket: Type.String({ pattern: '^[a-z0-9][-a-z0-9.]{1,61}[a-z0-9]$' }),
+    region: Type.Optional(Type.String({ pattern: '^[-a-z0-9]{1,40}$', description: 'Default us-east-1.' })),
+    path,
+    credentials: Type.Optional(
+      Type.Object(
+        {
+          username: Type.Optional(Type.String({ pattern: '^[!-~]{1,200}$', description: 'Access key.' })),
+          passwordFile: Type.Optional(file('File with the secret key.')),
+          caFile: Type.Optional(file('Certificates of authorities, PEM, for https.')),
+        },
+        { ...closed, description: 'Without username and passwordFile the bucket is read as anybody may.' },
+      ),
+    ),
+    limits,
+    interval,
+  },
+  closed,
+);
+
 export const WebhookSettings = Type.Object(
   {
     provider: Type.Union([Type.Literal('github'), Type.Literal('gitlab'), Type.Literal('gitea'), Type.Literal('hmac')]),
@@ -103,7 +128,7 @@ export const WebhookSettings = Type.Object(
   closed,
 );
 
-/** Exactly one of git, directory, archive and oci. */
+/** Exactly one of git, directory, archive, oci and bucket. */
 export const SourceEntry = Type.Object(
   {
     name: ObjectName,
@@ -111,6 +136,7 @@ export const SourceEntry = Type.Object(
     directory: Type.Optional(DirectorySource),
     archive: Type.Optional(ArchiveSource),
     oci: Type.Optional(OciSource),
+    bucket: Type.Optional(BucketSource),
     webhook: Type.Optional(WebhookSettings),
   },
   closed,
@@ -120,6 +146,7 @@ export type SourceEntry = Static<typeof SourceEntry>;
 export type GitSettings = Static<typeof GitSource>;
 export type DirectorySettings = Static<typeof DirectorySource>;
 export type ArchiveSettings = Static<typeof ArchiveSource>;
+export type BucketSettings = Static<typeof BucketSource>;
 export type OciSettings = Static<typeof OciSource>;
 export type Credentials = Static<typeof Credentials>;
 export type SourceLimits = NonNullable<GitSettings['limits']>;

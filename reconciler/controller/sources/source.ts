@@ -1,6 +1,6 @@
 // The contract of a source: where the manifests of sets come from, and which revision of them is the newest.
 
-export type SourceKind = 'git' | 'directory' | 'archive' | 'oci';
+export type SourceKind = 'git' | 'directory' | 'archive' | 'oci' | 'bucket';
 
 /** Who signed a revision; only revisions that were checked have one. */
 export interface Verification {
