@@ -5,7 +5,7 @@ import type { Client } from '../../../../server/client/client.ts';
 import { migrationModes, type MigrationMode } from '../../../../server/client/channels/migrate.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { parseDuration } from '../../flags/parse-values.ts';
 import { confirm } from '../../session/confirm.ts';
 import { withClient } from '../../session/connect.ts';
@@ -13,6 +13,7 @@ import type { Context, Run } from '../../session/context.ts';
 import { exportHost } from '../objects/export.ts';
 import { carry, type Carrier } from './carry-moves.ts';
 import { decideMoves } from './decide-moves.ts';
+import { withFolder } from './folder-lock.ts';
 import type { Difference, Move, MovePlan } from './moves.ts';
 import type { MigrateOptions } from './moving-verbs.ts';
 import { openProgress, type Progress } from './progress-file.ts';
@@ -20,10 +21,20 @@ import { readInventory } from './read-inventory.ts';
 
 type Moving = Context<MigrateOptions>;
 
-export const migrateFromLxd: Run<MigrateOptions> = async (context) => {
+export const migrateFromLxd: Run<MigrateOptions> = (context) => {
   const { options } = context;
-  const [mode, graceSeconds] = [modeOf(options.mode), graceOf(options.grace)];
+  const how = { mode: modeOf(options.mode), graceSeconds: graceOf(options.grace) };
   const folder = options.stateDir ?? 'lxd-move';
+  const run = (): Promise<ExitCode> => moveAll(context, folder, how);
+  return options.dryRun === true ? run() : withFolder(folder, run);
+};
+
+function moveAll(
+  context: Moving,
+  folder: string,
+  { mode, graceSeconds }: Pick<Carrier, 'mode' | 'graceSeconds'>,
+): Promise<ExitCode> {
+  const { options } = context;
   const lxd = { ...context, options: lxdOptions(context) };
   return withClient(context, (gantryd) =>
     withClient(lxd, async (other) => {
@@ -52,7 +63,7 @@ export const migrateFromLxd: Run<MigrateOptions> = async (context) => {
       );
     }),
   );
-};
+}
 
 async function planOf(context: Moving, from: Client, to: Client, progress: Progress): Promise<MovePlan> {
   const [source, { world: target }] = await Promise.all([

@@ -1,0 +1,36 @@
+// Keeps a state folder for one move at a time. The kernel ends the lock with the process, however that ends: nothing stale stays.
+import { createHash } from 'node:crypto';
+import { mkdir, realpath } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { CliError } from '../../errors/usage-error.ts';
+
+/** An abstract socket of Linux: a name that one process can have, without a file. */
+export const lockName = (folder: string): string =>
+  `\0gantry-move-${createHash('sha256').update(folder).digest('hex').slice(0, 40)}`;
+
+/** Runs `work` while no other process on this host does so with the folder. Only on Linux; elsewhere it just runs. */
+export async function withFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  if (process.platform !== 'linux') return work();
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const server = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new CliError(
+              `another move uses the folder ${folder}: wait until it ends, or name another folder with --state-dir`,
+              exitCodes.error,
+              error,
+            )
+          : error,
+      ),
+    );
+    void realpath(folder).then((real) => server.listen(lockName(real), resolve), reject);
+  });
+  try {
+    return await work();
+  } finally {
+    server.close();
+  }
+}
