@@ -120,8 +120,10 @@ function valuesIn(files: readonly ParsedFile[]): ReadonlyMap<string, Expression>
 
 export interface Written {
   readonly texts: ReadonlyMap<string, string>;
-  /** `moved`, `import` and `removed` blocks, and the entry of the provider when no file has a place for it. */
+  /** `moved`, `import` and `removed` blocks, which may go after their apply. */
   readonly added: string;
+  /** The entry of the provider, when no file has a place for it. */
+  readonly required: string;
   readonly notes: readonly Note[];
 }
 
@@ -148,9 +150,11 @@ export function writeFolder({ files, folder, converted, stays }: Decided, how: H
     notes.push(...source.notes);
   }
   const isUsed = converted.size > 0 || files.some((file) => blocksOf(file).some(isPeerProvider));
-  if (isUsed && !place.isRequired)
-    states.unshift('terraform {\n  required_providers {\n    gantry = { source = "gantry/gantry" }\n  }\n}\n');
-  return { texts, added: states.join('\n'), notes };
+  const required =
+    isUsed && !place.isRequired
+      ? 'terraform {\n  required_providers {\n    gantry = { source = "gantry/gantry" }\n  }\n}\n'
+      : '';
+  return { texts, added: states.join('\n'), required, notes };
 }
 
 function itemEdits(

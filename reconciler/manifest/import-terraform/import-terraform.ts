@@ -54,9 +54,10 @@ export function importTerraform(given: readonly TerraformFile[], states: States)
     folder: each.folder,
     ...writeFolder(each.decided, { states, isRoot: each.folder === '.', keepsProvider }),
   }));
-  const files = written.flatMap(({ folder, texts, added }) => [
+  const files = written.flatMap(({ folder, texts, added, required }) => [
     ...[...texts].map(([path, text]) => ({ path, text })),
     ...(added === '' ? [] : [{ path: join(folder, freeName(folder, states, names)), text: added }]),
+    ...(required === '' ? [] : [{ path: join(folder, freeName(folder, 'provider', names)), text: required }]),
   ]);
   const replaced = given.map(({ path }) => path).filter((path) => path.endsWith('.tf.json'));
   const notes = written
@@ -65,9 +66,8 @@ export function importTerraform(given: readonly TerraformFile[], states: States)
   return { files, replaced, notes, errors, converted };
 }
 
-const freeName = (folder: string, states: States, names: ReadonlySet<string>): string =>
-  [`gantry-${states}.tf`, `gantry-${states}-2.tf`].find((name) => !names.has(join(folder, name))) ??
-  `gantry-${states}-3.tf`;
+const freeName = (folder: string, word: string, names: ReadonlySet<string>): string =>
+  [`gantry-${word}.tf`, `gantry-${word}-2.tf`].find((name) => !names.has(join(folder, name))) ?? `gantry-${word}-3.tf`;
 
 function parse({ path, text: written }: TerraformFile, names: ReadonlySet<string>, errors: Note[]): ParsedFile {
   const json = path.endsWith('.tf.json');

@@ -21,7 +21,7 @@ describe.skipIf(missing !== undefined)('A configuration that was imported', () =
     const text = readFileSync(join(fixtures, 'host/main.tf'), 'utf8');
     const { files, notes, errors } = importTerraform([{ path: 'main.tf', text }], 'import');
     expect({ errors, notes }).toEqual({ errors: [], notes: [] });
-    const [main, imports] = files.map((file) => file.text);
+    const [main, imports, required] = files.map((file) => file.text);
     // The server gets its objects from the same words, then Terraform forgets all of them.
     packImage(terraform.dir, 'image.tar.gz', 'one');
     const image = `resource "gantry_image" "i" {\n  source = { type = "file", file = "${join(terraform.dir, 'image.tar.gz')}" }\n}
@@ -32,7 +32,7 @@ resource "gantry_image_alias" "base" {\n  name   = "base"\n  target = gantry_ima
     await terraform.apply();
     const created = (await daemon.get('/1.0/containers/web1')).created_at as string;
     writeFileSync(join(terraform.dir, 'terraform.tfstate'), '');
-    writeFileSync(join(terraform.dir, 'main.tf'), `${provider()}${main}`);
+    writeFileSync(join(terraform.dir, 'main.tf'), `${required}${provider()}${main}`);
     writeFileSync(join(terraform.dir, 'gantry-import.tf'), imports ?? '');
     const { output } = await terraform.plan();
     expect(output).toContain('Plan: 9 to import, 0 to add, 0 to change, 0 to destroy.');

@@ -185,6 +185,7 @@ test('The new folder has the whole configuration: other files and the state too,
     'terraform.tfstate': true,
     '.terraform': false,
     'gantry-moved.tf': true,
+    'gantry-provider.tf': true,
   }))
     expect(existsSync(join(out, name)), name).toBe(isThere);
   expect((await cli(['import', 'lxd-terraform', from])).stdout).toContain('# main.tf\n');
