@@ -6,13 +6,15 @@ export interface Typed {
   readonly output: readonly string[];
 }
 
-/** `$ command` lines of all ```console blocks, each with the lines up to the next. */
+/** `$ command` lines of all ```console blocks, each with the lines up to the next; `> ` goes on with the command. */
 export function readTranscript(markdown: string): readonly Typed[] {
   const typed: { command: string; output: string[] }[] = [];
   for (const [, block = ''] of markdown.matchAll(/^```console\n([\s\S]*?)^```$/gm)) {
     for (const line of block.replace(/\n$/, '').split('\n')) {
+      const last = typed.at(-1);
       if (line.startsWith('$ ')) typed.push({ command: line.slice(2), output: [] });
-      else typed.at(-1)?.output.push(line);
+      else if (/^>( |$)/.test(line) && last?.output.length === 0) last.command += `\n${line.slice(2)}`;
+      else last?.output.push(line);
     }
   }
   return typed;

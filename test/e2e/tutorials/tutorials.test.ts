@@ -1,0 +1,65 @@
+// The pages of docs/tutorials, each typed command by command with the output that it shows.
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { markdownPages } from '../../support/markdown.ts';
+import { buildShellPrograms } from '../../support/cli/examples.ts';
+import { typeTutorial } from '../../support/cli/tutorial.ts';
+import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
+import { makeRelease, terraformMissing } from '../../support/terraform/terraform.ts';
+
+const noTerraform = terraformMissing('the tutorial for Terraform');
+const noImage = busyboxMissing();
+if (noImage !== undefined) console.log(`skipped: the tutorial for a laptop, since ${noImage}`);
+const programs = buildShellPrograms();
+const path = join(programs.root, 'path');
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+test('every tutorial is typed by a test', () => {
+  const pages = markdownPages('docs')
+    .map((page) => page.path)
+    .filter((each) => each.startsWith('docs/tutorials/'));
+  expect(pages.toSorted()).toEqual(
+    ['README', 'gitops', 'laptop', 'terraform'].map((name) => `docs/tutorials/${name}.md`),
+  );
+});
+
+test.skipIf(noImage !== undefined)(
+  'a laptop without root gets a first container, a change, drift and an end',
+  async () => {
+    await typeTutorial('laptop.md', { path });
+  },
+);
+
+test('a controller follows a repository and puts a change by hand back', async () => {
+  const port = String(await freePort());
+  await typeTutorial('gitops.md', { path, typed: (command) => command.replaceAll('8440', port) });
+});
+
+test.skipIf(noTerraform !== undefined)('Terraform applies, and takes over a configuration for LXD', async () => {
+  const { directory } = await makeRelease();
+  const rc = join(programs.root, 'terraform.rc');
+  writeFileSync(
+    rc,
+    `provider_installation {\n  filesystem_mirror {\n    path = ${JSON.stringify(join(directory, 'mirror'))}\n  }\n}\n`,
+  );
+  await typeTutorial('terraform.md', {
+    path,
+    // The release of this run stands in for the installed provider.
+    typed: (command) =>
+      command.startsWith('terraform-provider-gantry install')
+        ? `echo ${rc}`
+        : command.replace(/^terraform /, `TF_CLI_CONFIG_FILE=${rc} CHECKPOINT_DISABLE=1 terraform `),
+  });
+});
