@@ -79,6 +79,7 @@ export const scenarios: readonly Scenario[] = [
     checks: [...installChecks, ...startChecks, ...quotaChecks],
   },
   {
+    // Not run as a whole yet.
     name: 'zfs',
     long: true,
     packages: [],

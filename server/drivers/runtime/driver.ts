@@ -263,6 +263,8 @@ export interface RuntimeDriver {
   readonly version: string;
   /** True when root file systems stay owned 0:0 on disk and are mapped while mounted (no shifting is ever needed). */
   readonly rootfsIdmapped: boolean;
+  /** Whether that holds of files on the file system there: ZFS before 2.2 cannot map them. Absent: as rootfsIdmapped says. */
+  mapsFilesAt?(path: string): Promise<boolean>;
   /** As found when it was opened. Absent: nothing. */
   readonly missing?: readonly HostFeature[];
 

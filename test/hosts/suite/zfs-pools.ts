@@ -74,12 +74,12 @@ export function zfsPools(): void {
       expect(await codeOf(made({ source: device }))).toBe('InUse');
       await writeFile(join(base, 'tank', 'theirs'), 'kept');
       expect(await codeOf(made({ source: 'tank' }))).toBe('InUse');
-      run('zfs', 'create', 'tank/theirs');
+      run('zfs', 'create', 'tank/child');
       expect(await codeOf(made({ source: 'tank' }))).toBe('InUse');
       for (const source of ['no-such-pool', 'tank/no/such', 'tank@x', 'tank/..', '-rf', join(base, 'disk')])
         expect(await codeOf(made({ source }))).toBe('Invalid');
       expect(await readFile(join(base, 'tank', 'theirs'), 'utf8')).toBe('kept');
-      expect(namesIn('tank')).toEqual(['tank', 'tank/theirs']);
+      expect(namesIn('tank')).toEqual(['tank', 'tank/child']);
       expect(existsSync(join(base, 'state', 'storage-pools', 'p'))).toBe(false);
     });
 
@@ -92,7 +92,7 @@ export function zfsPools(): void {
         await storage.deleteVolume(pool, volume);
         await storage.deletePool(pool);
       }
-      expect(namesIn('tank')).toEqual(['tank', 'tank/ours', 'tank/theirs']);
+      expect(namesIn('tank')).toEqual(['tank', 'tank/child', 'tank/ours']);
       run('zpool', 'destroy', 'tank');
       run('zpool', 'labelclear', '-f', device);
     });

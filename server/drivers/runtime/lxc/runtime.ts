@@ -30,7 +30,7 @@ import { awaitRunning, findRemains, isAlive, killPathsOf, makeReceptive, removeE
 import { LxcCommands } from './spawn.ts';
 import type { ModulePaths } from '../host/kernel-modules.ts';
 import { LxcLive } from './live-devices.ts';
-import { type FileDeps, removeContainerDir } from '../mounts/container-files.ts';
+import { canMapAt, type FileDeps, removeContainerDir } from '../mounts/container-files.ts';
 import { openLxcConsole } from './console.ts';
 import { completeStart, findRun } from './recover.ts';
 import { type Launch, startContainer } from './start.ts';
@@ -107,6 +107,10 @@ export class LxcRuntime implements RuntimeDriver {
       devices: this.live,
       remember: (state) => this.#remember(state),
     });
+  }
+
+  mapsFilesAt(path: string): Promise<boolean> {
+    return canMapAt(this.#deps, path);
   }
 
   async recover(names: readonly string[]): Promise<void> {

@@ -22,7 +22,7 @@ import { hostIdMap, hostRootIds } from '../idmap/id-map.ts';
 import { mapText, planOwners } from '../idmap/file-owners.ts';
 import { makeNode, nodeMount, removeNodes } from './device-nodes.ts';
 import type { LxcPaths } from '../lxc-paths.ts';
-import { mountAgain, type SecondMount, unmount } from './mapped-mounts.ts';
+import { canMountMapped, mountAgain, type SecondMount, unmount } from './mapped-mounts.ts';
 import { shiftOwnership } from '../idmap/shift-ownership.ts';
 import type { Libc } from '../host/syscalls.ts';
 import type { UserNamespaces } from '../idmap/user-namespaces.ts';
@@ -102,6 +102,12 @@ export interface OwnedFiles {
   readonly fixed?: string | undefined;
 }
 
+/** Whether files there can be mounted through a map: not every file system can, on a host that can. */
+export async function canMapAt(deps: Omit<FileDeps, 'paths' | 'log'>, path: string): Promise<boolean> {
+  const { libc, namespaces, rootfsIdmapped } = deps;
+  return rootfsIdmapped && libc !== undefined && (await canMountMapped({ libc, namespaces }, path));
+}
+
 /** The map to mount files through; where that cannot be, they are given to the mapped ids on disk, once. */
 export async function mapFor(
   deps: FileDeps,
@@ -111,14 +117,22 @@ export async function mapFor(
 ): Promise<readonly IdMapEntry[] | undefined> {
   const { source, fileMaps, fixed } = files;
   const maps = fileMaps ?? [await hostIdMap()];
-  const now = { owner: ownerOf(run, source), maps, unrecorded: fileMaps === undefined };
-  const { takeOut, putIn, through } = planOwners(now, run.idmap, deps.rootfsIdmapped);
+  const canMap = await canMapAt(deps, source);
+  // A record that was made where files are mapped while mounted does not tell of files that are here.
+  const now = {
+    owner: ownerOf(run, source),
+    maps,
+    unrecorded: fileMaps === undefined || deps.rootfsIdmapped !== canMap,
+  };
+  const { takeOut, putIn, through } = planOwners(now, run.idmap, canMap);
   const changes = [
     ...takeOut.map((from) => ({ from, to: [] })),
     ...(putIn === undefined ? [] : [{ from: [], to: putIn }]),
   ];
-  if (changes.length > 0 && fixed !== undefined) {
-    const reason = `the files in ${source} would have to be given from ids ${mapText(maps[0] ?? [])} to ${mapText(run.idmap)}, and ${fixed}`;
+  const isOfAnother = deps.rootfsIdmapped && !canMap && fileMaps === undefined && takeOut.length > 0;
+  const obstacle = fixed ?? (isOfAnother ? 'another container may be using them' : undefined);
+  if (changes.length > 0 && obstacle !== undefined) {
+    const reason = `the files in ${source} would have to be given from ids ${mapText(maps[0] ?? [])} to ${mapText(run.idmap)}, and ${obstacle}`;
     throw new DriverError('Failed', `Files cannot be given to container "${run.name}"`, new Error(reason));
   }
   for (const { from, to } of changes) {

@@ -51,7 +51,7 @@ export async function startNow(
   await deps.view.during(name, statusCodes.starting, async () => {
     const logDir = join(deps.logsDir, name);
     await mkdir(logDir, { recursive: true, mode: 0o700 });
-    const rootfs = join(deps.pools.volumePath(entry.document.pool, { type: 'container', name }), 'rootfs');
+    const rootfs = rootfsOf(deps, name, entry.document.pool);
     checkDisks(deps.records, name, deps.view.expanded(entry).devices);
     const prepared = await prepareRun(
       entry,
@@ -74,7 +74,7 @@ export async function startNow(
       ),
     );
     await followStart(deps, name, prepared);
-    await remember(deps, name, volatileOf(deps, prepared, entry));
+    await remember(deps, name, await volatileOf(deps, prepared, entry));
   });
   for (const type of ['autostart', 'lostMemberStart'] as const)
     deps.warnings.over(type, warnedContainer(deps.records, name));
@@ -119,22 +119,25 @@ async function followStart(deps: StateDeps, name: string, prepared: PreparedRun)
   }
 }
 
-const volatileOf = (
-  deps: Pick<StateDeps, 'idMaps'>,
-  { run, volatile }: PreparedRun,
-  entry: ContainerEntry,
-): Readonly<Record<string, string>> => ({
-  ...volatile,
-  [powerKey]: 'RUNNING',
-  ...deps.idMaps.volatileOf(run.idmap, entry.document),
-});
+const volatileOf = async (
+  deps: StateDeps,
+  { run, volatile }: Pick<PreparedRun, 'volatile'> & { readonly run: Pick<PreparedRun['run'], 'idmap'> },
+  { name, document }: ContainerEntry,
+): Promise<Readonly<Record<string, string>>> => {
+  const { runtime } = deps;
+  const isMapped = (await runtime.mapsFilesAt?.(rootfsOf(deps, name, document.pool))) ?? runtime.rootfsIdmapped;
+  return { ...volatile, [powerKey]: 'RUNNING', ...deps.idMaps.volatileOf(run.idmap, document, isMapped) };
+};
+
+const rootfsOf = (deps: Pick<StateDeps, 'pools'>, name: string, pool: string): string =>
+  join(deps.pools.volumePath(pool, { type: 'container', name }), 'rootfs');
 
 /** Records a container whose daemon died after starting it. If a device can no longer
  *  be examined, only the power state is recorded. */
 export async function rememberFoundRunning(deps: StateDeps, entry: ContainerEntry): Promise<void> {
   const volatile = await volatileOfFound(deps, entry).catch((error: unknown) => {
     deps.log.error(`The devices of ${entry.name}, which was found running, cannot be recorded: ${errorText(error)}`);
-    return { [powerKey]: 'RUNNING', ...deps.idMaps.volatileOf(deps.idMaps.mapOf(entry.document), entry.document) };
+    return volatileOf(deps, { run: { idmap: deps.idMaps.mapOf(entry.document) }, volatile: {} }, entry);
   });
   await remember(deps, entry.name, volatile);
 }

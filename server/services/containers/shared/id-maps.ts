@@ -99,11 +99,11 @@ export class IdMaps {
     return parseIdMap(config[idMapKeys.next]) ?? defaultMap(this.#deps.ids);
   }
 
-  /** What is kept once it runs with this map. */
-  volatileOf(map: readonly IdMapEntry[], { config }: Pick<ContainerDocument, 'config'>): ConfigMap {
+  /** What is kept once it runs with this map. `isMapped`: its files are mapped while they are mounted. */
+  volatileOf(map: readonly IdMapEntry[], { config }: Pick<ContainerDocument, 'config'>, isMapped: boolean): ConfigMap {
     // Files that were given to these ids before the host learned to map them stay as they are.
     const stays = sameMap(parseIdMap(config[idMapKeys.files]) ?? [], map);
-    const files = this.#deps.runtime.rootfsIdmapped && !stays ? [] : map;
+    const files = isMapped && !stays ? [] : map;
     return { [idMapKeys.current]: renderIdMap(map), [idMapKeys.files]: renderIdMap(files) };
   }
 

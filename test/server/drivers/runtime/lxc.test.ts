@@ -1,6 +1,7 @@
 // The LXC runtime on real containers: the common suite, and what only it has to get right.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readCgroupTree, readGroupFile } from '../../../../server/drivers/runtime/cgroup/cgroup.ts';
@@ -172,6 +173,28 @@ function quirks(): void {
           .trim()
           .split(/\s+/)[1],
       ).not.toBe('0');
+    });
+
+    test('files on a file system that cannot map them are given to the mapped ids, once', async () => {
+      const given = await harness.prepare('c1');
+      const place = mkdtempSync(join(tmpdir(), 'gantry-unmapped-'));
+      execFileSync('mount', ['-t', 'ramfs', 'none', place]);
+      try {
+        execFileSync('cp', ['-a', given.rootfs, join(place, 'rootfs')]);
+        const run = { ...given, rootfs: join(place, 'rootfs'), fileMaps: [[], given.idmap] };
+        expect(await driver.mapsFilesAt?.(given.rootfs)).toBe(true);
+        expect(await driver.mapsFilesAt?.(run.rootfs)).toBe(false);
+        for (const round of ['first', 'second']) {
+          await driver.start(run, never);
+          expect(await inside('c1', `stat -c %u:%g /etc/passwd; touch /root/${round}`)).toBe('0:0');
+          expect(statSync(join(run.rootfs, 'root', round)).uid).toBe(given.idmap[0]?.hostid);
+          await driver.stop('c1', { force: true }, never);
+        }
+      } finally {
+        await driver.stop('c1', { force: true }, never).catch(() => {});
+        execFileSync('umount', ['--lazy', place]);
+        rmdirSync(place);
+      }
     });
 
     test('a rootfs that belongs to the mapped ids already is used as it is', async () => {
