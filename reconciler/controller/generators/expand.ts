@@ -33,24 +33,28 @@ export function expand({ name, max = defaultMaxSets, set }: GeneratorConfig, ent
     const message = `the generator ${name} would make ${entries.length} sets, and max is ${max}: raise max, or select fewer`;
     return { sets: [], problems: [{ path: 'max', message }] };
   }
-  const made = entries.map((entry) => setOf(set as Json, entry));
+  // A member that only some entries have is a variable without a value in the others.
+  const known = [...new Set(entries.flatMap((entry) => Object.keys(entry)))];
+  const made = entries.map((entry) => setOf(set as Json, entry, known));
   return { sets: made.flatMap(({ sets }) => sets), problems: made.flatMap(({ problems }) => problems) };
 }
 
-function setOf(template: Json, entry: Entry): Expanded {
+function setOf(template: Json, entry: Entry, known: readonly string[]): Expanded {
   const wrongNames = Object.entries(entry).flatMap(([name, value]) => {
     if (!variableName.test(name)) return [`the variable ${JSON.stringify(name)} is no name: use letters, digits and _`];
     return value.length > maxValue ? [`the variable ${name} has more than ${maxValue} characters`] : [];
   });
-  const known = Object.keys(entry);
   const unknown = [...namesIn(template)].filter((name) => !known.includes(name));
   const about = unknown.map((name) => `there is no variable ${name}${hint(name, known)}: it has ${known.join(', ')}`);
   const names = [...wrongNames, ...about].map((message) => ({ path: 'set', message: `${message}${of(entry)}` }));
   if (names.length > 0) return { sets: [], problems: names };
-  const { value, empty } = expandVariables(template, new Map(Object.entries(entry)));
+  const { value, empty } = expandVariables(template, new Map(known.map((name) => [name, entry[name]])));
   const set = withNumbers(SetSchema, value);
   const problems = [
-    ...empty.map(({ path, name }) => ({ path: `set.${path}`, message: `the variable ${name} is empty${of(entry)}` })),
+    ...empty.map(({ path, name }) => ({
+      path: `set.${path}`,
+      message: `the variable ${name} has no value${of(entry)}`,
+    })),
     ...validateBody(SetSchema, set, { unknownKeys: 'report' }).map(({ path, message, code, near }) => ({
       path: path === '' ? 'set' : `set.${path}`,
       message:

@@ -24,15 +24,21 @@ const template = {
 
 describe('a template', () => {
   test('makes a set of each entry, with defaults for what an entry leaves empty', () => {
-    const { sets, problems } = expand(generator(template), [
-      { shop: 'berlin', memory: '1GiB' },
-      { shop: 'bonn', memory: '' },
-    ]);
+    const { sets, problems } = expand(generator(template), [{ shop: 'berlin', memory: '1GiB' }, { shop: 'bonn' }]);
     expect(problems).toEqual([]);
     expect(sets.map(({ set }) => set)).toEqual([
       { name: 'shop-berlin', source: 'shop', path: 'shops/berlin', variables: { MEMORY: '1GiB' } },
       { name: 'shop-bonn', source: 'shop', path: 'shops/bonn', variables: { MEMORY: '64MiB' } },
     ]);
+  });
+
+  test('names an entry without a value where the template has no default', () => {
+    const { sets, problems } = expand(generator({ ...template, environment: '$memory' }), [
+      { shop: 'berlin', memory: '1GiB' },
+      { shop: 'bonn' },
+    ]);
+    expect(sets).toHaveLength(1);
+    expect(problems).toEqual([{ path: 'set.environment', message: 'the variable memory has no value (of shop=bonn)' }]);
   });
 
   test('names a variable that no entry has, with the nearest one', () => {
