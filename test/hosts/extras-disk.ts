@@ -1,20 +1,29 @@
-// A disk with the image of a container with systemd, which no machine can make: it has no network.
+// A disk with what a machine cannot make or fetch, as it has no network: the image of a container with systemd, Terraform.
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { guestImage } from './guest-image.ts';
 import { program } from './program.ts';
 import type { Release } from './releases.ts';
 
+export type ExtraFile = 'debian.tar.gz' | 'terraform';
+
 /** Where checks find it in the machine. */
 export const extras = '/run/extras';
 export const mountExtras = `mountpoint -q ${extras} || { mkdir -p ${extras}; mount -o ro /dev/disk/by-label/extras ${extras}; }`;
 
 /** Makes the disk `file`, in place of that of an earlier machine. */
-export async function extrasDisk(release: Release, file: string, say: (text: string) => void): Promise<string> {
-  const image = await guestImage(release, say);
+export async function extrasDisk(
+  release: Release,
+  file: string,
+  wanted: readonly ExtraFile[],
+  say: (text: string) => void,
+): Promise<string> {
   const work = await mkdtemp(`${file}-`);
   try {
-    await cp(image, join(work, 'debian.tar.gz'));
+    for (const name of wanted) {
+      const from = name === 'terraform' ? await pathOf(name) : await guestImage(release, say);
+      await cp(from, join(work, name), { dereference: true });
+    }
     await rm(file, { force: true });
     await program('truncate', ['-s', '256M', file]);
     await program('mke2fs', ['-q', '-t', 'ext4', '-m', '0', '-L', 'extras', '-d', work, file]);
@@ -22,4 +31,9 @@ export async function extrasDisk(release: Release, file: string, say: (text: str
     await rm(work, { recursive: true, force: true });
   }
   return file;
+}
+
+/** Where a program of this machine is; empty when there is none. */
+export async function pathOf(name: string): Promise<string> {
+  return (await program('sh', ['-c', `command -v ${name} || true`])).trim();
 }

@@ -4,11 +4,10 @@ import { join, resolve } from 'node:path';
 import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { errorText } from '../../server/lib/shared/reason.ts';
 import { baseDisk, cacheFolder } from './base-disk.ts';
-import { extrasDisk } from './extras-disk.ts';
+import { extrasDisk, pathOf } from './extras-disk.ts';
 import { Machine } from './machine.ts';
 import { packagesDisk } from './packages-disk.ts';
 import { productDisk } from './product-disk.ts';
-import { program } from './program.ts';
 import { releases, type Release } from './releases.ts';
 import { suiteDisk } from './suite-disk.ts';
 import { scenarios, type Scenario } from './scenarios.ts';
@@ -76,8 +75,7 @@ async function missingHere(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'root is needed to make the disks of machines';
   if (process.arch !== 'x64') return `the lane boots x86-64 machines, this one is ${process.arch}`;
   for (const name of needed) {
-    const found = await program('sh', ['-c', `command -v ${name}`]).catch(() => '');
-    if (found === '') return `${name} is not installed`;
+    if ((await pathOf(name)) === '') return `${name} is not installed`;
   }
   return undefined;
 }
@@ -90,6 +88,10 @@ async function runScenario(
   count: Count,
 ): Promise<void> {
   const title = `${release.name} ${scenario.name}`;
+  if (scenario.extras?.includes('terraform') === true && (await pathOf('terraform')) === '') {
+    console.log(`skipped: hosts: ${title}: terraform is not on the PATH`);
+    return;
+  }
   const console_ = join(consoles, `${release.name}-${scenario.name}.console`);
   let host: Machine | undefined;
   const failedBefore = count.failed;
@@ -97,7 +99,8 @@ async function runScenario(
     const base = await baseDisk(release, console.log, scenario.base);
     const more: string[] = scenario.packages.length === 0 ? [] : [await packagesDisk(release, base, scenario.packages)];
     if (scenario.suite === true) more.push(await suiteDisk(`${product}-suite`));
-    if (scenario.extras === true) more.push(await extrasDisk(release, `${product}-extras`, console.log));
+    if (scenario.extras !== undefined)
+      more.push(await extrasDisk(release, `${product}-extras`, scenario.extras, console.log));
     const began = Date.now();
     host = await Machine.boot(base, [product, ...more], console_, scenario.cache);
     console.log(`${title}: up after ${seconds(began)}`);

@@ -10,15 +10,18 @@ import { mirror, type Release } from './releases.ts';
 const label = 'packages';
 const mounted = '/run/packages';
 
-/** Installs packages of that disk in the machine; they need no network. */
-export const installing = (...names: readonly string[]): string => `
+/** Makes that disk the only source of apt in the machine, which has no network. */
+export const packageSource = `
   if ! mountpoint -q ${mounted}; then
     mkdir -p ${mounted}; mount -o ro /dev/disk/by-label/${label} ${mounted}
-    echo 'deb [trusted=yes] file:${mounted} ./' >/etc/apt/sources.list.d/lane.list
+    echo 'deb [trusted=yes] file:${mounted} ./' >/etc/apt/sources.list
     apt-get -q update
   fi
   # Making an initrd, which the lane does not boot, takes half an hour there.
-  [ ! -f /etc/initramfs-tools/update-initramfs.conf ] || sed -i 's/^update_initramfs=.*/update_initramfs=no/' /etc/initramfs-tools/update-initramfs.conf
+  [ ! -f /etc/initramfs-tools/update-initramfs.conf ] || sed -i 's/^update_initramfs=.*/update_initramfs=no/' /etc/initramfs-tools/update-initramfs.conf`;
+
+/** Installs packages of that disk in the machine. */
+export const installing = (...names: readonly string[]): string => `${packageSource}
   DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends ${names.join(' ')}`;
 
 export async function packagesDisk(release: Release, base: BaseDisk, names: readonly string[]): Promise<string> {

@@ -1,5 +1,6 @@
 // The machines that the lane boots on each release: what each gets besides the product, and the checks that run on it.
 import type { Check } from './check.ts';
+import type { ExtraFile } from './extras-disk.ts';
 import type { DiskCache } from './machine.ts';
 import { zfsExtra, type Extra } from './releases.ts';
 import { confinementChecks } from './checks/confinement.ts';
@@ -13,10 +14,14 @@ import { kindChecks } from './checks/kinds.ts';
 import { limitChecks } from './checks/limits.ts';
 import { linkChecks } from './checks/links.ts';
 import { lvmChecks, lvmPackages } from './checks/lvm.ts';
+import { migrateChecks, migratePackages } from './checks/migrate.ts';
 import { neighbourChecks, neighbourPackages } from './checks/neighbours.ts';
 import { powerCutChecks } from './checks/power-cuts.ts';
 import { zfsChecks } from './checks/zfs.ts';
 import { storageChecks } from './checks/storage.ts';
+import { teamChecks } from './checks/teams.ts';
+import { terraformChecks } from './checks/terraform.ts';
+import { recommendedPackages, upgradeChecks } from './checks/upgrade.ts';
 
 export interface Scenario {
   readonly name: string;
@@ -24,8 +29,8 @@ export interface Scenario {
   readonly long: boolean;
   /** Packages of the release that checks install, on a disk of their own. */
   readonly packages: readonly string[];
-  /** Whether it gets the disk with the image of a systemd container. */
-  readonly extras?: boolean;
+  /** What it gets on the disk of extras. */
+  readonly extras?: readonly ExtraFile[];
   /** What its base tree has besides. */
   readonly base?: Extra;
   /** Whether it gets the disk with the suite of storage drivers. */
@@ -46,7 +51,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'kinds',
     long: true,
     packages: [],
-    extras: true,
+    extras: ['debian.tar.gz'],
     checks: [
       ...installChecks,
       ...startChecks,
@@ -54,8 +59,24 @@ export const scenarios: readonly Scenario[] = [
       ...limitChecks,
       ...deviceChecks,
       ...storageChecks,
+      ...teamChecks,
       ...guestChecks,
     ],
+  },
+  {
+    // Not run under emulation yet: its checks were, in a container with systemd.
+    name: 'terraform',
+    long: true,
+    packages: [],
+    extras: ['terraform'],
+    checks: [...installChecks, ...terraformChecks],
+  },
+  {
+    // Not run under emulation yet: its checks were, in a container with systemd.
+    name: 'upgrade',
+    long: true,
+    packages: recommendedPackages,
+    checks: upgradeChecks,
   },
   {
     name: 'lvm',
@@ -88,14 +109,20 @@ export const scenarios: readonly Scenario[] = [
     checks: [...installChecks, ...zfsChecks],
   },
   {
-    // Not run as a whole yet.
+    // Not run yet.
+    name: 'migrate',
+    long: true,
+    packages: migratePackages,
+    checks: [...installChecks, ...migrateChecks],
+  },
+  {
+    // Not run as a whole yet: ufw, firewalld and docker were, in a network namespace.
     name: 'neighbours',
     long: true,
     packages: neighbourPackages,
     checks: [...installChecks, ...startChecks, ...neighbourChecks],
   },
   {
-    // Not run as a whole yet.
     name: 'power-cuts',
     long: true,
     packages: [],

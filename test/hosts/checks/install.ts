@@ -5,28 +5,28 @@ import { notesHost } from './host-state.ts';
 /** Unpacking Node.js under emulation takes most of it. */
 const installSeconds = 600;
 
-export const installChecks: readonly Check[] = [
-  {
-    name: 'the machine boots with systemd, cgroup v2 and AppArmor',
-    vital: true,
-    async run(host) {
-      const facts = 'cat /proc/1/comm /sys/module/apparmor/parameters/enabled; stat -f -c %T /sys/fs/cgroup';
-      expectMatch(await host.run(facts), /^systemd\nY\ncgroup2fs$/, 'the host');
-      await host.run('systemctl is-system-running --wait');
-      await notesHost(host);
-    },
+export const bootCheck: Check = {
+  name: 'the machine boots with systemd, cgroup v2 and AppArmor',
+  vital: true,
+  async run(host) {
+    const facts = 'cat /proc/1/comm /sys/module/apparmor/parameters/enabled; stat -f -c %T /sys/fs/cgroup';
+    expectMatch(await host.run(facts), /^systemd\nY\ncgroup2fs$/, 'the host');
+    await host.run('systemctl is-system-running --wait');
+    await notesHost(host);
   },
+};
+
+/** The packages are in /run/product, and root has no range of ids, as on a machine that never had containers. */
+export const beforeInstall =
+  "sed -i '/^root:/d' /etc/subuid /etc/subgid; mkdir /run/product && mount -o ro /dev/vdb /run/product";
+
+export const installChecks: readonly Check[] = [
+  bootCheck,
   {
     name: 'the packages install, and their units are correct',
     vital: true,
     async run(host) {
-      await host.run(
-        `
-        sed -i '/^root:/d' /etc/subuid /etc/subgid
-        mkdir /run/product && mount -o ro /dev/vdb /run/product
-        DEBIAN_FRONTEND=noninteractive dpkg -i /run/product/*.deb`,
-        installSeconds,
-      );
+      await host.run(`${beforeInstall}; DEBIAN_FRONTEND=noninteractive dpkg -i /run/product/*.deb`, installSeconds);
       expectMatch(await host.run('cat /etc/subuid'), /^root:1000000:1000000000$/m, 'the reserved ids');
       // The machine has no man.
       const complaints = await host.run(

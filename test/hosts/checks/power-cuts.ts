@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { seededRandom, type Random } from '../../support/random.ts';
 import { expectSame, type Check } from '../check.ts';
 import type { Machine } from '../machine.ts';
-import { api, operations } from './shell.ts';
+import { answers, api, operations } from './shell.ts';
 
 const cuts = Number(process.env['GANTRY_HOSTS_CUTS'] ?? 3);
 const kinds = ['profile', 'volume', 'image', 'container', 'file'];
@@ -32,12 +32,12 @@ wait
 
 /** Reads names of acknowledged objects, and prints those that are not there, or not as they were. */
 const reader = `
-answers() { [ "$(${api} -o /dev/null -w '%{http_code}' "http://gantryd/1.0/$1")" = 200 ]; }
+there() { [ "$(${api} -o /dev/null -w '%{http_code}' "http://gantryd/1.0/$1")" = 200 ]; }
 while read -r kind name; do
   case $kind in
-    profile) answers profiles/$name ;;
-    volume) answers storage-pools/quick/volumes/custom/$name ;;
-    container) answers containers/$name ;;
+    profile) there profiles/$name ;;
+    volume) there storage-pools/quick/volumes/custom/$name ;;
+    container) there containers/$name ;;
     image) [ "$(${api} http://gantryd/1.0/images/$name/export | sha256sum | cut -d' ' -f1)" = $name ] ;;
     file) [ "$(${api} "http://gantryd/1.0/containers/db/files?path=/root/$name")" = $name ] ;;
   esac || echo "lost: $kind $name"
@@ -59,7 +59,7 @@ async function cutDuring(host: Machine, round: number, random: Random): Promise<
   }
   await pause(random.next() * 8000);
   await host.cut();
-  await host.run('until gantry get container >/dev/null 2>&1; do sleep 0.5; done');
+  await host.run(answers);
 }
 
 export const powerCutChecks: readonly Check[] = [

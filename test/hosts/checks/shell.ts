@@ -22,3 +22,11 @@ export const container = (name: string, lines = '', image = 'quick/busybox'): st
 /** Prints the process id that the host has for the first process of a running container. */
 export const initPid = (name: string): string =>
   `${api} http://gantryd/1.0/containers/${name}/state | grep -o '"pid":[0-9]*' | cut -d: -f2`;
+
+/** Ends when the daemon answers; curl starts sooner here than a command of gantry. */
+export const answers = `until ${api} -f -o /dev/null http://gantryd/1.0 2>/dev/null; do sleep 0.2; done`;
+
+/** Prints each running container, of which there is one at least, with its process id, which changes when it is started again. */
+export const containerPids = `${api} 'http://gantryd/1.0/containers?recursion=2' | node -e '
+  const { metadata } = JSON.parse(require("node:fs").readFileSync(0));
+  for (const { name, state } of metadata) if (state.pid > 0) console.log(name, state.pid)' | sort | grep .`;

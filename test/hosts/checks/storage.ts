@@ -1,6 +1,6 @@
 // Pools of both drivers, snapshots, copies and images, with what a container finds in its files afterwards.
 import { expectMatch, expectSame, type Check } from '../check.ts';
-import { apply, container, destroy } from './shell.ts';
+import { api, apply, container, destroy } from './shell.ts';
 
 const on = (name: string, pool: string): string =>
   container(name, `devices: { root: { type: disk, path: /, pool: ${pool}, size: 40MiB } }`);
@@ -50,6 +50,17 @@ export const storageChecks: readonly Check[] = [
       expectSame(notes.join(' '), 'first second first first first', 'the notes');
     },
   })),
+  {
+    name: 'the backup of a volume becomes a volume of a pool of the other driver, with its files',
+    async run(host) {
+      const text = await host.run(`gantry backup create lane-btrfs/shared b1 >/dev/null
+        gantry backup export lane-btrfs/shared b1 /var/tmp/backup >/dev/null; gantry backup import /var/tmp/backup lane-dir/back >/dev/null; rm /var/tmp/backup
+        gantry backup delete lane-btrfs/shared b1 >/dev/null
+        find /var/lib/gantry/ -path '*lane-dir*back/file' -exec cat {} +
+        ${api} -o /dev/null -X DELETE http://gantryd/1.0/storage-pools/lane-dir/volumes/custom/back`);
+      expectSame(text, 'kept', 'the file of the volume');
+    },
+  },
   {
     name: 'the pools go without a mount or loop device left',
     async run(host) {
