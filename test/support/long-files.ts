@@ -18,6 +18,7 @@ export const longFiles: readonly string[] = [
   'test/server/drivers/runtime/lxc.test.ts',
   'test/e2e/cluster/recover.test.ts',
   'test/e2e/terraform/stock-lxd.test.ts',
+  'test/e2e/tutorials/tutorials.test.ts',
   'test/e2e/process/closed-output.test.ts',
   'test/e2e/cluster/members/certificate.test.ts',
   'test/e2e/cluster/members/lock-out.test.ts',
