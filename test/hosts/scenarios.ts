@@ -86,13 +86,14 @@ export const scenarios: readonly Scenario[] = [
     checks: [...installChecks, ...lvmChecks],
   },
   {
+    // Not run yet.
     name: 'links',
     long: true,
     packages: [],
     checks: [...installChecks, ...startChecks, ...linkChecks],
   },
   {
-    // Not run as a whole yet: its groups were, in one machine.
+    // Not run as a whole yet: only the groups `dir quotas` on ext4 and xfs, which passed on Debian 12.
     name: 'quotas',
     long: true,
     packages: quotaPackages,
