@@ -1,5 +1,6 @@
 // Calls of the controller's API: answers as the contract describes them, refusals as errors that a person can read.
 import type {
+  ApproveRequest,
   ContainerList,
   Done,
   DriftRecord,
@@ -128,6 +129,7 @@ export const api = {
   suspend: (set: string, body: SuspendRequest) => post<Suspension>(inSet(set, 'suspend'), body),
   resume: (set: string, body: ResumeRequest) => post<Resumed>(inSet(set, 'resume'), body),
   rollback: (set: string, body: RollbackRequest) => post<Operation>(inSet(set, 'rollback'), body),
+  approve: (set: string, body: ApproveRequest) => post<unknown>(inSet(set, 'approve'), body),
   prune: (set: string, body: PruneRequest) => post<Operation>(inSet(set, 'prune'), body),
   preview: (set: string, body: PreviewRequest) => post<Preview>(inSet(set, 'preview'), body),
 

@@ -20,7 +20,7 @@ const mostSamples = 150;
 export const withSample = (samples: Samples, at: string, figures: ContainerFigures): Samples =>
   [...samples, { atMs: Date.parse(at), figures }].slice(-mostSamples);
 
-/** The last five minutes, with a look every two seconds. */
+/** Between each two samples; a restart, which zeroes the counters, counts as nothing. */
 export function ratesOf(samples: Samples): readonly Rates[] {
   return samples.slice(1).flatMap((sample, at): readonly Rates[] => {
     const before = samples[at];

@@ -161,6 +161,18 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       ]);
     }));
 
+  test('approves the plan that was shown, and no other', () =>
+    visiting({ place: '#/sets/base' }, async ({ page, server }) => {
+      await button(page, 'Approve the plan').click();
+      await page.getByLabel('Reason').fill('seen with ann');
+      await dialog(page).getByRole('button', { name: 'Approve' }).click();
+      await page.getByText('The plan of base is approved.').waitFor();
+      await button(page, 'Approve the plan').waitFor({ state: 'detached' });
+      const [{ body, path } = { body: undefined, path: '' }] = server.asked;
+      expect(path).toBe('/api/v1/sets/base/approve');
+      expect(body).toMatchObject({ plan: 'b1946ac92492d234', reason: 'seen with ann' });
+    }));
+
   test('previews a branch, and says why a branch has no preview', () =>
     visiting({ place: '#/sets/web/preview' }, async ({ page }) => {
       await page.getByLabel('Branch, tag or revision').fill('no-such-branch');
@@ -361,7 +373,8 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       expect(await focused()).toBe('skip');
       await page.keyboard.press('Enter');
       expect(await focused()).toBe('main');
-      // The approval that base waits for comes first, then what is wrong with web.
+      // The two approvals that base waits for come first, then what is wrong with web.
+      await page.keyboard.press('Tab');
       await page.keyboard.press('Tab');
       await page.keyboard.press('Tab');
       await page.keyboard.press('Enter');

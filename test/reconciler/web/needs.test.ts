@@ -41,6 +41,9 @@ test('approvals come first, then failures, hosts, sources, warnings, drift that 
         { host: 'h2', status: 'failed', error: 'no address is free', objects },
       ],
     }),
+    well('planned', {
+      approvalGate: { revision: 'c0ffee', plan: 'p', hosts: [{ host: 'h1', count: 1, steps: ['container/a#delete'] }] },
+    }),
     well('pruned', { pruneGate: { revision: 'c0ffee', hosts: [{ host: 'h1', count: 60, objects: [] }] } }),
   ];
   const warning = { severity: 'high', message: 'the pool is full', count: 1, lastSeenAt: '2030-01-31T12:00:00Z' };
@@ -51,6 +54,7 @@ test('approvals come first, then failures, hosts, sources, warnings, drift that 
   const sources = [{ name: 'main', kind: 'git', url: 'u', error: '503' }] as const;
   const needs = needsOf(world({ sets, hosts, sources }));
   expect(needs.map(({ tone, word, what, why }) => [tone, word, what, why])).toEqual([
+    ['waiting', 'approve', 'planned', 'its plan has 1 step that a second person approves'],
     [
       'waiting',
       'approve',

@@ -132,6 +132,10 @@ function change(world: PageWorld, set: SetStatus, what: string, body: unknown): 
       return begin(world, set, 'sync', (body as SyncRequest).reason, set.revision);
     case 'prune':
       return begin(world, set, 'resync', `prune approved: ${(body as PruneRequest).reason}`, set.revision);
+    case 'approve': {
+      const { approvalGate: _given, ...rest } = set;
+      return { answer: {}, events: [replaceSet(world, rest)] };
+    }
     case 'rollback':
       return begin(world, set, 'rollback', (body as RollbackRequest).reason, (body as RollbackRequest).revision);
     case 'suspend': {

@@ -16,6 +16,7 @@ export const openings: Readonly<Record<string, Opening>> = {
   SuspendQuestion: { place: '#/sets/web', press: 'Suspend' },
   ResumeQuestion: { place: '#/sets/monitoring', press: 'Resume all' },
   PruneQuestion: { place: '#/sets/base', press: 'Approve deletion' },
+  ApproveQuestion: { place: '#/sets/base', press: 'Approve the plan' },
   RollbackQuestion: { place: '#/sets/web/history', press: /^Roll back to/ },
   PowerQuestion: { place: '#/hosts/node01/web1', press: 'Stop web1' },
   SnapshotQuestion: { place: '#/hosts/node01/web1', press: 'Restore before-upgrade' },

@@ -118,6 +118,13 @@ function makeWorld(start: number, word: Word, size: Size): PageWorld {
           : [],
       dependsOn: name === 'web' ? ['base'] : [],
       ...(name === 'base' && {
+        approvalGate: {
+          revision,
+          plan: 'b1946ac92492d234',
+          hosts: [
+            { host: hosts[0] ?? '', count: 2, steps: [word('container/web1#delete'), word('network/lan#update')] },
+          ],
+        },
         pruneGate: {
           revision,
           hosts: [{ host: hosts[0] ?? '', count: 60, objects: [word('profile/old'), word('network/old')] }],

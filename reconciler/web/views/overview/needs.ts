@@ -37,10 +37,19 @@ const onSet = ({ name }: SetStatus, part?: string): readonly string[] =>
   part === undefined ? ['sets', name] : ['sets', name, part];
 
 function approvalOf(set: SetStatus): readonly Need[] {
-  if (set.pruneGate === undefined) return [];
-  const count = set.pruneGate.hosts.reduce((sum, one) => sum + one.count, 0);
-  const why = `${counted(count, 'object')} would be deleted, more than its limit: approve that, or declare them again`;
-  return [{ key: `gate ${set.name}`, tone: 'waiting', word: 'approve', what: set.name, why, path: onSet(set) }];
+  const { name, pruneGate, approvalGate } = set;
+  const shared = { tone: 'waiting', word: 'approve', what: name, path: onSet(set) } as const;
+  const count = (hosts: readonly { readonly count: number }[]): number =>
+    hosts.reduce((sum, one) => sum + one.count, 0);
+  const plan =
+    approvalGate && `its plan has ${counted(count(approvalGate.hosts), 'step')} that a second person approves`;
+  const deletion =
+    pruneGate &&
+    `${counted(count(pruneGate.hosts), 'object')} would be deleted, more than its limit: approve that, or declare them again`;
+  return [
+    ...(plan === undefined ? [] : [{ ...shared, key: `plan ${name}`, why: plan }]),
+    ...(deletion === undefined ? [] : [{ ...shared, key: `gate ${name}`, why: deletion }]),
+  ];
 }
 
 function failureOf(set: SetStatus): readonly Need[] {

@@ -1,6 +1,6 @@
 // The questions before something is changed: sync, suspend, resume, rollback, and work in containers. Each says what will happen and where.
 import { signal } from '@preact/signals';
-import type { PruneGate } from '../../../controller/contract/index.ts';
+import type { ApprovalGate, PruneGate } from '../../../controller/contract/index.ts';
 import { api } from '../../data/api.ts';
 import { readOverview, takeOperation } from '../../data/store.ts';
 import { Confirm } from '../../parts/dialog.tsx';
@@ -21,6 +21,7 @@ export type Question =
     }
   | { readonly kind: 'resume'; readonly set: string; readonly id?: string; readonly what: string }
   | { readonly kind: 'prune'; readonly set: string; readonly gate: PruneGate }
+  | { readonly kind: 'approve'; readonly set: string; readonly gate: ApprovalGate }
   | { readonly kind: 'rollback'; readonly set: string; readonly revision: string };
 
 const question = signal<Question | undefined>(undefined);
@@ -47,6 +48,8 @@ export function OpenQuestion() {
       return <ResumeQuestion {...asked} close={close} />;
     case 'prune':
       return <PruneQuestion {...asked} close={close} />;
+    case 'approve':
+      return <ApproveQuestion {...asked} close={close} />;
     case 'rollback':
       return <RollbackQuestion {...asked} close={close} />;
     case 'power':
@@ -154,6 +157,26 @@ function PruneQuestion({ set, gate, close }: QuestionProps<'prune'>) {
     <Confirm title={`Delete ${count} objects of ${set}`} verb="Delete them" isDangerous close={close} act={act}>
       <p>
         <code>{shortRevision(gate.revision)}</code> no longer declares them. The approval is for this revision only.
+      </p>
+      <Field label="Reason">
+        <input class="input" name="reason" required maxLength={1000} />
+      </Field>
+    </Confirm>
+  );
+}
+
+function ApproveQuestion({ set, gate: { revision, plan, hosts }, close }: QuestionProps<'approve'>) {
+  const act = async (form: FormData): Promise<void> => {
+    await api.approve(set, { revision, plan, reason: text(form, 'reason') });
+    notify(`The plan of ${set} is approved.`);
+    await readOverview();
+  };
+  const count = hosts.reduce((sum, one) => sum + one.count, 0);
+  return (
+    <Confirm title={`Approve the plan of ${set}`} verb="Approve" isDangerous close={close} act={act}>
+      <p>
+        Its {count} steps are carried out. The approval is for <code>{shortRevision(revision)}</code> and these steps
+        only; neither its author nor who asked for it can give it.
       </p>
       <Field label="Reason">
         <input class="input" name="reason" required maxLength={1000} />

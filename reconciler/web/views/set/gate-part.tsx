@@ -1,35 +1,84 @@
-// What a set would delete beyond its limit, with the button that approves it.
-import type { PruneGate } from '../../../controller/contract/index.ts';
+// What a set would do once a person approves it: a deletion beyond its limit, or a plan that needs a second person.
+import type { ComponentChildren } from 'preact';
+import type { SetStatus } from '../../../controller/contract/index.ts';
 import { may } from '../../data/store.ts';
 import { Revision } from '../../parts/revision.tsx';
 import { ask } from '../questions/questions.tsx';
 
-export function GatePart({ set, gate }: { readonly set: string; readonly gate: PruneGate }) {
-  const count = gate.hosts.reduce((sum, one) => sum + one.count, 0);
+interface Gated {
+  readonly host: string;
+  readonly count: number;
+  readonly items: readonly string[];
+}
+
+export function Gates({ set: { name: set, pruneGate, approvalGate } }: { readonly set: SetStatus }) {
   return (
-    <section class="gate whole" aria-label="Deletion to approve">
+    <>
+      {pruneGate !== undefined && (
+        <GatePart
+          label="Deletion to approve"
+          set={set}
+          hosts={pruneGate.hosts.map(({ objects, ...one }) => ({ ...one, items: objects }))}
+          noun="objects"
+          verb="Approve deletion"
+          act={() => ask({ kind: 'prune', set, gate: pruneGate })}
+        >
+          <Revision revision={pruneGate.revision} /> no longer declares {countOf(pruneGate.hosts)} objects, more than
+          may be deleted at once. They stay until somebody approves it.
+        </GatePart>
+      )}
+      {approvalGate !== undefined && (
+        <GatePart
+          label="Plan to approve"
+          set={set}
+          hosts={approvalGate.hosts.map(({ steps, ...one }) => ({ ...one, items: steps }))}
+          noun="steps"
+          verb="Approve the plan"
+          act={() => ask({ kind: 'approve', set, gate: approvalGate })}
+        >
+          The plan of <Revision revision={approvalGate.revision} /> waits until a second person approves its{' '}
+          {countOf(approvalGate.hosts)} steps.
+        </GatePart>
+      )}
+    </>
+  );
+}
+
+const countOf = (hosts: readonly { readonly count: number }[]): number =>
+  hosts.reduce((sum, one) => sum + one.count, 0);
+
+interface GatePartProps {
+  readonly label: string;
+  readonly set: string;
+  readonly hosts: readonly Gated[];
+  readonly noun: string;
+  readonly verb: string;
+  readonly act: () => void;
+  readonly children: ComponentChildren;
+}
+
+function GatePart({ label, set, hosts, noun, verb, act, children }: GatePartProps) {
+  return (
+    <section class="gate whole" aria-label={label}>
       <div class="grow">
-        <p>
-          <Revision revision={gate.revision} /> no longer declares {count} objects, more than may be deleted at once.
-          They stay until somebody approves it.
-        </p>
+        <p>{children}</p>
         <details>
           <summary>
-            {count} objects on {gate.hosts.length === 1 ? gate.hosts[0]?.host : `${gate.hosts.length} hosts`}
+            {countOf(hosts)} {noun} on {hosts.length === 1 ? hosts[0]?.host : `${hosts.length} hosts`}
           </summary>
           <ul>
-            {gate.hosts.map(({ host, count: own, objects }) => (
+            {hosts.map(({ host, count, items }) => (
               <li key={host} class="lines">
-                {host}: {objects.join(', ')}
-                {own > objects.length && ` and ${own - objects.length} more`}
+                {host}: {items.join(', ')}
+                {count > items.length && ` and ${count - items.length} more`}
               </li>
             ))}
           </ul>
         </details>
       </div>
       {may('approve', set) && (
-        <button class="button" onClick={() => ask({ kind: 'prune', set, gate })}>
-          Approve deletion
+        <button class="button" onClick={act}>
+          {verb}
         </button>
       )}
     </section>

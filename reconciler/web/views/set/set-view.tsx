@@ -11,7 +11,7 @@ import { place, to } from '../../data/router.ts';
 import { ObjectDrawer } from '../object/object-drawer.tsx';
 import { Revision } from '../../parts/revision.tsx';
 import { DriftList } from '../plain/drift-list.tsx';
-import { GatePart } from './gate-part.tsx';
+import { Gates } from './gate-part.tsx';
 import { GraphPart } from './graph-part.tsx';
 import { HistoryPart } from './history-part.tsx';
 import { ObjectsPart } from './objects-part.tsx';
@@ -112,7 +112,7 @@ function Head({ set }: { readonly set: SetStatus }) {
       </div>
       <Actions set={set} />
       <Problems set={set} />
-      {set.pruneGate !== undefined && <GatePart set={set.name} gate={set.pruneGate} />}
+      <Gates set={set} />
       <Suspensions set={set} />
     </header>
   );
@@ -180,8 +180,9 @@ function Problems({ set }: { readonly set: SetStatus }) {
 }
 
 /** The list of suspensions below says it, with who and until when; or the gate, with the objects. */
-const isSaidBelow = ({ suspensions, status, pruneGate }: SetStatus, text: string): boolean =>
-  suspensions.some(({ reason }) => text.includes(reason)) || (status === 'waiting' && pruneGate !== undefined);
+const isSaidBelow = ({ suspensions, status, pruneGate, approvalGate }: SetStatus, text: string): boolean =>
+  suspensions.some(({ reason }) => text.includes(reason)) ||
+  (status === 'waiting' && (pruneGate ?? approvalGate) !== undefined);
 
 function Suspensions({ set }: { readonly set: SetStatus }) {
   if (set.suspensions.length === 0) return null;
