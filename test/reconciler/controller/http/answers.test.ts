@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { validateBody } from '../../../../server/api/schema/validate-json.ts';
+import { AuditLog } from '../../../../reconciler/controller/audit/audit-log.ts';
 import type { ControllerEvent } from '../../../../reconciler/controller/contract/index.ts';
 import { endpoints } from '../../../../reconciler/controller/http/endpoints.ts';
 import { EventStream } from '../../../../reconciler/controller/http/streams/event-stream.ts';
@@ -17,6 +18,7 @@ import { tempFolder } from '../../../support/temp-folder.ts';
 
 let http: HttpHarness;
 const page = tempFolder('gantry-page-');
+const state = tempFolder('gantry-state-');
 const webhooks: WebhookRequest[] = [];
 const script = `const text = ${JSON.stringify('long '.repeat(200))};`;
 
@@ -26,6 +28,7 @@ beforeAll(async () => {
   await writeFile(join(page, 'assets', 'app-Ab12Cd34.js'), script);
   http = await startHttp({
     pageDirectory: page,
+    audit: new AuditLog(join(state, 'audit.jsonl'), Date.now),
     webhooks: (request) => {
       webhooks.push(request);
       return request.body.toString() === 'good' ? { status: 202, message: '' } : { status: 401, message: 'forged' };
