@@ -1,11 +1,11 @@
 // Small reads by sixteen clients at once, over the local socket and over TLS with a client certificate, while there are many containers.
-import { makeSelfSigned } from '../../server/lib/self-signed.ts';
 import { freePort } from '../support/hosts/free-port.ts';
 import { createMany, readAll } from './containers.ts';
 import { takingTurns, timesOf, type BenchContext, type Group } from './group.ts';
 import type { Row } from './report.ts';
 import { names, removeContainers, type Server } from './servers.ts';
 import { clients, inParallel, Wire } from './wire.ts';
+import { makePair } from '../support/daemons/tls.ts';
 
 const turns = { count: 9, block: 3 };
 /** Enough that one turn lasts longer than a pause for garbage. */
@@ -54,15 +54,7 @@ async function measured(
 
 /** The server by its TLS listener, which it may have for this long. */
 async function withTls(server: Server, closers: (() => Promise<unknown>)[]): Promise<Server> {
-  const now = Date.now();
-  const { certPem, keyPem } = await makeSelfSigned({
-    commonName: 'gantry-bench',
-    organization: 'Gantry',
-    subjectAltNames: [],
-    notBefore: new Date(now - 60_000),
-    notAfter: new Date(now + 24 * 60 * 60_000),
-    usage: 'client',
-  });
+  const { certPem, keyPem } = await makePair('gantry-bench');
   const port = await freePort();
   const before = (await server.wire.get('/1.0')) as { readonly config: Readonly<Record<string, string>> };
   const setAddress = (address: string) =>

@@ -2,7 +2,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { makeDaemon } from '../../support/daemons/daemon.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
@@ -10,6 +9,7 @@ import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
+import { makePair } from '../../support/daemons/tls.ts';
 
 const missing = clientMissing('lxc') ?? etcdMissing();
 if (missing !== undefined) console.log(`skipped: lxc cluster: ${missing}`);
@@ -67,14 +67,7 @@ describe.skipIf(missing !== undefined)('lxc cluster', () => {
 
   test('update-certificate gives all members another certificate; one that does not fit is refused', async () => {
     const hourMs = 3_600_000;
-    const pair = await makeSelfSigned({
-      commonName: 'other',
-      organization: 'tests',
-      subjectAltNames: ['127.0.0.1'],
-      notBefore: new Date(Date.now() - hourMs),
-      notAfter: new Date(Date.now() + hourMs),
-      usage: 'server',
-    });
+    const pair = await makePair('other', { subjectAltNames: ['127.0.0.1'], usage: 'server' });
     const [cert, key] = [join(work, 'other.crt'), join(work, 'other.key')];
     writeFileSync(cert, pair.certPem);
     writeFileSync(key, readFileSync(join(one.dir, 'cluster.key')));

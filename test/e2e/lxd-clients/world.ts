@@ -4,11 +4,11 @@ import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
 import { hostRemains, makeDaemon, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { fakeServer, serveDirect, serveTree, streamTree, type FakeServer } from '../../support/images/remotes.ts';
+import { makePair } from '../../support/daemons/tls.ts';
 
 export interface Server {
   readonly daemon: TestDaemon;
@@ -107,14 +107,7 @@ const metadataOf = (name: string): string =>
   `architecture: x86_64\ncreation_date: 1700000000\nproperties: {description: Busybox ${name}, os: busybox}\n`;
 
 async function keyPairIn(work: string, name: string): Promise<KeyPair> {
-  const made = await makeSelfSigned({
-    commonName: name,
-    organization: 'clients',
-    subjectAltNames: [],
-    notBefore: new Date(Date.now() - 3_600_000),
-    notAfter: new Date(Date.now() + 86_400_000),
-    usage: 'client',
-  });
+  const made = await makePair(name);
   const dir = join(work, 'keys', name);
   mkdirSync(dir, { recursive: true });
   const pair = { cert: join(dir, 'client.crt'), key: join(dir, 'client.key') };

@@ -2,19 +2,15 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { fingerprintOf, identifyCaller } from '../../../server/auth/identify.ts';
-import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
+import { makePair } from '../../support/daemons/tls.ts';
 
 const day = 24 * 60 * 60_000;
 const now = new Date('2030-06-01T00:00:00Z');
 
 async function certificate(fromDays = -1, toDays = 1): Promise<Uint8Array> {
-  const { certPem } = await makeSelfSigned({
-    commonName: 'someone',
-    organization: 'Test',
-    subjectAltNames: [],
+  const { certPem } = await makePair('someone', {
     notBefore: new Date(now.getTime() + fromDays * day),
     notAfter: new Date(now.getTime() + toDays * day),
-    usage: 'client',
   });
   return new X509Certificate(certPem).raw;
 }

@@ -4,22 +4,15 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { AppError } from '../../../server/api/errors.ts';
 import { Attempts } from '../../../server/lib/shared/attempts.ts';
 import { hashPassword } from '../../../server/lib/secrets.ts';
-import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
 import { checkTrustPassword, parseCertificate, planTrust, trustLimits } from '../../../server/auth/trust.ts';
+import { makePair } from '../../support/daemons/tls.ts';
 
 let pem = '';
 let der: Buffer = Buffer.alloc(0);
 let stored = '';
 
 beforeAll(async () => {
-  const made = await makeSelfSigned({
-    commonName: 'alice',
-    organization: 'Test',
-    subjectAltNames: [],
-    notBefore: new Date('2020-01-01'),
-    notAfter: new Date('2060-01-01'),
-    usage: 'client',
-  });
+  const made = await makePair('alice', { notBefore: new Date('2020-01-01'), notAfter: new Date('2060-01-01') });
   pem = made.certPem;
   der = new X509Certificate(pem).raw;
   stored = await hashPassword('right');

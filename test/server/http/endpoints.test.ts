@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Endpoint } from '../../../server/api/endpoints/endpoint.ts';
 import { endpoints, type EndpointId } from '../../../server/api/endpoints/endpoint-table.ts';
 import type { HostDrivers } from '../../../server/daemon/host-drivers.ts';
-import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
 import { validateBody } from '../../../server/api/schema/validate-json.ts';
 import {
   createContainer,
@@ -20,6 +19,7 @@ import {
 } from '../../support/daemons/daemon.ts';
 import { goodMetadata, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
 import { until } from '../../support/until.ts';
+import { makePair } from '../../support/daemons/tls.ts';
 
 let daemon: TestDaemon;
 let fingerprint = '';
@@ -48,14 +48,7 @@ afterAll(() => daemon.cleanUp());
 
 const address = '10.214.9.1/24';
 async function trustCertificate(): Promise<string> {
-  const { certPem } = await makeSelfSigned({
-    commonName: 'test',
-    organization: 'test',
-    subjectAltNames: [],
-    notBefore: new Date(Date.now() - 60_000),
-    notAfter: new Date(Date.now() + 3_600_000),
-    usage: 'client',
-  });
+  const { certPem } = await makePair('test');
   const answer = await daemon.call('POST', '/1.0/certificates', {
     type: 'client',
     certificate: certPem,
@@ -176,14 +169,7 @@ const good: Partial<Record<EndpointId, () => Promise<Answer>>> = {
   'members.list': get('/1.0/cluster/members'),
   'certificates.list': get('/1.0/certificates'),
   'certificates.create': async () => {
-    const { certPem } = await makeSelfSigned({
-      commonName: 'other',
-      organization: 'test',
-      subjectAltNames: [],
-      notBefore: new Date(Date.now() - 60_000),
-      notAfter: new Date(Date.now() + 3_600_000),
-      usage: 'client',
-    });
+    const { certPem } = await makePair('other');
     return daemon.call('POST', '/1.0/certificates', { type: 'client', certificate: certPem });
   },
   'certificates.get': on('GET', certificatePath),

@@ -16,20 +16,11 @@ import {
 import { openKeyring, sealKeyring, withShare } from '../../../server/membership/keys/seal.ts';
 import { generationOf, isPlainKey, openValue, sealValue } from '../../../server/membership/keys/vault.ts';
 import { makeEtcdCertificates } from '../../../server/membership/etcd/certificates.ts';
-import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
 import { changedKeys } from '../../../server/services/cluster/keys/next-keys.ts';
 import { seededRandom } from '../../support/random.ts';
+import { makePair } from '../../support/daemons/tls.ts';
 
-const pairOf = (name: string) =>
-  makeSelfSigned({
-    commonName: name,
-    organization: 'tests',
-    subjectAltNames: [name],
-    notBefore: new Date(Date.now() - 1000),
-    notAfter: new Date(Date.now() + 3_600_000),
-    usage: 'peer',
-    curve: 'P-256',
-  });
+const pairOf = (name: string) => makePair(name, { subjectAltNames: [name], usage: 'peer', curve: 'P-256' });
 
 describe('keys that are sealed', () => {
   test('can be opened by each member they are for, and by no other, nor under the number of another', async () => {

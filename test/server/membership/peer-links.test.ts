@@ -2,24 +2,15 @@
 import { createServer, type Server } from 'node:https';
 import { afterEach, expect, test } from 'vitest';
 import { PeerLinks } from '../../../server/membership/peer-links.ts';
-import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
+import { makePair } from '../../support/daemons/tls.ts';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-const hour = 3_600_000;
-const pair = (commonName: string) =>
-  makeSelfSigned({
-    commonName,
-    organization: 'tests',
-    subjectAltNames: [],
-    notBefore: new Date(Date.now() - hour),
-    notAfter: new Date(Date.now() + hour),
-    usage: 'peer',
-  });
+const pair = (commonName: string) => makePair(commonName, { usage: 'peer' });
 
 async function linksOf() {
   const shared = await pair('cluster');

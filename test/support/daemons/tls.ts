@@ -2,7 +2,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { request as httpsRequest, type Agent } from 'node:https';
 import type { OutgoingHttpHeaders } from 'node:http';
-import { makeSelfSigned, type KeyAndCertificate } from '../../../server/lib/self-signed.ts';
+import { makeSelfSigned, type KeyAndCertificate, type CertificateRequest } from '../../../server/lib/self-signed.ts';
 import { answerOf, collect, type Answer } from './daemon.ts';
 
 export interface ClientCertificate extends KeyAndCertificate {
@@ -11,18 +11,24 @@ export interface ClientCertificate extends KeyAndCertificate {
 
 const hour = 3_600_000;
 
+/** A certificate that is its own authority, good from an hour ago for two hours. */
+export const makePair = (commonName: string, more: Partial<CertificateRequest> = {}): Promise<KeyAndCertificate> =>
+  makeSelfSigned({
+    commonName,
+    organization: 'tests',
+    subjectAltNames: [],
+    notBefore: new Date(Date.now() - hour),
+    notAfter: new Date(Date.now() + hour),
+    usage: 'client',
+    ...more,
+  });
+
 export async function makeClient(
   commonName = 'client',
   validMs: readonly [number, number] = [-hour, hour],
 ): Promise<ClientCertificate> {
-  const pair = await makeSelfSigned({
-    commonName,
-    organization: 'tests',
-    subjectAltNames: [],
-    notBefore: new Date(Date.now() + validMs[0]),
-    notAfter: new Date(Date.now() + validMs[1]),
-    usage: 'client',
-  });
+  const [notBefore, notAfter] = validMs.map((ms) => new Date(Date.now() + ms)) as [Date, Date];
+  const pair = await makePair(commonName, { notBefore, notAfter });
   return { ...pair, fingerprint: createHash('sha256').update(new X509Certificate(pair.certPem).raw).digest('hex') };
 }
 

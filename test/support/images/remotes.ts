@@ -11,7 +11,7 @@ import {
 import { createServer as createHttps } from 'node:https';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
+import { makePair } from '../daemons/tls.ts';
 
 export const sha256 = (...parts: readonly Buffer[]): string =>
   createHash('sha256').update(Buffer.concat(parts)).digest('hex');
@@ -67,15 +67,7 @@ export async function fakeServer(
   });
 }
 
-const selfSigned = () =>
-  makeSelfSigned({
-    commonName: 'images.example',
-    organization: 'tests',
-    subjectAltNames: [],
-    notBefore: new Date(Date.now() - 3_600_000),
-    notAfter: new Date(Date.now() + 3_600_000),
-    usage: 'server',
-  });
+const selfSigned = () => makePair('images.example', { usage: 'server' });
 
 export interface StreamVersion {
   readonly metadata: Buffer;

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { onlyIssuer, type EtcdTlsFiles, writeEtcdCertificates } from '../../../server/membership/etcd/certificates.ts';
 import type { EtcdFirstStart, EtcdStart, EtcdTuning } from '../../../server/membership/etcd/etcd-flags.ts';
 import { EtcdProcess } from '../../../server/membership/etcd/etcd-process.ts';
-import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
 import { freePort } from '../hosts/free-port.ts';
+import { makePair } from '../daemons/tls.ts';
 
 export interface SupervisedEtcd {
   readonly process: EtcdProcess;
@@ -26,15 +26,7 @@ export interface EtcdNest {
 
 export async function openEtcdNest(): Promise<EtcdNest> {
   const dir = mkdtempSync(join(tmpdir(), 'gantry-etcds-'));
-  const now = Date.now();
-  const { keyPem } = await makeSelfSigned({
-    commonName: 'cluster',
-    organization: 'gantry',
-    subjectAltNames: [],
-    notBefore: new Date(now - 1_000),
-    notAfter: new Date(now + 1_000_000),
-    usage: 'server',
-  });
+  const { keyPem } = await makePair('cluster', { usage: 'server' });
   const logged: string[] = [];
   const write = (level: string) => (message: string) => void logged.push(`${level} ${message}`);
   const log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };

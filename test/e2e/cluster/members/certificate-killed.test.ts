@@ -4,17 +4,16 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeSelfSigned } from '../../../../server/lib/self-signed.ts';
 import { makeCluster, type TestCluster, type TestMember, tokenOf } from '../../../support/cluster/members.ts';
 import { type Bundle, bundleDaemon } from '../../../support/daemons/child-process.ts';
 import { type Gantryd, startGantryd } from '../../../support/daemons/gantryd.ts';
 import { freePort } from '../../../support/hosts/free-port.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { until } from '../../../support/until.ts';
+import { makePair } from '../../../support/daemons/tls.ts';
 
 /** From the request to the kill: the record is written after some 20 ms, this member serves with it when the other one knows it. */
 const delaysMs = [0, 15, 40, 80, 120, 200];
-const hourMs = 3_600_000;
 
 describe.skipIf(etcdMissing() !== undefined)('a member that is killed', () => {
   let bundle: Bundle;
@@ -43,14 +42,7 @@ describe.skipIf(etcdMissing() !== undefined)('a member that is killed', () => {
     const seen = new Set<boolean>();
     for (const delay of delaysMs) {
       const before = readFileSync(join(one.dir, 'cluster.crt'), 'utf8');
-      const pair = await makeSelfSigned({
-        commonName: `after ${delay}`,
-        organization: 'tests',
-        subjectAltNames: ['127.0.0.1'],
-        notBefore: new Date(Date.now() - hourMs),
-        notAfter: new Date(Date.now() + hourMs),
-        usage: 'server',
-      });
+      const pair = await makePair(`after ${delay}`, { subjectAltNames: ['127.0.0.1'], usage: 'server' });
       const sent = { cluster_certificate: pair.certPem, cluster_certificate_key: pair.keyPem };
       const asking = host.call('PUT', '/1.0/cluster/certificate', sent).catch(() => undefined);
       await sleep(delay);

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generationOf, isPlainKey } from '../../../../server/membership/keys/vault.ts';
 import { keysOf } from '../../../../server/daemon/stores/keys-of.ts';
-import { makeSelfSigned } from '../../../../server/lib/self-signed.ts';
 import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
 import { SealedStore } from '../../../../server/store/sealed.ts';
 import type { Store, StoreRecord } from '../../../../server/store/store.ts';
@@ -12,6 +11,7 @@ import { makeCluster, type TestCluster, type TestMember } from '../../../support
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
+import { makePair } from '../../../support/daemons/tls.ts';
 
 describe.skipIf(etcdMissing() !== undefined)('the records of a cluster in etcd', () => {
   let cluster: TestCluster;
@@ -23,14 +23,7 @@ describe.skipIf(etcdMissing() !== undefined)('the records of a cluster in etcd',
     cluster = await makeCluster(2);
     [one, two] = cluster.members as unknown as [TestMember, TestMember];
     const hourMs = 3_600_000;
-    const pair = await makeSelfSigned({
-      commonName: 'another',
-      organization: 'tests',
-      subjectAltNames: ['127.0.0.1'],
-      notBefore: new Date(Date.now() - hourMs),
-      notAfter: new Date(Date.now() + hourMs),
-      usage: 'server',
-    });
+    const pair = await makePair('another', { subjectAltNames: ['127.0.0.1'], usage: 'server' });
     const sent = { cluster_certificate: pair.certPem, cluster_certificate_key: pair.keyPem };
     expect((await one.call('PUT', '/1.0/cluster/certificate', sent)).status).toBe(200);
     expect((await one.call('PATCH', '/1.0', { config: { 'core.trust_password': 'open-sesame' } })).status).toBe(200);

@@ -2,10 +2,9 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { makeSelfSigned } from '../../../../server/lib/self-signed.ts';
 import { ask, cookiesOf, startHttp, tokens, type HttpHarness } from '../../../support/controller/http-harness.ts';
 import { startIssuer, type TestIssuer } from '../../../support/daemons/issuer.ts';
-import { callTls } from '../../../support/daemons/tls.ts';
+import { callTls, makePair } from '../../../support/daemons/tls.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
 describe('a login at an issuer', () => {
@@ -100,15 +99,7 @@ describe('a login at an issuer', () => {
 
 test('over TLS cookies are sent over TLS alone, and browsers are told to stay there', async () => {
   const directory = tempFolder('gantry-tls-');
-  const hour = 3_600_000;
-  const pair = await makeSelfSigned({
-    commonName: 'controller',
-    organization: 'tests',
-    subjectAltNames: ['IP:127.0.0.1'],
-    notBefore: new Date(Date.now() - hour),
-    notAfter: new Date(Date.now() + hour),
-    usage: 'server',
-  });
+  const pair = await makePair('controller', { subjectAltNames: ['IP:127.0.0.1'], usage: 'server' });
   const tls = { cert: join(directory, 'cert.pem'), key: join(directory, 'key.pem') };
   await Promise.all([writeFile(tls.cert, pair.certPem), writeFile(tls.key, pair.keyPem)]);
   const http = await startHttp({ tls });

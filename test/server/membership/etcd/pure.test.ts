@@ -6,7 +6,7 @@ import { etcdFlags, type EtcdStart } from '../../../../server/membership/etcd/et
 import { endReason, EtcdLog, readEtcdLine } from '../../../../server/membership/etcd/etcd-log.ts';
 import { restartPauseMs } from '../../../../server/membership/etcd/etcd-process.ts';
 import type { Log } from '../../../../server/lib/log.ts';
-import { makeSelfSigned } from '../../../../server/lib/self-signed.ts';
+import { makePair } from '../../../support/daemons/tls.ts';
 
 const start: EtcdStart = {
   dir: '/d',
@@ -125,17 +125,7 @@ test('the pause before a restart doubles up to half a minute', () => {
 });
 
 describe('certificates', () => {
-  const clusterKey = async () =>
-    (
-      await makeSelfSigned({
-        commonName: 'c',
-        organization: 'gantry',
-        subjectAltNames: [],
-        notBefore: new Date(),
-        notAfter: new Date(),
-        usage: 'server',
-      })
-    ).keyPem;
+  const clusterKey = async () => (await makePair('c', { usage: 'server' })).keyPem;
   const now = new Date('2026-01-01T00:00:00Z');
 
   test('certificates that two members make of one cluster key fit each other; another key does not fit', async () => {

@@ -4,12 +4,13 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { EtcdMembership } from '../../../../server/membership/etcd/membership.ts';
-import { makeSelfSigned, makeSigned } from '../../../../server/lib/self-signed.ts';
+import { makeSigned } from '../../../../server/lib/self-signed.ts';
 import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { type EtcdNest, openEtcdNest, type SupervisedEtcd } from '../../../support/store/supervised-etcd.ts';
 import { put } from '../../../support/store/watching.ts';
 import { until } from '../../../support/until.ts';
+import { makePair } from '../../../support/daemons/tls.ts';
 
 const missing = etcdMissing();
 
@@ -82,14 +83,7 @@ describe.skipIf(missing !== undefined)('etcds of a cluster', () => {
       const right = await nest.member('right', { kind: 'new', token: 'x' });
       const wrong = await nest.member('wrong', { kind: 'new', token: 'y' });
       // An authority that has signed a good client certificate, and a wrong one for the server.
-      const { keyPem } = await makeSelfSigned({
-        commonName: 'x',
-        organization: 'gantry',
-        subjectAltNames: [],
-        notBefore: new Date(),
-        notAfter: new Date(),
-        usage: 'server',
-      });
+      const { keyPem } = await makePair('x', { usage: 'server' });
       const { makeEtcdCertificates, onlyIssuer } = await import('../../../../server/membership/etcd/certificates.ts');
       const issuer = {
         commonName: 'etcd of the cluster',

@@ -7,30 +7,22 @@ import type { Member } from '../../../../server/membership/members.ts';
 import { EventHub } from '../../../../server/events/hub.ts';
 import { systemClock } from '../../../../server/lib/clock.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
-import { makeSelfSigned, type KeyAndCertificate } from '../../../../server/lib/self-signed.ts';
+import { type KeyAndCertificate } from '../../../../server/lib/self-signed.ts';
 import { Records } from '../../../../server/records/records.ts';
 import { daemonCaller } from '../../../../server/services/shared/caller.ts';
 import { CertificateChange } from '../../../../server/services/cluster/certificate/certificate-change.ts';
 import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
+import { makePair } from '../../../support/daemons/tls.ts';
 
-const hourMs = 3_600_000;
-const makePair = (name: string): Promise<KeyAndCertificate> =>
-  makeSelfSigned({
-    commonName: name,
-    organization: 'tests',
-    subjectAltNames: [],
-    notBefore: new Date(Date.now() - hourMs),
-    notAfter: new Date(Date.now() + hourMs),
-    usage: 'server',
-  });
+const serverPair = (name: string): Promise<KeyAndCertificate> => makePair(name, { usage: 'server' });
 
 describe('a member that is asked for another certificate of the cluster', () => {
   const dir = tempFolder('gantry-cert-');
   let first: KeyAndCertificate;
   beforeAll(async () => {
-    first = await makePair('first');
+    first = await serverPair('first');
     writeFileSync(join(dir, 'cluster.crt'), first.certPem);
     writeFileSync(join(dir, 'cluster.key'), first.keyPem);
   });
@@ -73,7 +65,7 @@ describe('a member that is asked for another certificate of the cluster', () => 
     const { certificates, other, told, change, ask } = await makeMember();
     const former = certificates.current.fingerprint;
     let isAnswered = false;
-    const asked = ask(await makePair('second')).finally(() => {
+    const asked = ask(await serverPair('second')).finally(() => {
       isAnswered = true;
     });
     await until(() => told.length > 0);
@@ -95,11 +87,11 @@ describe('a member that is asked for another certificate of the cluster', () => 
     const { certificates, other, warnings, clock, change, ask } = await makeMember();
     const former = certificates.current.fingerprint;
     other.isPresent = false;
-    await ask(await makePair('third'));
+    await ask(await serverPair('third'));
     const third = certificates.current.fingerprint;
     expect(third).not.toBe(former);
     other.isPresent = true;
-    const asked = ask(await makePair('fourth'));
+    const asked = ask(await serverPair('fourth'));
     await until(() => certificates.ofMembers.length > 1);
     expect(certificates.current.fingerprint).toBe(third);
     clock.stepMs = 2_000;
@@ -112,10 +104,10 @@ describe('a member that is asked for another certificate of the cluster', () => 
   test('leaves out one that another request has overtaken, and takes others by both', async () => {
     const { certificates, other, told, change, ask } = await makeMember();
     const former = certificates.current.fingerprint;
-    const overtaken = ask(await makePair('fifth'));
+    const overtaken = ask(await serverPair('fifth'));
     await until(() => told.length > 0);
     const fifth = told[0]?.[1] ?? '';
-    const asked = ask(await makePair('sixth'));
+    const asked = ask(await serverPair('sixth'));
     await until(() =>
       certificates.ofMembers.some(({ fingerprint }) => fingerprint !== fifth && fingerprint !== former),
     );

@@ -1,8 +1,8 @@
 // A renamed project keeps everything in it; what is refused, and what restricted certificates and old names become.
 import { expect, test } from 'vitest';
-import { makeSelfSigned } from '../../../../server/lib/self-signed.ts';
 import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { makeContainerIn, makeProject } from '../../../support/daemons/projects.ts';
+import { makePair } from '../../../support/daemons/tls.ts';
 
 const daemon = await seededDaemon();
 
@@ -51,14 +51,7 @@ test('containers with snapshots and backups, profiles and volumes come along', a
 
 test('certificates that are restricted to it follow', async () => {
   await makeProject(daemon, 'limited');
-  const { certPem } = await makeSelfSigned({
-    commonName: 'laptop',
-    organization: 'test',
-    subjectAltNames: [],
-    notBefore: new Date(Date.now() - 60_000),
-    notAfter: new Date(Date.now() + 3_600_000),
-    usage: 'client',
-  });
+  const { certPem } = await makePair('laptop');
   const body = { type: 'client', certificate: certPem, restricted: true, projects: ['limited'] };
   const made = await daemon.call('POST', '/1.0/certificates', body);
   await daemon.ok('POST', '/1.0/projects/limited', { name: 'free' });

@@ -2,20 +2,12 @@
 import { createServer, type TLSSocket } from 'node:tls';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { makeSelfSigned } from '../../../../server/lib/self-signed.ts';
 import { Member } from '../../../../server/store/etcd/member.ts';
+import { makePair } from '../../../support/daemons/tls.ts';
 
 /** What the server saw of a connection to `host`, whose certificate is for `named`. */
 async function connect(host: string, named: string) {
-  const day = 24 * 60 * 60_000;
-  const { certPem, keyPem } = await makeSelfSigned({
-    commonName: 'etcd',
-    organization: 'tests',
-    subjectAltNames: [named],
-    notBefore: new Date(Date.now() - day),
-    notAfter: new Date(Date.now() + day),
-    usage: 'server',
-  });
+  const { certPem, keyPem } = await makePair('etcd', { subjectAltNames: [named], usage: 'server' });
   const server = createServer({ cert: certPem, key: keyPem, ALPNProtocols: ['h2'] });
   const names: unknown[] = [];
   server.on('secureConnection', (socket: TLSSocket & { readonly servername?: string | false }) => {
