@@ -66,7 +66,6 @@ describe.skipIf(missing !== undefined)('lxc cluster', () => {
   });
 
   test('update-certificate gives all members another certificate; one that does not fit is refused', async () => {
-    const hourMs = 3_600_000;
     const pair = await makePair('other', { subjectAltNames: ['127.0.0.1'], usage: 'server' });
     const [cert, key] = [join(work, 'other.crt'), join(work, 'other.key')];
     writeFileSync(cert, pair.certPem);

@@ -22,7 +22,6 @@ describe.skipIf(etcdMissing() !== undefined)('the records of a cluster in etcd',
   beforeAll(async () => {
     cluster = await makeCluster(2);
     [one, two] = cluster.members as unknown as [TestMember, TestMember];
-    const hourMs = 3_600_000;
     const pair = await makePair('another', { subjectAltNames: ['127.0.0.1'], usage: 'server' });
     const sent = { cluster_certificate: pair.certPem, cluster_certificate_key: pair.keyPem };
     expect((await one.call('PUT', '/1.0/cluster/certificate', sent)).status).toBe(200);
