@@ -3,7 +3,7 @@ import { withoutSecrets } from '../../../server/lib/shared/without-secrets.ts';
 import type { Notice } from './notice.ts';
 import { asText } from '../../core/documents/json-values.ts';
 import { expandVariables } from '../../manifest/variables/variables.ts';
-import type { CommitStatusTarget, EmailTarget, NoticeKind, Template } from './notify-schema.ts';
+import type { CommitStatusTarget, NoticeKind, Template } from './notify-schema.ts';
 
 const words: Readonly<Record<NoticeKind, string>> = {
   failed: 'failed',
@@ -83,29 +83,6 @@ export function shownOf(notice: Notice, { title, text }: Template = {}): Shown {
 const maxLines = 100;
 
 export const textOf = ({ title, lines }: Shown): string => [title, ...lines].join('\n');
-
-/** A message in UTF-8; base64 keeps its lines short and free of marks of the protocol. */
-export function mailText({ from, to }: EmailTarget, { title, lines }: Shown, id: string, at: string): string {
-  const body = Buffer.from(`${lines.join('\n')}\n`)
-    .toString('base64')
-    .replaceAll(/.{76}/g, '$&\r\n');
-  const subject = [...title.matchAll(/.{1,40}/gsu)].map(
-    ([part]) => `=?UTF-8?B?${Buffer.from(part).toString('base64')}?=`,
-  );
-  return [
-    `From: <${from}>`,
-    `To: ${to.map((one) => `<${one}>`).join(',\r\n ')}`,
-    `Subject: ${subject.join('\r\n ')}`,
-    `Date: ${new Date(at).toUTCString().replace('GMT', '+0000')}`,
-    `Message-ID: <${id}@gantry>`,
-    'Auto-Submitted: auto-generated',
-    'MIME-Version: 1.0',
-    'Content-Type: text/plain; charset=utf-8',
-    'Content-Transfer-Encoding: base64',
-    '',
-    body,
-  ].join('\r\n');
-}
 
 /** The notice itself, with bounded lists and plain texts. */
 export function webhookBody(notice: Notice): string {

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { readSecret } from '../sources/files/secret.ts';
 import { timedSignature } from '../sources/webhooks/verify-webhook.ts';
-import { commitStatusCall, mailText, matrixBody, shownOf, slackBody, webhookBody } from './messages.ts';
+import { commitStatusCall, matrixBody, shownOf, slackBody, webhookBody } from './messages.ts';
 import type { Notice } from './notice.ts';
 import type { EmailTarget, NotificationEntry } from './notify-schema.ts';
 import type { Mail } from './smtp.ts';
@@ -149,8 +149,9 @@ export async function mailOf(
           },
         };
   const ca = caFile === undefined ? {} : { ca: await readText(where, context.absolute(caFile)) };
-  const text = mailText(email, shownOf(notice, template), idOf(entry, notice), notice.at);
-  return { url: new URL(smtp), from, to, text, ...login, ...ca };
+  const { title, lines } = shownOf(notice, template);
+  const content = { subject: title, text: `${lines.join('\n')}\n`, id: idOf(entry, notice), at: notice.at };
+  return { url: new URL(smtp), from, to, ...content, ...login, ...ca };
 }
 
 const idOf = (entry: NotificationEntry, notice: Notice): string =>

@@ -1,7 +1,6 @@
-// Sends one message over SMTP: TLS from the start (smtps) or after STARTTLS, a login, one message to several people. A server in clear text is
-// refused unless it is on this machine. No library: a message without attachments needs no more of the protocol than this.
-import { connect as connectPlain, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+// Sends one mail with nodemailer, which is loaded only for that: TLS from the start (smtps) or by STARTTLS. A server in clear text is refused
+// unless it is on this machine.
+import type { SMTPError } from 'nodemailer/lib/smtp-connection';
 
 export interface Mail {
   readonly url: URL;
@@ -9,8 +8,11 @@ export interface Mail {
   readonly ca?: string;
   readonly from: string;
   readonly to: readonly string[];
-  /** Headers and body, with CRLF line ends. */
+  readonly subject: string;
   readonly text: string;
+  readonly id: string;
+  /** ISO 8601. */
+  readonly at: string;
 }
 
 /** The server refused a command: with 4xx a later attempt may help. */
@@ -18,100 +20,53 @@ export class SmtpError extends Error {
   override readonly name = 'SmtpError';
   readonly code: number;
 
-  constructor(code: number, message: string) {
-    super(message);
+  constructor(code: number, message: string, options?: ErrorOptions) {
+    super(message, options);
     this.code = code;
   }
 }
 
-const maxReply = 16 * 1024;
-
 export async function sendMail(mail: Mail, signal: AbortSignal): Promise<void> {
-  const { url, login, ca, from, to, text } = mail;
+  const { url, login, ca, from, to, subject, text, id, at } = mail;
+  const { createTransport } = await import('nodemailer');
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  const isTls = url.protocol === 'smtps:';
-  const port = url.port === '' ? (isTls ? 465 : 587) : Number(url.port);
-  const tls = { host, port, servername: /^[\d.:]+$/.test(host) ? '' : host, ...(ca === undefined ? {} : { ca }) };
-  const sockets: Socket[] = [isTls ? connectTls(tls) : connectPlain({ host, port })];
-  const stop = (): void => sockets.forEach((socket) => socket.destroy(signal.reason as Error));
-  signal.addEventListener('abort', stop, { once: true });
+  const secure = url.protocol === 'smtps:';
+  const transport = createTransport({
+    host,
+    port: url.port === '' ? (secure ? 465 : 587) : Number(url.port),
+    name: 'gantry',
+    secure,
+    requireTLS: !secure && !isLocal(host),
+    ...(login === undefined ? {} : { auth: { user: login.user, pass: login.password } }),
+    ...(ca === undefined ? {} : { tls: { ca } }),
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
   try {
-    let session = new Session(sockets[0] as Socket);
-    await session.expect(220);
-    let offers = await session.command('EHLO gantry', 250);
-    if (!isTls && /^STARTTLS$/im.test(offers)) {
-      await session.command('STARTTLS', 220);
-      const secure = connectTls({ ...tls, socket: session.release() });
-      sockets.push(secure);
-      session = new Session(secure);
-      offers = await session.command('EHLO gantry', 250);
-    } else if (!isTls && !isLocal(host))
-      throw new SmtpError(530, `${host} offers no STARTTLS: the message would go in clear text; use smtps://`);
-    if (login !== undefined) {
-      const token = Buffer.from(`\0${login.user}\0${login.password}`).toString('base64');
-      await session.command(`AUTH PLAIN ${token}`, 235, 'AUTH PLAIN');
-    }
-    await session.command(`MAIL FROM:<${from}>`, 250);
-    for (const one of to) await session.command(`RCPT TO:<${one}>`, 250);
-    await session.command('DATA', 354);
-    await session.command(`${text.replaceAll(/^\./gm, '..')}\r\n.`, 250, 'the message');
-    // It is sent: whatever follows changes nothing.
-    await session.command('QUIT', 221).catch(() => undefined);
-  } finally {
-    signal.removeEventListener('abort', stop);
-    for (const socket of sockets) socket.destroy();
+    const { rejected } = await transport.sendMail({
+      from: { name: '', address: from },
+      to: to.map((address) => ({ name: '', address })),
+      subject,
+      text,
+      messageId: `<${id}@gantry>`,
+      date: new Date(at),
+      headers: { 'Auto-Submitted': 'auto-generated' },
+      signal,
+    });
+    if (rejected.length > 0) throw new SmtpError(550, `it did not take it for ${rejected.join(', ')}`);
+  } catch (error) {
+    throw explained(error, host);
   }
 }
 
 const isLocal = (host: string): boolean => host === 'localhost' || host.startsWith('127.') || host === '::1';
 
-class Session {
-  readonly #socket: Socket;
-  #text = '';
-  #failed: Error | undefined;
-  #wake = (): void => {};
-  readonly #onData = (chunk: Buffer): void => {
-    this.#text += chunk.toString('latin1');
-    if (this.#text.length > maxReply) this.#fail(new Error('its answer is too long'));
-    this.#wake();
-  };
-
-  constructor(socket: Socket) {
-    this.#socket = socket;
-    socket.on('data', this.#onData);
-    socket.on('error', (error) => this.#fail(error));
-    socket.on('close', () => this.#fail(new Error('it closed the connection')));
-  }
-
-  /** For TLS on the same connection. What came in clear text before is ignored. */
-  release(): Socket {
-    this.#socket.off('data', this.#onData);
-    return this.#socket;
-  }
-
-  /** `shown`: instead of a command that holds a secret. */
-  async command(line: string, code: number, shown = line): Promise<string> {
-    this.#text = '';
-    this.#socket.write(`${line}\r\n`);
-    return this.expect(code, shown);
-  }
-
-  async expect(code: number, after = 'the connection'): Promise<string> {
-    for (;;) {
-      const reply = /^(?:\d{3}-.*\r?\n)*(\d{3})(?: .*)?\r?\n/.exec(this.#text);
-      if (reply !== null) {
-        const found = Number(reply[1]);
-        const said = reply[0].replaceAll(/^\d{3}[- ]?/gm, '').trim();
-        if (found !== code) throw new SmtpError(found, `it answered ${found} to ${after}: ${said.slice(0, 200)}`);
-        return said.replaceAll('\r', '');
-      }
-      if (this.#failed !== undefined) throw this.#failed;
-      await new Promise<void>((resolve) => (this.#wake = resolve));
-    }
-  }
-
-  #fail(error: Error): void {
-    this.#failed ??= error;
-    this.#wake();
-  }
+function explained(error: unknown, host: string): unknown {
+  const { code, command, response, responseCode } = error as SMTPError;
+  if (responseCode === undefined) return error;
+  const message =
+    code === 'ETLS'
+      ? `${host} offers no STARTTLS: the message would go in clear text; use smtps://`
+      : `it answered ${responseCode} to ${command ?? 'the connection'}: ${(response ?? '').slice(0, 200)}`;
+  return new SmtpError(code === 'ETLS' ? 530 : responseCode, message, { cause: error });
 }

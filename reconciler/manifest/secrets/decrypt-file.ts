@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Json } from '../../core/documents/document.ts';
-import { parseAgeKeys } from './age.ts';
+import { readAgeKeys } from './age.ts';
 import { decryptSops, readSopsFile, SopsError } from './sops-file.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -25,7 +25,7 @@ export async function decryptFile(
 ): Promise<Json> {
   const found = readSopsFile(text);
   const keys = ageKeys ?? (await keysOf(env));
-  if (found !== undefined && keys !== undefined) return decryptSops(found, parseAgeKeys(keys));
+  if (found !== undefined && keys !== undefined) return decryptSops(found, await readAgeKeys(keys));
   if (ageKeys !== undefined) throw new SopsError('it is not encrypted for keys of age: encrypt it with sops --age');
   return JSON.parse(await runSops(file, env, signal)) as Json;
 }

@@ -1,6 +1,7 @@
 // Decrypts files of sops that are encrypted for age keys, without the program: YAML and JSON. Whoever changed a value, or moved one to
-// another place, is found out: each value is bound to its path, and a code covers them all. Pure.
-import { createDecipheriv, createHash, timingSafeEqual, type KeyObject } from 'node:crypto';
+// another place, is found out: each value is bound to its path, and a code covers them all.
+import { createDecipheriv, createHash, timingSafeEqual } from 'node:crypto';
+import type { Decrypter } from 'age-encryption';
 import { parse } from 'yaml';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { asText, isMap, mapOf, textOf } from '../../core/documents/json-values.ts';
@@ -37,8 +38,8 @@ function treeOf(text: string): Json {
 }
 
 /** Throws when no key fits or anything was changed. */
-export function decryptSops({ values, metadata }: SopsFile, keys: readonly KeyObject[]): JsonObject {
-  const dataKey = dataKeyOf(metadata, keys);
+export async function decryptSops({ values, metadata }: SopsFile, keys: Decrypter): Promise<JsonObject> {
+  const dataKey = await dataKeyOf(metadata, keys);
   const hash = createHash('sha512');
   const walk = (value: Json, path: readonly string[]): Json => {
     if (Array.isArray(value)) return (value as readonly Json[]).map((item) => walk(item, path));
@@ -56,12 +57,12 @@ export function decryptSops({ values, metadata }: SopsFile, keys: readonly KeyOb
   return tree;
 }
 
-function dataKeyOf(metadata: JsonObject, keys: readonly KeyObject[]): Buffer {
+async function dataKeyOf(metadata: JsonObject, keys: Decrypter): Promise<Buffer> {
   const entries = (metadata['age'] as readonly Json[]).map((one) => textOf(mapOf(one)['enc']) ?? '');
   let last: unknown;
   for (const entry of entries) {
     try {
-      return decryptAge(entry, keys);
+      return await decryptAge(entry, keys);
     } catch (error) {
       last = error;
     }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Json } from '../../../reconciler/core/documents/document.ts';
 import { mapOf, textOf } from '../../../reconciler/core/documents/json-values.ts';
-import { AgeError, decryptAge, parseAgeKeys } from '../../../reconciler/manifest/secrets/age.ts';
+import { AgeError, decryptAge, readAgeKeys } from '../../../reconciler/manifest/secrets/age.ts';
 import { decryptSops, readSopsFile } from '../../../reconciler/manifest/secrets/sops-file.ts';
 import { resolveSecrets } from '../../../reconciler/manifest/variables/secret-references.ts';
 import { ageKey, canEncrypt, sopsText, type AgeKey } from '../../support/controller/sops.ts';
@@ -25,28 +25,32 @@ beforeAll(() => {
   other = ageKey();
   text = sopsText(values, mine);
 });
-const decrypt = (changed: string, { secret }: AgeKey = mine): unknown => {
+const decrypt = async (changed: string, { secret }: AgeKey = mine): Promise<unknown> => {
   const file = readSopsFile(changed);
   if (file === undefined) throw new Error('it is no file of sops');
-  return decryptSops(file, parseAgeKeys(secret));
+  return decryptSops(file, await readAgeKeys(secret));
 };
 
 describe.runIf(canEncrypt)('a file of sops', () => {
-  test('is decrypted with the key that the reader was given, and with no other', () => {
+  test('is decrypted with the key that the reader was given, and with no other', async () => {
     expect(text).not.toContain('5432');
-    expect(decrypt(text)).toEqual(values);
-    expect(decrypt(text, { ...other, secret: `${other.secret}\n${mine.secret}` })).toEqual(values);
-    expect(() => decrypt(text, other)).toThrow(`none of the age keys decrypts it: it is for ${mine.recipient}`);
+    expect(await decrypt(text)).toEqual(values);
+    expect(await decrypt(text, { ...other, secret: `${other.secret}\n${mine.secret}` })).toEqual(values);
+    await expect(decrypt(text, other)).rejects.toThrow(`none of the age keys decrypts it: it is for ${mine.recipient}`);
   });
 
-  test('whose values were changed or moved is refused', () => {
-    expect(() => decrypt(text.replace('region_plain: eu', 'region_plain: us'))).toThrow('its values were changed');
-    expect(() => decrypt(text.replace('password:', 'passwort:'))).toThrow(
+  test('whose values were changed or moved is refused', async () => {
+    await expect(decrypt(text.replace('region_plain: eu', 'region_plain: us'))).rejects.toThrow(
+      'its values were changed',
+    );
+    await expect(decrypt(text.replace('password:', 'passwort:'))).rejects.toThrow(
       'the value of db:passwort was changed or moved',
     );
-    expect(() => decrypt(text.replace(/^ {2}password: .*$/m, '  password: plain'))).toThrow('its values were changed');
-    expect(() => decrypt(text.replace(/mac: .*$/m, 'mac: x'))).toThrow('its values were changed');
-    expect(() => decrypt(`more: x\n${text}`)).toThrow('its values were changed');
+    await expect(decrypt(text.replace(/^ {2}password: .*$/m, '  password: plain'))).rejects.toThrow(
+      'its values were changed',
+    );
+    await expect(decrypt(text.replace(/mac: .*$/m, 'mac: x'))).rejects.toThrow('its values were changed');
+    await expect(decrypt(`more: x\n${text}`)).rejects.toThrow('its values were changed');
   });
 
   test('is left to the program when it is for other keys, or when its keys must be joined', () => {
@@ -57,26 +61,24 @@ describe.runIf(canEncrypt)('a file of sops', () => {
 });
 
 describe.runIf(canEncrypt)('age', () => {
-  test('refuses what is cut off, changed, or no key', () => {
-    const keys = parseAgeKeys(mine.secret);
+  test('refuses what is cut off, changed, or no key', async () => {
+    const keys = await readAgeKeys(`# of ann\n${mine.secret}\n`);
     for (const hostile of ['', 'x', '-----BEGIN AGE ENCRYPTED FILE-----\nYWdl\n-----END AGE ENCRYPTED FILE-----'])
-      expect(() => decryptAge(hostile, keys), hostile).toThrow(AgeError);
+      await expect(decryptAge(hostile, keys), hostile).rejects.toThrow(AgeError);
     const armored =
       textOf(mapOf((readSopsFile(text)?.metadata['age'] as readonly Json[] | undefined)?.[0])['enc']) ?? '';
-    expect(decryptAge(armored, keys)).toHaveLength(32);
+    expect(await decryptAge(armored, keys)).toHaveLength(32);
     const bytes = Buffer.from(armored.split('\n').slice(1, -2).join(''), 'base64');
     for (let at = 0; at < bytes.length; at += 7) {
       const changed = Buffer.from(bytes);
       changed[at] = (changed[at] ?? 0) ^ 1;
       const body = changed.toString('base64');
       const again = `-----BEGIN AGE ENCRYPTED FILE-----\n${body}\n-----END AGE ENCRYPTED FILE-----\n`;
-      expect(() => decryptAge(again, keys), String(at)).toThrow();
+      await expect(decryptAge(again, keys), String(at)).rejects.toThrow(AgeError);
     }
-    expect(() => parseAgeKeys('AGE-SECRET-KEY-1QQQQ')).toThrow('as age-keygen writes it');
-    expect(() => parseAgeKeys(mine.secret.replace(/.$/m, '# x')).length).not.toThrow();
-    expect(() => parseAgeKeys(mine.secret.trim().replace(/.$/, (letter) => (letter === 'Q' ? 'P' : 'Q')))).toThrow(
-      AgeError,
-    );
+    const mistyped = mine.secret.trim().replace(/.$/, (letter) => (letter === 'Q' ? 'P' : 'Q'));
+    for (const wrong of ['AGE-SECRET-KEY-1QQQQ', mistyped])
+      await expect(readAgeKeys(wrong), wrong).rejects.toThrow('as age-keygen writes it');
   });
 });
 

@@ -40,7 +40,7 @@ function serve(socket: Socket, at: number, isSecure: boolean): void {
       rest = rest.slice(end + mark.length);
       const usual: Record<string, string> = {
         EHLO: `250-mail.example.org\r\n${tls !== undefined && !isSecure ? '250-STARTTLS\r\n' : ''}250 AUTH PLAIN`,
-        STARTTLS: '220 go ahead',
+        STARTTLS: tls === undefined ? '502 not here' : '220 go ahead',
         AUTH: '235 welcome',
         DATA: '354 go on',
         QUIT: '221 bye',
@@ -97,8 +97,14 @@ const email = (more: object = {}, host = '127.0.0.1') => ({
     ...more,
   },
 });
-const bodyOf = (text: string): string =>
-  Buffer.from(text.split('\r\n\r\n')[1]?.split('\r\n.\r\n')[0] ?? '', 'base64').toString();
+/** The text of the first message. Other letters than those of ASCII make it quoted-printable. */
+const bodyOf = (text: string): string => {
+  const body = text.split('\r\n\r\n')[1]?.split('\r\n.\r\n')[0] ?? '';
+  const bytes = body
+    .replaceAll('=\r\n', '')
+    .replaceAll(/=([0-9A-F]{2})/g, (_, code: string) => String.fromCharCode(parseInt(code, 16)));
+  return Buffer.from(bytes, 'latin1').toString().replaceAll('\r\n', '\n');
+};
 
 describe('a notice by mail', () => {
   test('reaches each address, with a subject and a text that no name can break out of', async () => {
@@ -110,13 +116,16 @@ describe('a notice by mail', () => {
       /MAIL FROM:<gantry@example.org>\r\nRCPT TO:<ops@example.org>\r\nRCPT TO:<ann@example.org>\r\nDATA/,
     );
     const head = text.slice(text.indexOf('From:'), text.indexOf('\r\n\r\n'));
-    expect(head).not.toMatch(/Bcc|mallory/);
-    const subject = [...head.matchAll(/=\?UTF-8\?B\?([^?]*)\?=/g)].map(([, part = '']) =>
-      Buffer.from(part, 'base64').toString(),
+    const names = head
+      .replaceAll(/\r\n[ \t]/g, ' ')
+      .split('\r\n')
+      .map((line) => line.split(':')[0]);
+    expect(names).not.toContain('Bcc');
+    expect(head.replaceAll(/\r\n[ \t]/g, ' ')).toContain(
+      '\r\nSubject: main: web Bcc: mallory@example.org . QUIT failed\r\n',
     );
-    expect(subject.join('')).toContain('main: web Bcc: mallory@example.org . QUIT failed');
     expect(bodyOf(text)).toContain('container web: no space left; ü\nHosts: h1\nRevision: c0ffee');
-    expect(text.match(/^QUIT/gm)).toHaveLength(1);
+    expect(text.match(/^(MAIL|DATA)/gm)).toEqual(['MAIL', 'DATA']);
   });
 
   test('is tried again after a refusal for now, and not after one for good; nothing tells the password', async () => {
