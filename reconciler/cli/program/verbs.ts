@@ -108,6 +108,8 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
     row(controlling.controllerDiff, [controllerReports, 'showDiff']),
     row(controlling.controllerPlan, [controllerReports, 'showPlan']),
     row(controlling.controllerHistory, [controllerReports, 'showHistory']),
+    row(controlling.controllerBackup, [() => import('../verbs/controller/backup.ts'), 'backup']),
+    row(controlling.controllerRestore, [() => import('../verbs/controller/backup.ts'), 'restore']),
     row(controlling.controllerAudit, [() => import('../verbs/controller/audit.ts'), 'audit']),
     row(controlling.controllerLogs, [controllerReports, 'showLogs']),
     row(controlling.controllerSync, [controllerChange, 'sync']),

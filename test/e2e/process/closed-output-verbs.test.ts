@@ -196,6 +196,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   'controller diff': 'wants a running controller',
   'controller explain': 'wants a running controller',
   'controller audit': 'wants a running controller',
+  'controller backup': 'wants the state of a controller',
+  'controller restore': 'wants a backup of a controller',
   'controller history': 'wants a running controller',
   'controller logs': 'wants a running controller',
   'controller plan': 'wants a running controller',

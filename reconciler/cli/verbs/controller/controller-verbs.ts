@@ -13,6 +13,20 @@ export const controller = {
 } satisfies Verb;
 export type ControllerOptions = OptionsOf<typeof controller>;
 
+export const controllerBackup = {
+  name: 'controller backup',
+  summary: 'copy the state of a controller, which may work meanwhile, into one file',
+  args: [['<file>', 'the file to write']],
+  flags: controller.flags,
+} satisfies Verb;
+
+export const controllerRestore = {
+  name: 'controller restore',
+  summary: 'make the state directory of a controller from a backup; it must be empty',
+  args: [['<file>', 'a file of gantry controller backup']],
+  flags: controller.flags,
+} satisfies Verb;
+
 export const ui = {
   name: 'ui',
   summary: 'work with the containers of one host in a browser, and see how manifests differ from it, until stopped',

@@ -1,0 +1,44 @@
+// `gantry controller backup` and `restore`: the state of a controller in one file, and back.
+import { resolve } from 'node:path';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { CliError } from '../../errors/usage-error.ts';
+import { throwOnErrors } from '../../session/load-set.ts';
+import type { Context, Run } from '../../session/context.ts';
+import type { ControllerOptions } from './controller-verbs.ts';
+
+export const backup: Run<ControllerOptions> = async (context, [file = '']) => {
+  const { stateDir, name } = await configOf(context);
+  const { backupState } = await import('../../../controller/backup/backup-state.ts');
+  const at = new Date(context.io.nowMs()).toISOString();
+  const files = await done(backupState(stateDir, name, resolve(file), at));
+  context.json(JSON.stringify({ type: 'controller_backup', file, files, at }));
+  context.out(`${file} has the state of the controller ${name} (${files} files).`);
+  return exitCodes.ok;
+};
+
+export const restore: Run<ControllerOptions> = async (context, [file = '']) => {
+  const { stateDir, name } = await configOf(context);
+  const { restoreState } = await import('../../../controller/backup/restore-state.ts');
+  const { at, files, held } = await done(restoreState(resolve(file), stateDir, name));
+  context.json(JSON.stringify({ type: 'controller_restore', file, files, at, held }));
+  context.out(`${stateDir} is as the controller ${name} left it at ${at} (${files} files).`);
+  for (const set of held)
+    context.out(`A rollback held ${set} then, and holds it again: gantry controller resume ${set} rollback ends it.`);
+  return exitCodes.ok;
+};
+
+async function configOf(context: Context<ControllerOptions>) {
+  const file = context.options.config ?? 'gantry.yaml';
+  const { readConfig } = await import('../../../controller/config/read-config.ts');
+  const { config, diagnostics } = await readConfig(file, context.stop);
+  await context.diagnostics(diagnostics);
+  throwOnErrors(diagnostics, [file]);
+  if (config === undefined) throw new CliError(`${file} cannot be read`, exitCodes.error);
+  return config;
+}
+
+const done = <T>(work: Promise<T>): Promise<T> =>
+  work.catch((error: unknown) => {
+    throw new CliError(reasonOf(error), exitCodes.error, error);
+  });

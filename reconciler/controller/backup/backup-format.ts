@@ -1,0 +1,22 @@
+// The format of a backup of a controller: JSON lines, compressed. The head, then each file, then how many there are.
+
+export const backupFormat = 'gantry-controller-state';
+export const backupVersion = 1;
+
+export interface BackupHead {
+  readonly format: string;
+  readonly version: number;
+  /** Its name in gantry.yaml. */
+  readonly controller: string;
+  readonly at: string;
+  /** The version of Gantry. */
+  readonly gantry: string;
+}
+
+export interface BackupPart {
+  /** Below the state directory. */
+  readonly path: string;
+  readonly sha256: string;
+  /** In base64. */
+  readonly data: string;
+}

@@ -1,0 +1,123 @@
+// Copies the state of a controller into one file while it may work: suspensions, history, audit log, what hosts have. Checkouts are fetched again.
+import { createHash } from 'node:crypto';
+import { createWriteStream, type BigIntStats } from 'node:fs';
+import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { createGzip } from 'node:zlib';
+import { version } from '../../../server/api/version.ts';
+import { backupFormat, backupVersion, type BackupHead, type BackupPart } from './backup-format.ts';
+
+/** Sources are fetched again, and journals are about processes. */
+const leftOut: ReadonlySet<string> = new Set(['sources', 'hosts']);
+/** Some six seconds. */
+const mostTries = 50;
+
+interface StateCopy {
+  readonly path: string;
+  readonly data: Buffer;
+}
+
+/** Returns how many files it has. Rejects when there is no state, or when it never stands still. */
+export async function backupState(stateDir: string, controller: string, file: string, at: string): Promise<number> {
+  const copies = await copyOf(stateDir);
+  if (copies.length === 0) throw new Error(`${stateDir} has no state of a controller`);
+  const head: BackupHead = { format: backupFormat, version: backupVersion, controller, at, gantry: version };
+  const partial = `${file}.new`;
+  try {
+    const lines = Readable.from(linesOf(head, copies));
+    await pipeline(lines, createGzip(), createWriteStream(partial, { mode: 0o600 }));
+    const handle = await open(partial);
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(partial, file);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  }
+  return copies.length;
+}
+
+function* linesOf(head: BackupHead, copies: readonly StateCopy[]): Generator<string, void, void> {
+  yield `${JSON.stringify(head)}\n`;
+  for (const { path, data } of copies) {
+    const part: BackupPart = { path, sha256: sha256(data), data: data.toString('base64') };
+    yield `${JSON.stringify(part)}\n`;
+  }
+  yield `${JSON.stringify({ files: copies.length })}\n`;
+}
+
+export const sha256 = (data: Buffer): string => createHash('sha256').update(data).digest('hex');
+
+/** The state is of one moment; logs, which only grow, are read behind it, so that their length does not keep it from standing still. */
+async function copyOf(stateDir: string): Promise<readonly StateCopy[]> {
+  const state = await settled(stateDir, (path) => isWhole(path), factsOfState);
+  // A log that is cut off or kept under another name meanwhile would be there twice, or not at all.
+  const logs = await settled(
+    stateDir,
+    (path) => !isWhole(path),
+    ({ ino }) => String(ino),
+  );
+  // A line that is being written is left out.
+  return [...state, ...logs.map(({ path, data }) => ({ path, data: data.subarray(0, data.lastIndexOf(0x0a) + 1) }))];
+}
+
+type Facts = (found: BigIntStats) => string;
+
+const isWhole = (path: string): boolean => path.endsWith('.json');
+const factsOfState: Facts = ({ ino, mtimeNs, size }) => `${ino} ${mtimeNs} ${size}`;
+
+/** Read while none of these files was replaced. */
+async function settled(
+  stateDir: string,
+  isMeant: (path: string) => boolean,
+  facts: Facts,
+): Promise<readonly StateCopy[]> {
+  const look = () => factsBelow(stateDir, isMeant, facts);
+  for (let attempt = 0; attempt < mostTries; attempt += 1) {
+    await setTimeout(attempt * 5);
+    const before = await look();
+    const copies = await read(stateDir, [...before.keys()]).catch(ifGone);
+    if (copies !== undefined && isDeepStrictEqual(await look(), before)) return copies;
+  }
+  throw new Error(`the state in ${stateDir} changes all the time: try again when the controller has less to do`);
+}
+
+async function read(stateDir: string, paths: readonly string[]): Promise<readonly StateCopy[]> {
+  const copies: StateCopy[] = [];
+  for (const path of paths) copies.push({ path, data: await readFile(join(stateDir, path)) });
+  return copies;
+}
+
+async function factsBelow(
+  stateDir: string,
+  isMeant: (path: string) => boolean,
+  facts: Facts,
+): Promise<ReadonlyMap<string, string>> {
+  const paths = (await filesBelow(stateDir, stateDir)).filter(isMeant);
+  const found = await Promise.all(paths.map((path) => stat(join(stateDir, path), { bigint: true }).catch(ifGone)));
+  return new Map(paths.map((path, at) => [path, found[at] === undefined ? '' : facts(found[at])]));
+}
+
+async function filesBelow(folder: string, stateDir: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => ifGone(error) ?? []);
+  const found: string[] = [];
+  for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory() && !(folder === stateDir && leftOut.has(entry.name)))
+      found.push(...(await filesBelow(path, stateDir)));
+    if (entry.isFile() && !entry.name.endsWith('.new')) found.push(relative(stateDir, path));
+  }
+  return found;
+}
+
+function ifGone(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+  throw error;
+}
