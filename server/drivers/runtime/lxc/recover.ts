@@ -2,6 +2,7 @@
 // Changes no container that runs.
 import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { type CgroupTree, groupPids, removeGroup, setFrozen } from '../cgroup/cgroup.ts';
 import { awaitRunning, clearAfterFailedStart, findInit, findMonitor, type LiveProcess } from './liveness.ts';
@@ -36,6 +37,8 @@ export type RecoveryCase =
       readonly init: LiveProcess;
       readonly hasMonitor: boolean;
       readonly rebooted: boolean;
+      /** Its record on disk says just this. */
+      readonly isRecorded: boolean;
     };
 
 export function findRun(deps: RecoverDeps, name: string): RecoveryCase {
@@ -59,7 +62,8 @@ export function findRun(deps: RecoverDeps, name: string): RecoveryCase {
   const state = withProcesses(known, init, monitor);
   if (before === undefined) log.warn('nothing is known of how a container was started', { container: name });
   const rebooted = before !== undefined && before.initStartTime !== init.startTime;
-  return { kind: 'running', state, init, hasMonitor: monitor !== undefined, rebooted };
+  const isRecorded = before !== undefined && isDeepStrictEqual(before, state);
+  return { kind: 'running', state, init, hasMonitor: monitor !== undefined, rebooted, isRecorded };
 }
 
 const unknown = { initPid: 0, initStartTime: 0, monitorPid: 0, monitorStartTime: 0, nics: {}, limits: {} };

@@ -150,7 +150,9 @@ export class LxcRuntime implements RuntimeDriver {
       });
     }
     const { state, rebooted } = found;
-    this.#remember(state);
+    // A file put in place of another is flushed by ext4, which takes seconds of a daemon's start with many containers.
+    if (found.isRecorded) this.#live.set(name, state);
+    else this.#remember(state);
     if (found.hasMonitor && rebooted) await awaitRunning(paths, name, found.init);
     await this.live.afterCrash(state);
     if (rebooted) await this.live.afterReboot(this.#live.get(name) ?? state);

@@ -143,6 +143,17 @@ function quirks(): void {
       expect(driver.probe('c1')).toEqual(before);
     });
 
+    test('the next daemon writes no records of containers that run as they are recorded', async () => {
+      await driver.start(await harness.prepare('c1'), never);
+      const file = harness.paths.stateFile('c1');
+      const { ino } = statSync(file);
+      await driver.close();
+      await open();
+      await driver.recover(['c1']);
+      expect(driver.probe('c1').status).toBe('running');
+      expect(statSync(file).ino).toBe(ino);
+    });
+
     test('commands that a killed daemon left are ended by the next one, and only those', async () => {
       await driver.start(await harness.prepare('c1'), never);
       const attach = `lxc-attach -P ${harness.paths.lxcPath} -n c1 -- sleep`;
