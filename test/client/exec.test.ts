@@ -1,4 +1,6 @@
 // Commands and consoles through the client and the command line, against the real daemon on the simulation.
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient, type Client } from '../../server/client/client.ts';
@@ -61,6 +63,30 @@ describe('the client', () => {
     });
     expect(await session.exited).toBe(0);
     expect(out.text()).toBe('b\n7\n8\n/srv\n');
+  });
+
+  test('a client that connects too late to a command says that it did, not that a connection failed', async () => {
+    const path = join(daemon.dir, 'slow.socket');
+    const slow = createServer((near) => {
+      near.once('data', (first: Buffer) => {
+        const far = connect(daemon.socketPath);
+        near.on('error', () => far.destroy());
+        far.on('error', () => near.destroy());
+        const [url] = /\/1\.0\/operations\/[^/]+(?=\/websocket)/.exec(first.toString()) ?? [];
+        const pass = (): void => {
+          far.write(first);
+          near.pipe(far).pipe(near);
+        };
+        if (url === undefined) pass();
+        else void daemon.wait(url).finally(pass);
+      });
+    }).listen(path);
+    const late = createClient(`unix://${path}`);
+    const { stream } = sink();
+    const running = late.exec('c1', { command: shell('true'), stdout: stream, stderr: stream });
+    await expect(running).rejects.toThrow('The client did not connect to all of the channels 0, 1, 2 in 5000 ms');
+    await late.close();
+    slow.close();
   });
 
   test('a slow reader gets all of a large output', async () => {

@@ -2,6 +2,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { ClientError } from '../client-error.ts';
+import { readReply } from '../transport/reply.ts';
 
 const barrier = Buffer.alloc(0);
 /** What a terminal in its usual mode takes for the end of input (VEOF). */
@@ -42,6 +43,13 @@ export class ClientChannel {
       socket.once('open', () => {
         signal?.removeEventListener('abort', aborted);
         resolve(channel);
+      });
+      socket.once('unexpected-response', (_request, response) => {
+        signal?.removeEventListener('abort', aborted);
+        readReply(response.statusCode ?? 0, response.headers, response, `GET ${what}`).then(
+          () => reject(new ClientError('badReply', `GET ${what}: the answer is no channel`)),
+          reject,
+        );
       });
       socket.on('error', (cause) => {
         signal?.removeEventListener('abort', aborted);

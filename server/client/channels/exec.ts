@@ -162,6 +162,8 @@ async function open(
     await Promise.all(opened);
   } catch (error) {
     close();
+    // An operation that has failed takes no connections: why it has failed is what the user is to hear.
+    if (error instanceof ClientError && [400, 404].includes(error.status)) await operation;
     throw error;
   }
   signal?.addEventListener('abort', close, { once: true });
