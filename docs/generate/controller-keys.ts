@@ -24,7 +24,7 @@ function rowsOf(schema: Keywords, path: string): readonly (readonly string[])[] 
   return Object.entries(schema.properties ?? {}).flatMap(([name, member]) => {
     const own = path === '' ? name : `${path}.${name}`;
     const isNeeded = schema.required?.includes(name) === true;
-    const meaning = `${isNeeded ? 'Required. ' : ''}${member.description ?? elsewhere(own)}`.replaceAll('|', '\\|');
+    const meaning = `${isNeeded ? 'Required. ' : ''}${member.description ?? elsewhere(own)}`;
     const list = member.items?.properties === undefined ? [] : rowsOf(member.items, `${own}[]`);
     return [[code(own), typeOf(member), meaning], ...rowsOf(member, own), ...list];
   });

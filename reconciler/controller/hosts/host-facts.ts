@@ -37,15 +37,20 @@ const capacityOf = ({ cpu, memory }: Resources): NonNullable<HostFacts['capacity
 });
 
 export function warningsOf(warnings: readonly Warning[]): HostWarning[] {
-  return warnings
-    .filter(({ status }) => status === 'new')
-    .map(({ severity, last_message: message, entity_url: about, count, last_seen_at: lastSeenAt }) => ({
-      severity,
-      message,
-      ...(about === '' ? {} : { about }),
-      count,
-      lastSeenAt,
-    }))
-    .toSorted((one, other) => severities.indexOf(one.severity) - severities.indexOf(other.severity))
-    .slice(0, mostWarnings);
+  return (
+    warnings
+      // A host may answer anything: what has no place on a scale or in time is left out.
+      .filter((one) => one.status === 'new' && severities.includes(one.severity) && isTime(one.last_seen_at))
+      .map(({ severity, last_message: message, entity_url: about, count, last_seen_at: lastSeenAt }) => ({
+        severity,
+        message,
+        ...(about === '' ? {} : { about }),
+        count,
+        lastSeenAt,
+      }))
+      .toSorted((one, other) => severities.indexOf(one.severity) - severities.indexOf(other.severity))
+      .slice(0, mostWarnings)
+  );
 }
+
+const isTime = (text: string): boolean => !Number.isNaN(Date.parse(text));

@@ -120,7 +120,7 @@ async function copy(root: string, found: readonly SourceEntry[], writer: TreeWri
       writer.addLink(path, target);
     } else {
       const contents = createHash('sha256');
-      await writer.addFile(path, hashed(createReadStream(join(root, path)), contents), isExecutable);
+      await writer.addFile(path, hashed(join(root, path), contents), isExecutable);
       digest.update(contents.digest());
     }
   }
@@ -128,8 +128,9 @@ async function copy(root: string, found: readonly SourceEntry[], writer: TreeWri
   return `sha256:${digest.digest('hex')}`;
 }
 
-async function* hashed(chunks: AsyncIterable<Buffer>, hash: Hash): AsyncIterable<Buffer> {
-  for await (const chunk of chunks) {
+/** Opens the file when the first chunk is asked for: an error of a stream that nobody reads yet would end the process. */
+async function* hashed(file: string, hash: Hash): AsyncIterable<Buffer> {
+  for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
     hash.update(chunk);
     yield chunk;
   }

@@ -116,7 +116,7 @@ describe('a set whose base is not there yet', () => {
     write('web', all(note('of-web'), user('w1', 'root')));
     await hasStatus(world, 'web', 'waiting');
     const why = /^It waits until base is synced\. base failed on h1: Refused: profile\/root: the network nosuch/;
-    expect(set('web').hosts[0]?.error).toMatch(why);
+    await until(() => why.test(set('web').hosts[0]?.error ?? ''));
     expect(objects('web')['container/w1']).toMatchObject({ status: 'waiting' });
     write('base', all(note('of-base'), root));
     await hasStatus(world, 'base', 'synced');

@@ -129,7 +129,7 @@ sets:
 `);
     expect(found).toEqual([
       '4: the name shop is used twice in sources',
-      '3: shop must have exactly one of git, directory, archive, oci; it has 2',
+      '3: shop must have exactly one of git, directory, archive, oci, bucket; it has 2',
     ]);
   });
 

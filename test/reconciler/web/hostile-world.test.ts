@@ -7,10 +7,10 @@ import { hostileMarkup, hostileWorld } from '../../support/page/worlds.ts';
 const own = new Set(
   [
     // Words of the contract.
-    'status outcome action kind mode level effect power',
+    'status outcome action kind mode level effect power severity',
     // Times, ids, hashes; the version of the program; the set that a record is of.
-    'at since until startedAt endedAt checkedAt lastSyncAt healedAt readAt id run version',
-    'revision appliedRevision previousRevision set',
+    'at since until startedAt endedAt checkedAt lastSyncAt healedAt readAt lastSeenAt id run version',
+    'revision appliedRevision previousRevision plan set',
   ].flatMap((line) => line.split(' ')),
 );
 

@@ -1,7 +1,7 @@
 // The directory source: each state of a folder is a revision with a copy of its own.
 import { mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { openSource } from '../../../../reconciler/controller/sources/open-source.ts';
 import type { DirectorySettings } from '../../../../reconciler/controller/sources/source-schema.ts';
@@ -66,10 +66,31 @@ test('links out of the folder, pipes, and more files than the limit are refused'
   await expect(source().check()).rejects.toMatchObject({ problem: 'not-found' });
 });
 
+test('a file that goes while the folder is read is an error of this look alone', async () => {
+  const site = source();
+  const files = Array.from({ length: 40 }, (_, at) => join(folder, `site/d${at}/e/f/a.yaml`));
+  for (const file of files) mkdirSync(dirname(file), { recursive: true });
+  const answers: string[] = [];
+  for (let round = 0; round < 10; round += 1) {
+    for (const file of files) writeFileSync(file, String(round));
+    const look = site.check().then(
+      () => 'read',
+      (error: unknown) => String(error),
+    );
+    for (const file of files) {
+      await new Promise((resolve) => setImmediate(resolve));
+      rmSync(file);
+    }
+    answers.push(await look);
+  }
+  expect(answers.some((answer) => answer.includes('ENOENT'))).toBe(true);
+  expect((await site.check()).revision).toMatch(/^sha256:/);
+});
+
 test('an entry with no kind of source or with two is refused', () => {
   const context = { stateDir: folder, absolute: (path: string) => path, now: () => '' };
   expect(() => openSource({ name: 'x' }, context)).toThrow(
-    'needs exactly one of git, directory, archive, oci: none is given',
+    'needs exactly one of git, directory, archive, oci, bucket: none is given',
   );
   expect(() => openSource({ name: 'x', git: { url: 'https://h/x' }, directory: { path: 'y' } }, context)).toThrow(
     'git and directory are given',
