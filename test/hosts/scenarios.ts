@@ -107,7 +107,7 @@ export const scenarios: readonly Scenario[] = [
     packages: [],
     base: zfsExtra,
     suite: true,
-    checks: [...installChecks, ...zfsChecks],
+    checks: [...installChecks, ...startChecks, ...zfsChecks],
   },
   {
     // Not run yet.

@@ -2,7 +2,7 @@
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import { api, apply, container, destroy } from './shell.ts';
 
-const on = (name: string, pool: string): string =>
+export const on = (name: string, pool: string): string =>
   container(name, `devices: { root: { type: disk, path: /, pool: ${pool}, size: 40MiB } }`);
 
 const documents = [
@@ -32,6 +32,14 @@ const life = (name: string): string => `
   gantry backup import /var/tmp/backup ${name}-back >/dev/null; gantry start ${name}-back; read_note ${name}-back; rm /var/tmp/backup
   gantry delete --force --auto-approve ${name}-old ${name}-new ${name}-third ${name}-back >/dev/null; gantry image delete ${name}-again >/dev/null`;
 
+export const momentsOf = (name: string): Check => ({
+  name: `snapshots, copies, images and backups of a container ${name.replace('-', ' ')} have the files of their moment`,
+  async run(host) {
+    const notes = (await host.run(life(name), 300)).split('\n').filter((line) => /^(first|second)$/.test(line));
+    expectSame(notes.join(' '), 'first second first first first', 'the notes');
+  },
+});
+
 export const storageChecks: readonly Check[] = [
   {
     name: 'pools of both drivers hold containers, and a root disk of btrfs is as large as it says',
@@ -43,13 +51,8 @@ export const storageChecks: readonly Check[] = [
       expectMatch(said, /Disk quota exceeded|No space left/, 'what dd said');
     },
   },
-  ...['on-dir', 'on-btrfs'].map((name): Check => ({
-    name: `snapshots, copies, images and backups of a container ${name.replace('-', ' ')} have the files of their moment`,
-    async run(host) {
-      const notes = (await host.run(life(name), 300)).split('\n').filter((line) => /^(first|second)$/.test(line));
-      expectSame(notes.join(' '), 'first second first first first', 'the notes');
-    },
-  })),
+  momentsOf('on-dir'),
+  momentsOf('on-btrfs'),
   {
     name: 'the backup of a volume becomes a volume of a pool of the other driver, with its files',
     async run(host) {

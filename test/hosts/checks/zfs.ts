@@ -1,9 +1,16 @@
 // The suite of storage drivers on ZFS, whose module Debian has as source only, and what only a real ZFS shows of pools.
-import { expectMatch, type Check } from '../check.ts';
+import { expectMatch, expectSame, type Check } from '../check.ts';
 import { runSuite } from '../suite-disk.ts';
+import { apply, destroy } from './shell.ts';
+import { momentsOf, on } from './storage.ts';
 
 /** Emulated, each group of the suite takes many minutes. */
 const groupSeconds = 5_400;
+
+const documents = [
+  'kind: storage_pool\nname: lane-zfs\ndriver: zfs\nconfig: { size: 512MiB }',
+  on('on-zfs', 'lane-zfs'),
+];
 
 export const zfsChecks: readonly Check[] = [
   {
@@ -12,6 +19,23 @@ export const zfsChecks: readonly Check[] = [
     async run(host) {
       await host.run('modprobe zfs');
       expectMatch(await host.run('cat /proc/filesystems'), /\tzfs$/m, 'the file systems');
+    },
+  },
+  {
+    name: 'a pool of zfs holds a container, whose root disk is as large as it says',
+    async run(host) {
+      expectMatch(await host.run(apply('zfs', documents.join('\n---\n'))), /Apply complete! 2 added/, 'apply');
+      const fill = 'dd if=/dev/urandom of=/root/much bs=1M count=64 conv=fsync 2>&1; rm /root/much';
+      const said = await host.run(`gantry exec on-zfs -- sh -c '${fill}'`, 600);
+      expectMatch(said, /Disk quota exceeded|No space left/, 'what dd said');
+    },
+  },
+  momentsOf('on-zfs'),
+  {
+    name: 'the pool of zfs goes without a mount or ZFS pool left',
+    async run(host) {
+      await host.run(destroy('zfs'));
+      expectSame(await host.run('zpool list -H; grep zfs /proc/self/mountinfo || true'), '', 'what is left');
     },
   },
   ...['pools of zfs', 'zfs, quota, clones', 'zfs, refquota, whole copies'].map((group): Check => ({

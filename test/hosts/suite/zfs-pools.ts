@@ -26,15 +26,15 @@ export function zfsPools(): void {
     let base = '';
     let device = '';
     let storage: StorageDriver;
-    const opened = (): StorageDriver =>
+    const opened = (state = 'state'): StorageDriver =>
       openZfsStorage({
-        root: join(base, 'state', 'storage-pools'),
+        root: join(base, state, 'storage-pools'),
         log: silentLog,
         unpackImage: () => Promise.reject(new Error('no image')),
       });
     beforeAll(async () => {
       base = await mkdtemp(join(tmpdir(), 'gantry-pools-'));
-      await mkdir(join(base, 'state', 'storage-pools'), { recursive: true });
+      for (const state of ['state', 'new']) await mkdir(join(base, state, 'storage-pools'), { recursive: true });
       storage = opened();
       run('truncate', '--size=256M', join(base, 'disk'));
       device = run('losetup', '--find', '--show', join(base, 'disk'));
@@ -97,7 +97,7 @@ export function zfsPools(): void {
       run('zpool', 'labelclear', '-f', device);
     });
 
-    test('a pool on a device comes back after an export, with its records, and is found again', async () => {
+    test('a pool on a device comes back after an export, with its records, is found from a new state directory, and goes from there', async () => {
       const pool = await made({ source: device });
       expect(pool.config).toMatchObject({ source: 'p', 'zfs.pool_name': 'p', 'volatile.initial_source': device });
       await make(pool);
@@ -105,7 +105,7 @@ export function zfsPools(): void {
       await writeFile(join(storage.recordsPath(pool), 'record'), 'kept');
       unmountBelow(base);
       run('zpool', 'export', 'p');
-      storage = opened();
+      storage = opened('new');
       expect(await storage.findPool({ ...pool, config: { source: 'p' } })).toMatchObject({ 'zfs.pool_name': 'p' });
       await storage.mountPool(pool);
       expect(await readFile(fileIn(pool), 'utf8')).toBe('kept');
@@ -113,6 +113,7 @@ export function zfsPools(): void {
       await storage.deleteVolume(pool, volume);
       await storage.deletePool(pool);
       expect(await codeOf(storage.findPool({ ...pool, config: { source: 'p' } }))).toBe('NotFound');
+      storage = opened();
     });
 
     test('what is deleted before its clones holds nothing of its own, and goes with the last of them', async () => {
@@ -149,7 +150,7 @@ export function zfsPools(): void {
     test('a full pool says so, keeps what it has, and grows while volumes are in use', async () => {
       const pool = await made({ size: '96MiB', 'zfs.clone_copy': 'false' });
       await make(pool);
-      await writeFile(fileIn(pool), randomBytes(20 * mebi));
+      await writeFile(fileIn(pool), randomBytes(15 * mebi));
       await make(pool, volume, 'copy');
       expect(await codeOf(make(pool, volume, 'third'))).toBe('NoSpace');
       expect((await storage.listVolumes(pool)).map(({ name }) => name)).toEqual(['copy', 'v']);

@@ -225,9 +225,14 @@ export async function mountZfsPool(
   trees: Trees,
   busy: ReadonlySet<string>,
 ): Promise<void> {
+  const name = datasetOf(pool);
   await bringIn(locationOf(root, pool), pool);
-  if ((await findDataset(datasetOf(pool))) === undefined)
-    throw new DriverError('Failed', `pool ${pool.name} cannot be used: there is no dataset ${datasetOf(pool)}`);
+  const found = await findDataset(name);
+  if (found === undefined)
+    throw new DriverError('Failed', `pool ${pool.name} cannot be used: there is no dataset ${name}`);
+  // A recovered pool has the tag of the state directory that is lost.
+  if (found.pool !== tagOf(root, pool))
+    await runZfs(commands.set(name, { [poolProperty]: tagOf(root, pool) }), `cannot take over the dataset ${name}`);
   await makePlace(pool, trees);
   await trees.recover(pool, busy);
   await sweepSnapshots(pool);
