@@ -21,7 +21,7 @@ export const migrateChecks: readonly Check[] = [
       expectMatch(await host.run('gantry snapshot list moved'), /before/, 'its snapshots');
       expectMatch(
         await host.run('gantry plan -f /root/lxd-move/manifests'),
-        /^No changes/,
+        /^No changes: everything is as declared/m,
         'the plan of its manifests',
       );
       expectSame(await host.run('lxc list -c s -f csv'), 'STOPPED', 'the state of what stays on LXD');
