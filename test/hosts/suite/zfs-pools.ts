@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PoolSpec, SnapshotRef, StorageDriver, VolumeRef } from '../../../server/drivers/storage/driver.ts';
 import { openZfsStorage } from '../../../server/drivers/storage/zfs/zfs.ts';
@@ -132,16 +132,17 @@ export function zfsPools(): void {
       await storage.deletePool(pool);
     });
 
-    test('a daemon that dies in the middle of a copy leaves nothing of it', async () => {
+    test('a daemon that dies in the middle of a copy leaves nothing of it, and the next one keeps the snapshots of others', async () => {
       const pool = await made({ size: '128MiB' });
       await make(pool);
-      run('zfs', 'snapshot', 'p/custom/v@11111111-2222');
-      run('zfs', 'clone', '-p', 'p/custom/v@11111111-2222', 'p/tmp/half');
+      const cut = `p/custom/v@${randomUUID()}`;
+      for (const name of [cut, 'p/custom/v@theirs']) run('zfs', 'snapshot', name);
+      run('zfs', 'clone', '-p', cut, 'p/tmp/half');
       run('zfs', 'rename', '-p', 'p/custom/v', 'p/replaced/custom:40v');
       unmountBelow(base);
       storage = opened();
       await storage.mountPool(pool);
-      expect(namesIn('p').filter((name) => /@|\/tmp\/|\/replaced\//.test(name))).toEqual([]);
+      expect(namesIn('p').filter((name) => /@|\/tmp\/|\/replaced\//.test(name))).toEqual(['p/custom/v@theirs']);
       expect(await storage.listVolumes(pool)).toEqual([volume]);
       await storage.deleteVolume(pool, volume);
       await storage.deletePool(pool);

@@ -171,11 +171,12 @@ export function withoutClones(folder: string, all: readonly Named[]): readonly s
   );
 }
 
+/** What copies are clones of is called by a UUID. Other snapshots without clones are the host's: of a program that takes backups, perhaps. */
+const ofCopy = /@[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 /** Snapshots that no clone needs and nobody sees: of a copy that a crash cut short. */
 export const leftSnapshots = (all: readonly Named[]): readonly string[] =>
-  all.flatMap(({ name, hasClones }) =>
-    name.includes('@') && !hasClones && !name.endsWith(`@${sealed}`) ? [name] : [],
-  );
+  all.flatMap(({ name, hasClones }) => (ofCopy.test(name) && !hasClones ? [name] : []));
 
 /** The snapshot of what does not change: an unpacked image, or a snapshot of a volume. */
 export const sealed = 'sealed';

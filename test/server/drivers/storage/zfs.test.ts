@@ -112,7 +112,7 @@ describe('what the tools print', () => {
     expect(poolsIn('tank\tONLINE\nother\tDEGRADED\n').get('other')).toBe('DEGRADED');
   });
 
-  test('a deleted volume is let go when no clone needs it, and the snapshot of a copy that a crash cut short too', () => {
+  test('a deleted volume goes when no clone needs it, and the snapshot of a copy that a crash cut short, but no snapshot of others', () => {
     const all = namedIn(
       [
         'tank/deleted\t-',
@@ -120,12 +120,13 @@ describe('what the tools print', () => {
         'tank/deleted/one@x\ttank/containers/a,tank/containers/b',
         'tank/deleted/two\t-',
         'tank/deleted/two@sealed\t-',
-        'tank/containers/a@left\t-',
+        'tank/containers/a@8b1f6f5e-0e9b-4a5a-9f0e-2f6f7b1c9d00\t-',
+        'tank/containers/a@autosnap_2026-11-27_00:00:01_daily\t-',
         'tank/images/i@sealed\t-',
       ].join('\n'),
     );
     expect(withoutClones('tank/deleted', all)).toEqual(['tank/deleted/two']);
-    expect(leftSnapshots(all)).toEqual(['tank/containers/a@left']);
+    expect(leftSnapshots(all)).toEqual(['tank/containers/a@8b1f6f5e-0e9b-4a5a-9f0e-2f6f7b1c9d00']);
   });
 
   test('nothing of a pool mounts itself, and a new pool never takes a device by force', () => {
