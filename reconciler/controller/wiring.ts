@@ -9,9 +9,6 @@ import { suspensionOfSet } from './decide/set-view.ts';
 import type { Completed, GeneratedSets } from './generators/generated-sets.ts';
 import type { GeneratorWork } from './generators/generator-work.ts';
 import { HostLink } from './hosts/host-link.ts';
-import type { Lease } from './hosts/lease.ts';
-import { claimOf } from './hosts/set-claim.ts';
-import { whoAmI } from '../engine/notes/lock.ts';
 import type { Hub } from './hub.ts';
 import type { Notifier } from './notify/notice.ts';
 import { hostsOf, type Configuration } from './reload/changes.ts';
@@ -47,7 +44,6 @@ export interface PartsInUse {
   readonly sources: ReadonlyMap<string, OpenSource>;
   readonly sets: ReadonlyMap<string, ManagedSet>;
   readonly asked: Asked;
-  readonly lease: Pick<Lease, 'hosts'>;
   /** This controller is the active one, and knows what the one before it left. */
   readonly isInCharge: boolean;
   readonly notifier: Notifier | undefined;
@@ -132,7 +128,6 @@ export class Wiring {
       asked: parts.asked,
       hub,
       isActive: () => parts.isInCharge,
-      claim: () => claimOf(config.name, whoAmI(), parts.lease.hosts),
       waitsFor: (waiting, name, revision) => {
         const isNewest = revision === parts.sources.get(waiting.source)?.watch.status.revision;
         return whyHostWaits(waiting, { name, revision, isNewest }, parts.sets);

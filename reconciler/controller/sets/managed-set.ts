@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { SetConfig } from '../config/config.ts';
 import type { HostLink } from '../hosts/host-link.ts';
-import type { SetClaim } from '../hosts/set-claim.ts';
 import type { Hub } from '../hub.ts';
 import { ControllerError, type Person } from '../controller.ts';
 import { batchesOf } from '../decide/rollout.ts';
@@ -52,7 +51,6 @@ export interface ManagedSetDeps {
   readonly asked: Asked;
   readonly hub: Hub;
   readonly isActive: () => boolean;
-  readonly claim: () => SetClaim;
   /** Why a host must wait with a new revision. */
   readonly waitsFor: (set: SetConfig, host: string, revision: string) => Hindrance | undefined;
   readonly onChange: (set: ManagedSet) => void;
@@ -152,7 +150,6 @@ export class ManagedSet {
         place: { here: placeInRepository(deps.source.url, config.path === '.' ? '' : config.path), others: 'allow' },
         suspensions: () => deps.asked.of(config.name, nowMs()),
         isActive: deps.isActive,
-        claim: deps.claim,
         stored: () => this.#stored.flush(),
         waitsFor: (host, revision) => deps.waitsFor(config, host, revision),
         isPruneApproved: (revision) => this.#stored.state.pruneApproval?.revision === revision,

@@ -7,7 +7,6 @@ import type { Plan, Step } from '../../core/plan/plan.ts';
 import { scopedName } from '../../core/text/scoped-name.ts';
 import {
   emptySetState,
-  claimKey,
   lockKey,
   readSetStates,
   renderSetState,
@@ -201,10 +200,7 @@ export class SetRun {
     const state = this.#plan === undefined ? after : withMade(after, this.#plan, result, this.#deps.hash);
     const isOver = state.inventory.size + state.sources.size + state.restarts.size + state.unready.size === 0;
     const isWhole = isOver && this.#removesSet && result?.failures.length === 0 && result.skipped.length === 0;
-    const isClaimed = config[claimKey(set)] !== undefined;
-    const left = isWhole
-      ? { [stateKey(set)]: '', ...(isClaimed ? { [claimKey(set)]: '' } : {}) }
-      : renderSetState(set, state, config);
+    const left = isWhole ? { [stateKey(set)]: '' } : renderSetState(set, state, config);
     return { ...left, ...this.#deps.notes?.closed(config, result, isWhole), [lockKey(set)]: '' };
   }
 

@@ -1,5 +1,5 @@
 // Two controllers of one name: which of them works while their hosts change, while a host is away, and what the second one knows of the first.
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Reloader } from '../../../reconciler/controller/reload/reloader.ts';
@@ -140,24 +140,6 @@ describe('two controllers', () => {
     await until(async () => (await noteOn(3)) === 'a', waitMs);
     await until(() => one.engine.overview().controller.holder !== undefined, waitMs);
     await expect(one.engine.sync('web', {}, 'ann')).rejects.toThrow(/ is active: ask it/);
-  });
-
-  test('a set that another controller with other hosts brings to a host is refused there, and not changed back and forth', async () => {
-    const one = await opened('one', 'one', 1, 3);
-    await until(async () => (await noteOn(3)) === 'a', waitMs);
-    await mkdir(join(world.folder, 'others'));
-    await writeFile(join(world.folder, 'others/a.yaml'), profileText('web', { 'user.note': 'b' }));
-    await hosts('two-hosts.yaml', 2, 3);
-    const two = await world.beside('two.yaml', configOf('two', 'two').replace('path: manifests', 'path: others'));
-    const notes = new Set<string | undefined>();
-    const webOn = (name: string) => two.engine.overview().sets[0]?.hosts.find(({ host }) => host === name);
-    await until(async () => {
-      notes.add(await noteOn(3));
-      return webOn('h3')?.status === 'failed' && (await noteOn(2)) === 'b';
-    }, waitMs);
-    expect(webOn('h3')?.error).toMatch(/another controller has the set web on this host: main of .* its lock on h1\./);
-    expect([isActive(one), isActive(two), ...notes]).toEqual([true, true, 'a']);
-    await heal(3);
   });
 
   test('two controllers that share a directory: the second one keeps to what the first one was told, and writes nothing before it works', async () => {

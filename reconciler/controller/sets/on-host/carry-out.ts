@@ -6,7 +6,6 @@ import { rolloutOf, type HostTarget, type SetOnHostDeps } from './host-target.ts
 import type { ComparisonTime } from '../../traces/run-trace.ts';
 import { changesOn } from '../object-history.ts';
 import { cleaned } from '../../decide/withhold.ts';
-import { claiming } from '../../hosts/set-claim.ts';
 import { stepGuard } from '../../tenancy/step-guard.ts';
 import { runPlan, type PlanRun } from './run-plan.ts';
 
@@ -27,7 +26,7 @@ export async function carryOut(
   onEnd: (failures: Failures, failure: string | undefined) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { link, beginOwn, claim, facts, journal, limits, nowMs, log, onChanges } = deps;
+  const { link, beginOwn, facts, journal, limits, nowMs, log, onChanges } = deps;
   const { name } = link.host;
   const { documents } = target.loaded.loaded;
   const { tenant, project } = deps.config;
@@ -37,11 +36,10 @@ export async function carryOut(
   run.hostBegan(name, made.plan);
   let failure: string | undefined = 'It was not carried out.';
   try {
-    const notes = notesOf(made, target.loaded.loaded.written, await facts(target, run, !isNew));
     const work: PlanRun = {
       client: link.client,
       made,
-      notes: claim === undefined ? notes : claiming(notes, made.owner.set, claim()),
+      notes: notesOf(made, target.loaded.loaded.written, await facts(target, run, !isNew)),
       journal: journal(link.client),
       ...limits,
       nowMs,

@@ -6,7 +6,6 @@ import type { JournalPlace } from '../../../engine/runs/journal.ts';
 import type { RevisionFacts } from '../../../engine/runs/notes-of.ts';
 import type { SetConfig } from '../../config/config.ts';
 import type { HostLink } from '../../hosts/host-link.ts';
-import type { SetClaim } from '../../hosts/set-claim.ts';
 import type { DriftRecord, ObjectSummary, Suspension } from '../../contract/index.ts';
 import type { Hindrance } from '../../decide/host-verdict.ts';
 import type { Approval } from '../../decide/approval.ts';
@@ -50,8 +49,6 @@ export interface SetOnHostDeps {
   readonly suspensions: () => readonly Suspension[];
   /** False while another controller is the active one. */
   readonly isActive: () => boolean;
-  /** As this controller notes on a host that it has the set there; absent where no controller runs. */
-  readonly claim?: () => SetClaim;
   /** Resolves when the revision that the host was given is stored. */
   readonly stored: () => Promise<void>;
   /** Why the host must wait with a new revision: sets that this one needs. */
