@@ -18,8 +18,9 @@ let server: Server;
 let port = 0;
 /** What clients said, a text for each connection. */
 let said: string[] = [];
-/** Answers instead of the usual ones, by the word of the command. */
+/** Answers instead of the usual ones, by the word of the command. Each connection takes the next ones, if there are any. */
 let refusals: Record<string, string> = {};
+let later: Record<string, string>[] = [];
 let tls: { readonly cert: string; readonly key: string } | undefined;
 let deliveries: Delivery[] = [];
 let notifier: Notifier;
@@ -56,8 +57,11 @@ function serve(socket: Socket, at: number, isSecure: boolean): void {
 }
 
 beforeEach(async () => {
-  [said, refusals, deliveries, tls] = [[], {}, [], undefined];
-  server = createServer((socket) => serve(socket, said.push('') - 1, false));
+  [said, refusals, later, deliveries, tls] = [[], {}, [], [], undefined];
+  server = createServer((socket) => {
+    refusals = later.shift() ?? refusals;
+    serve(socket, said.push('') - 1, false);
+  });
   server.listen(0, '::');
   await once(server, 'listening');
   ({ port } = server.address() as AddressInfo);
@@ -130,10 +134,9 @@ describe('a notice by mail', () => {
 
   test('is tried again after a refusal for now, and not after one for good; nothing tells the password', async () => {
     writeFileSync(join(folder, 'password'), 'hunter2\n');
-    refusals = { RCPT: '451 greylisted' };
+    later = [{ RCPT: '451 greylisted' }, { AUTH: '535 wrong password hunter2' }];
     open(email({ username: 'gantry', passwordFile: 'password' })).notify(notice);
     await until(() => said.length >= 2);
-    refusals = { AUTH: '535 wrong password hunter2' };
     await until(() => deliveries.length > 0);
     expect(deliveries[0]).toMatchObject({ outcome: 'failed' });
     expect(deliveries[0]?.message).toContain('it answered 535 to AUTH PLAIN');
