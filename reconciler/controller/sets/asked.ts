@@ -80,7 +80,7 @@ export class Asked {
     });
   }
 
-  /** Those of the set that have not ended. */
+  /** Returns the suspensions of the set that have not ended. */
   of(set: string, nowMs: number): readonly Suspension[] {
     return this.#note.suspensions.filter((one) => one.set === set && isActive(one, nowMs));
   }
