@@ -7,6 +7,7 @@ import { SourceError, type Source, type SourceRevision } from '../source.ts';
 import type { ArchiveSettings } from '../source-schema.ts';
 import type { SourceContext } from '../source-context.ts';
 import { Checkouts } from '../files/checkouts.ts';
+import { keptOrFetched } from '../files/kept-or-fetched.ts';
 import { folderPath } from '../files/entry-path.ts';
 import { limitsOf } from '../files/limits.ts';
 import { limitedAction } from '../files/turns.ts';
@@ -80,16 +81,8 @@ export function openArchiveSource(name: string, settings: ArchiveSettings, conte
     kind: 'archive',
     url: shown,
     check: (signal) => action('the check', signal, fetchNow),
-    async checkout(revision, signal) {
-      const there = await checkouts.find(revision);
-      if (there !== undefined) return { dir: there };
-      // The archive of that digest may still be what the URL gives.
-      const found = await action('the checkout', signal, fetchNow);
-      const dir = found.revision === revision ? await checkouts.find(revision) : undefined;
-      if (dir === undefined)
-        throw new SourceError('not-found', `${what} has ${found.revision} now, and no copy of ${revision} was kept`);
-      return { dir };
-    },
+    checkout: (revision, signal) =>
+      keptOrFetched(checkouts, revision, what, () => action('the checkout', signal, fetchNow)),
     keepOnly: (revisions) => checkouts.keepOnly(revisions),
   };
 }

@@ -59,15 +59,23 @@ const causeOf = (error: unknown): string =>
   error instanceof Error && error.cause !== undefined ? reasonOf(error.cause) : reasonOf(error);
 
 /** The whole body as text; a longer one is a `limit` problem. */
-export async function bodyText(response: Response, maxBytes: number, what: string): Promise<Buffer> {
-  const chunks: Buffer[] = [];
+export const bodyText = (response: Response, maxBytes: number, what: string): Promise<Buffer> =>
+  bounded((response.body ?? []) as AsyncIterable<Uint8Array>, maxBytes, what);
+
+/** All chunks as one; more bytes are a `limit` problem. */
+export async function bounded(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  maxBytes: number,
+  what: string,
+): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+  for await (const chunk of chunks) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw new SourceError('limit', `${what} is longer than ${maxBytes} bytes`);
-    chunks.push(Buffer.from(chunk));
+    parts.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return Buffer.concat(parts);
 }
 
 /** Connections of one action; close it at the end. */

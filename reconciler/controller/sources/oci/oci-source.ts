@@ -13,7 +13,7 @@ import { Checkouts } from '../files/checkouts.ts';
 import { folderPath } from '../files/entry-path.ts';
 import { limitsOf, tooLarge } from '../files/limits.ts';
 import { limitedAction } from '../files/turns.ts';
-import { dispatcherFor } from '../http/download.ts';
+import { bounded, dispatcherFor } from '../http/download.ts';
 import { keep } from '../http/keep.ts';
 import { readCosignKey, signerOf } from './cosign.ts';
 import { layerOf, readOciReference } from './oci-reference.ts';
@@ -48,7 +48,7 @@ export function openOciSource(name: string, settings: OciSettings, context: Sour
     const reader = {
       manifest: (tag: string) => registry.manifest(tag, signal),
       blob: async (wanted: string) => {
-        const bytes = await smallBlob(await registry.blob(wanted, signal), what);
+        const bytes = await bounded(await registry.blob(wanted, signal), maxStatement, `${what}: a signature`);
         // A registry could send another statement than the signed one.
         return `sha256:${createHash('sha256').update(bytes).digest('hex')}` === wanted ? bytes : Buffer.alloc(0);
       },
@@ -142,18 +142,6 @@ export function openOciSource(name: string, settings: OciSettings, context: Sour
 }
 
 const maxStatement = 64 * 1024;
-
-async function smallBlob(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, what: string): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    bytes += chunk.length;
-    if (bytes > maxStatement)
-      throw new SourceError('limit', `${what}: a signature is longer than ${maxStatement} bytes`);
-    parts.push(chunk);
-  }
-  return Buffer.concat(parts);
-}
 
 const readKey = (file: string): Promise<string> =>
   readFile(file, 'utf8').catch((error: unknown) => {
