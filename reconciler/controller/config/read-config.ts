@@ -9,15 +9,14 @@ import { placedDiagnostic, PlacedText } from '../../manifest/text/locate-diagnos
 import { parseYaml } from '../../manifest/text/parse-yaml.ts';
 import { readSources } from '../../manifest/text/sources.ts';
 import { isCollectorUrl } from '../../../server/traces/target.ts';
-import type { AuthConfig, ControllerConfig, SetConfig } from './config.ts';
+import type { AuthConfig, ControllerConfig } from './config.ts';
 import { checkGenerators, readerOfGenerated } from './read-generators.ts';
-import { checkTenantSources, readTenant, tenantOf } from './read-tenants.ts';
+import { readOwnedSet } from './read-owned-set.ts';
+import { checkTenantSources, readTenant } from './read-tenants.ts';
 import { networkOf } from './network.ts';
 import { checkNames } from './check-names.ts';
-import { approvalOf } from './read-approval.ts';
 import { withNumbers } from './numbers.ts';
 import { ControllerFile, type TracingConfig } from './schema.ts';
-import { SetReader } from './read-set.ts';
 
 export interface ReadConfig {
   /** Absent when there are errors. */
@@ -70,17 +69,9 @@ function resolved(file: string, written: ControllerFile): { config?: ControllerC
   if ((written.sets ?? []).length + (written.generators ?? []).length === 0)
     report('sets', 'is empty: name a set, or a generator of sets');
   const tenants = (written.tenants ?? []).map((tenant, index) => readTenant(tenant, `tenants.${index}`, report));
-  const sets = (written.sets ?? []).map((set, index): SetConfig => {
-    const at = `sets.${index}`;
-    const owner = tenantOf(written, set, at, report);
-    const tenant = tenants.find((one) => one?.name === owner);
-    const read = new SetReader(set, at, report, folder).read();
-    const asked = approvalOf(
-      read.approval,
-      written.tenants?.find((one) => one.name === owner),
-    );
-    return { ...read, ...asked, ...(tenant === undefined ? {} : { tenant }) };
-  });
+  const sets = (written.sets ?? []).map((set, index) =>
+    readOwnedSet(written, tenants, set, { at: `sets.${index}`, folder, report }),
+  );
   const { controller = {}, hosts, sources, notifications = [], tracing } = written;
   checkListener(controller, report);
   checkProxies(controller, report);

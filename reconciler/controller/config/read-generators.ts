@@ -6,9 +6,8 @@ import { durationMs } from './durations.ts';
 import { generatorKinds, type PullRequestsConfig } from './generator-schema.ts';
 import type { ReadGenerated } from './config.ts';
 import { pushable } from './check-names.ts';
-import { approvalOf } from './read-approval.ts';
-import { SetReader } from './read-set.ts';
-import { readTenant, tenantOf } from './read-tenants.ts';
+import { readOwnedSet } from './read-owned-set.ts';
+import { readTenant } from './read-tenants.ts';
 import type { ControllerFile } from './schema.ts';
 
 type Report = (path: string, message: string, remedy?: string) => void;
@@ -68,15 +67,7 @@ export function readerOfGenerated(file: ControllerFile, folder: string): ReadGen
     named(`${at}.source`, 'source', set.source, sources);
     for (const name of set.notify ?? []) named(`${at}.notify`, 'notification', name, notifications);
     problems.push(...pushable(`${at}.images`, set, file.sources));
-    const owner = tenantOf(file, set, at, report);
-    const tenant = tenants.find((one) => one?.name === owner);
-    const read = new SetReader(set, at, report, folder).read();
-    const asked = approvalOf(
-      read.approval,
-      file.tenants?.find((one) => one.name === owner),
-    );
-    return problems.length > 0
-      ? { problems }
-      : { set: { ...read, ...asked, ...(tenant === undefined ? {} : { tenant }) }, problems };
+    const read = readOwnedSet(file, tenants, set, { at, folder, report });
+    return problems.length > 0 ? { problems } : { set: read, problems };
   };
 }

@@ -82,7 +82,7 @@ export async function listen(deps: ListenerDeps): Promise<HttpListener> {
       auth?.oidc === undefined ? undefined : new IssuerLogin(auth.oidc, `${url}/auth/callback`, nowMs);
     let issuer = issuerOf(settings);
     const { webhooks } = deps;
-    const shared = { authenticator, metrics };
+    const shared = { authenticator, gate, metrics };
     const handlers = routesOf({
       ...shared,
       controller,
@@ -98,7 +98,7 @@ export async function listen(deps: ListenerDeps): Promise<HttpListener> {
     const headers = securityHeaders(settings.tls !== undefined);
     const consoles = new Consoles({ controller, authenticator, gate, isOn: () => settings.console, headers, log });
     server.on('upgrade', consoles.upgrade);
-    server.on('request', await buildApp({ ...shared, handlers, gate, events, page, headers, log }));
+    server.on('request', await buildApp({ ...shared, handlers, events, page, headers, log }));
     return {
       url,
       ticketUrl: (user) => `${url}/auth/ticket?ticket=${tickets.issue(user)}`,

@@ -6,9 +6,9 @@ import { forViewers } from '../decide/withhold.ts';
 import type { ApiCaller, Authenticator } from './access/authenticator.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { containerRoutes } from './containers/container-routes.ts';
-import { granteeOf } from './access/gate.ts';
+import { granteeOf, type Gate } from './access/gate.ts';
 import { allows, hostsOfSet } from './access/grants.ts';
-import { metricsIn, scopeOf, type Scope } from './access/scope.ts';
+import { metricsIn } from './access/scope.ts';
 import { seenController } from './access/seen-controller.ts';
 import { writeCookie } from './access/cookies.ts';
 import { pendingS, type IssuerLogin } from './access/issuer-login.ts';
@@ -26,6 +26,7 @@ export interface RouteDeps {
   readonly controller: Controller;
   readonly settings: HttpSettings;
   readonly authenticator: Authenticator;
+  readonly gate: Pick<Gate, 'scopeOf'>;
   readonly sessions: Sessions;
   readonly tickets: Tickets;
   /** Undefined: no issuer is configured. */
@@ -47,8 +48,7 @@ const personOf = ({ caller }: Callers): Person => ({
 
 export function routesOf(deps: RouteDeps): Handlers {
   const { controller, metrics } = deps;
-  const scopeFor = (caller: ApiCaller): Scope => scopeOf(deps.settings.auth?.grants ?? [], granteeOf(caller));
-  const seen = ({ caller }: Callers) => seenController(controller, scopeFor(caller));
+  const seen = ({ caller }: Callers) => seenController(controller, deps.gate.scopeOf(caller));
   return {
     overview: (call) => seen(call).overview(),
     objects: (call) => seen(call).objects(call.params.set, call.query),
@@ -63,22 +63,19 @@ export function routesOf(deps: RouteDeps): Handlers {
     operations: (call) => seen(call).operations(),
     search: (call) => {
       const { words = '', limit = 50 } = call.query;
-      const objects = (set: string) => seen(call).objects(set, { limit: Infinity }).objects;
-      return search({ overview: seen(call).overview(), objects }, words, limit);
+      const view = seen(call);
+      const objects = (set: string) => view.objects(set, { limit: Infinity }).objects;
+      return search({ overview: view.overview(), objects }, words, limit);
     },
     timeline: (call) => {
       const { set, limit = 200, ...query } = call.query;
-      const names =
-        set === undefined
-          ? seen(call)
-              .overview()
-              .sets.map(({ name }) => name)
-          : [set];
+      const view = seen(call);
+      const names = set === undefined ? view.overview().sets.map(({ name }) => name) : [set];
       const most = query.before === undefined && query.host === undefined ? limit : 1000;
       const happened = names.map((name) => ({
         set: name,
-        runs: seen(call).history(name, { limit: most }),
-        drift: seen(call).drift(name, { limit: most }),
+        runs: view.history(name, { limit: most }),
+        drift: view.drift(name, { limit: most }),
       }));
       return timelineOf(happened, { ...query, limit });
     },
@@ -107,7 +104,7 @@ export function routesOf(deps: RouteDeps): Handlers {
       controller.isReady() ? { text: 'ready\n' } : { status: 503, text: 'not every set was looked at yet\n' },
     metrics: async (call) => ({
       headers: { 'content-type': metrics.contentType },
-      text: metricsIn(await metrics.text(), seen(call).overview(), scopeFor(call.caller)),
+      text: metricsIn(await metrics.text(), seen(call).overview(), deps.gate.scopeOf(call.caller)),
     }),
     openapi: () => openApiDocument(controller.overview().controller.version),
   };

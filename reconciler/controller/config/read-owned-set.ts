@@ -1,0 +1,32 @@
+// Reads a set, of the file or of a generator, together with what its tenant asks of it.
+import type { Tenant } from '../tenancy/tenant.ts';
+import type { SetConfig } from './config.ts';
+import { approvalOf } from './read-approval.ts';
+import { SetReader } from './read-set.ts';
+import { tenantOf } from './read-tenants.ts';
+import type { ControllerFile, WrittenSet } from './schema.ts';
+
+export interface Reading {
+  /** The place of the set in gantry.yaml. */
+  readonly at: string;
+  /** The folder of gantry.yaml. */
+  readonly folder: string;
+  readonly report: (path: string, message: string, remedy?: string) => void;
+}
+
+/** `tenants`: those of the file that were read without a problem. */
+export function readOwnedSet(
+  file: ControllerFile,
+  tenants: readonly (Tenant | undefined)[],
+  set: WrittenSet,
+  { at, folder, report }: Reading,
+): SetConfig {
+  const owner = tenantOf(file, set, at, report);
+  const tenant = tenants.find((one) => one?.name === owner);
+  const read = new SetReader(set, at, report, folder).read();
+  const asked = approvalOf(
+    read.approval,
+    file.tenants?.find((one) => one.name === owner),
+  );
+  return { ...read, ...asked, ...(tenant === undefined ? {} : { tenant }) };
+}
