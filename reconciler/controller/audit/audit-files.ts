@@ -2,6 +2,7 @@
 // line by line, so that their length does not matter.
 import { open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { ifMissing } from '../../../server/lib/shared/missing-files.ts';
 import { emptyChain, linkOf, type Link } from './audit-chain.ts';
 
 export interface AuditFile {
@@ -15,7 +16,7 @@ export const rotatedPath = (file: string, first: number): string =>
 
 /** Oldest first; the one that is written comes last. */
 export async function auditFiles(file: string): Promise<readonly AuditFile[]> {
-  const names = await readdir(dirname(file)).catch(ifMissing);
+  const names = (await readdir(dirname(file)).catch(ifMissing)) ?? [];
   const rotated = names.flatMap((name) => {
     const [, first] = /^audit-(\d{12})\.jsonl$/.exec(name) ?? [];
     return first === undefined ? [] : [{ path: join(dirname(file), name), first: Number(first) }];
@@ -25,7 +26,7 @@ export async function auditFiles(file: string): Promise<readonly AuditFile[]> {
 
 /** The lines of a file; none when it is not there. */
 export async function* linesOf(path: string): AsyncGenerator<string, void, void> {
-  const handle = await open(path).catch((error: unknown) => void ifMissing(error));
+  const handle = await open(path).catch(ifMissing);
   if (handle === undefined) return;
   try {
     yield* handle.readLines();
@@ -46,9 +47,4 @@ export async function lastLink(file: string): Promise<Link> {
     if (last !== undefined) return last;
   }
   return emptyChain;
-}
-
-function ifMissing(error: unknown): string[] {
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-  throw error;
 }

@@ -19,6 +19,7 @@ type NewEntry = Omit<AuditEntry, 'id' | 'number' | 'at'> & { readonly id?: strin
 
 interface OpenFile {
   readonly handle: FileHandle;
+  readonly ino: number;
   /** Where this process expects its end. */
   size: number;
   last: Link;
@@ -92,9 +93,9 @@ export class AuditLog {
   }
 
   async #ready(): Promise<OpenFile> {
-    const isOurs = this.#open !== undefined && (await this.#open.handle.stat()).size === this.#open.size;
+    const there = await stat(this.#file).catch(() => undefined);
     // Another controller that shares the state directory wrote there, or moved it.
-    if (!isOurs || (await inodeOf(this.#file)) !== (await this.#open?.handle.stat())?.ino) await this.#forget();
+    if (there?.ino !== this.#open?.ino || there?.size !== this.#open?.size) await this.#forget();
     this.#open ??= await this.#opened();
     if (this.#open.size < this.#longest) return this.#open;
     const { first } = this.#open;
@@ -108,10 +109,10 @@ export class AuditLog {
     const last = await lastLink(this.#file);
     const handle = await open(this.#file, 'a+', 0o600);
     try {
-      const { size } = await handle.stat();
+      const { size, ino } = await handle.stat();
       await endLine(handle, size);
       const first = size === 0 ? last.number + 1 : await firstOf(this.#file);
-      return { handle, size: (await handle.stat()).size, last, first };
+      return { handle, ino, size: (await handle.stat()).size, last, first };
     } catch (error) {
       await handle.close();
       throw error;
@@ -180,9 +181,3 @@ async function firstOf(file: string): Promise<number> {
   }
   return emptyChain.number + 1;
 }
-
-const inodeOf = (file: string): Promise<number | undefined> =>
-  stat(file).then(
-    ({ ino }) => ino,
-    () => undefined,
-  );

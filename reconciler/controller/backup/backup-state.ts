@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { createGzip } from 'node:zlib';
+import { ifMissing } from '../../../server/lib/shared/missing-files.ts';
 import { version } from '../../../server/api/version.ts';
 import { backupFormat, backupVersion, type BackupHead, type BackupPart } from './backup-format.ts';
 
@@ -83,7 +84,7 @@ async function settled(
   for (let attempt = 0; attempt < mostTries; attempt += 1) {
     await setTimeout(attempt * 5);
     const before = await look();
-    const copies = await read(stateDir, [...before.keys()]).catch(ifGone);
+    const copies = await read(stateDir, [...before.keys()]).catch(ifMissing);
     if (copies !== undefined && isDeepStrictEqual(await look(), before)) return copies;
   }
   throw new Error(`the state in ${stateDir} changes all the time: try again when the controller has less to do`);
@@ -101,12 +102,12 @@ async function factsBelow(
   facts: Facts,
 ): Promise<ReadonlyMap<string, string>> {
   const paths = (await filesBelow(stateDir, stateDir)).filter(isMeant);
-  const found = await Promise.all(paths.map((path) => stat(join(stateDir, path), { bigint: true }).catch(ifGone)));
+  const found = await Promise.all(paths.map((path) => stat(join(stateDir, path), { bigint: true }).catch(ifMissing)));
   return new Map(paths.map((path, at) => [path, found[at] === undefined ? '' : facts(found[at])]));
 }
 
 async function filesBelow(folder: string, stateDir: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => ifGone(error) ?? []);
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => ifMissing(error) ?? []);
   const found: string[] = [];
   for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
     const path = join(folder, entry.name);
@@ -115,9 +116,4 @@ async function filesBelow(folder: string, stateDir: string): Promise<readonly st
     if (entry.isFile() && !entry.name.endsWith('.new')) found.push(relative(stateDir, path));
   }
   return found;
-}
-
-function ifGone(error: unknown): undefined {
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-  throw error;
 }
