@@ -6,7 +6,7 @@ import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
 import type { CliIo } from '../output/process-io.ts';
 import { colorOf, openIo, type ShownIo } from '../output/safe-io.ts';
 import type { OutputOptions } from '../flags/output-flags.ts';
-import { placeOf } from '../session/contexts.ts';
+import { chosenServer } from '../session/contexts.ts';
 import type { ConnectOptions } from '../session/host.ts';
 import { paintFor } from '../output/paint.ts';
 import { buildProgram, longFlags } from './program.ts';
@@ -75,9 +75,9 @@ async function runCommand(
 ): Promise<ExitCode> {
   let opened: OpenedContext | undefined;
   try {
-    const place = takesHost ? await placeOf(options, io.env) : { options };
-    opened = openContext(io, withEnvironment(place.options, io.env));
-    if (place.current !== undefined && !opened.context.isJson) opened.context.note(place.current);
+    const chosen = takesHost ? await chosenServer(options, io.env) : { options };
+    opened = openContext(io, withEnvironment(chosen.options, io.env));
+    if (chosen.current !== undefined && !opened.context.isJson) opened.context.note(chosen.current);
     return await work(opened.context);
   } catch (thrown) {
     // An AbortError does not hold the reason of the interruption.

@@ -51,14 +51,14 @@ export function neededContext({ contexts }: Contexts, name: string): ServerConte
   throw new CliError(`there is no context ${name}${hint(name, contexts.keys())}: ${known}`, exitCodes.error);
 }
 
-export interface Place<T> {
+export interface ChosenServer<T> {
   readonly options: T;
   /** A note for the user, when nothing on the command line says which server is meant. */
   readonly current?: string;
 }
 
 /** Flags win over a context that they name, and over the one in use. */
-export async function placeOf<T extends ConnectOptions>(options: T, env: Env): Promise<Place<T>> {
+export async function chosenServer<T extends ConnectOptions>(options: T, env: Env): Promise<ChosenServer<T>> {
   if (options.hosts !== undefined || options.embedded !== undefined) return { options };
   const named = options.host?.[0] ?? env['GANTRY_HOST'] ?? '';
   if (named !== '') {

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { placeOf } from '../../../reconciler/cli/session/contexts.ts';
+import { chosenServer } from '../../../reconciler/cli/session/contexts.ts';
 import { cli } from '../../support/cli/io.ts';
 import { withDaemon } from '../../support/daemons/daemon.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
@@ -41,18 +41,21 @@ test('flags and variables go before the context in use, and a certificate of the
   mkdirSync(join(file, '..'), { recursive: true });
   const prod = { host: 'https://a:8443', clientCert: '/c', clientKey: '/k', project: 'team' };
   writeFileSync(file, JSON.stringify({ current: 'prod', contexts: { prod } }));
-  expect(await placeOf({}, env)).toEqual({
+  expect(await chosenServer({}, env)).toEqual({
     options: { ...prod, host: ['https://a:8443'] },
     current: 'context prod: https://a:8443',
   });
-  expect(await placeOf({ project: 'mine', clientCert: '/x', clientKey: '/y' }, env)).toMatchObject({
+  expect(await chosenServer({ project: 'mine', clientCert: '/x', clientKey: '/y' }, env)).toMatchObject({
     options: { host: ['https://a:8443'], project: 'mine', clientCert: '/x', clientKey: '/y' },
   });
-  expect((await placeOf({}, { ...env, GANTRY_HOST: 'prod' })).options).toEqual({ ...prod, host: ['https://a:8443'] });
+  expect((await chosenServer({}, { ...env, GANTRY_HOST: 'prod' })).options).toEqual({
+    ...prod,
+    host: ['https://a:8443'],
+  });
   for (const options of [{ host: ['https://b:1'] }, { hosts: 'hosts.yaml' }, { embedded: 'dir' }])
-    expect(await placeOf(options, env)).toEqual({ options });
+    expect(await chosenServer(options, env)).toEqual({ options });
   for (const more of [{ GANTRY_HOST: 'unix:///x' }, { GANTRY_SOCKET: '/x' }])
-    expect(await placeOf({}, { ...env, ...more })).toEqual({ options: {} });
+    expect(await chosenServer({}, { ...env, ...more })).toEqual({ options: {} });
 });
 
 test('a wrong name, address or file is refused with what to do', async () => {

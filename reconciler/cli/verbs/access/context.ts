@@ -5,7 +5,7 @@ import { usageError } from '../../errors/usage-error.ts';
 import { paintFor } from '../../output/paint.ts';
 import { renderTable } from '../../output/table.ts';
 import type { Run } from '../../session/context.ts';
-import { neededContext, readContexts, writeContexts } from '../../session/contexts.ts';
+import { neededContext, readContexts, writeContexts, type ServerContext } from '../../session/contexts.ts';
 import type { ContextAddOptions } from './access-verbs.ts';
 
 /** The daemon of this machine. */
@@ -48,9 +48,9 @@ export const takeContext: Run = async (context, [name = '']) => {
 
 export const listContexts: Run = async (context) => {
   const { current = local, contexts } = await readContexts(context.io.env);
-  const all = [[local, { host: '' }] as const, ...contexts];
+  const all: readonly (readonly [string, ServerContext])[] = [[local, { host: '' }], ...contexts];
   if (context.isJson)
-    for (const [name, { host, project }] of [...all] as [string, { host: string; project?: string }][])
+    for (const [name, { host, project }] of all)
       context.io.stdout.write(
         `${JSON.stringify({ name, host, ...(project === undefined ? {} : { project }), current: name === current })}\n`,
       );

@@ -1,6 +1,6 @@
 // Makes, finds and removes the volume group of a pool: on a file of its own, on a block device, or one that is there.
 import { createHash } from 'node:crypto';
-import { mkdir, rmdir, stat } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseBytes } from '../../../api/text/byte-size.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
@@ -9,9 +9,10 @@ import type { BlockTrees } from '../blocks/blocks.ts';
 import { contentOf } from '../blocks/mounts.ts';
 import { makeFolders } from '../dir-pool.ts';
 import type { PoolResources, PoolSpec } from '../driver.ts';
-import { poolFolders, recordsFolder, volumeFolder } from '../layout.ts';
+import { recordsFolder } from '../layout.ts';
 import { attachedLoop, freeSize, hasLoopFile, loopFileOf, makeLoopFile, removeLoopFile } from '../loop-file.ts';
-import { hasCode, removeTree } from '../remove-tree.ts';
+import { removeTree } from '../remove-tree.ts';
+import { refuseVolumes, removePlace } from '../mounted/pool-place.ts';
 import { commands, devicesIn, groupsIn, madeTag, type Group } from './commands.ts';
 import { escaped, longestGroup } from './names.ts';
 import { groupOf, logicalsOf, lvmStore, runLvm, thinPoolOf } from './store.ts';
@@ -94,7 +95,11 @@ export async function createLvmPool(root: string, pool: PoolSpec, trees: BlockTr
   const name = groupOf(pool);
   const found = await findGroup(name);
   if (found?.tags.includes(tagOf(root, pool)) !== true) await takeGroup(root, pool, location, found);
-  await refuseVolumes(pool, `config.source: the volume group ${name} of pool ${pool.name} is not empty: it has`);
+  await refuseVolumes(
+    lvmStore,
+    pool,
+    `config.source: the volume group ${name} of pool ${pool.name} is not empty: it has`,
+  );
   await ensureThinPool(pool);
   await makePlace(trees.root(pool));
 }
@@ -161,12 +166,6 @@ async function ensureThinPool(pool: PoolSpec): Promise<void> {
     await runLvm(commands.makeThinPool(group, thin), `cannot make the thin pool ${thin} of pool ${pool.name}`);
 }
 
-async function refuseVolumes(pool: PoolSpec, what: string): Promise<void> {
-  const kept = [volumeFolder('container'), volumeFolder('custom')];
-  const found = (await lvmStore.list(pool)).find(({ id }) => kept.some((folder) => id.startsWith(`${folder}/`)));
-  if (found !== undefined) throw new DriverError('InUse', `${what} the volume ${found.id}`);
-}
-
 async function makePlace(root: string): Promise<void> {
   await mkdir(root, { recursive: true, mode: 0o711 });
   await makeFolders(root);
@@ -197,12 +196,13 @@ export async function deleteLvmPool(root: string, pool: PoolSpec, trees: BlockTr
   const location = locationOf(root, pool);
   const found = await findGroup(groupOf(pool));
   if (found?.tags.includes(tagOf(root, pool)) === true) {
-    await refuseVolumes(pool, `pool ${pool.name} still has`);
+    await refuseVolumes(lvmStore, pool, `pool ${pool.name} still has`);
     await trees.unmountAll(pool);
     for (const { id } of await lvmStore.list(pool)) await lvmStore.remove(pool, id);
     await dropGroup(pool, location, tagOf(root, pool));
   }
   if (location.kind === 'file') await removeLoopFile(location.file);
+  await removeTree(join(trees.root(pool), recordsFolder));
   await removePlace(trees.root(pool));
 }
 
@@ -216,14 +216,6 @@ async function dropGroup(pool: PoolSpec, location: Location, tag: string): Promi
   await runLvm(commands.removeGroup(group), what);
   const device = location.kind === 'file' ? await attachedLoop(location.file) : location.device;
   await runLvm(commands.removeDevice(device), what);
-}
-
-async function removePlace(root: string): Promise<void> {
-  await removeTree(join(root, recordsFolder));
-  for (const path of [...poolFolders.map((folder) => join(root, folder)), root])
-    await rmdir(path).catch((error: unknown) => {
-      if (!hasCode(error, 'ENOENT')) throw new DriverError('Failed', `cannot delete the directory ${path}`, error);
-    });
 }
 
 export async function applyLvmConfig(pool: PoolSpec, before: PoolSpec, trees: BlockTrees): Promise<void> {

@@ -11,7 +11,7 @@ import { loadQuotaCalls, type QuotaCalls } from './calls.ts';
 const firstProject = 2 ** 24;
 const lastProject = 2 ** 31;
 
-interface Place {
+interface QuotaRoot {
   readonly calls: QuotaCalls;
   /** No lower project is free. */
   next: number;
@@ -19,7 +19,7 @@ interface Place {
 
 export class ProjectQuotas {
   /** Directories of pools where limits hold. */
-  readonly #places = new Map<string, Place>();
+  readonly #places = new Map<string, QuotaRoot>();
   readonly #load: () => Promise<QuotaCalls | undefined>;
 
   constructor(load: () => Promise<QuotaCalls | undefined> = loadIfMounted) {
@@ -95,7 +95,7 @@ export class ProjectQuotas {
   }
 
   /** Trees are right in folders of a pool. */
-  #placeOf(path: string): Place | undefined {
+  #placeOf(path: string): QuotaRoot | undefined {
     return this.#places.get(dirname(dirname(path)));
   }
 
@@ -119,7 +119,7 @@ export class ProjectQuotas {
   }
 
   /** A project that all of the tree has, also where it is older than the quotas, or a crash has cut this short. */
-  async #wholeProject(place: Place, path: string): Promise<number> {
+  async #wholeProject(place: QuotaRoot, path: string): Promise<number> {
     const own = this.#project(path);
     const id = inDirectory(path, (fd) => {
       if (own !== 0 && !place.calls.quotaOf(fd, own).isBeginning) return undefined;
@@ -156,7 +156,7 @@ function canUse(calls: QuotaCalls, fd: number): boolean {
 }
 
 /** One that no file has; a limit that a removed tree left goes. Nothing happens between this and its use. */
-function freeProject(place: Place, fd: number): number {
+function freeProject(place: QuotaRoot, fd: number): number {
   for (let id = place.next; id < lastProject; id += 1) {
     const { files, used, limit, isBeginning } = place.calls.quotaOf(fd, id);
     if (files > 0 || used > 0) continue;

@@ -1,17 +1,17 @@
 // Makes, finds and removes the dataset of a pool: a zpool on a file of its own or on a block device, or a dataset that is there.
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, readdir, rm, rmdir, stat } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseBytes } from '../../../api/text/byte-size.ts';
 import { DriverError } from '../../driver-error.ts';
 import { contentOf } from '../blocks/mounts.ts';
 import { makeFolders } from '../dir-pool.ts';
 import type { PoolResources, PoolSpec } from '../driver.ts';
-import { poolFolders, recordsFolder, volumeFolder } from '../layout.ts';
+import { recordsFolder } from '../layout.ts';
 import { freeSize, hasLoopFile, loopFileOf, makeLoopFile } from '../loop-file.ts';
 import { isMounted, run, unmountDevice } from '../mounted/mounts.ts';
 import type { MountedTrees } from '../mounted/trees.ts';
-import { hasCode } from '../remove-tree.ts';
+import { refuseVolumes, removePlace } from '../mounted/pool-place.ts';
 import { commands, madeProperty, poolProperty, poolsIn, type Dataset } from './commands.ts';
 import {
   asZfsError,
@@ -98,7 +98,11 @@ export async function createZfsPool(root: string, pool: PoolSpec, trees: Trees):
   await bringIn(location, pool).catch(() => undefined);
   const found = await findDataset(datasetOf(pool));
   if (found?.pool !== tagOf(root, pool)) await take(location, pool, tagOf(root, pool), found);
-  await refuseVolumes(pool, `config.source: the dataset ${datasetOf(pool)} of pool ${pool.name} is not empty: it has`);
+  await refuseVolumes(
+    zfsStore,
+    pool,
+    `config.source: the dataset ${datasetOf(pool)} of pool ${pool.name} is not empty: it has`,
+  );
   await makePlace(pool, trees);
 }
 
@@ -186,13 +190,6 @@ async function fileIn(name: string): Promise<string | undefined> {
   }
 }
 
-async function refuseVolumes(pool: PoolSpec, what: string): Promise<void> {
-  if ((await findDataset(datasetOf(pool))) === undefined) return;
-  const kept = [volumeFolder('container'), volumeFolder('custom')];
-  const found = (await zfsStore.list(pool)).find(({ id }) => kept.some((folder) => id.startsWith(`${folder}/`)));
-  if (found !== undefined) throw new DriverError('InUse', `${what} the volume ${found.id}`);
-}
-
 /** The directories of its folders; datasets are made with what is in them. The copies of records are in one, too: they go where the disks go. */
 async function makePlace(pool: PoolSpec, trees: Trees): Promise<void> {
   const [name, root] = [datasetOf(pool), trees.root(pool)];
@@ -246,7 +243,7 @@ export async function deleteZfsPool(root: string, pool: PoolSpec, trees: Trees):
   await bringIn(location, pool).catch(() => undefined);
   const found = await findDataset(name);
   if (found?.pool === tagOf(root, pool)) {
-    await refuseVolumes(pool, `pool ${pool.name} still has`);
+    await refuseVolumes(zfsStore, pool, `pool ${pool.name} still has`);
     await trees.unmountAll(pool);
     await unmountDevice(join(place, recordsFolder));
     await drop(pool, location, found.isMade);
@@ -269,13 +266,6 @@ async function drop(pool: PoolSpec, location: Location, isMade: boolean): Promis
   for (const { id } of await zfsStore.list(pool)) await zfsStore.remove(pool, id);
   for (const folder of ours) await unless('NotFound', runZfs(commands.remove(folder), what));
   await runZfs(commands.unset(name, poolProperty), what);
-}
-
-async function removePlace(root: string): Promise<void> {
-  for (const path of [...poolFolders.map((folder) => join(root, folder)), root])
-    await rmdir(path).catch((error: unknown) => {
-      if (!hasCode(error, 'ENOENT')) throw new DriverError('Failed', `cannot delete the directory ${path}`, error);
-    });
 }
 
 /** The file and the zpool in it become as large as `size` says, while volumes are in use. */
