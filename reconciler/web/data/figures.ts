@@ -47,3 +47,7 @@ export function bytesText(bytes: number): string {
 }
 
 export const cpuText = (cpu: number): string => `${(cpu * 100).toFixed(cpu < 0.1 ? 1 : 0)} %`;
+
+/** How much waits on all hosts of a gate. */
+export const countOf = (hosts: readonly { readonly count: number }[]): number =>
+  hosts.reduce((sum, one) => sum + one.count, 0);

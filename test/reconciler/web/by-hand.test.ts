@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { ContainerFigures } from '../../../reconciler/controller/contract/index.ts';
 import { bytesText, cpuText, ratesOf, withSample, type Samples } from '../../../reconciler/web/data/figures.ts';
 import { plainLog } from '../../../reconciler/web/views/host/log-text.ts';
-import { crumbsOf, joined, resolved } from '../../../reconciler/web/views/host/paths.ts';
+import { crumbsOf, joined, resolved } from '../../../reconciler/web/data/paths.ts';
 
 const figures = (cpuNs: number, receivedBytes = 0): ContainerFigures => ({
   cpuNs,

@@ -7,7 +7,7 @@ import { place, to } from '../../data/router.ts';
 import { useLoad } from '../../parts/load.ts';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { ask, filesChanged } from '../questions/questions.tsx';
-import { crumbsOf, joined, resolved } from './paths.ts';
+import { crumbsOf, joined, resolved } from '../../data/paths.ts';
 
 export function FilesPart({ container }: { readonly container: ContainerPlace }) {
   const { host, name, project } = container;

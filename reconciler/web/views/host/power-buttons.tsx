@@ -3,6 +3,7 @@ import type { PowerAction } from '../../../controller/contract/index.ts';
 import type { ContainerPlace } from '../../data/api.ts';
 import { to } from '../../data/router.ts';
 import { Icon, type IconName } from '../../parts/icons.tsx';
+import { upper } from '../questions/by-hand.tsx';
 import { ask } from '../questions/questions.tsx';
 
 const icons: Readonly<Record<PowerAction, IconName>> = {
@@ -56,5 +57,3 @@ export function PowerButtons({ container, status, isSmall = false }: PowerButton
     </div>
   );
 }
-
-const upper = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);

@@ -1,4 +1,5 @@
 // What waits for a person, the most urgent first: approvals, failures, hosts and sources that do not answer, drift that is kept, suspensions. Pure.
+import { countOf } from '../../data/figures.ts';
 import type { ObjectStatusName, Overview, SetStatus } from '../../../controller/contract/index.ts';
 
 export interface Need {
@@ -39,13 +40,11 @@ const onSet = ({ name }: SetStatus, part?: string): readonly string[] =>
 function approvalOf(set: SetStatus): readonly Need[] {
   const { name, pruneGate, approvalGate } = set;
   const shared = { tone: 'waiting', word: 'approve', what: name, path: onSet(set) } as const;
-  const count = (hosts: readonly { readonly count: number }[]): number =>
-    hosts.reduce((sum, one) => sum + one.count, 0);
   const plan =
-    approvalGate && `its plan has ${counted(count(approvalGate.hosts), 'step')} that a second person approves`;
+    approvalGate && `its plan has ${counted(countOf(approvalGate.hosts), 'step')} that a second person approves`;
   const deletion =
     pruneGate &&
-    `${counted(count(pruneGate.hosts), 'object')} would be deleted, more than its limit: approve that, or declare them again`;
+    `${counted(countOf(pruneGate.hosts), 'object')} would be deleted, more than its limit: approve that, or declare them again`;
   return [
     ...(plan === undefined ? [] : [{ ...shared, key: `plan ${name}`, why: plan }]),
     ...(deletion === undefined ? [] : [{ ...shared, key: `gate ${name}`, why: deletion }]),

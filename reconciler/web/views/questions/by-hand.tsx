@@ -3,6 +3,7 @@ import type { PowerAction, SnapshotRequest } from '../../../controller/contract/
 import { api, type ContainerPlace } from '../../data/api.ts';
 import { readContainers } from '../../data/containers.ts';
 import { bytesText } from '../../data/figures.ts';
+import { joined } from '../../data/paths.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { notify } from '../../parts/notices.tsx';
 import { Field, text } from './field.tsx';
@@ -28,8 +29,8 @@ export type HandProps<Kind extends HandQuestion['kind']> = Omit<Extract<HandQues
 
 const inProject = ({ project }: ContainerPlace) => (project === undefined ? {} : { project });
 const again = ({ host, project }: ContainerPlace): Promise<void> => readContainers(host, project);
-const upper = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
+export const upper = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 const words: Readonly<Record<PowerAction, { readonly past: string; readonly means: string }>> = {
   start: { past: 'started', means: 'It starts as it is configured now.' },
   stop: { past: 'stopped', means: 'Its processes are asked to end, for at most 30 seconds.' },
@@ -121,7 +122,7 @@ export function UploadQuestion({
   done,
 }: HandProps<'upload'> & { readonly done: () => void }) {
   const act = async (): Promise<void> => {
-    for (const file of files) await api.upload(container, `${directory.replace(/\/+$/, '')}/${file.name}`, file);
+    for (const file of files) await api.upload(container, joined(directory, file.name), file);
     done();
     notify(files.length === 1 ? `${files[0]?.name} was uploaded.` : `${files.length} files were uploaded.`);
   };

@@ -1,4 +1,5 @@
 // The questions before something is changed: sync, suspend, resume, rollback, and work in containers. Each says what will happen and where.
+import { countOf } from '../../data/figures.ts';
 import { signal } from '@preact/signals';
 import type { ApprovalGate, PruneGate } from '../../../controller/contract/index.ts';
 import { api } from '../../data/api.ts';
@@ -152,7 +153,7 @@ function PruneQuestion({ set, gate, close }: QuestionProps<'prune'>) {
     takeOperation(operation);
     notify(`The deletion in ${set} is approved.`);
   };
-  const count = gate.hosts.reduce((sum, one) => sum + one.count, 0);
+  const count = countOf(gate.hosts);
   return (
     <Confirm title={`Delete ${count} objects of ${set}`} verb="Delete them" isDangerous close={close} act={act}>
       <p>
@@ -171,7 +172,7 @@ function ApproveQuestion({ set, gate: { revision, plan, hosts }, close }: Questi
     notify(`The plan of ${set} is approved.`);
     await readOverview();
   };
-  const count = hosts.reduce((sum, one) => sum + one.count, 0);
+  const count = countOf(hosts);
   return (
     <Confirm title={`Approve the plan of ${set}`} verb="Approve" isDangerous close={close} act={act}>
       <p>

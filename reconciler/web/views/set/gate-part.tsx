@@ -1,4 +1,5 @@
 // What a set would do once a person approves it: a deletion beyond its limit, or a plan that needs a second person.
+import { countOf } from '../../data/figures.ts';
 import type { ComponentChildren } from 'preact';
 import type { SetStatus } from '../../../controller/contract/index.ts';
 import { may } from '../../data/store.ts';
@@ -43,9 +44,6 @@ export function Gates({ set: { name: set, pruneGate, approvalGate } }: { readonl
     </>
   );
 }
-
-const countOf = (hosts: readonly { readonly count: number }[]): number =>
-  hosts.reduce((sum, one) => sum + one.count, 0);
 
 interface GatePartProps {
   readonly label: string;
