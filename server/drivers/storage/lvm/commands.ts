@@ -3,6 +3,12 @@
 /** What the driver has made itself goes with the pool. */
 export const madeTag = 'gantry.made';
 
+const poolTag = 'gantry.pool=';
+/** The tag of a group that a pool is on. */
+export const groupTag = (hash: string): string => `${poolTag}${hash}`;
+/** The tags of pools that a group has; no two pools share one. */
+export const poolTagsOf = ({ tags }: Group): readonly string[] => tags.filter((each) => each.startsWith(poolTag));
+
 const report = ['--reportformat', 'json', '--units', 'b', '--nosuffix'] as const;
 
 export const commands = {

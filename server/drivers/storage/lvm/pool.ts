@@ -1,5 +1,4 @@
 // Makes, finds and removes the volume group of a pool: on a file of its own, on a block device, or one that is there.
-import { createHash } from 'node:crypto';
 import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseBytes } from '../../../api/text/byte-size.ts';
@@ -10,33 +9,16 @@ import { contentOf } from '../blocks/mounts.ts';
 import { makeFolders } from '../dir-pool.ts';
 import type { PoolResources, PoolSpec } from '../driver.ts';
 import { recordsFolder } from '../layout.ts';
-import { attachedLoop, freeSize, hasLoopFile, loopFileOf, makeLoopFile, removeLoopFile } from '../loop-file.ts';
+import { attachedLoop, freeSize, hasLoopFile, makeLoopFile, removeLoopFile } from '../loop-file.ts';
 import { removeTree } from '../remove-tree.ts';
-import { refuseVolumes, removePlace } from '../mounted/pool-place.ts';
-import { commands, devicesIn, groupsIn, madeTag, type Group } from './commands.ts';
+import { locationOf, refuseVolumes, removePlace, tagOf, type Location } from '../mounted/pool-place.ts';
+import { commands, devicesIn, groupsIn, groupTag, madeTag, poolTagsOf, type Group } from './commands.ts';
 import { escaped, longestGroup } from './names.ts';
 import { groupOf, logicalsOf, lvmStore, runLvm, thinPoolOf } from './store.ts';
 
 const smallestPool = 32 * 1_048_576;
 
-/** `made`: the volume group is the driver's, and goes with the pool. */
-type Location =
-  | { readonly kind: 'file'; readonly file: string }
-  | { readonly kind: 'device'; readonly device: string }
-  | { readonly kind: 'group' };
-
-function locationOf(root: string, pool: PoolSpec): Location {
-  const source = pool.config['source'] ?? '';
-  const file = loopFileOf(root, pool);
-  if (source === '' || source === file) return { kind: 'file', file };
-  const initial = pool.config['volatile.initial_source'] ?? '';
-  if (source.startsWith('/')) return { kind: 'device', device: source };
-  return initial.startsWith('/') ? { kind: 'device', device: initial } : { kind: 'group' };
-}
-
-/** Recognizes the volume group of a pool of this daemon. */
-const tagOf = (root: string, { name }: PoolSpec): string =>
-  `gantry.pool=${createHash('sha256').update(`${root}\n${name}`).digest('hex').slice(0, 16)}`;
+const poolTag = (root: string, pool: PoolSpec): string => groupTag(tagOf(root, pool));
 
 async function findGroup(name: string): Promise<Group | undefined> {
   const groups = groupsIn(await runLvm(commands.groups(), 'cannot read the volume groups of this host'));
@@ -47,8 +29,8 @@ export async function fillLvmConfig(root: string, pool: PoolSpec): Promise<Recor
   const location = locationOf(root, pool);
   const config: Record<string, string> = { ...pool.config };
   const source = config['source'] ?? '';
-  if (location.kind === 'group') await checkGiven(pool, source);
-  config['lvm.vg_name'] = location.kind === 'group' ? source : groupOf(pool);
+  if (location.kind === 'given') await checkGiven(pool, source);
+  config['lvm.vg_name'] = location.kind === 'given' ? source : groupOf(pool);
   checkGroupName(config['lvm.vg_name']);
   const thin = thinPoolOf(pool);
   if (thin !== undefined) config['lvm.thinpool_name'] = thin;
@@ -56,7 +38,7 @@ export async function fillLvmConfig(root: string, pool: PoolSpec): Promise<Recor
     return { ...config, source: location.file, size: config['size'] || (await freeSize(root)) };
   if ((config['size'] ?? '') !== '')
     throw new DriverError('Invalid', 'config.size: is for a pool with a file of its own; leave it or source out');
-  if (location.kind === 'group') return config;
+  if (location.kind === 'given') return config;
   const stats = await stat(location.device).catch(() => undefined);
   if (stats?.isBlockDevice() !== true)
     throw new DriverError(
@@ -94,7 +76,7 @@ export async function createLvmPool(root: string, pool: PoolSpec, trees: BlockTr
   const location = locationOf(root, pool);
   const name = groupOf(pool);
   const found = await findGroup(name);
-  if (found?.tags.includes(tagOf(root, pool)) !== true) await takeGroup(root, pool, location, found);
+  if (found?.tags.includes(poolTag(root, pool)) !== true) await takeGroup(root, pool, location, found);
   await refuseVolumes(
     lvmStore,
     pool,
@@ -106,8 +88,8 @@ export async function createLvmPool(root: string, pool: PoolSpec, trees: BlockTr
 
 async function takeGroup(root: string, pool: PoolSpec, location: Location, found: Group | undefined): Promise<void> {
   const name = groupOf(pool);
-  const tag = tagOf(root, pool);
-  if (location.kind === 'group') return takeGiven(pool, found, tag);
+  const tag = poolTag(root, pool);
+  if (location.kind === 'given') return takeGiven(pool, found, tag);
   if (found !== undefined)
     throw new DriverError(
       'InUse',
@@ -142,7 +124,7 @@ async function takeGiven(pool: PoolSpec, found: Group | undefined, tag: string):
   const name = groupOf(pool);
   const what = `config.source: the volume group ${name} cannot be pool ${pool.name}`;
   if (found === undefined) throw new DriverError('Invalid', `${what}: this host has none of that name`);
-  const other = found.tags.find((each) => each.startsWith('gantry.pool=') || each === 'lxd_pool');
+  const other = poolTagsOf(found)[0] ?? found.tags.find((each) => each === 'lxd_pool');
   if (other !== undefined) throw new DriverError('InUse', `${what}: it is another pool (it has the tag ${other})`);
   if (found.volumes > 0 && !isTrue(pool.config['lvm.vg.force_reuse'] ?? ''))
     throw new DriverError(
@@ -180,26 +162,36 @@ export async function mountLvmPool(
   const location = locationOf(root, pool);
   const name = groupOf(pool);
   if (location.kind === 'file') await attachedLoop(location.file);
-  if ((await findGroup(name)) === undefined)
+  const found = await findGroup(name);
+  if (found === undefined)
     throw new DriverError(
       'Failed',
       `pool ${pool.name} cannot be used: there is no volume group ${name}${location.kind === 'device' ? `; is the disk ${location.device} there?` : ''}`,
     );
+  await takeOver(found, poolTag(root, pool));
   await runLvm(commands.activateGroup(name), `cannot activate the volume group ${name} of pool ${pool.name}`);
   await makePlace(trees.root(pool));
   await trees.recover(pool, busy);
   await trees.mountAll(pool);
 }
 
+/** A recovered pool has the tag of the state directory that is lost, without which it could not be deleted. */
+async function takeOver(found: Group, tag: string): Promise<void> {
+  const what = `cannot take over the volume group ${found.name}`;
+  const tags = poolTagsOf(found);
+  if (!tags.includes(tag)) await runLvm(commands.tagGroup(found.name, tag), what);
+  for (const old of tags.filter((each) => each !== tag)) await runLvm(commands.untagGroup(found.name, old), what);
+}
+
 /** Idempotent. Of a volume group that was there before the pool only what the pool made goes. */
 export async function deleteLvmPool(root: string, pool: PoolSpec, trees: BlockTrees): Promise<void> {
   const location = locationOf(root, pool);
   const found = await findGroup(groupOf(pool));
-  if (found?.tags.includes(tagOf(root, pool)) === true) {
+  if (found?.tags.includes(poolTag(root, pool)) === true) {
     await refuseVolumes(lvmStore, pool, `pool ${pool.name} still has`);
     await trees.unmountAll(pool);
     for (const { id } of await lvmStore.list(pool)) await lvmStore.remove(pool, id);
-    await dropGroup(pool, location, tagOf(root, pool));
+    await dropGroup(pool, location, poolTag(root, pool));
   }
   if (location.kind === 'file') await removeLoopFile(location.file);
   await removeTree(join(trees.root(pool), recordsFolder));
@@ -212,7 +204,7 @@ async function dropGroup(pool: PoolSpec, location: Location, tag: string): Promi
   for (const { name, tags } of await logicalsOf(pool))
     if (tags.includes(madeTag)) await runLvm(commands.remove(group, name), what);
   const others = await logicalsOf(pool);
-  if (location.kind === 'group' || others.length > 0) return void (await runLvm(commands.untagGroup(group, tag), what));
+  if (location.kind === 'given' || others.length > 0) return void (await runLvm(commands.untagGroup(group, tag), what));
   await runLvm(commands.removeGroup(group), what);
   const device = location.kind === 'file' ? await attachedLoop(location.file) : location.device;
   await runLvm(commands.removeDevice(device), what);

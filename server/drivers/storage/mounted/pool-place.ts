@@ -1,11 +1,32 @@
-// What pools with mounted trees do alike: refuse to go while volumes are left, and remove the directories of their place.
+// What pools with mounted trees do alike: where their source is, whose it is, and how they go.
+import { createHash } from 'node:crypto';
 import { rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DriverError } from '../../driver-error.ts';
 import type { PoolSpec } from '../driver.ts';
 import { poolFolders, volumeFolder } from '../layout.ts';
+import { loopFileOf } from '../loop-file.ts';
 import { hasCode } from '../remove-tree.ts';
 import type { TreeStore } from './store.ts';
+
+/** Where what holds the volumes is; `given`: it was there before the pool, under the name in `source`. */
+export type Location =
+  | { readonly kind: 'file'; readonly file: string }
+  | { readonly kind: 'device'; readonly device: string }
+  | { readonly kind: 'given' };
+
+export function locationOf(root: string, pool: PoolSpec): Location {
+  const source = pool.config['source'] ?? '';
+  const file = loopFileOf(root, pool);
+  if (source === '' || source === file) return { kind: 'file', file };
+  if (source.startsWith('/')) return { kind: 'device', device: source };
+  const initial = pool.config['volatile.initial_source'] ?? '';
+  return initial.startsWith('/') ? { kind: 'device', device: initial } : { kind: 'given' };
+}
+
+/** Recognizes what a pool of this daemon is on. */
+export const tagOf = (root: string, { name }: PoolSpec): string =>
+  createHash('sha256').update(`${root}\n${name}`).digest('hex').slice(0, 16);
 
 /** Throws InUse; `what` begins its message. */
 export async function refuseVolumes(store: TreeStore, pool: PoolSpec, what: string): Promise<void> {

@@ -1,5 +1,4 @@
 // Makes, finds and removes the dataset of a pool: a zpool on a file of its own or on a block device, or a dataset that is there.
-import { createHash } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseBytes } from '../../../api/text/byte-size.ts';
@@ -8,10 +7,10 @@ import { contentOf } from '../blocks/mounts.ts';
 import { makeFolders } from '../dir-pool.ts';
 import type { PoolResources, PoolSpec } from '../driver.ts';
 import { recordsFolder } from '../layout.ts';
-import { freeSize, hasLoopFile, loopFileOf, makeLoopFile } from '../loop-file.ts';
+import { freeSize, hasLoopFile, makeLoopFile } from '../loop-file.ts';
 import { isMounted, run, unmountDevice } from '../mounted/mounts.ts';
 import type { MountedTrees } from '../mounted/trees.ts';
-import { refuseVolumes, removePlace } from '../mounted/pool-place.ts';
+import { locationOf, refuseVolumes, removePlace, tagOf, type Location } from '../mounted/pool-place.ts';
 import { commands, madeProperty, poolProperty, poolsIn, type Dataset } from './commands.ts';
 import {
   asZfsError,
@@ -31,30 +30,12 @@ type Trees = MountedTrees<KeptDataset>;
 /** Below this zpool refuses. */
 const smallestPool = 64 * 1_048_576;
 
-type Location =
-  | { readonly kind: 'file'; readonly file: string }
-  | { readonly kind: 'device'; readonly device: string }
-  | { readonly kind: 'dataset' };
-
-function locationOf(root: string, pool: PoolSpec): Location {
-  const source = pool.config['source'] ?? '';
-  const file = loopFileOf(root, pool);
-  if (source === '' || source === file) return { kind: 'file', file };
-  if (source.startsWith('/')) return { kind: 'device', device: source };
-  const initial = pool.config['volatile.initial_source'] ?? '';
-  return initial.startsWith('/') ? { kind: 'device', device: initial } : { kind: 'dataset' };
-}
-
 const zpoolOf = (dataset: string): string => dataset.split('/')[0] ?? '';
-
-/** Recognizes the dataset of a pool of this daemon. */
-const tagOf = (root: string, { name }: PoolSpec): string =>
-  createHash('sha256').update(`${root}\n${name}`).digest('hex').slice(0, 16);
 
 export async function fillZfsConfig(root: string, pool: PoolSpec): Promise<Record<string, string>> {
   const location = locationOf(root, pool);
   const config: Record<string, string> = { ...pool.config };
-  if (location.kind === 'dataset') return fillGiven(pool, config);
+  if (location.kind === 'given') return fillGiven(pool, config);
   const name = datasetOf(pool);
   const problem = poolNameProblem(name);
   if (problem !== undefined)
@@ -122,7 +103,7 @@ async function bringIn(location: Location, pool: PoolSpec): Promise<void> {
 
 async function take(location: Location, pool: PoolSpec, tag: string, found: Dataset | undefined): Promise<void> {
   const name = datasetOf(pool);
-  if (location.kind === 'dataset') return takeGiven(pool, tag, found);
+  if (location.kind === 'given') return takeGiven(pool, tag, found);
   if (found !== undefined)
     throw new DriverError(
       'InUse',
@@ -260,7 +241,7 @@ async function drop(pool: PoolSpec, location: Location, isMade: boolean): Promis
   const ours = new Set(datasetFolders.map((folder) => `${name}/${folder}`));
   const others = (await datasetsBelow(name, 1)).filter((dataset) => !ours.has(dataset.name));
   if (isMade && others.length === 0) {
-    await runZfs(location.kind === 'dataset' ? commands.remove(name) : commands.removePool(name), what);
+    await runZfs(location.kind === 'given' ? commands.remove(name) : commands.removePool(name), what);
     return;
   }
   for (const { id } of await zfsStore.list(pool)) await zfsStore.remove(pool, id);

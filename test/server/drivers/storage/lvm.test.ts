@@ -1,6 +1,14 @@
-// The lvm storage driver, as far as a kernel without device mapper shows it: names, tags, and what the tools printed on a Debian 12. On real
-// volume groups the suite of all drivers runs in booted machines (test/hosts).
-import { describe, expect, test } from 'vitest';
+// The lvm storage driver, as far as a kernel without device mapper shows it: names, tags, volume groups without volumes, and what the tools
+// printed on a Debian 12. The suite of all drivers runs in booted machines (test/hosts).
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PoolSpec, StorageDriver } from '../../../../server/drivers/storage/driver.ts';
+import { openLvmStorage } from '../../../../server/drivers/storage/lvm/lvm.ts';
+import { silentLog } from '../../../../server/lib/log.ts';
+import { attachLoop, detachLoop, loopDeviceMissing } from '../../../support/hosts/loop-device.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 import { contentIn, mountOptions } from '../../../../server/drivers/storage/blocks/commands.ts';
 import { deviceOf, idOf, logicalName, tagsFor } from '../../../../server/drivers/storage/lvm/names.ts';
 import { seededRandom } from '../../../support/random.ts';
@@ -82,4 +90,50 @@ test('what is on a device is told in words', () => {
   );
   expect(contentIn('DEVNAME=/dev/vdb\nTYPE=ext4\nUSAGE=filesystem\n')).toBe('a file system or data of type ext4');
   expect(contentIn('DEVNAME=/dev/vdb\nPTUUID=1\nPTTYPE=gpt\n')).toBe('a partition table of type gpt');
+});
+
+const why = loopDeviceMissing() ?? (existsSync('/usr/sbin/vgs') ? undefined : 'lvm2 is not installed');
+if (why !== undefined) console.log(`skipped: volume groups: ${why}`);
+
+describe.skipIf(why !== undefined)('volume groups of pools', () => {
+  const never = new AbortController().signal;
+  const name = `lvmtest${process.pid}`;
+  let base = '';
+  let device = '';
+  const opened = (state: string): StorageDriver => {
+    const root = join(base, state, 'storage-pools');
+    mkdirSync(root, { recursive: true });
+    return openLvmStorage({ root, log: silentLog, unpackImage: () => Promise.reject(new Error('no image')) });
+  };
+  const groups = (): string =>
+    execFileSync('vgs', ['--noheadings', '--options', 'vg_tags', '--select', `vg_name=${name}`], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  beforeAll(() => {
+    base = tempFolder('gantry-lvm-');
+    device = attachLoop(join(base, 'disk'));
+    execFileSync('truncate', ['--size=64M', join(base, 'disk')]);
+    execFileSync('losetup', ['--set-capacity', device]);
+  });
+  afterAll(() => {
+    if (groups() !== '') execFileSync('vgremove', ['--quiet', '--yes', name], { stdio: 'ignore' });
+    detachLoop(device);
+  });
+
+  test('a pool that another state directory made is taken over when it is mounted, and can be deleted from there', async () => {
+    const spec: PoolSpec = { name, driver: 'lvm', config: { source: device, 'lvm.use_thinpool': 'false' } };
+    const before = opened('lost');
+    const pool = { ...spec, config: await before.fillConfig(spec) };
+    await before.createPool(pool, never);
+    const old = groups();
+    expect(old).toMatch(/^gantry\.pool=[0-9a-f]{16}$/);
+    const after = opened('new');
+    for (let time = 0; time < 2; time += 1) await after.mountPool(pool);
+    expect(groups()).toMatch(/^gantry\.pool=[0-9a-f]{16}$/);
+    expect(groups()).not.toBe(old);
+    await after.deletePool(pool);
+    expect(groups()).toBe('');
+    expect(() => execFileSync('blkid', ['--probe', device])).toThrow();
+  });
 });
