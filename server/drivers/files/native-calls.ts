@@ -1,4 +1,5 @@
 // The system calls that writing into a container's tree needs and Node lacks, through koffi; undefined where there is none.
+import { libcCalls } from '../libc-calls.ts';
 
 export interface Native {
   /** Runs `work`, which must not wait, with files made in it belonging to these host ids; all rights are kept. */
@@ -15,43 +16,24 @@ const getSecureBits = 27;
 const setSecureBits = 28;
 const keepRights = 1 << 2;
 
-let loaded: Promise<Native | undefined> | undefined;
-
-export function loadNative(): Promise<Native | undefined> {
-  loaded ??= load();
-  return loaded;
-}
-
-async function load(): Promise<Native | undefined> {
-  if (process.platform !== 'linux') return undefined;
-  try {
-    const koffi = (await import('koffi')).default;
-    const libc = koffi.load(null);
-    const linkat = libc.func('int linkat(int from, const uint8_t *old, int to, const uint8_t *path, int flags)');
-    const setfsuid = libc.func('int setfsuid(uint id)') as (id: number) => number;
-    const setfsgid = libc.func('int setfsgid(uint id)') as (id: number) => number;
-    const prctl = libc.func('int prctl(int option, ulong value, ulong a, ulong b, ulong c)');
-    const list = libc.func('long flistxattr(int fd, _Out_ uint8_t *list, ulong size)');
-    const get = libc.func('long fgetxattr(int fd, const uint8_t *name, _Out_ uint8_t *value, ulong size)');
-    const set = libc.func('int fsetxattr(int fd, const uint8_t *name, const uint8_t *value, ulong size, int flags)');
-    const codes = new Map(Object.entries(koffi.os.errno).map(([code, value]) => [value, code]));
-    const failed = (call: string): Error => {
-      const code = codes.get(koffi.errno()) ?? 'EIO';
-      return Object.assign(new Error(`${code}: ${call}`), { code });
-    };
-    return {
-      makingAs: (uid, gid, work) => makingAs({ setfsuid, setfsgid, prctl }, uid, gid, work),
-      nameFile(fd, path) {
-        const old = Buffer.from(`/proc/self/fd/${fd}\0`);
-        const named = linkat(atFdcwd, old, atFdcwd, Buffer.concat([path, Buffer.of(0)]), followLinks) as number;
-        if (named !== 0) throw failed('link');
-      },
-      copyAttributes: (from, to) => copyAttributes({ list, get, set, failed }, from, to),
-    };
-  } catch {
-    return undefined;
-  }
-}
+export const loadNative = libcCalls<Native>((libc, { failed }) => {
+  const linkat = libc.func('int linkat(int from, const uint8_t *old, int to, const uint8_t *path, int flags)');
+  const setfsuid = libc.func('int setfsuid(uint id)') as (id: number) => number;
+  const setfsgid = libc.func('int setfsgid(uint id)') as (id: number) => number;
+  const prctl = libc.func('int prctl(int option, ulong value, ulong a, ulong b, ulong c)');
+  const list = libc.func('long flistxattr(int fd, _Out_ uint8_t *list, ulong size)');
+  const get = libc.func('long fgetxattr(int fd, const uint8_t *name, _Out_ uint8_t *value, ulong size)');
+  const set = libc.func('int fsetxattr(int fd, const uint8_t *name, const uint8_t *value, ulong size, int flags)');
+  return {
+    makingAs: (uid, gid, work) => makingAs({ setfsuid, setfsgid, prctl }, uid, gid, work),
+    nameFile(fd, path) {
+      const old = Buffer.from(`/proc/self/fd/${fd}\0`);
+      const named = linkat(atFdcwd, old, atFdcwd, Buffer.concat([path, Buffer.of(0)]), followLinks) as number;
+      if (named !== 0) throw failed('link');
+    },
+    copyAttributes: (from, to) => copyAttributes({ list, get, set, failed }, from, to),
+  };
+});
 
 interface AttributeCalls {
   readonly list: (...args: unknown[]) => number;

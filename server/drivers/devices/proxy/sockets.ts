@@ -3,6 +3,7 @@
 import { closeSync, constants, lstatSync, openSync, unlinkSync } from 'node:fs';
 import { posix } from 'node:path';
 import { parseIp } from '../../../api/text/ip.ts';
+import { libcCalls } from '../../libc-calls.ts';
 import { DriverError } from '../../driver-error.ts';
 import { endpointText, type Endpoint } from './proxy-plan.ts';
 import { ifMissing } from '../../../lib/shared/missing-files.ts';
@@ -33,53 +34,40 @@ interface Calls {
   reason(): string;
 }
 
-let loaded: Promise<Calls | undefined> | undefined;
-
-export function loadSocketCalls(): Promise<Calls | undefined> {
-  loaded ??= load();
-  return loaded;
-}
-
 const numbers: Readonly<Record<string, Readonly<Record<'setresuid' | 'setresgid' | 'setfsuid', number>>>> = {
   x64: { setresuid: 117, setresgid: 119, setfsuid: 122 },
   arm64: { setresuid: 147, setresgid: 149, setfsuid: 151 },
   riscv64: { setresuid: 147, setresgid: 149, setfsuid: 151 },
 };
 
-async function load(): Promise<Calls | undefined> {
+export const loadSocketCalls = libcCalls<Calls>((libc, errno) => {
   const ids = numbers[process.arch];
-  if (process.platform !== 'linux' || ids === undefined) return undefined;
-  try {
-    const koffi = (await import('koffi')).default;
-    const libc = koffi.load(null);
-    const setId = libc.func('long syscall(long number, long real, long effective, long saved)');
-    const openat2 = libc.func('long syscall(long number, int dir, const char *path, uint64_t *how, ulong size)');
-    const strerror = libc.func('const char *strerror(int code)');
-    return {
-      setns: libc.func('int setns(int fd, int kind)'),
-      socket: libc.func('int socket(int domain, int type, int protocol)'),
-      bind: libc.func('int bind(int fd, const uint8_t *address, uint length)'),
-      connect: libc.func('int connect(int fd, const uint8_t *address, uint length)'),
-      listen: libc.func('int listen(int fd, int backlog)'),
-      setsockopt: libc.func('int setsockopt(int fd, int level, int name, const int *value, uint length)'),
-      setIds: (uid, gid) => {
-        // The user last when leaving root, first when coming back: it decides whether the other call is allowed.
-        const user = (): boolean => Number(setId(ids.setresuid, -1, uid, -1)) === 0;
-        const group = (): boolean => Number(setId(ids.setresgid, -1, gid, -1)) === 0;
-        return uid === 0 ? user() && group() : group() && user();
-      },
-      overrideFiles: () => void setId(ids.setfsuid, 0, 0, 0),
-      openInRoot: (root, path, flags) => {
-        // RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS: no link inside leads out.
-        const how = new BigUint64Array([BigInt(flags), 0n, 0x10n | 0x02n]);
-        return Number(openat2(437, root, path, how, 24));
-      },
-      reason: () => String(strerror(koffi.errno())),
-    };
-  } catch {
-    return undefined;
-  }
-}
+  if (ids === undefined) return undefined;
+  const setId = libc.func('long syscall(long number, long real, long effective, long saved)');
+  const openat2 = libc.func('long syscall(long number, int dir, const char *path, uint64_t *how, ulong size)');
+  const strerror = libc.func('const char *strerror(int code)');
+  return {
+    setns: libc.func('int setns(int fd, int kind)'),
+    socket: libc.func('int socket(int domain, int type, int protocol)'),
+    bind: libc.func('int bind(int fd, const uint8_t *address, uint length)'),
+    connect: libc.func('int connect(int fd, const uint8_t *address, uint length)'),
+    listen: libc.func('int listen(int fd, int backlog)'),
+    setsockopt: libc.func('int setsockopt(int fd, int level, int name, const int *value, uint length)'),
+    setIds: (uid, gid) => {
+      // The user last when leaving root, first when coming back: it decides whether the other call is allowed.
+      const user = (): boolean => Number(setId(ids.setresuid, -1, uid, -1)) === 0;
+      const group = (): boolean => Number(setId(ids.setresgid, -1, gid, -1)) === 0;
+      return uid === 0 ? user() && group() : group() && user();
+    },
+    overrideFiles: () => void setId(ids.setfsuid, 0, 0, 0),
+    openInRoot: (root, path, flags) => {
+      // RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS: no link inside leads out.
+      const how = new BigUint64Array([BigInt(flags), 0n, 0x10n | 0x02n]);
+      return Number(openat2(437, root, path, how, 24));
+    },
+    reason: () => String(strerror(errno())),
+  };
+});
 
 const newNet = 0x4000_0000;
 const oPath = 0o10000000;

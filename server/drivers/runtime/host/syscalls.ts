@@ -1,5 +1,5 @@
 // The few system calls that Node lacks, through koffi when it is installed. Every caller has a way to do without.
-
+import { libcCalls } from '../../libc-calls.ts';
 import { loadPosixSpawn, type PosixSpawn } from './posix-spawn.ts';
 
 export interface Libc {
@@ -39,77 +39,62 @@ export interface Libc {
   readonly mallocTrim: ((keepBytes: number) => number) | undefined;
 }
 
-let loaded: Promise<Libc | undefined> | undefined;
-
 /** Undefined when koffi has no binary for this platform or is not installed. */
-export async function loadLibc(): Promise<Libc | undefined> {
-  loaded ??= load();
-  return loaded;
-}
-
-async function load(): Promise<Libc | undefined> {
-  if (process.platform !== 'linux') return undefined;
-  try {
-    const koffi = (await import('koffi')).default;
-    const libc = koffi.load(null);
-    const openTree = libc.func('long syscall(long number, int fd, const char *path, uint flags)');
-    const setAttr = libc.func(
-      'long syscall(long number, int fd, const char *path, uint flags, uint8_t *attr, ulong size)',
-    );
-    const moveMount = libc.func(
-      'long syscall(long number, int from, const char *path, int to, const char *target, uint flags)',
-    );
-    const fsopen = libc.func('long syscall(long number, const char *name, uint flags)');
-    const fsconfig = libc.func(
-      'long syscall(long number, int fd, uint command, const char *key, const char *value, int aux)',
-    );
-    const fsmount = libc.func('long syscall(long number, int fd, uint flags, uint attributes)');
-    const openat2 = libc.func('long syscall(long number, int dir, const char *path, uint64_t *how, ulong size)');
-    return {
-      // AT_FDCWD; O_PATH | O_CLOEXEC, no mode, RESOLVE_NO_MAGICLINKS.
-      holdPath: (path) => Number(openat2(437, -100, path, new BigUint64Array([0o12000000n, 0n, 2n]), 24)),
-      openTree: (dirFd, path, flags) => Number(openTree(428, dirFd, path, flags)),
-      mountSetAttr: (fd, path, flags, attributes) =>
-        Number(setAttr(442, fd, path, flags, attributes, attributes.length)),
-      moveMount: (fromFd, from, toFd, to, flags) => Number(moveMount(429, fromFd, from, toFd, to, flags)),
-      umount2: libc.func('int umount2(const char *path, int flags)'),
-      fsopen: (name, flags) => Number(fsopen(430, name, flags)),
-      fsconfig: (context, command, key, value) => Number(fsconfig(431, context, command, key, value, 0)),
-      // FSCONFIG_CMD_CREATE
-      fsCreate: (context) =>
-        new Promise((resolve, reject) => {
-          fsconfig.async(431, context, 6, null, null, 0, (error: unknown, done: unknown) => {
-            if (error === null || error === undefined) resolve(Number(done));
-            else reject(error instanceof Error ? error : new Error('fsconfig failed'));
-          });
-        }),
-      fsmount: (context, flags) => Number(fsmount(432, context, flags, 0)),
-      setns: libc.func('int setns(int fd, int kind)'),
-      socket: libc.func('int socket(int domain, int type, int protocol)'),
-      getsockopt: libc.func(
-        'int getsockopt(int fd, int level, int option, _Out_ uint8_t *value, _Inout_ uint32_t *length)',
-      ),
-      send: libc.func('long send(int fd, const uint8_t *bytes, ulong length, int flags)'),
-      recv: libc.func('long recv(int fd, _Out_ uint8_t *bytes, ulong length, int flags)'),
-      if_indextoname: libc.func('void *if_indextoname(uint index, _Out_ uint8_t *name)'),
-      pipe2: libc.func('int pipe2(_Out_ int *ends, int flags)'),
-      mkfifo: libc.func('int mkfifo(const char *path, uint mode)'),
-      memfd_create: libc.func('int memfd_create(const char *name, uint flags)'),
-      fcntl: libc.func('int fcntl(int fd, int command, int argument)'),
-      unlockpt: libc.func('int unlockpt(int fd)'),
-      ptsname_r: libc.func('int ptsname_r(int fd, _Out_ uint8_t *name, ulong length)'),
-      tcgetattr: libc.func('int tcgetattr(int fd, _Out_ uint8_t *settings)'),
-      tcsetattr: libc.func('int tcsetattr(int fd, int when, const uint8_t *settings)'),
-      cfmakeraw: libc.func('void cfmakeraw(_Inout_ uint8_t *settings)'),
-      ioctl: libc.func('int ioctl(int fd, ulong request, const uint8_t *argument)'),
-      waitpid: libc.func('int waitpid(int pid, _Out_ int *status, int options)'),
-      posixSpawn: loadPosixSpawn(libc),
-      mallocTrim: ifThere(() => libc.func('int malloc_trim(ulong keep)')),
-    };
-  } catch {
-    return undefined;
-  }
-}
+export const loadLibc = libcCalls<Libc>((libc) => {
+  const openTree = libc.func('long syscall(long number, int fd, const char *path, uint flags)');
+  const setAttr = libc.func(
+    'long syscall(long number, int fd, const char *path, uint flags, uint8_t *attr, ulong size)',
+  );
+  const moveMount = libc.func(
+    'long syscall(long number, int from, const char *path, int to, const char *target, uint flags)',
+  );
+  const fsopen = libc.func('long syscall(long number, const char *name, uint flags)');
+  const fsconfig = libc.func(
+    'long syscall(long number, int fd, uint command, const char *key, const char *value, int aux)',
+  );
+  const fsmount = libc.func('long syscall(long number, int fd, uint flags, uint attributes)');
+  const openat2 = libc.func('long syscall(long number, int dir, const char *path, uint64_t *how, ulong size)');
+  return {
+    // AT_FDCWD; O_PATH | O_CLOEXEC, no mode, RESOLVE_NO_MAGICLINKS.
+    holdPath: (path) => Number(openat2(437, -100, path, new BigUint64Array([0o12000000n, 0n, 2n]), 24)),
+    openTree: (dirFd, path, flags) => Number(openTree(428, dirFd, path, flags)),
+    mountSetAttr: (fd, path, flags, attributes) => Number(setAttr(442, fd, path, flags, attributes, attributes.length)),
+    moveMount: (fromFd, from, toFd, to, flags) => Number(moveMount(429, fromFd, from, toFd, to, flags)),
+    umount2: libc.func('int umount2(const char *path, int flags)'),
+    fsopen: (name, flags) => Number(fsopen(430, name, flags)),
+    fsconfig: (context, command, key, value) => Number(fsconfig(431, context, command, key, value, 0)),
+    // FSCONFIG_CMD_CREATE
+    fsCreate: (context) =>
+      new Promise((resolve, reject) => {
+        fsconfig.async(431, context, 6, null, null, 0, (error: unknown, done: unknown) => {
+          if (error === null || error === undefined) resolve(Number(done));
+          else reject(error instanceof Error ? error : new Error('fsconfig failed'));
+        });
+      }),
+    fsmount: (context, flags) => Number(fsmount(432, context, flags, 0)),
+    setns: libc.func('int setns(int fd, int kind)'),
+    socket: libc.func('int socket(int domain, int type, int protocol)'),
+    getsockopt: libc.func(
+      'int getsockopt(int fd, int level, int option, _Out_ uint8_t *value, _Inout_ uint32_t *length)',
+    ),
+    send: libc.func('long send(int fd, const uint8_t *bytes, ulong length, int flags)'),
+    recv: libc.func('long recv(int fd, _Out_ uint8_t *bytes, ulong length, int flags)'),
+    if_indextoname: libc.func('void *if_indextoname(uint index, _Out_ uint8_t *name)'),
+    pipe2: libc.func('int pipe2(_Out_ int *ends, int flags)'),
+    mkfifo: libc.func('int mkfifo(const char *path, uint mode)'),
+    memfd_create: libc.func('int memfd_create(const char *name, uint flags)'),
+    fcntl: libc.func('int fcntl(int fd, int command, int argument)'),
+    unlockpt: libc.func('int unlockpt(int fd)'),
+    ptsname_r: libc.func('int ptsname_r(int fd, _Out_ uint8_t *name, ulong length)'),
+    tcgetattr: libc.func('int tcgetattr(int fd, _Out_ uint8_t *settings)'),
+    tcsetattr: libc.func('int tcsetattr(int fd, int when, const uint8_t *settings)'),
+    cfmakeraw: libc.func('void cfmakeraw(_Inout_ uint8_t *settings)'),
+    ioctl: libc.func('int ioctl(int fd, ulong request, const uint8_t *argument)'),
+    waitpid: libc.func('int waitpid(int pid, _Out_ int *status, int options)'),
+    posixSpawn: loadPosixSpawn(libc),
+    mallocTrim: ifThere(() => libc.func('int malloc_trim(ulong keep)')),
+  };
+});
 
 /** A function that not every C library has. */
 function ifThere<T>(load: () => T): T | undefined {

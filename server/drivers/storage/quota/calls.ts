@@ -1,4 +1,5 @@
 // The calls of the kernel about project quotas, through koffi; undefined where there is none. Each takes a descriptor of the file system.
+import { libcCalls } from '../../libc-calls.ts';
 import {
   getAttributes,
   holdsIn,
@@ -29,48 +30,31 @@ export interface QuotaCalls {
   hold(fd: number): boolean;
 }
 
-let loaded: Promise<QuotaCalls | undefined> | undefined;
-
-export function loadQuotaCalls(): Promise<QuotaCalls | undefined> {
-  loaded ??= load();
-  return loaded;
-}
-
-async function load(): Promise<QuotaCalls | undefined> {
-  if (process.platform !== 'linux') return undefined;
-  try {
-    const koffi = (await import('koffi')).default;
-    const libc = koffi.load(null);
-    const ioctl = libc.func('int ioctl(int fd, ulong request, _Inout_ uint8_t *data)');
-    const quotactl = libc.func('long syscall(long number, int fd, uint command, uint id, _Inout_ uint8_t *data)');
-    const codes = new Map(Object.entries(koffi.os.errno).map(([code, value]) => [value, code]));
-    const check = (result: unknown, call: string): void => {
-      if (Number(result) >= 0) return;
-      const code = codes.get(koffi.errno()) ?? 'EIO';
-      throw Object.assign(new Error(`${code}: ${call} of a project failed`), { code });
-    };
-    const ask = (fd: number, command: number, id: number, block: Buffer): Buffer => {
-      check(quotactl(quotactlFd, fd, command, id, block), 'quotactl_fd');
-      return block;
-    };
-    const attributesOf = (fd: number): Buffer => {
-      const attributes = newAttributes();
-      check(ioctl(fd, getAttributes, attributes), 'FS_IOC_FSGETXATTR');
-      return attributes;
-    };
-    return {
-      projectOf: (fd) => projectIn(attributesOf(fd)),
-      setProject(fd, id, isDirectory) {
-        check(ioctl(fd, setAttributes, withProject(attributesOf(fd), id, isDirectory)), 'FS_IOC_FSSETXATTR');
-      },
-      quotaOf: (fd, id) => quotaIn(orNothing(() => ask(fd, readQuota, id, newQuota())) ?? newQuota()),
-      setLimit: (fd, id, bytes, isBeginning) => void ask(fd, writeQuota, id, quotaWith(bytes, isBeginning)),
-      hold: (fd) => holdsIn(ask(fd, readState, 0, newState())),
-    };
-  } catch {
-    return undefined;
-  }
-}
+export const loadQuotaCalls = libcCalls<QuotaCalls>((libc, { failed }) => {
+  const ioctl = libc.func('int ioctl(int fd, ulong request, _Inout_ uint8_t *data)');
+  const quotactl = libc.func('long syscall(long number, int fd, uint command, uint id, _Inout_ uint8_t *data)');
+  const check = (result: unknown, call: string): void => {
+    if (Number(result) < 0) throw failed(`${call} of a project failed`);
+  };
+  const ask = (fd: number, command: number, id: number, block: Buffer): Buffer => {
+    check(quotactl(quotactlFd, fd, command, id, block), 'quotactl_fd');
+    return block;
+  };
+  const attributesOf = (fd: number): Buffer => {
+    const attributes = newAttributes();
+    check(ioctl(fd, getAttributes, attributes), 'FS_IOC_FSGETXATTR');
+    return attributes;
+  };
+  return {
+    projectOf: (fd) => projectIn(attributesOf(fd)),
+    setProject(fd, id, isDirectory) {
+      check(ioctl(fd, setAttributes, withProject(attributesOf(fd), id, isDirectory)), 'FS_IOC_FSSETXATTR');
+    },
+    quotaOf: (fd, id) => quotaIn(orNothing(() => ask(fd, readQuota, id, newQuota())) ?? newQuota()),
+    setLimit: (fd, id, bytes, isBeginning) => void ask(fd, writeQuota, id, quotaWith(bytes, isBeginning)),
+    hold: (fd) => holdsIn(ask(fd, readState, 0, newState())),
+  };
+});
 
 /** xfs knows nothing of a project that never had a file. */
 function orNothing(ask: () => Buffer): Buffer | undefined {

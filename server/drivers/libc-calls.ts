@@ -1,0 +1,35 @@
+// Declares functions of the C library through koffi, once. Every caller has a way to do without them.
+import type { LibraryHandle } from 'koffi';
+
+export interface Errno {
+  /** The error of the last call. */
+  (): number;
+  /** The same as an error with its code, such as EIO. */
+  readonly failed: (call: string) => Error & { readonly code: string };
+}
+
+/** The returned function gives undefined where this is not Linux, koffi is missing, or `declare` finds a function missing. */
+export function libcCalls<T>(
+  declare: (libc: LibraryHandle, errno: Errno) => T | undefined,
+): () => Promise<T | undefined> {
+  let loaded: Promise<T | undefined> | undefined;
+  return () => (loaded ??= load(declare));
+}
+
+async function load<T>(declare: (libc: LibraryHandle, errno: Errno) => T | undefined): Promise<T | undefined> {
+  if (process.platform !== 'linux') return undefined;
+  try {
+    const koffi = (await import('koffi')).default;
+    const codes = new Map(Object.entries(koffi.os.errno).map(([code, value]) => [value, code]));
+    const failed = (call: string) => {
+      const code = codes.get(koffi.errno()) ?? 'EIO';
+      return Object.assign(new Error(`${code}: ${call}`), { code });
+    };
+    return declare(
+      koffi.load(null),
+      Object.assign(() => koffi.errno(), { failed }),
+    );
+  } catch {
+    return undefined;
+  }
+}
