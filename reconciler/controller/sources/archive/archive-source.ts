@@ -6,11 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { SourceError, type Source, type SourceRevision } from '../source.ts';
 import type { ArchiveSettings } from '../source-schema.ts';
 import type { SourceContext } from '../source-context.ts';
-import { Checkouts } from '../files/checkouts.ts';
-import { keptOrFetched } from '../files/kept-or-fetched.ts';
-import { folderPath } from '../files/entry-path.ts';
-import { limitsOf } from '../files/limits.ts';
-import { limitedAction } from '../files/turns.ts';
+import { keptFiles, withoutHistory } from '../files/kept-files.ts';
 import { authorizationOf, dispatcherFor, get } from '../http/download.ts';
 import { keep } from '../http/keep.ts';
 import { unpack } from './unpack.ts';
@@ -18,17 +14,8 @@ import { unpack } from './unpack.ts';
 export function openArchiveSource(name: string, settings: ArchiveSettings, context: SourceContext): Source {
   const url = readArchiveUrl(name, settings.url);
   const shown = `${url.protocol}//${url.host}${url.pathname}`;
-  const what = `source ${name} (${shown})`;
-  const path = folderPath(settings.path);
-  if (path === undefined)
-    throw new SourceError(
-      'refused',
-      `source ${name}: the path ${JSON.stringify(settings.path)} does not lie in the archive`,
-    );
-  const limits = limitsOf(settings.limits);
-  const folder = join(context.stateDir, 'sources', name);
-  const checkouts = new Checkouts(join(folder, 'checkouts'), [url.href, path]);
-  const action = limitedAction(what, limits.timeoutMs);
+  const files = keptFiles(name, settings, context, { noun: 'archive', shown, id: url.href });
+  const { what, path, limits, folder, checkouts } = files;
   let last: { readonly etag: string | undefined; readonly revision: SourceRevision } | undefined;
 
   const describe = (revision: string, at: string): SourceRevision => ({
@@ -76,15 +63,7 @@ export function openArchiveSource(name: string, settings: ArchiveSettings, conte
     }
   };
 
-  return {
-    name,
-    kind: 'archive',
-    url: shown,
-    check: (signal) => action('the check', signal, fetchNow),
-    checkout: (revision, signal) =>
-      keptOrFetched(checkouts, revision, what, () => action('the checkout', signal, fetchNow)),
-    keepOnly: (revisions) => checkouts.keepOnly(revisions),
-  };
+  return { name, kind: 'archive', url: shown, ...withoutHistory(files, fetchNow) };
 }
 
 function readArchiveUrl(name: string, text: string): URL {

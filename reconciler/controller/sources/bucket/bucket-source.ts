@@ -1,17 +1,14 @@
 // A bucket of a server that speaks S3 as a source: the objects below a prefix are the files, a digest of them is the revision.
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
 import type { Dispatcher } from 'undici';
 import { SourceError, type Source, type SourceRevision } from '../source.ts';
 import type { BucketSettings } from '../source-schema.ts';
 import type { SourceContext } from '../source-context.ts';
-import { Checkouts } from '../files/checkouts.ts';
-import { keptOrFetched } from '../files/kept-or-fetched.ts';
-import { folderPath, problemOfPath } from '../files/entry-path.ts';
-import { limitsOf, tooLarge } from '../files/limits.ts';
+import { keptFiles, withoutHistory } from '../files/kept-files.ts';
+import { problemOfPath } from '../files/entry-path.ts';
+import { tooLarge } from '../files/limits.ts';
 import { readSecret } from '../files/secret.ts';
 import { TreeWriter } from '../files/tree-writer.ts';
-import { limitedAction } from '../files/turns.ts';
 import { bodyText, dispatcherFor, get } from '../http/download.ts';
 import { readListing, type BucketObject } from './read-listing.ts';
 import { encoded, signedGet, type S3Login } from './sign-request.ts';
@@ -20,18 +17,10 @@ const maxPage = 8 * 1024 * 1024;
 
 export function openBucketSource(name: string, settings: BucketSettings, context: SourceContext): Source {
   const { endpoint, bucket, region = 'us-east-1', credentials } = settings;
-  const path = folderPath(settings.path);
-  if (path === undefined)
-    throw new SourceError(
-      'refused',
-      `source ${name}: the path ${JSON.stringify(settings.path)} does not lie in the bucket`,
-    );
-  const prefix = path === '' ? '' : `${path}/`;
   const shown = `${endpoint.replace(/\/+$/, '')}/${bucket}`;
-  const what = `source ${name} (${shown})`;
-  const limits = limitsOf(settings.limits);
-  const checkouts = new Checkouts(join(context.stateDir, 'sources', name, 'checkouts'), [shown, path]);
-  const action = limitedAction(what, limits.timeoutMs);
+  const files = keptFiles(name, settings, context, { noun: 'bucket', shown });
+  const { what, path, limits, checkouts } = files;
+  const prefix = path === '' ? '' : `${path}/`;
   let last: { readonly marks: string; readonly revision: SourceRevision } | undefined;
 
   const login = async (): Promise<S3Login | undefined> => {
@@ -61,14 +50,14 @@ export function openBucketSource(name: string, settings: BucketSettings, context
       if (found.length > limits.files || bytes > limits.bytes) throw tooLarge(what, limits);
     }
     // Consoles make empty objects that stand for folders.
-    const files = found.filter(({ key }) => key.startsWith(prefix) && !key.endsWith('/'));
+    const there = found.filter(({ key }) => key.startsWith(prefix) && !key.endsWith('/'));
     // Before a name becomes part of a URL, in which .. has a meaning.
-    for (const { key } of files) {
+    for (const { key } of there) {
       const problem = problemOfPath(key);
       if (problem !== undefined)
         throw new SourceError('refused', `${what} holds ${JSON.stringify(key)}, which is refused: ${problem}`);
     }
-    return files;
+    return there;
   };
   const fetchNow = async (signal: AbortSignal): Promise<SourceRevision> => {
     const own = await login();
@@ -99,13 +88,5 @@ export function openBucketSource(name: string, settings: BucketSettings, context
     }
   };
 
-  return {
-    name,
-    kind: 'bucket',
-    url: shown,
-    check: (signal) => action('the check', signal, fetchNow),
-    checkout: (revision, signal) =>
-      keptOrFetched(checkouts, revision, what, () => action('the checkout', signal, fetchNow)),
-    keepOnly: (revisions) => checkouts.keepOnly(revisions),
-  };
+  return { name, kind: 'bucket', url: shown, ...withoutHistory(files, fetchNow) };
 }

@@ -9,10 +9,8 @@ import { SourceError, type Source, type SourceRevision, type Verification } from
 import type { OciSettings } from '../source-schema.ts';
 import type { SourceContext } from '../source-context.ts';
 import { unpack } from '../archive/unpack.ts';
-import { Checkouts } from '../files/checkouts.ts';
-import { folderPath } from '../files/entry-path.ts';
-import { limitsOf, tooLarge } from '../files/limits.ts';
-import { limitedAction } from '../files/turns.ts';
+import { keptFiles } from '../files/kept-files.ts';
+import { tooLarge } from '../files/limits.ts';
 import { bounded, dispatcherFor } from '../http/download.ts';
 import { keep } from '../http/keep.ts';
 import { readCosignKey, signerOf } from './cosign.ts';
@@ -26,17 +24,11 @@ export function openOciSource(name: string, settings: OciSettings, context: Sour
     throw new SourceError('refused', `source ${name}: ref and digest name different digests`);
   }
   const shown = `${reference.registry}/${reference.repository}`;
-  const what = `source ${name} (${shown}:${reference.reference})`;
-  const path = folderPath(settings.path);
-  if (path === undefined)
-    throw new SourceError(
-      'refused',
-      `source ${name}: the path ${JSON.stringify(settings.path)} does not lie in the artefact`,
-    );
-  const limits = limitsOf(settings.limits);
-  const folder = join(context.stateDir, 'sources', name);
-  const checkouts = new Checkouts(join(folder, 'checkouts'), [shown, path]);
-  const action = limitedAction(what, limits.timeoutMs);
+  const { what, path, limits, folder, checkouts, action } = keptFiles(name, settings, context, {
+    noun: 'artefact',
+    shown: `${shown}:${reference.reference}`,
+    id: shown,
+  });
   let last: SourceRevision | undefined;
 
   /** The name of the key that signed it; undefined when no signature is asked for. */
