@@ -168,12 +168,13 @@ export class Engine implements Controller {
     return this.#deps.hub.lines(query);
   }
 
-  async sync(set: string, { hosts, reason }: SyncRequest, by: string): Promise<Operation> {
+  async sync(set: string, { hosts, reason, takeOver = false }: SyncRequest, by: string): Promise<Operation> {
     this.#requireActive();
     const found = this.#set(set);
     requireHosts(found, hosts);
     this.#parts.sources.get(found.config.source)?.watch.lookNow();
     await found.noteAsker(by);
+    if (takeOver) await found.takeFromOther(hosts, by);
     return found.sync(hosts, reason === undefined ? 'sync' : `sync: ${reason}`, by);
   }
 

@@ -257,7 +257,7 @@ export class Parts implements PartsInUse {
     const why = isRemoved ? 'The set left the configuration.' : 'The configuration of the set changed.';
     set.end(why);
     await this.#tasks.end(set, why);
-    if (isRemoved) await this.generators.ended(set);
+    if (isRemoved) await Promise.all([this.generators.ended(set), set.release()]);
   }
 
   async #forgetCheckouts(): Promise<void> {

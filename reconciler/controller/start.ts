@@ -10,6 +10,7 @@ import { GeneratedSets } from './generators/generated-sets.ts';
 import type { Hub } from './hub.ts';
 import type { Notifier } from './notify/notice.ts';
 import { createNotifier } from './notify/notifier.ts';
+import { identityIn } from './sets/identity.ts';
 import { openSource } from './sources/open-source.ts';
 
 export interface StartResult {
@@ -53,6 +54,7 @@ export async function startEngine(config: ControllerConfig, hub: Hub, notifier?:
   if (completed.findings.length > 0) return { diagnostics: [...diagnostics, ...placed(config, completed.findings)] };
   const engine = new Engine({
     config: completed.config,
+    identity: await identityIn(config.stateDir),
     hosts,
     generated,
     completed,

@@ -8,7 +8,9 @@ import { dependentsOf, whyHostWaits } from './decide/set-dependencies.ts';
 import { suspensionOfSet } from './decide/set-view.ts';
 import type { Completed, GeneratedSets } from './generators/generated-sets.ts';
 import type { GeneratorWork } from './generators/generator-work.ts';
+import { claimantOf } from './hosts/host-claim.ts';
 import { HostLink } from './hosts/host-link.ts';
+import type { Lease } from './hosts/lease.ts';
 import type { Hub } from './hub.ts';
 import type { Notifier } from './notify/notice.ts';
 import { hostsOf, type Configuration } from './reload/changes.ts';
@@ -22,6 +24,8 @@ import type { Source, SourceRevision } from './sources/source.ts';
 
 export interface EngineDeps {
   readonly config: ControllerConfig;
+  /** The state directory has it. */
+  readonly identity: string;
   readonly hosts: readonly Host[];
   readonly open: (entry: SourceConfig) => Source;
   readonly hub: Hub;
@@ -44,6 +48,7 @@ export interface PartsInUse {
   readonly sources: ReadonlyMap<string, OpenSource>;
   readonly sets: ReadonlyMap<string, ManagedSet>;
   readonly asked: Asked;
+  readonly lease: Pick<Lease, 'hosts'>;
   /** This controller is the active one, and knows what the one before it left. */
   readonly isInCharge: boolean;
   readonly notifier: Notifier | undefined;
@@ -128,6 +133,7 @@ export class Wiring {
       asked: parts.asked,
       hub,
       isActive: () => parts.isInCharge,
+      claimant: () => claimantOf(this.#deps.identity, config, parts.lease.hosts),
       waitsFor: (waiting, name, revision) => {
         const isNewest = revision === parts.sources.get(waiting.source)?.watch.status.revision;
         return whyHostWaits(waiting, { name, revision, isNewest }, parts.sets);

@@ -21,7 +21,16 @@ const Hosts = Type.Optional(
   Type.Array(asked('A host.', 253), { maxItems: 10_000, description: 'Absent: all hosts of the set.' }),
 );
 
-export const SyncRequest = Type.Object({ hosts: Hosts, reason: Type.Optional(Reason) }, strict);
+export const SyncRequest = Type.Object(
+  {
+    hosts: Hosts,
+    reason: Type.Optional(Reason),
+    takeOver: Type.Optional(
+      Type.Boolean({ description: 'Takes the set from another controller, which is gone or is not to have it.' }),
+    ),
+  },
+  strict,
+);
 export type SyncRequest = Shape<typeof SyncRequest>;
 export const SuspendRequest = Type.Object(
   {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { SetConfig } from '../config/config.ts';
 import type { HostLink } from '../hosts/host-link.ts';
+import { HostClaim } from '../hosts/host-claim.ts';
 import type { Hub } from '../hub.ts';
 import { ControllerError, type Person } from '../controller.ts';
 import { batchesOf } from '../decide/rollout.ts';
@@ -20,11 +21,13 @@ import type {
   SetStatus,
   Suspension,
 } from '../contract/index.ts';
+import { setInProject } from '../../core/ownership/project-notes.ts';
 import { placeInRepository } from '../../core/ownership/place.ts';
 import type { Source } from '../sources/source.ts';
 import { untilAborted } from '../../../server/lib/shared/deadline.ts';
 import { DriftRules } from '../decide/drift-rules.ts';
 import type { Hindrance } from '../decide/host-verdict.ts';
+import type { Claimant } from '../decide/set-claim.ts';
 import type { LoadedRevision } from './load-revision.ts';
 import { resync } from './resync.ts';
 import { Rollouts, type StartPart } from './rollouts.ts';
@@ -51,6 +54,8 @@ export interface ManagedSetDeps {
   readonly asked: Asked;
   readonly hub: Hub;
   readonly isActive: () => boolean;
+  /** This controller, as it claims sets on hosts. */
+  readonly claimant: () => Claimant;
   /** Why a host must wait with a new revision. */
   readonly waitsFor: (set: SetConfig, host: string, revision: string) => Hindrance | undefined;
   readonly onChange: (set: ManagedSet) => void;
@@ -150,6 +155,7 @@ export class ManagedSet {
         place: { here: placeInRepository(deps.source.url, config.path === '.' ? '' : config.path), others: 'allow' },
         suspensions: () => deps.asked.of(config.name, nowMs()),
         isActive: deps.isActive,
+        claim: new HostClaim({ set: setInProject(config.name, link.host.project), link, own: deps.claimant, nowMs }),
         stored: () => this.#stored.flush(),
         waitsFor: (host, revision) => deps.waitsFor(config, host, revision),
         isPruneApproved: (revision) => this.#stored.state.pruneApproval?.revision === revision,
@@ -228,6 +234,17 @@ export class ManagedSet {
   end(why: string): void {
     this.#whyEnded = why;
     this.#rollouts.stop(why);
+  }
+
+  /** It left the configuration: another controller may have it now. */
+  async release(): Promise<void> {
+    await this.#hosts.release();
+  }
+
+  /** Takes it from another controller on these hosts, or on all. */
+  async takeFromOther(hosts: readonly string[] | undefined, by: string): Promise<void> {
+    await this.#hosts.takeFromOther(hosts);
+    this.#reports.log('info', `${by} took it over from another controller`);
   }
 
   /** Runs until `signal` fires. */

@@ -1,4 +1,6 @@
 // The hosts of one set: each works until the set ends; hosts join and leave without interrupting those that stay.
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import { ControllerError } from '../controller.ts';
 import { Tasks } from '../tasks/tasks.ts';
 import type { DriftRecord } from '../contract/index.ts';
 import type { HostLink } from '../hosts/host-link.ts';
@@ -43,13 +45,32 @@ export class SetHosts {
 
   /** Ends the hosts that leave, and begins those that join. */
   async change(links: readonly HostLink[], why: string): Promise<void> {
-    await Promise.all(this.leaving(links).map(async (host) => this.#tasks?.end(host, why)));
+    await Promise.all(
+      this.leaving(links).map(async (host) => {
+        await this.#tasks?.end(host, why);
+        await host.release();
+      }),
+    );
     const known = new Map(this.list.map((host) => [host.link, host]));
     const joined = links.filter((link) => !known.has(link)).map(this.#deps.make);
     for (const host of joined) known.set(host.link, host);
     this.list.splice(0, this.list.length, ...links.flatMap((link) => known.get(link) ?? []));
     this.#restore(joined);
     for (const host of joined) this.#begin(host);
+  }
+
+  async release(): Promise<void> {
+    await Promise.all(this.list.map((host) => host.release()));
+  }
+
+  /** Takes the set from another controller. Rejects with the hosts where that failed. */
+  async takeFromOther(names: readonly string[] | undefined): Promise<void> {
+    const chosen = this.list.filter(({ name }) => names === undefined || names.includes(name));
+    const results = await Promise.allSettled(chosen.map(async (host) => host.takeOver()));
+    const failed = results.flatMap((one, at) =>
+      one.status === 'rejected' ? [`${chosen[at]?.name ?? ''}: ${reasonOf(one.reason)}`] : [],
+    );
+    if (failed.length > 0) throw new ControllerError('unavailable', `it was not taken over on ${failed.join('; ')}`);
   }
 
   #restore(hosts: readonly SetOnHost[]): void {

@@ -84,7 +84,7 @@ export const isNote = (key: string): boolean => setOfKey(key) !== undefined;
 
 function setOfKey(key: string): string | undefined {
   if (!key.startsWith(notePrefix)) return undefined;
-  return /^(?:set|lock|history|documents|asked)\.([^.]+)/.exec(key.slice(notePrefix.length))?.[1];
+  return /^(?:set|lock|history|documents|asked|claim)\.([^.]+)/.exec(key.slice(notePrefix.length))?.[1];
 }
 
 /** The states of both places. `hasOwn`: the project of the connection has its own objects of that kind. */

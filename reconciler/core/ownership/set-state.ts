@@ -20,6 +20,8 @@ export const emptySetState = (key: string): SetState => ({
 const statePrefix = `${notePrefix}set.`;
 export const stateKey = (set: string): string => `${statePrefix}${set}`;
 export const lockKey = (set: string): string => `${notePrefix}lock.${set}`;
+/** Which controller brings the set here. */
+export const claimKey = (set: string): string => `${notePrefix}claim.${set}`;
 /** What people asked of a controller. */
 export const askedKey = (set: string): string => `${notePrefix}asked.${set}`;
 export const historyPrefix = `${notePrefix}history.`;

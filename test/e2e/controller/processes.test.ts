@@ -4,6 +4,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Overview } from '../../../reconciler/controller/contract/index.ts';
+import { claimIn, claimMs } from '../../../reconciler/controller/decide/set-claim.ts';
+import { claimKey } from '../../../reconciler/core/ownership/set-state.ts';
 import { cli } from '../../support/cli/io.ts';
 import { buildPrograms, plainEnv } from '../../support/cli/programs.ts';
 import { openControllerWorld, profileText, waitMs, type ControllerWorld } from '../../support/controller/world.ts';
@@ -26,7 +28,7 @@ interface Running {
 }
 
 /** `state`: controllers with different ones know nothing of each other but what the hosts say. */
-async function start(state: string): Promise<Running> {
+async function start(state: string, hosts = 'hosts.yaml'): Promise<Running> {
   const file = join(world.folder, `${state}.yaml`);
   await writeFile(join(world.folder, 'token'), `${token}\n`, { mode: 0o600 });
   await writeFile(
@@ -35,7 +37,7 @@ async function start(state: string): Promise<Running> {
   stateDir: ${state}
   listen: 127.0.0.1:0
   auth: { tokens: [{ name: ann, role: operate, file: token }] }
-hosts: { file: hosts.yaml }
+hosts: { file: ${hosts} }
 sources:
   - { name: shop, directory: { path: manifests, interval: 100ms } }
 sets:
@@ -174,5 +176,34 @@ describe('controllers as processes', () => {
     await world.meddle(2, 'web', { 'user.note': 'b' });
     await until(async () => (await noteOf(2)) === 'a', waitMs);
     expect(await isActive(second)).toBe(true);
+  });
+
+  test('a set of a killed controller goes to one with other hosts ten minutes after its last sign, and not before', async () => {
+    world = await openControllerWorld(3);
+    for (const [file, at] of [['first.yaml', 1] as const, ['second.yaml', 2] as const]) {
+      const lines = [at, 3].map((one) => `  - { name: h${one}, address: "${world.daemons[one - 1]?.host ?? ''}" }`);
+      await writeFile(join(world.folder, file), `kind: hosts\nhosts:\n${lines.join('\n')}\n`);
+    }
+    await world.write('a.yaml', profileText('web', { 'user.note': 'a' }));
+    const first = await start('one', 'first.yaml');
+    await until(async () => (await noteOf(3)) === 'a', waitMs);
+    await killed(first.child);
+    await world.write('a.yaml', profileText('web', { 'user.note': 'b' }));
+    const second = await start('two', 'second.yaml');
+    const verb = (...words: readonly string[]) =>
+      cli(['controller', ...words, '--url', second.url, '--token-file', join(world.folder, 'token')]);
+    await until(
+      async () =>
+        (await verb('explain', 'web')).stdout.includes('another controller has the set web on this host: main of'),
+      waitMs,
+    );
+    await until(async () => (await noteOf(2)) === 'b', waitMs);
+    expect(await noteOf(3)).toBe('a');
+    const shared = world.daemons[2]?.client;
+    const key = claimKey('web');
+    const claim = claimIn((await shared?.server())?.metadata.config ?? {}, key) ?? expect.fail('no claim');
+    const at = new Date(Date.now() - claimMs).toISOString();
+    await shared?.patchServer({ config: { [key]: JSON.stringify({ ...claim, at }) } });
+    await until(async () => (await noteOf(3)) === 'b', waitMs);
   });
 });

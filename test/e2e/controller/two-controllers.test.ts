@@ -1,5 +1,5 @@
 // Two controllers of one name: which of them works while their hosts change, while a host is away, and what the second one knows of the first.
-import { rename, writeFile } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Reloader } from '../../../reconciler/controller/reload/reloader.ts';
@@ -140,6 +140,52 @@ describe('two controllers', () => {
     await until(async () => (await noteOn(3)) === 'a', waitMs);
     await until(() => one.engine.overview().controller.holder !== undefined, waitMs);
     await expect(one.engine.sync('web', {}, 'ann')).rejects.toThrow(/ is active: ask it/);
+  });
+
+  test('a set that another controller with other hosts brings to a host is refused there, until somebody takes it over', async () => {
+    const one = await opened('one', 'one', 1, 3);
+    await until(async () => (await noteOn(3)) === 'a', waitMs);
+    await mkdir(join(world.folder, 'others'));
+    await writeFile(join(world.folder, 'others/a.yaml'), profileText('web', { 'user.note': 'b' }));
+    await hosts('two-hosts.yaml', 2, 3);
+    const two = await world.beside('two.yaml', configOf('two', 'two').replace('path: manifests', 'path: others'));
+    const notes = new Set<string | undefined>();
+    const webOn = ({ engine }: Beside, name: string) =>
+      engine.overview().sets[0]?.hosts.find(({ host }) => host === name);
+    await until(async () => {
+      notes.add(await noteOn(3));
+      return webOn(two, 'h3')?.status === 'failed' && (await noteOn(2)) === 'b';
+    }, waitMs);
+    expect(webOn(two, 'h3')?.error).toMatch(
+      /another controller has the set web on this host: main of \w+@\S+, since 20.*, with its lock on h1\. .* --take-over$/,
+    );
+    expect([isActive(one), isActive(two), ...notes]).toEqual([true, true, 'a']);
+    await heal(3);
+    await two.engine.sync('web', { takeOver: true, reason: 'moved' }, 'ann');
+    await until(async () => (await noteOn(3)) === 'b' && webOn(two, 'h3')?.status === 'synced', waitMs);
+    await until(() => webOn(one, 'h3')?.error?.includes('with its lock on h2') === true, waitMs);
+    expect(await noteOn(3)).toBe('b');
+  });
+
+  test('a set that leaves one controller may be brought by another one at once', async () => {
+    const one = await opened('one', 'one', 1, 3);
+    await until(async () => (await noteOn(3)) === 'a', waitMs);
+    await writeFile(join(world.folder, 'one.yaml'), configOf('one', 'one').replace('name: web', 'name: other'));
+    await new Reloader(one).reload();
+    await world.write('a.yaml', profileText('web', { 'user.note': 'b' }));
+    await opened('two', 'two', 2, 3);
+    await until(async () => (await noteOn(3)) === 'b', waitMs);
+  });
+
+  test('a controller keeps its sets when its name, its address and all hosts with its lock are others', async () => {
+    const one = await opened('one', 'same', 1, 3);
+    await until(async () => (await noteOn(3)) === 'a', waitMs);
+    await one.engine.close();
+    await world.write('a.yaml', profileText('web', { 'user.note': 'b' }));
+    await hosts('two-hosts.yaml', 2, 3);
+    const config = configOf('two', 'same').replace('stateDir: same', 'stateDir: same, name: renamed');
+    await world.beside('two.yaml', config);
+    await until(async () => (await noteOn(3)) === 'b', waitMs);
   });
 
   test('two controllers that share a directory: the second one keeps to what the first one was told, and writes nothing before it works', async () => {

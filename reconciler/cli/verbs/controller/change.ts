@@ -8,8 +8,12 @@ import { inSet, withApi } from './controller-api.ts';
 import type { ApiOptions, RollbackOptions, SuspendOptions, SyncOptions } from './controller-verbs.ts';
 
 export const sync: Run<SyncOptions> = async (context, [set = '']) => {
-  const { host, reason } = context.options;
-  const body = { ...(host === undefined ? {} : { hosts: host }), ...(reason === undefined ? {} : { reason }) };
+  const { host, reason, takeOver } = context.options;
+  const body = {
+    ...(host === undefined ? {} : { hosts: host }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(takeOver === true ? { takeOver } : {}),
+  };
   const operation = await post<Operation>(context, set, 'sync', body);
   context.out(`The set ${set} is compared and applied now (run ${operation.id}).`);
   return exitCodes.ok;

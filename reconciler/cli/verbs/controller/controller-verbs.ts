@@ -158,7 +158,14 @@ export const controllerSync = {
   name: 'controller sync',
   summary: 'compare and apply a set now, without waiting for its next attempt',
   args: setArgs,
-  flags: { ...apiFlags, ...hostsFlag, ...reasonFlag },
+  flags: {
+    ...apiFlags,
+    ...hostsFlag,
+    ...reasonFlag,
+    ...inSection('Execution:', {
+      takeOver: toggle('--take-over', 'take the set from another controller, which is gone or is not to have it'),
+    }),
+  },
 } satisfies Verb;
 export type SyncOptions = OptionsOf<typeof controllerSync>;
 

@@ -26,7 +26,7 @@ export async function carryOut(
   onEnd: (failures: Failures, failure: string | undefined) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { link, beginOwn, facts, journal, limits, nowMs, log, onChanges } = deps;
+  const { link, beginOwn, claim, facts, journal, limits, nowMs, log, onChanges } = deps;
   const { name } = link.host;
   const { documents } = target.loaded.loaded;
   const { tenant, project } = deps.config;
@@ -36,10 +36,11 @@ export async function carryOut(
   run.hostBegan(name, made.plan);
   let failure: string | undefined = 'It was not carried out.';
   try {
+    const notes = notesOf(made, target.loaded.loaded.written, await facts(target, run, !isNew));
     const work: PlanRun = {
       client: link.client,
       made,
-      notes: notesOf(made, target.loaded.loaded.written, await facts(target, run, !isNew)),
+      notes: claim?.claiming(notes) ?? notes,
       journal: journal(link.client),
       ...limits,
       nowMs,

@@ -5,6 +5,7 @@ import type { PlanOptions } from '../../../core/plan/plan.ts';
 import type { JournalPlace } from '../../../engine/runs/journal.ts';
 import type { RevisionFacts } from '../../../engine/runs/notes-of.ts';
 import type { SetConfig } from '../../config/config.ts';
+import type { HostClaim } from '../../hosts/host-claim.ts';
 import type { HostLink } from '../../hosts/host-link.ts';
 import type { DriftRecord, ObjectSummary, Suspension } from '../../contract/index.ts';
 import type { Hindrance } from '../../decide/host-verdict.ts';
@@ -49,6 +50,8 @@ export interface SetOnHostDeps {
   readonly suspensions: () => readonly Suspension[];
   /** False while another controller is the active one. */
   readonly isActive: () => boolean;
+  /** Absent where no controller runs. */
+  readonly claim?: HostClaim;
   /** Resolves when the revision that the host was given is stored. */
   readonly stored: () => Promise<void>;
   /** Why the host must wait with a new revision: sets that this one needs. */

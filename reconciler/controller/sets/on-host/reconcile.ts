@@ -106,8 +106,16 @@ export class HostReconciler {
     if (verdict.kind !== 'apply') return show(isAsBefore ? display.state : stateOf(verdict));
     show({ status: 'syncing' });
     onState();
-    if (isNew) await this.#deps.hooks?.before(this.#deps.link, target.revision, signal);
+    if (isNew) await this.#prepare(target, signal);
     await this.#apply({ made, target, isNew, planned }, signal);
+  }
+
+  /** Hooks are not run for a host that another controller has. */
+  async #prepare({ revision }: HostTarget, signal: AbortSignal): Promise<void> {
+    const { hooks, claim, link } = this.#deps;
+    if (hooks === undefined) return;
+    await claim?.check(signal);
+    await hooks.before(link, revision, signal);
   }
 
   /** The host has all of a new revision: hooks follow. False: one failed, and its next try has time. */

@@ -4,6 +4,7 @@ import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import type { HostLink } from '../../hosts/host-link.ts';
 import type { DriftRecord, ObjectSummary, SetHostStatus } from '../../contract/index.ts';
 import type { WaitingPlan } from '../../decide/approval.ts';
+import { claimMs } from '../../decide/set-claim.ts';
 import { endsInMs } from '../../decide/suspensions.ts';
 import type { AppliedRevision } from '../../decide/set-state.ts';
 import type { HostTarget, SetOnHostDeps } from './host-target.ts';
@@ -130,9 +131,21 @@ export class SetOnHost {
     if (this.link.isOnline && this.#target !== undefined) await this.#loop.next();
   }
 
+  /** Takes the set from another controller, which somebody says is gone. */
+  async takeOver(): Promise<void> {
+    await this.#deps.claim?.takeOver();
+  }
+
+  /** The set left the host, which another controller may have now. Never rejects: the claim ends by itself. */
+  async release(): Promise<void> {
+    if (this.link.isOnline && this.#deps.isActive()) await this.#deps.claim?.release().catch(() => undefined);
+  }
+
   /** Ends when `signal` fires. */
   async run(signal: AbortSignal): Promise<void> {
+    const beat = setInterval(() => void this.#renew(signal), claimMs / 10);
     await this.#loop.run({ look: (end) => this.#compare(end), dueInMs: () => this.#dueInMs() }, signal);
+    clearInterval(beat);
     this.#stopListening();
   }
 
@@ -141,7 +154,14 @@ export class SetOnHost {
     await this.#deps.stored();
     if (!(await this.#reconciler.run(this.#target, signal))) return false;
     this.#deps.onState();
+    void this.#renew(signal);
     return true;
+  }
+
+  /** A renewal that fails is tried again with the next one. */
+  async #renew(signal: AbortSignal): Promise<void> {
+    if (!this.link.isOnline || !this.#deps.isActive()) return;
+    await this.#deps.claim?.renew(signal).catch(() => undefined);
   }
 
   #heard({ seen, isWhole }: Occasion): void {

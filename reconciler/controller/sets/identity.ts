@@ -1,0 +1,34 @@
+// The identity of a controller: made at its first start and kept in its state directory, so that it knows its own notes on hosts whatever its
+// name and its hosts file are by now.
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readState } from './state-file.ts';
+
+/** Controllers that share a state directory have one identity. */
+export async function identityIn(stateDir: string): Promise<string> {
+  const file = join(stateDir, 'identity.json');
+  const found = await readIdentity(file);
+  if (found !== undefined) return found;
+  const made = randomBytes(8).toString('hex');
+  const partial = `${file}.${made}.new`;
+  await mkdir(stateDir, { recursive: true, mode: 0o700 });
+  await writeFile(partial, `${JSON.stringify({ id: made })}\n`, { mode: 0o600, flush: true });
+  try {
+    await link(partial, file);
+    return made;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return (await readIdentity(file)) ?? made;
+  } finally {
+    await rm(partial, { force: true });
+  }
+}
+
+async function readIdentity(file: string): Promise<string | undefined> {
+  const found = await readState(file);
+  if (found === undefined) return undefined;
+  const { id } = Object(found) as { readonly id?: unknown };
+  if (typeof id === 'string' && id !== '') return id;
+  throw new Error(`${file} is damaged: restore it, or delete it to begin with a new identity`);
+}
