@@ -6,14 +6,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient, type Client } from '../../server/client/client.ts';
 import { detachable } from '../../reconciler/cli/verbs/containers/exec.ts';
 import { cli } from '../support/cli/io.ts';
-import { createContainer, makeDaemon, seed, setState, type TestDaemon } from '../support/daemons/daemon.ts';
+import { createContainer, makeSeeded, setState, type TestDaemon } from '../support/daemons/daemon.ts';
 import { until } from '../support/until.ts';
 
 let daemon: TestDaemon;
 let client: Client;
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
+  daemon = await makeSeeded();
   await createContainer(daemon, 'c1');
   await createContainer(daemon, 'still');
   await setState(daemon, 'c1', 'start');

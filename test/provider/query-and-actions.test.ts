@@ -11,7 +11,7 @@ import * as wire from '../../provider/wire/messages.ts';
 import { cookie, startPlugin } from '../../provider/wire/plugin.ts';
 import { providerMethods } from '../../provider/wire/rpcs.ts';
 import { decodeValue, encodeValue } from '../../provider/wire/values.ts';
-import { createContainer, makeDaemon, seed, type TestDaemon } from '../support/daemons/daemon.ts';
+import { createContainer, makeSeeded, type TestDaemon } from '../support/daemons/daemon.ts';
 import { grpcClient, type GrpcAnswer, type GrpcClient } from '../support/terraform/grpc-client.ts';
 
 const provider = gantryProvider({ env: {}, log() {} });
@@ -22,8 +22,7 @@ let client: GrpcClient;
 let stop = (): void => {};
 
 beforeEach(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
+  daemon = await makeSeeded();
   const server = new ProviderServer(provider);
   const plugin = await startPlugin({
     methods: providerMethods(server),

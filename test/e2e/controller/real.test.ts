@@ -10,7 +10,7 @@ import type { HttpListener } from '../../../reconciler/controller/http/listener.
 import { listenFor } from '../../../reconciler/controller/serve.ts';
 import { LxcPaths } from '../../../server/drivers/runtime/lxc-paths.ts';
 import { hasStatus, openControllerWorld, waitMs, type ControllerWorld } from '../../support/controller/world.ts';
-import { makeDaemon, realRuntimeMissing, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { makeSeeded, realRuntimeMissing, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { startGitServer, type GitServer } from '../../support/git/git-server.ts';
 import { Repository } from '../../support/git/repository.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
@@ -35,8 +35,7 @@ describe.skipIf(missing !== undefined)('a controller over real containers', () =
   let api: HttpListener | undefined;
 
   beforeAll(async () => {
-    daemon = await makeDaemon({ runtime: 'lxc' });
-    await seed(daemon);
+    daemon = await makeSeeded({ runtime: 'lxc' });
     const built = await buildBusyboxImage(join(folder, 'image'), { busybox: { dhcp: false } });
     await daemon.ok('POST', '/1.0/images', readFileSync(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
     mkdirSync(join(folder, 'served'));

@@ -4,22 +4,14 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
-import {
-  createContainer,
-  makeDaemon,
-  seed,
-  setState,
-  statusOf,
-  type TestDaemon,
-} from '../../support/daemons/daemon.ts';
+import { createContainer, makeSeeded, setState, statusOf, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
 /** Next to the state of the daemon, which must not contain a pool. */
 const places = tempFolder('gantry-places-');
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
+  daemon = await makeSeeded();
 });
 afterAll(() => daemon.cleanUp());
 

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { verbs } from '../../../reconciler/cli/program/verbs.ts';
-import { createContainer, makeDaemon, seed, setState, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { createContainer, makeSeeded, setState, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { buildPrograms, plainEnv } from '../../support/cli/programs.ts';
 import { newMark, type Mark } from '../../support/hosts/marked-processes.ts';
 import { isLongRun } from '../../support/left-out.ts';
@@ -19,8 +19,7 @@ let daemon: TestDaemon;
 const folder = tempFolder('gcv-');
 beforeAll(async () => {
   // Tokens of `trust add` name an address: the daemon needs one.
-  daemon = await makeDaemon({ https: '127.0.0.1:0' });
-  await seed(daemon);
+  daemon = await makeSeeded({ https: '127.0.0.1:0' });
   for (const name of ['c1', 'c2', 'm1', 'm2', 'x1', 'x2']) await createContainer(daemon, name);
   await setState(daemon, 'c1', 'start');
   // What the rows below change or delete, for each round its own.

@@ -3,14 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  call,
-  hostRemains,
-  makeDaemon,
-  realRuntimeMissing,
-  seed,
-  type TestDaemon,
-} from '../../support/daemons/daemon.ts';
+import { call, hostRemains, makeSeeded, realRuntimeMissing, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
@@ -30,8 +23,7 @@ describe.skipIf(missing !== undefined)('the daemon', () => {
     // The root of a container reads there.
     await chmod(work, 0o755);
     socketPath = join(work, 'lxd', 'unix.socket');
-    daemon = await makeDaemon({ runtime, lxd: { socket: socketPath } });
-    await seed(daemon);
+    daemon = await makeSeeded({ runtime, lxd: { socket: socketPath } });
     lxc = lxcClient(join(work, 'lxd'), work);
     const built = await buildBusyboxImage(join(work, 'image'), { busybox: { dhcp: false } });
     await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=bb' });

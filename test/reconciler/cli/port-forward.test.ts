@@ -7,13 +7,12 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { carrier, parsePorts } from '../../../reconciler/cli/verbs/daily/port-forward.ts';
 import { cli } from '../../support/cli/io.ts';
-import { createContainer, makeDaemon, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { createContainer, makeSeeded, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
+  daemon = await makeSeeded();
   await createContainer(daemon, 'own');
 }, 60_000);
 afterAll(() => daemon?.cleanUp());

@@ -8,14 +8,15 @@ import { describe, expect, test } from 'vitest';
 import { autostartOrder } from '../../../server/services/containers/power/autostart.ts';
 import {
   createContainer,
+  type Json,
   makeDaemon,
+  makeSeeded,
   realRuntimeMissing,
   seed,
   setState,
   statusOf,
-  withDaemon,
-  type Json,
   type TestDaemon,
+  withDaemon,
 } from '../../support/daemons/daemon.ts';
 import {
   bundleDaemon,
@@ -248,8 +249,7 @@ test.runIf(canMount)(
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', state]);
       let daemon: TestDaemon | undefined;
       try {
-        daemon = await makeDaemon({ dir: state });
-        await seed(daemon);
+        daemon = await makeSeeded({ dir: state });
         await createContainer(daemon, 'first');
         await writeFile(
           join(state, 'storage-pools/default/containers/first/rootfs/data'),

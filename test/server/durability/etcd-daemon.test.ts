@@ -13,7 +13,15 @@ import {
   settle,
   startChild,
 } from '../../support/daemons/child-process.ts';
-import { createContainer, makeDaemon, seed, statusOf, setState, withDaemon } from '../../support/daemons/daemon.ts';
+import {
+  createContainer,
+  makeDaemon,
+  makeSeeded,
+  seed,
+  setState,
+  statusOf,
+  withDaemon,
+} from '../../support/daemons/daemon.ts';
 import { etcdMissing, startEtcd, type TestEtcd } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
@@ -34,8 +42,7 @@ describe.skipIf(missing !== undefined)('a daemon on etcd', () => {
 
   test('has its containers and profiles after a restart, without being told the address again', async () => {
     const address = newAddress();
-    const first = await makeDaemon({ etcd: { address } });
-    await seed(first);
+    const first = await makeSeeded({ etcd: { address } });
     await createContainer(first, 'one');
     await setState(first, 'one', 'start');
     await first.stop();
@@ -169,8 +176,7 @@ describe.skipIf(missing !== undefined)('a daemon on etcd', () => {
 
   test('does not start on an etcd without its records, or on an older copy of them', async () => {
     const address = newAddress();
-    const first = await makeDaemon({ etcd: { address } });
-    await seed(first);
+    const first = await makeSeeded({ etcd: { address } });
     await first.stop();
     try {
       await expect(makeDaemon({ dir: first.dir, etcd: { address: newAddress() } })).rejects.toThrow(

@@ -4,14 +4,7 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import {
-  createContainer,
-  makeDaemon,
-  seed,
-  setState,
-  statusOf,
-  type TestDaemon,
-} from '../../support/daemons/daemon.ts';
+import { createContainer, makeSeeded, setState, statusOf, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { until } from '../../support/until.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
@@ -42,8 +35,7 @@ test.skipIf(!isRoot)(
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m,mode=0700', 'tmpfs', disk]);
     let daemon: TestDaemon | undefined;
     try {
-      daemon = await makeDaemon({ dir: disk });
-      await seed(daemon);
+      daemon = await makeSeeded({ dir: disk });
       await createContainer(daemon, 'c');
       expect((await setState(daemon, 'c', 'start')).err).toBe('');
       const ballast = join(disk, 'ballast');

@@ -3,14 +3,13 @@ import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
-  createContainer,
-  listenOn,
-  makeDaemon,
-  seed,
-  setState,
   type Answer,
+  createContainer,
   type Json,
   type Listening,
+  listenOn,
+  makeSeeded,
+  setState,
   type TestDaemon,
 } from '../../support/daemons/daemon.ts';
 
@@ -18,8 +17,7 @@ let daemon: TestDaemon;
 const agents: Agent[] = [];
 const listeners: Listening[] = [];
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
+  daemon = await makeSeeded();
   expect((await daemon.call('POST', '/1.0/profiles', { name: 'shared', config: {} })).status).toBe(200);
   for (const name of names) {
     await createContainer(daemon, name, { profiles: ['default', 'shared'] });

@@ -7,9 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openToAll } from '../../../server/guest/socket-mount.ts';
 import {
   hostRemains,
-  makeDaemon,
+  makeSeeded,
   realRuntimeMissing,
-  seed,
   setState,
   type TestDaemon,
 } from '../../support/daemons/daemon.ts';
@@ -47,8 +46,7 @@ describe('a place where a socket was', () => {
 describe.skipIf(missing !== undefined)('the directory of the guest socket', () => {
   let daemon: TestDaemon;
   beforeAll(async () => {
-    daemon = await makeDaemon({ runtime: 'lxc' });
-    await seed(daemon);
+    daemon = await makeSeeded({ runtime: 'lxc' });
     await busyboxContainer(daemon, 'plain', 'lxc');
     await daemon.ok('POST', '/1.0/containers', {
       name: 'root',

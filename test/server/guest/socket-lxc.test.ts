@@ -7,9 +7,8 @@ import {
   call,
   createContainer,
   hostRemains,
-  makeDaemon,
+  makeSeeded,
   realRuntimeMissing,
-  seed,
   setState,
   type TestDaemon,
 } from '../../support/daemons/daemon.ts';
@@ -41,8 +40,7 @@ describe.skipIf(missing !== undefined)('guests of real containers', () => {
 
   beforeAll(async () => {
     const built = await buildBusyboxImage(join(work, 'image'), { busybox: { dhcp: false } });
-    daemon = await makeDaemon({ runtime: 'lxc' });
-    await seed(daemon);
+    daemon = await makeSeeded({ runtime: 'lxc' });
     await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
     for (const name of ['c1', 'c2']) {
       const config = { 'user.who': name, 'cloud-init.user-data': `#cloud-config\nhostname: ${name}\n` };

@@ -10,19 +10,19 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Pace } from '../../../server/guest/rate-limit.ts';
 import { endWhileDown } from '../../../server/drivers/runtime/sim/sim.ts';
 import {
+  type Answer,
   answerOf,
   call,
   collect,
   createContainer,
-  listenOn,
-  makeDaemon,
-  seed,
-  setState,
-  withDaemon,
-  type Answer,
   type Json,
   type Listening,
+  listenOn,
+  makeSeeded,
+  seed,
+  setState,
   type TestDaemon,
+  withDaemon,
 } from '../../support/daemons/daemon.ts';
 import { until as within } from '../../support/until.ts';
 import { goodMetadata, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
@@ -34,8 +34,7 @@ const until = (condition: Parameters<typeof within>[0]): Promise<void> => within
 let daemon: TestDaemon;
 let count = 0;
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
+  daemon = await makeSeeded();
 });
 afterAll(async () => {
   await daemon?.cleanUp();

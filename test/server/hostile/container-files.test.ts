@@ -15,12 +15,11 @@ import { filesConformance } from '../../conformance/files.ts';
 import { request as httpRequest } from 'node:http';
 import { makeBusyboxRootfs } from '../../support/images/busybox-rootfs.ts';
 import {
-  createContainer,
-  makeDaemon,
-  realRuntimeMissing,
-  seed,
-  setState,
   type Answer,
+  createContainer,
+  makeSeeded,
+  realRuntimeMissing,
+  setState,
   type TestDaemon,
 } from '../../support/daemons/daemon.ts';
 import { flip, flipperMissing } from '../../support/hostile/flipper.ts';
@@ -109,8 +108,7 @@ async function race(daemon: TestDaemon, name: string): Promise<void> {
 describe('on the simulation', () => {
   let daemon: TestDaemon;
   beforeAll(async () => {
-    daemon = await makeDaemon();
-    await seed(daemon);
+    daemon = await makeSeeded();
     await createContainer(daemon, 'web');
   });
   afterAll(() => daemon.cleanUp());
@@ -134,8 +132,7 @@ describe.skipIf(noReal !== undefined)('on real containers', () => {
   };
 
   beforeAll(async () => {
-    daemon = await makeDaemon({ runtime: 'lxc' });
-    await seed(daemon);
+    daemon = await makeSeeded({ runtime: 'lxc' });
     for (const [name, config] of [
       ['web', {}],
       ['strong', { 'security.privileged': 'true' }],

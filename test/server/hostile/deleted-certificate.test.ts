@@ -4,7 +4,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { callTls, makeClient, type ClientCertificate } from '../../support/daemons/tls.ts';
-import { makeDaemon, realRuntimeMissing, seed, setState, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { makeSeeded, realRuntimeMissing, setState, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { busyboxContainer } from '../../support/hostile/busybox-container.ts';
 import { until } from '../../support/until.ts';
 
@@ -19,8 +19,7 @@ describe.each([
     let client: ClientCertificate;
     let other: ClientCertificate;
     beforeAll(async () => {
-      daemon = await makeDaemon({ runtime, https: '127.0.0.1:0' });
-      await seed(daemon);
+      daemon = await makeSeeded({ runtime, https: '127.0.0.1:0' });
       await busyboxContainer(daemon, 'c1', runtime);
       expect((await setState(daemon, 'c1', 'start')).err).toBe('');
     });

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hostAccessOf } from '../../../server/services/transfer/backups/host-access.ts';
-import { call, createContainer, makeDaemon, seed, type Answer, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { type Answer, call, createContainer, makeSeeded, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { backupByHand, type SavedByHand } from '../../support/hostile/backups.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
@@ -12,8 +12,7 @@ let lxdSocket: string;
 beforeAll(async () => {
   const dir = tempFolder('gtyb-');
   lxdSocket = join(dir, 'lxd/unix.socket');
-  daemon = await makeDaemon({ dir, lxd: { socket: lxdSocket } });
-  await seed(daemon);
+  daemon = await makeSeeded({ dir, lxd: { socket: lxdSocket } });
 });
 afterAll(() => daemon.cleanUp());
 

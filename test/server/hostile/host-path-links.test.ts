@@ -4,7 +4,7 @@ import { lstatSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileS
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hostRemains, makeDaemon, realRuntimeMissing, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { hostRemains, makeSeeded, realRuntimeMissing, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { makeProject } from '../../support/daemons/projects.ts';
 import { flip, flipperMissing } from '../../support/hostile/flipper.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
@@ -37,8 +37,7 @@ describe.skipIf(missing !== undefined)(
         writeFileSync(join(base, dir, 'word'), dir);
       }
       symlinkSync('../outside', join(team(), 'link'));
-      daemon = await makeDaemon({ runtime: 'lxc' });
-      await seed(daemon);
+      daemon = await makeSeeded({ runtime: 'lxc' });
       const built = await buildBusyboxImage(join(base, 'image'), { busybox: { dhcp: false } });
       await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
       await makeProject(daemon, 'tenant', {

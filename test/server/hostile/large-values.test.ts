@@ -6,15 +6,14 @@ import { connect as dial } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../../server/client/index.ts';
-import { createContainer, makeDaemon, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { createContainer, makeSeeded, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 const MiB = 1024 * 1024;
 let daemon: TestDaemon;
 const work = tempFolder('gtyw-');
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
+  daemon = await makeSeeded();
   await createContainer(daemon, 'c1');
   await daemon.call('POST', '/1.0/profiles', { name: 'p1' });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { maxRecordedBytes, recordOutput } from '../../../server/services/containers/exec/record-output.ts';
-import { makeDaemon, realRuntimeMissing, seed, setState, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { makeSeeded, realRuntimeMissing, setState, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { busyboxContainer } from '../../support/hostile/busybox-container.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
@@ -28,8 +28,7 @@ const missing = await realRuntimeMissing();
 describe.skipIf(missing !== undefined)('a command in a real container', () => {
   let daemon: TestDaemon;
   beforeAll(async () => {
-    daemon = await makeDaemon({ runtime: 'lxc' });
-    await seed(daemon);
+    daemon = await makeSeeded({ runtime: 'lxc' });
     await busyboxContainer(daemon, 'c1', 'lxc');
     expect((await setState(daemon, 'c1', 'start')).err).toBe('');
   });

@@ -9,12 +9,11 @@ import { endpoints, type EndpointId } from '../../../server/api/endpoints/endpoi
 import type { HostDrivers } from '../../../server/daemon/host-drivers.ts';
 import { validateBody } from '../../../server/api/schema/validate-json.ts';
 import {
+  type Answer,
   createContainer,
   emptySource,
-  makeDaemon,
-  seed,
-  type Answer,
   type Json,
+  makeSeeded,
   type TestDaemon,
 } from '../../support/daemons/daemon.ts';
 import { goodMetadata, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
@@ -35,8 +34,7 @@ beforeAll(async () => {
     ...host,
     runtime: Object.assign(host.runtime, { missing: ['apparmor'] }),
   });
-  daemon = await makeDaemon({ adapt });
-  await seed(daemon);
+  daemon = await makeSeeded({ adapt });
   const uploaded = await daemon.ok('POST', '/1.0/images', tarball('one'));
   fingerprint = String(uploaded.metadata?.['fingerprint']);
   await daemon.call('POST', '/1.0/images/aliases', { name: 'one', target: fingerprint });

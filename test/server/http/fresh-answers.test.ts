@@ -1,7 +1,7 @@
 // Answers with cached JSON show every change at the next request: of containers, their profiles, their status, and of the server.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { call, createContainer, makeDaemon, seed, type Json, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { call, createContainer, type Json, makeSeeded, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
@@ -10,8 +10,7 @@ const work = tempFolder('gtyf-');
 let lxdSocket = '';
 beforeAll(async () => {
   lxdSocket = join(work, 'unix.socket');
-  daemon = await makeDaemon({ lxd: { socket: lxdSocket } });
-  await seed(daemon);
+  daemon = await makeSeeded({ lxd: { socket: lxdSocket } });
   await change('POST', '/1.0/profiles', { name: 'shared', config: { 'user.p': '1' }, devices: {} });
   for (const name of ['a', 'b', 'c']) await createContainer(daemon, name, { profiles: ['default', 'shared'] });
 });

@@ -5,12 +5,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lxdExtensions, servedExtensions } from '../../../server/api/server/extensions.ts';
 import { parseFilter } from '../../../server/http/dialects/lxd-filter.ts';
 import {
+  type Answer,
   call,
   createContainer,
   listenOn,
-  makeDaemon,
-  seed,
-  type Answer,
+  makeSeeded,
   type Sent,
   type TestDaemon,
 } from '../../support/daemons/daemon.ts';
@@ -23,8 +22,7 @@ const work = tempFolder('gtyd-');
 let socketPath = '';
 beforeAll(async () => {
   socketPath = join(work, 'made', 'unix.socket');
-  daemon = await makeDaemon({ lxd: { socket: socketPath } });
-  await seed(daemon);
+  daemon = await makeSeeded({ lxd: { socket: socketPath } });
   for (const name of ['one', 'two']) await createContainer(daemon, name, { config: { 'user.kind': name } });
   await daemon.ok('PUT', '/1.0/containers/one/state', { action: 'start' });
 });

@@ -1,15 +1,14 @@
 // Networks as clients of LXD see them from projects: a restricted one has those that its containers may use.
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { call, makeDaemon, seed, type Answer, type Sent, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { type Answer, call, makeSeeded, type Sent, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { makeProject } from '../../support/daemons/projects.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
 const work = tempFolder('gtyn-');
 beforeAll(async () => {
-  daemon = await makeDaemon({ lxd: { socket: join(work, 'unix.socket') } });
-  await seed(daemon);
+  daemon = await makeSeeded({ lxd: { socket: join(work, 'unix.socket') } });
   for (const name of ['ours', 'others'])
     await lxd('POST', '/1.0/networks', { name, config: { 'ipv4.address': 'none' } });
   await makeProject(daemon, 'open', {});

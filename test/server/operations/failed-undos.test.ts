@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { PendingUndos, pauseAfter } from '../../../server/operations/pending-undos.ts';
 import type { StorageDriver } from '../../../server/drivers/storage/driver.ts';
 import { silentLog } from '../../../server/lib/log.ts';
-import { createContainer, makeDaemon, seed, setState, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { createContainer, makeDaemon, makeSeeded, setState, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { until } from '../../support/until.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
@@ -72,10 +72,9 @@ describe('a failed undo', () => {
   const storage = new FailingStorage();
   let daemon: TestDaemon;
   beforeAll(async () => {
-    daemon = await makeDaemon({
+    daemon = await makeSeeded({
       adapt: (host) => ({ ...host, storage: { ...host.storage, dir: failing(storage, host.storage['dir']!) } }),
     });
-    await seed(daemon);
   });
   afterEach(() => storage.heal());
   afterAll(() => daemon.cleanUp());

@@ -10,7 +10,7 @@ import { logRequest } from '../../../server/http/log-request.ts';
 import { withoutSecrets } from '../../../server/lib/shared/without-secrets.ts';
 import { systemClock } from '../../../server/lib/clock.ts';
 import { silentLog, type Log } from '../../../server/lib/log.ts';
-import { createContainer, makeDaemon, seed, type Json, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { createContainer, type Json, makeSeeded, type TestDaemon } from '../../support/daemons/daemon.ts';
 
 interface Line {
   readonly level: string;
@@ -138,8 +138,7 @@ test('only callers who may see everything get log lines', () => {
 describe('the stream of a daemon', () => {
   let daemon: TestDaemon;
   beforeAll(async () => {
-    daemon = await makeDaemon();
-    await seed(daemon);
+    daemon = await makeSeeded();
     await createContainer(daemon, 'c1');
   });
   afterAll(() => daemon?.cleanUp());

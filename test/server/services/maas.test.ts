@@ -1,7 +1,7 @@
 // Addresses of containers reserved with a MAAS server (maas.subnet.ipv4, maas.subnet.ipv6), against a stand-in that refuses what MAAS refuses.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { StorageDriver } from '../../../server/drivers/storage/driver.ts';
-import { makeDaemon, seed, type Answer, type Json, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { type Answer, type Json, makeSeeded, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { useGantryd } from '../../support/daemons/killed-gantryd.ts';
 import type { Gantryd } from '../../support/daemons/gantryd.ts';
 import { startMaas, type StandIn } from '../../support/drivers/maas-server.ts';
@@ -38,8 +38,7 @@ const body = (name: string, devices: object = {}, more: object = {}): object => 
 describe('over the API', () => {
   let daemon: TestDaemon;
   beforeEach(async () => {
-    daemon = await makeDaemon();
-    await seed(daemon);
+    daemon = await makeSeeded();
     await configure(configOf(maas));
   });
   afterEach(() => daemon.cleanUp());

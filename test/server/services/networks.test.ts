@@ -8,13 +8,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   createContainer,
   hostRemains,
+  type Json,
   lifecycleOf,
-  makeDaemon,
+  makeSeeded,
   realRuntimeMissing,
-  seed,
   setState,
   statusOf,
-  type Json,
   type TestDaemon,
 } from '../../support/daemons/daemon.ts';
 import { seededDaemon } from '../../support/daemons/file-daemon.ts';
@@ -324,8 +323,7 @@ describe.skipIf(missing !== undefined)('on real bridges, with real containers', 
 
   beforeAll(async () => {
     const built = await buildBusyboxImage(join(work, 'image'), {});
-    real = await makeDaemon({ runtime: 'lxc' });
-    await seed(real);
+    real = await makeSeeded({ runtime: 'lxc' });
     await real.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
   });
   afterAll(async () => {

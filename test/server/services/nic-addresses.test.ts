@@ -3,10 +3,11 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { makeContainerIn, makeProject } from '../../support/daemons/projects.ts';
 import {
   createContainer,
+  type Json,
   makeDaemon,
+  makeSeeded,
   seed,
   setState,
-  type Json,
   type TestDaemon,
 } from '../../support/daemons/daemon.ts';
 
@@ -14,8 +15,7 @@ describe('addresses of nics', () => {
   let daemon: TestDaemon;
   const network = 'gtyn0';
   beforeAll(async () => {
-    daemon = await makeDaemon();
-    await seed(daemon);
+    daemon = await makeSeeded();
     const config = { 'ipv4.address': '10.214.201.1/24', 'ipv6.address': 'fd42:201::1/64' };
     expect((await daemon.call('POST', '/1.0/networks', { name: network, config })).status).toBe(200);
   });

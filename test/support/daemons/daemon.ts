@@ -254,6 +254,13 @@ export async function seed(daemon: Pick<TestDaemon, 'call'>, more: Record<string
   await expectDone(daemon.call('PUT', '/1.0/profiles/default', { devices: { root, ...more } }));
 }
 
+/** A daemon with pool and profile `default`. */
+export async function makeSeeded(options: TestDaemonOptions = {}): Promise<TestDaemon> {
+  const daemon = await makeDaemon(options);
+  await seed(daemon);
+  return daemon;
+}
+
 async function expectDone(answer: Promise<Answer>): Promise<void> {
   const { status, bytes } = await answer;
   if (status >= 300) throw new Error(`setting up failed with ${status}: ${bytes.toString()}`);

@@ -2,7 +2,7 @@
 // everything. For tests that try to get from one to the other.
 import { randomBytes } from 'node:crypto';
 import { Agent } from 'node:https';
-import { makeDaemon, seed, type Answer, type Json, type TestDaemon } from '../daemons/daemon.ts';
+import { type Answer, type Json, makeSeeded, type TestDaemon } from '../daemons/daemon.ts';
 import { makeContainerIn, makeProject } from '../daemons/projects.ts';
 import { callTls, makeClient, type ClientCertificate } from '../daemons/tls.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../images/hostile.ts';
@@ -27,8 +27,7 @@ const mine = 'mine';
 const theirs = 'theirs';
 
 export async function openSharedHost(): Promise<SharedHost> {
-  const admin = await makeDaemon({ https: '127.0.0.1:0' });
-  await seed(admin);
+  const admin = await makeSeeded({ https: '127.0.0.1:0' });
   const must = async (method: string, path: string, body?: object): Promise<Answer> => {
     const answer = await admin.call(method, path, body);
     if (answer.status >= 300)

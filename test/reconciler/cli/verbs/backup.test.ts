@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../../support/cli/io.ts';
-import { createContainer, makeDaemon, seed, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { createContainer, makeSeeded, type TestDaemon } from '../../../support/daemons/daemon.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
@@ -23,8 +23,7 @@ async function fresh(): Promise<string> {
 }
 
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
+  daemon = await makeSeeded();
 });
 afterAll(() => daemon.cleanUp());
 

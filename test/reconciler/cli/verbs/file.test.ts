@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../../support/cli/io.ts';
-import { createContainer, makeDaemon, seed, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { createContainer, makeSeeded, type TestDaemon } from '../../../support/daemons/daemon.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
@@ -19,8 +19,7 @@ const ok = async (args: readonly string[], setting: CliSetting = {}): Promise<st
 };
 
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
+  daemon = await makeSeeded();
   await createContainer(daemon, 'web');
 });
 afterAll(() => daemon.cleanUp());

@@ -6,9 +6,8 @@ import { parseMoment } from '../../../../reconciler/cli/verbs/containers/snapsho
 import { busyboxMissing } from '../../../support/images/busybox-rootfs.ts';
 import { cli, type CliRun } from '../../../support/cli/io.ts';
 import {
-  makeDaemon,
+  makeSeeded,
   realRuntimeMissing,
-  seed,
   setState,
   statusOf,
   type TestDaemon,
@@ -37,8 +36,7 @@ describe.each(['sim', 'lxc'] as const)('gantry snapshot on %s', (runtime) => {
 
   beforeAll(async () => {
     if (skipped) return;
-    daemon = await makeDaemon({ runtime });
-    await seed(daemon);
+    daemon = await makeSeeded({ runtime });
     const image = await buildBusyboxImage(join(daemon.dir, 'built'));
     const uploaded = await daemon.ok('POST', '/1.0/images', readFileSync(image.metadataPath), {
       'content-type': 'application/octet-stream',

@@ -6,15 +6,14 @@ import type { AuditLog } from '../../../../reconciler/controller/audit/audit-log
 import { createClient, type Client } from '../../../../server/client/client.ts';
 import { FakeController } from '../../../support/controller/fake-controller.ts';
 import { logIn, startHttp, tokens, type HttpHarness } from '../../../support/controller/http-harness.ts';
-import { createContainer, makeDaemon, seed, setState, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { createContainer, makeSeeded, setState, type TestDaemon } from '../../../support/daemons/daemon.ts';
 import { until } from '../../../support/until.ts';
 
 let daemon: TestDaemon;
 let client: Client;
 let http: HttpHarness;
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
+  daemon = await makeSeeded();
   await createContainer(daemon, 'c1');
   await createContainer(daemon, 'still');
   await setState(daemon, 'c1', 'start');

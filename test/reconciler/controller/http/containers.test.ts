@@ -7,7 +7,7 @@ import { validateBody } from '../../../../server/api/schema/validate-json.ts';
 import { createClient, type Client } from '../../../../server/client/client.ts';
 import { FakeController } from '../../../support/controller/fake-controller.ts';
 import { ask, logIn, startHttp, tokens, type HttpHarness } from '../../../support/controller/http-harness.ts';
-import { createContainer, makeDaemon, seed, setState, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { createContainer, makeSeeded, setState, type TestDaemon } from '../../../support/daemons/daemon.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
 const folder = tempFolder('gantry-by-hand-');
@@ -18,8 +18,7 @@ let audit: AuditLog;
 const connect = (host: string) =>
   host === 'h1' ? Promise.resolve(client) : Promise.reject(new Error(`there is no host ${host}`));
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
+  daemon = await makeSeeded();
   await createContainer(daemon, 'c1');
   await setState(daemon, 'c1', 'start');
   client = createClient(`unix://${daemon.socketPath}`);

@@ -8,9 +8,8 @@ import { contentOf } from '../../../../server/drivers/devices/block-file-system.
 import {
   createContainer,
   hostRemains,
-  makeDaemon,
+  makeSeeded,
   realRuntimeMissing,
-  seed,
   setState,
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
@@ -65,8 +64,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     disk = attachLoop(join(work, 'disk'), join(work, 'files'));
     blank = attachLoop(join(work, 'blank'));
     const built = await buildBusyboxImage(join(work, 'image'), {});
-    daemon = await makeDaemon({ runtime: 'lxc' });
-    await seed(daemon);
+    daemon = await makeSeeded({ runtime: 'lxc' });
     await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
   });
   afterAll(async () => {

@@ -10,11 +10,10 @@ import {
   call,
   createContainer,
   hostRemains,
-  makeDaemon,
-  realRuntimeMissing,
-  seed,
-  setState,
   type Json,
+  makeSeeded,
+  realRuntimeMissing,
+  setState,
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
 import { bundleDaemon, startChild } from '../../../support/daemons/child-process.ts';
@@ -60,8 +59,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
   let server: ChildProcess | undefined;
   beforeAll(async () => {
     const built = await buildBusyboxImage(join(work, 'image'), {});
-    real = await makeDaemon({ runtime: 'lxc' });
-    await seed(real);
+    real = await makeSeeded({ runtime: 'lxc' });
     await real.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
     const config = { 'ipv4.address': `${subnet}.1/24`, 'ipv6.address': 'none', 'ipv4.nat': 'false' };
     expect((await real.call('POST', '/1.0/networks', { name: bridge, config })).status).toBe(200);

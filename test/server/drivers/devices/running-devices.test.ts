@@ -7,11 +7,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
   createContainer,
   hostRemains,
-  makeDaemon,
-  realRuntimeMissing,
-  seed,
-  setState,
   type Json,
+  makeSeeded,
+  realRuntimeMissing,
+  setState,
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
 import type { SimProxies } from '../../../../server/drivers/devices/proxy/sim-proxies.ts';
@@ -33,8 +32,7 @@ describe('on the simulation', () => {
   const shared = tempFolder('gtyd-');
   let count = 0;
   beforeAll(async () => {
-    daemon = await makeDaemon();
-    await seed(daemon);
+    daemon = await makeSeeded();
   });
   afterAll(() => daemon.cleanUp());
   afterEach(() => daemon.sim.faults.clear());
@@ -190,8 +188,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
   beforeAll(async () => {
     const built = await buildBusyboxImage(join(work, 'image'), {});
     // Throughput is limited on a block device, which files in memory do not have.
-    real = await makeDaemon({ runtime: 'lxc', dir: await mkdtemp('/var/tmp/gtya-') });
-    await seed(real);
+    real = await makeSeeded({ runtime: 'lxc', dir: await mkdtemp('/var/tmp/gtya-') });
     await real.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
     const config = { 'ipv4.address': `${subnet}.1/24`, 'ipv6.address': 'none', 'ipv4.nat': 'false' };
     const made = await real.call('POST', '/1.0/networks', { name: bridge, config });

@@ -9,9 +9,8 @@ import { freeSubnet } from '../../../support/hosts/free-resources.ts';
 import {
   createContainer,
   hostRemains,
-  makeDaemon,
+  makeSeeded,
   realRuntimeMissing,
-  seed,
   setState,
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
@@ -32,8 +31,7 @@ describe.each([
     let work: string;
     beforeAll(async () => {
       work = await mkdtemp(join(realpathSync(tmpdir()), 'gtyd-keys-'));
-      daemon = await makeDaemon({ runtime });
-      await seed(daemon);
+      daemon = await makeSeeded({ runtime });
       const built = await buildBusyboxImage(join(work, 'image'), {});
       await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
       const config = { 'ipv4.address': `${subnet}.1/24`, 'ipv6.address': 'fd42:ffff:218::1/64', 'ipv4.nat': 'false' };

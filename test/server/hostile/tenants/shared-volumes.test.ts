@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Records } from '../../../../server/records/records.ts';
 import { checkDisks } from '../../../../server/services/limits/host-paths.ts';
 import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
-import { makeDaemon, seed, type Answer, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { type Answer, makeSeeded, type TestDaemon } from '../../../support/daemons/daemon.ts';
 import { makeContainerIn, makeProject } from '../../../support/daemons/projects.ts';
 import { callTls, makeClient, type ClientCertificate } from '../../../support/daemons/tls.ts';
 
@@ -11,8 +11,7 @@ const shared = { 'features.storage.volumes': 'false', restricted: 'true' };
 let admin: TestDaemon;
 let client: ClientCertificate;
 beforeAll(async () => {
-  admin = await makeDaemon({ https: '127.0.0.1:0' });
-  await seed(admin);
+  admin = await makeSeeded({ https: '127.0.0.1:0' });
   await admin.call('POST', '/1.0/storage-pools/default/volumes/custom', { name: 'library' });
   await makeProject(admin, 'guest', shared);
   client = await makeClient();

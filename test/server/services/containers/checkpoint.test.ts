@@ -4,20 +4,18 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
   createContainer,
+  type Json,
   lifecycleOf,
-  makeDaemon,
-  seed,
+  makeSeeded,
   setState,
   statusOf,
-  type Json,
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
 
 let daemon: TestDaemon;
 let count = 0;
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
+  daemon = await makeSeeded();
 });
 afterEach(() => daemon.sim.faults.clear());
 afterAll(async () => {

@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   createContainer,
-  makeDaemon,
+  makeSeeded,
   seed,
   setState,
   statusOf,
-  withDaemon,
   type TestDaemon,
+  withDaemon,
 } from '../../../support/daemons/daemon.ts';
 import { until } from '../../../support/until.ts';
 
@@ -21,8 +21,7 @@ describe('a change of a running container', () => {
     return name;
   };
   beforeAll(async () => {
-    daemon = await makeDaemon();
-    await seed(daemon);
+    daemon = await makeSeeded();
   });
   afterAll(() => daemon.cleanUp());
 

@@ -4,12 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeBusyboxRootfs } from '../../../support/images/busybox-rootfs.ts';
 import { channelOf, connectAll, isGone, type Session } from '../../../support/daemons/channels.ts';
 import {
-  createContainer,
-  makeDaemon,
-  realRuntimeMissing,
-  seed,
-  setState,
   type Answer,
+  createContainer,
+  makeSeeded,
+  realRuntimeMissing,
+  setState,
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
 import { until } from '../../../support/until.ts';
@@ -20,8 +19,7 @@ describe.each(['sim', 'lxc'] as const)('consoles on the %s runtime', (runtime) =
   describe.skipIf(runtime === 'lxc' && missing !== undefined)(missing ?? '', () => {
     let daemon: TestDaemon;
     beforeAll(async () => {
-      daemon = await makeDaemon({ runtime });
-      await seed(daemon);
+      daemon = await makeSeeded({ runtime });
       await createContainer(daemon, 'c1');
       await createContainer(daemon, 'still');
       const rootfs = join(daemon.dir, 'storage-pools/default/containers/c1/rootfs');

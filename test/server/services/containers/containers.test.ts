@@ -6,12 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   createContainer,
   emptySource,
+  type Json,
   lifecycleOf,
-  makeDaemon,
-  seed,
+  makeSeeded,
   setState,
   statusOf,
-  type Json,
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
 import { goodMetadata, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
@@ -30,8 +29,7 @@ async function upload(metadata: string): Promise<string> {
 }
 
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
+  daemon = await makeSeeded();
   images.push(
     await upload(`architecture: x86_64\ncreation_date: 1700000000\nproperties: {os: alpha, release: "1"}\n`),
     await upload(`architecture: x86_64\ncreation_date: 1800000000\nproperties: {os: alpha, release: "2"}\n`),

@@ -5,13 +5,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { channelOf, isGone, openChannel, refusal, startExec } from '../../../support/daemons/channels.ts';
 import {
+  type Answer,
   createContainer,
   listenOn,
-  makeDaemon,
+  makeSeeded,
   realRuntimeMissing,
-  seed,
   setState,
-  type Answer,
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
 import { makeBusyboxRootfs } from '../../../support/images/busybox-rootfs.ts';
@@ -24,8 +23,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
   describe.skipIf(runtime === 'lxc' && missing !== undefined)(missing ?? '', () => {
     let daemon: TestDaemon;
     beforeAll(async () => {
-      daemon = await makeDaemon({ runtime, https: '127.0.0.1:0' });
-      await seed(daemon);
+      daemon = await makeSeeded({ runtime, https: '127.0.0.1:0' });
       await createContainer(daemon, 'c1', {
         config: { 'environment.FROM_CONFIG': 'yes', 'environment.BOTH': 'config' },
       });

@@ -1,13 +1,12 @@
 // Files of containers over the real daemon on the simulation; the rules of all runtimes are in conformance/files.ts.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { filesConformance } from '../../../conformance/files.ts';
-import { createContainer, makeDaemon, seed, setState, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { createContainer, makeSeeded, setState, type TestDaemon } from '../../../support/daemons/daemon.ts';
 
 let daemon: TestDaemon;
 
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
+  daemon = await makeSeeded();
   await createContainer(daemon, 'web');
 });
 afterAll(() => daemon.cleanUp());

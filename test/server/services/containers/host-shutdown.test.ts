@@ -10,12 +10,11 @@ import { makeBusyboxRootfs } from '../../../support/images/busybox-rootfs.ts';
 import {
   createContainer,
   lifecycleOf,
-  makeDaemon,
+  type Listening,
+  makeSeeded,
   realRuntimeMissing,
-  seed,
   setState,
   statusOf,
-  type Listening,
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
 import { bundleDaemon, read, settle, startChild, type Bundle } from '../../../support/daemons/child-process.ts';
@@ -66,8 +65,7 @@ for (const runtime of ['sim', 'lxc'] as const) {
     const names = Object.keys(settings);
 
     beforeAll(async () => {
-      daemon = await makeDaemon({ runtime });
-      await seed(daemon);
+      daemon = await makeSeeded({ runtime });
       for (const name of names) {
         await createContainer(daemon, name, { config: settings[name] });
         const rootfs = join(daemon.dir, 'storage-pools/default/containers', name, 'rootfs');

@@ -11,6 +11,7 @@ import { makeBusyboxRootfs } from '../../../support/images/busybox-rootfs.ts';
 import {
   createContainer,
   makeDaemon,
+  makeSeeded,
   realRuntimeMissing,
   seed,
   setState,
@@ -62,8 +63,7 @@ describe('recorded id maps', () => {
   const path = (name: string): string => `/1.0/containers/${name}`;
 
   beforeAll(async () => {
-    daemon = await makeDaemon({ adapt: lending(1000, 1) });
-    await seed(daemon);
+    daemon = await makeSeeded({ adapt: lending(1000, 1) });
   });
   afterAll(() => daemon.cleanUp());
 
@@ -280,8 +280,7 @@ describe.skipIf(missing !== undefined)('id maps of real containers', () => {
 
   beforeAll(async () => {
     base = tempFolder('gtyh-');
-    daemon = await makeDaemon({ runtime: 'lxc', adapt: lending(1000, 1) });
-    await seed(daemon);
+    daemon = await makeSeeded({ runtime: 'lxc', adapt: lending(1000, 1) });
   });
   afterAll(() => daemon?.cleanUp());
 

@@ -3,12 +3,12 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
+  type Answer,
   createContainer,
-  makeDaemon,
+  type Json,
+  makeSeeded,
   seed,
   setState,
-  type Answer,
-  type Json,
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
 import { rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
@@ -55,8 +55,7 @@ const triggerOf = async (name: string): Promise<Json> =>
   (await daemon.get(`/1.0/containers/${name}`)).config['volatile.apply_template'];
 
 beforeAll(async () => {
-  daemon = await makeDaemon();
-  await seed(daemon);
+  daemon = await makeSeeded();
   const bytes = tarOf(
     file('metadata.yaml', metadataYaml),
     rootfsDirectory,

@@ -7,9 +7,8 @@ import type { StorageDriver } from '../../../../server/drivers/storage/driver.ts
 import {
   createContainer,
   hostRemains,
-  makeDaemon,
+  makeSeeded,
   realRuntimeMissing,
-  seed,
   setState,
 } from '../../../support/daemons/daemon.ts';
 import type { TestDaemon } from '../../../support/daemons/daemon.ts';
@@ -40,11 +39,10 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
     const fresh = (): string => `m${(count += 1)}`;
 
     beforeAll(async () => {
-      daemon = await makeDaemon({
+      daemon = await makeSeeded({
         runtime,
         adapt: (host) => ({ ...host, storage: { ...host.storage, dir: faulty(host.storage['dir'] as StorageDriver) } }),
       });
-      await seed(daemon);
       await daemon.call('POST', '/1.0/storage-pools', { name: 'other', driver: 'dir' });
     });
     afterEach(() => {

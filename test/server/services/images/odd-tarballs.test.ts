@@ -7,9 +7,8 @@ import { isLongRun } from '../../../support/left-out.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   createContainer,
-  makeDaemon,
+  makeSeeded,
   realRuntimeMissing,
-  seed,
   setState,
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
@@ -60,8 +59,7 @@ const rootOf = (daemon: TestDaemon, name: string): string =>
 describe.skipIf(missing !== undefined)('in the simulation', () => {
   let daemon: TestDaemon;
   beforeAll(async () => {
-    daemon = await makeDaemon();
-    await seed(daemon);
+    daemon = await makeSeeded();
   });
   afterAll(() => daemon?.cleanUp());
 
@@ -99,8 +97,7 @@ describe.skipIf(missing !== undefined)('in the simulation', () => {
 describe.skipIf(notReal !== undefined)('in real containers', () => {
   let daemon: TestDaemon;
   beforeAll(async () => {
-    daemon = await makeDaemon({ runtime: 'lxc' });
-    await seed(daemon);
+    daemon = await makeSeeded({ runtime: 'lxc' });
   });
   afterAll(() => daemon?.cleanUp());
 

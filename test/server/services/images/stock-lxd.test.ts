@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Operation } from '../../../../server/api/operation.ts';
 import { cli } from '../../../support/cli/io.ts';
-import { createContainer, makeDaemon, seed, type Json, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { createContainer, type Json, makeSeeded, type TestDaemon } from '../../../support/daemons/daemon.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
 import { sha256 } from '../../../support/images/remotes.ts';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../../../support/hosts/stock-lxd.ts';
@@ -20,8 +20,7 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
   const folder = tempFolder('gantry-lxdimg-');
   let source: Json;
   beforeAll(async () => {
-    daemon = await makeDaemon({ https: '127.0.0.1:0' });
-    await seed(daemon);
+    daemon = await makeSeeded({ https: '127.0.0.1:0' });
     lxd = await startStockLxd();
     const port = await freePort();
     await lxd.call('PUT', '/1.0', { config: { 'core.https_address': `127.0.0.1:${port}` } });

@@ -7,14 +7,14 @@ import { runDaemonCommand } from '../../../../server/daemon/daemon-command.ts';
 import { buildPrograms, plainEnv, type Programs } from '../../../support/cli/programs.ts';
 import { startChild } from '../../../support/daemons/child-process.ts';
 import {
+  type Answer,
   call,
   createContainer,
   emptySource,
   makeDaemon,
+  makeSeeded,
   realRuntimeMissing,
-  seed,
   setState,
-  type Answer,
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
@@ -43,8 +43,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
     let daemon: TestDaemon;
     let backup: Buffer;
     beforeAll(async () => {
-      before = await makeDaemon({ runtime });
-      await seed(before);
+      before = await makeSeeded({ runtime });
       await before.call('POST', '/1.0/profiles', { name: 'old', config: privileged });
       await createContainer(before, 'old', { config: privileged });
       await createContainer(before, 'back');

@@ -8,9 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import {
   createContainer,
-  makeDaemon,
+  makeSeeded,
   realRuntimeMissing,
-  seed,
   setState,
   statusOf,
   type TestDaemon,
@@ -32,8 +31,7 @@ describe.skipIf(missing !== undefined)('real containers', () => {
   beforeAll(async () => {
     work = await realpath(tempFolder('gtya-real-'));
     const built = await buildBusyboxImage(join(work, 'image'), {});
-    daemon = await makeDaemon({ runtime: 'lxc' });
-    await seed(daemon);
+    daemon = await makeSeeded({ runtime: 'lxc' });
     await daemon.call('POST', '/1.0/storage-pools', { name: 'fast', driver: 'btrfs', config: { size: '512MiB' } });
     await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
   });

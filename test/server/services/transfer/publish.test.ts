@@ -9,11 +9,12 @@ import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts'
 import { makeBusyboxRootfs } from '../../../support/images/busybox-rootfs.ts';
 import {
   createContainer,
+  type Json,
   makeDaemon,
+  makeSeeded,
   realRuntimeMissing,
   seed,
   setState,
-  type Json,
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
 import { metadataFile, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
@@ -56,8 +57,7 @@ const listing = `
 describe('the expiry of a published image', () => {
   let daemon: TestDaemon;
   beforeAll(async () => {
-    daemon = await makeDaemon();
-    await seed(daemon);
+    daemon = await makeSeeded();
     await createContainer(daemon, 'c');
   });
   afterAll(() => daemon.cleanUp());

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { StorageDriver } from '../../../../../server/drivers/storage/driver.ts';
 import { KeyedMutex } from '../../../../../server/lib/keyed-mutex.ts';
 import type { Operation } from '../../../../../server/api/operation.ts';
-import { createContainer, makeDaemon, seed, setState, type TestDaemon } from '../../../../support/daemons/daemon.ts';
+import { createContainer, makeSeeded, setState, type TestDaemon } from '../../../../support/daemons/daemon.ts';
 import { until } from '../../../../support/until.ts';
 
 describe('shared work on a key', () => {
@@ -68,10 +68,9 @@ describe.each([false, true])('with a storage driver whose volumes stay still: %s
     },
   });
   beforeAll(async () => {
-    daemon = await makeDaemon({
+    daemon = await makeSeeded({
       adapt: (host) => ({ ...host, storage: { ...host.storage, dir: slow(host.storage['dir'] as StorageDriver) } }),
     });
-    await seed(daemon);
   });
   afterAll(async () => {
     go();

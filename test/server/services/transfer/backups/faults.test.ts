@@ -19,9 +19,10 @@ import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs/btrfs.
 import {
   call,
   createContainer,
-  makeDaemon,
-  seed,
   type Json,
+  makeDaemon,
+  makeSeeded,
+  seed,
   type TestDaemon,
 } from '../../../../support/daemons/daemon.ts';
 import { bundleDaemon, read, settle, startChild, type ChildDaemon } from '../../../../support/daemons/child-process.ts';
@@ -163,8 +164,7 @@ describe.skipIf(notRoot !== undefined)('a full disk', () => {
     }
     mkdirSync(join(folder, 'state', 'd'));
     mkdirSync(join(folder, 'small', 'pool'));
-    daemon = await makeDaemon({ dir: join(folder, 'state', 'd') });
-    await seed(daemon);
+    daemon = await makeSeeded({ dir: join(folder, 'state', 'd') });
   });
   afterAll(async () => {
     await daemon?.cleanUp();

@@ -4,7 +4,7 @@ import { chmodSync, chownSync, existsSync, lstatSync, readFileSync, writeFileSyn
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs/btrfs.ts';
-import { makeDaemon, realRuntimeMissing, seed, statusOf, type TestDaemon } from '../../../../support/daemons/daemon.ts';
+import { makeSeeded, realRuntimeMissing, statusOf, type TestDaemon } from '../../../../support/daemons/daemon.ts';
 import { buildBusyboxImage } from '../../../../support/images/busybox.ts';
 import { until } from '../../../../support/until.ts';
 import { tempFolder } from '../../../../support/temp-folder.ts';
@@ -28,8 +28,7 @@ describe.skipIf(missing !== undefined)('a running container', () => {
   const folder = tempFolder('gantry-bkreal-');
   let fingerprint = '';
   beforeAll(async () => {
-    daemon = await makeDaemon({ runtime: 'lxc' });
-    await seed(daemon);
+    daemon = await makeSeeded({ runtime: 'lxc' });
     const image = await buildBusyboxImage(join(folder, 'image'), { busybox: { dhcp: false } });
     ({ fingerprint } = image);
     await daemon.ok('POST', '/1.0/images', readFileSync(image.metadataPath), octets);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { busyboxMissing } from '../../../../support/images/busybox-rootfs.ts';
-import { makeDaemon, seed, type Answer, type TestDaemon } from '../../../../support/daemons/daemon.ts';
+import { type Answer, makeSeeded, type TestDaemon } from '../../../../support/daemons/daemon.ts';
 import { buildBusyboxImage } from '../../../../support/images/busybox.ts';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../../../../support/hosts/stock-lxd.ts';
 import { tempFolder } from '../../../../support/temp-folder.ts';
@@ -34,8 +34,7 @@ describe.skipIf(missing !== undefined)('a stock LXD', () => {
   beforeAll(async () => {
     folder = tempFolder('gantry-bk-');
     lxd = await startStockLxd();
-    daemon = await makeDaemon();
-    await seed(daemon);
+    daemon = await makeSeeded();
     const image = await buildBusyboxImage(join(folder, 'image'), { busybox: { dhcp: false } });
     ({ fingerprint } = image);
     await done(await lxd.call('POST', '/1.0/images', readFileSync(image.metadataPath), octets));

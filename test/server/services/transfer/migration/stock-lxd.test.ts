@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeDaemon, seed, type TestDaemon } from '../../../../support/daemons/daemon.ts';
+import { makeSeeded, type TestDaemon } from '../../../../support/daemons/daemon.ts';
 import { describeTree, plant } from '../../../../support/daemons/two-daemons.ts';
 import { freePort } from '../../../../support/hosts/free-port.ts';
 import { clientMissing, lxcClient } from '../../../../support/hosts/lxd-clients.ts';
@@ -39,8 +39,7 @@ describe.skipIf(missing !== undefined)('a real LXD and this daemon', () => {
     await lxd.call('POST', '/1.0/images/aliases', { name: 'busybox', target });
 
     const socket = join(home, 'lxd', 'unix.socket');
-    daemon = await makeDaemon({ lxd: { socket, https: '127.0.0.1:0' } });
-    await seed(daemon);
+    daemon = await makeSeeded({ lxd: { socket, https: '127.0.0.1:0' } });
     for (const name of ['admin', 'user']) mkdirSync(join(home, name));
     const admin = lxcClient(dirname(socket), join(home, 'admin'));
     const token = (await admin('config', 'trust', 'add', '--name', 'mover')).trim().split('\n').at(-1) ?? '';
