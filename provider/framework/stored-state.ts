@@ -1,6 +1,6 @@
 // Reads a state stored as JSON, by this version of the provider or an older one, into values of the current schema.
 import type { Attributes } from './attribute.ts';
-import { typeJson, type Type } from './type.ts';
+import type { Type } from './type.ts';
 import type { Value, ValueMap } from './value.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
@@ -40,13 +40,6 @@ function readObject(attributes: Attributes, object: JsonObject): ValueMap {
     if (attribute !== undefined) members[name] = readValue(attribute.type, memberOf(object, name), name);
   }
   return members;
-}
-
-/** A value of a dynamic type as states hold it; upgrades use it for attributes that had a plain type before. */
-export function asDynamicJson(type: Type, value: Json | undefined): Json {
-  if (value === undefined || value === null) return null;
-  const item = typeof type === 'object' && type.kind === 'dynamic' ? type.item : type;
-  return { value, type: typeJson(item) as Json };
 }
 
 /** Drops members that the type does not name: attributes of older versions. */

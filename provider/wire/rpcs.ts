@@ -25,9 +25,6 @@ import * as wire from './messages.ts';
 import { typeBytes, wireDiagnostics, wireFunction, wirePath, wireSchema } from './schema.ts';
 import { decodeValue, ValueError } from './values.ts';
 
-/** Version 0 had no remote and no project. */
-const identityVersion = 1;
-
 type Calls<Name extends ProviderCall> = Readonly<Record<Name, Unary>>;
 
 export function providerMethods<C>(server: ProviderServer<C>): Methods {
@@ -99,7 +96,7 @@ function schemaCalls<C>({
           provider.resources.map((each) => [
             each.typeName,
             {
-              version: identityVersion,
+              version: 1,
               attributes: identityNames(each).map((name) => ({
                 name,
                 type: typeBytes('string'),

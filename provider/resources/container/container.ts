@@ -5,7 +5,6 @@ import { pause } from '../../../server/lib/shared/deadline.ts';
 import { needCluster, needExtension } from '../../connection/link.ts';
 import { failure } from '../../framework/diagnostic.ts';
 import { isImported, markImport } from '../../framework/import-mark.ts';
-import { asDynamicJson } from '../../framework/stored-state.ts';
 import type { Value } from '../../framework/value.ts';
 import { containerAttributes } from './container-attributes.ts';
 import { planContainer } from './container-plan.ts';
@@ -41,13 +40,6 @@ export const container = gantryResource({
   typeName: 'gantry_container',
   doc: 'A system container. Changes apply to the running container where possible. Changes that take effect at a start restart it, which the plan announces. Another source or architecture, or a root disk in another pool, replaces it.',
   version: 1,
-  upgrades: {
-    // Declared with their exact type they would need a class that CDKTF lacks.
-    0: (old) => ({
-      ...old,
-      expanded_devices: asDynamicJson(containerAttributes.expanded_devices.type, old['expanded_devices']),
-    }),
-  },
   attributes: containerAttributes,
   identity: ['name'],
   listing: listByKind('container'),

@@ -1,6 +1,7 @@
 // Commands, power and waits of gantry_container on the simulation: when commands run, their results in the state, and imports.
 import { describe, expect, test } from 'vitest';
 import type { TestDaemon } from '../../support/daemons/daemon.ts';
+import { webContainer } from '../../support/terraform/blocks.ts';
 import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
 import { useTerraform } from '../../support/terraform/world.ts';
 
@@ -11,19 +12,7 @@ describe.skipIf(missing !== undefined)('a container', () => {
   let terraform: Terraform;
   useTerraform((world) => ({ daemon, terraform } = world));
 
-  const container = (more: string): string => `
-resource "gantry_storage_pool" "p" {
-  name   = "fast"
-  driver = "dir"
-}
-resource "gantry_container" "c" {
-  name         = "web"
-  profiles     = []
-  devices      = { root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name } }
-  stop_timeout = 0
-  ${more}
-}
-`;
+  const container = webContainer;
   const commands = (running: boolean, more = ''): string =>
     container(`running = ${running}
   exec = {

@@ -1,6 +1,7 @@
 // Devices of containers that are separate Terraform resources, in addition to those that the resource of the container declares.
 import { afterEach, describe, expect, test } from 'vitest';
 import type { TestDaemon } from '../../support/daemons/daemon.ts';
+import { fastPool } from '../../support/terraform/blocks.ts';
 import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
 import { useTerraform } from '../../support/terraform/world.ts';
 
@@ -32,11 +33,7 @@ describe.skipIf(missing !== undefined)('a gantry_container_device', () => {
   afterEach(() => stop());
 
   const container = (more = '', devices = ''): string => `
-resource "gantry_storage_pool" "p" {
-  name   = "fast"
-  driver = "dir"
-}
-resource "gantry_container" "c" {
+${fastPool}resource "gantry_container" "c" {
   name         = "web"
   stop_timeout = 0
   devices = {

@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { fastPool } from '../../support/terraform/blocks.ts';
 import { presenceOf, type Attribute, type Attributes } from '../../../provider/framework/attribute.ts';
 import { gantryProvider } from '../../../provider/gantry.ts';
 import type { TestDaemon } from '../../support/daemons/daemon.ts';
@@ -90,11 +91,7 @@ describe.skipIf(missing !== undefined)('terraform', () => {
   useTerraform((world) => ({ attached, daemon, terraform } = world));
 
   const base = `
-resource "gantry_storage_pool" "p" {
-  name   = "fast"
-  driver = "dir"
-}
-resource "gantry_profile" "web" {
+${fastPool}resource "gantry_profile" "web" {
   name    = "web"
   devices = { root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name } }
 }

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { fastPool } from '../../support/terraform/blocks.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { makeRelease, Terraform, terraformMissing, type Release } from '../../support/terraform/terraform.ts';
 import { useTerraform } from '../../support/terraform/world.ts';
@@ -11,11 +12,7 @@ import { useTerraform } from '../../support/terraform/world.ts';
 const missing = terraformMissing('ephemeral resources with Terraform');
 
 const pool = `
-resource "gantry_storage_pool" "p" {
-  name   = "fast"
-  driver = "dir"
-}
-`;
+${fastPool}`;
 const container = (name: string): string => `
 resource "gantry_container" "${name}" {
   name         = "${name}"

@@ -3,6 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { TestDaemon } from '../../support/daemons/daemon.ts';
+import { fastPool } from '../../support/terraform/blocks.ts';
 import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
 import { useTerraform } from '../../support/terraform/world.ts';
 
@@ -73,11 +74,7 @@ output "address" {
 
   test('A generated configuration of a snapshot without expiry does not mention the year 1', async () => {
     terraform.write(`
-resource "gantry_storage_pool" "p" {
-  name   = "fast"
-  driver = "dir"
-}
-resource "gantry_container" "c" {
+${fastPool}resource "gantry_container" "c" {
   name     = "web"
   running  = false
   profiles = []

@@ -1,5 +1,6 @@
 // Images on the simulation: from a server with a self-signed certificate, already existing ones, imported ones, and copied aliases.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { fastPool } from '../../support/terraform/blocks.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { packImage } from '../../support/cli/daemon-with-manifests.ts';
 import { Terraform, terraformMissing, type Attached } from '../../support/terraform/terraform.ts';
@@ -52,11 +53,7 @@ resource "gantry_image" "i" {
     terraform.write(image('', source().replace(/, certificate = .*/, '')));
     expect(await terraform.fails('apply', '-auto-approve')).toContain('give it as source.certificate');
     terraform.write(`${image()}
-resource "gantry_storage_pool" "p" {
-  name   = "fast"
-  driver = "dir"
-}
-resource "gantry_container" "c" {
+${fastPool}resource "gantry_container" "c" {
   name     = "web"
   running  = false
   profiles = []

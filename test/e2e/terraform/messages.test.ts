@@ -1,5 +1,6 @@
 // Messages about wrong configurations: they appear at the plan where possible, and without values that may be secrets.
 import { describe, expect, test } from 'vitest';
+import { fastPool } from '../../support/terraform/blocks.ts';
 import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
 import { useTerraform } from '../../support/terraform/world.ts';
 
@@ -10,11 +11,7 @@ describe.skipIf(missing !== undefined)('a configuration that is wrong', () => {
   useTerraform((world) => ({ terraform } = world));
 
   const pool = `
-resource "gantry_storage_pool" "p" {
-  name   = "fast"
-  driver = "dir"
-}
-`;
+${fastPool}`;
   const container = (more: string): string => `${pool}
 resource "gantry_container" "c" {
   name     = "web"

@@ -11,6 +11,7 @@ import { cookie, startPlugin } from '../../../provider/wire/plugin.ts';
 import { providerMethods } from '../../../provider/wire/rpcs.ts';
 import { packImage } from '../../support/cli/daemon-with-manifests.ts';
 import { useTerraform, type TerraformWorld } from '../../support/terraform/world.ts';
+import { fastPool } from '../../support/terraform/blocks.ts';
 import { terraformMissing, type Attached } from '../../support/terraform/terraform.ts';
 
 const missing = terraformMissing('moves from other providers');
@@ -152,11 +153,7 @@ describe.skipIf(missing !== undefined)('a moved block', () => {
   }
 
   const stack = `
-resource "gantry_storage_pool" "p" {
-  name   = "fast"
-  driver = "dir"
-}
-resource "gantry_network" "n" {
+${fastPool}resource "gantry_network" "n" {
   name   = "lan0"
   config = { "ipv4.address" = "10.44.0.1/24", "ipv6.address" = "none" }
 }

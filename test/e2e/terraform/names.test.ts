@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { TestDaemon } from '../../support/daemons/daemon.ts';
 import { packImage } from '../../support/cli/daemon-with-manifests.ts';
+import { fastPool } from '../../support/terraform/blocks.ts';
 import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
 import { useTerraform } from '../../support/terraform/world.ts';
 
@@ -13,11 +14,7 @@ describe.skipIf(missing !== undefined)('another name in the configuration', () =
   useTerraform((world) => ({ daemon, terraform } = world));
 
   const pool = `
-resource "gantry_storage_pool" "p" {
-  name   = "fast"
-  driver = "dir"
-}
-`;
+${fastPool}`;
   const root = 'root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name }';
   const container = (name: string, more = ''): string => `
 resource "gantry_container" "c" {

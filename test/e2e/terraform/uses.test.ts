@@ -1,6 +1,7 @@
 // Objects that leave a configuration together with their use: Terraform deletes them in parallel with the update that ends the use.
 import { describe, expect, test } from 'vitest';
 import type { TestDaemon } from '../../support/daemons/daemon.ts';
+import { fastPool } from '../../support/terraform/blocks.ts';
 import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
 import { useTerraform } from '../../support/terraform/world.ts';
 
@@ -12,11 +13,7 @@ describe.skipIf(missing !== undefined)('an object that goes together with its us
   useTerraform((world) => ({ daemon, terraform } = world));
 
   const base = (profiles: string, devices: string): string => `
-resource "gantry_storage_pool" "p" {
-  name   = "fast"
-  driver = "dir"
-}
-resource "gantry_container" "c" {
+${fastPool}resource "gantry_container" "c" {
   name         = "web"
   profiles     = [${profiles}]
   stop_timeout = 0

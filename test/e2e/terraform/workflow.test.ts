@@ -5,6 +5,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { fastPool } from '../../support/terraform/blocks.ts';
 import { gantryProvider, providerSource } from '../../../provider/gantry.ts';
 import { providersSchema } from '../../../provider/schema-json/providers-schema.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
@@ -29,11 +30,7 @@ let daemon: TestDaemon;
 let terraform: Terraform;
 
 const stack = `
-resource "gantry_storage_pool" "p" {
-  name   = "fast"
-  driver = "dir"
-}
-resource "gantry_network" "n" {
+${fastPool}resource "gantry_network" "n" {
   name   = "tf0"
   config = { "ipv4.address" = "auto", "ipv6.address" = "none" }
 }

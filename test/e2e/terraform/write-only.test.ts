@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { TestDaemon } from '../../support/daemons/daemon.ts';
+import { webContainer } from '../../support/terraform/blocks.ts';
 import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
 import { useTerraform } from '../../support/terraform/world.ts';
 
@@ -12,18 +13,7 @@ const stack = `
 variable "secret" {
   ephemeral = true
   default   = null
-}
-resource "gantry_storage_pool" "p" {
-  name   = "fast"
-  driver = "dir"
-}
-resource "gantry_container" "c" {
-  name         = "web"
-  profiles     = []
-  devices      = { root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name } }
-  stop_timeout = 0
-}
-`;
+}${webContainer()}`;
 const file = (more: string): string => `${stack}
 resource "gantry_container_file" "f" {
   container = gantry_container.c.name
@@ -160,19 +150,7 @@ describe.skipIf(missing !== undefined)('a write-only argument', () => {
 variable "secret" {
   ephemeral = true
   default   = null
-}
-resource "gantry_storage_pool" "p" {
-  name   = "fast"
-  driver = "dir"
-}
-resource "gantry_container" "c" {
-  name         = "web"
-  profiles     = []
-  devices      = { root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name } }
-  stop_timeout = 0
-  ${more}
-}
-${also}`;
+}${webContainer(more)}${also}`;
   const secrets = async (name = 'web'): Promise<Record<string, string>> => {
     const { config: all } = await daemon.get(`/1.0/containers/${name}`);
     const isOwn = ([key]: readonly [string, unknown]): boolean => /^(environment|user)\.[A-Z]/.test(key);
