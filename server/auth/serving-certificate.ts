@@ -1,4 +1,4 @@
-// The certificate that the daemon serves with and shows to other members: its own, or in a cluster the one that all members share.
+// The certificate that the daemon serves with: its own, or in a cluster the one that all members share.
 import { checkPair, ensureServerCertificate, type ServerCertificate } from './server-certificate.ts';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +6,6 @@ import { join } from 'node:path';
 export class ServingCertificate {
   #current: ServerCertificate;
   readonly #changed = new Set<() => void>();
-  readonly #ofMembers = new Set<ServerCertificate>();
 
   private constructor(current: ServerCertificate) {
     this.#current = current;
@@ -30,32 +29,6 @@ export class ServingCertificate {
   use(certificate: ServerCertificate): void {
     this.#current = certificate;
     for (const changed of this.#changed) changed();
-  }
-
-  /** Other members may have this one, too, until the returned function is called: the cluster changes its certificate. */
-  allow(certificate: ServerCertificate): () => void {
-    const allowed = { ...certificate };
-    this.#ofMembers.add(allowed);
-    return () => this.#ofMembers.delete(allowed);
-  }
-
-  /** What members may have that is not the current one. */
-  get ofMembers(): readonly ServerCertificate[] {
-    return [...this.#ofMembers];
-  }
-
-  /** The certificates that this server or another member may have; it serves with the first one. */
-  get fingerprints(): readonly string[] {
-    const others = this.ofMembers.map(({ fingerprint }) => fingerprint);
-    return [...new Set([this.#current.fingerprint, ...others])];
-  }
-
-  /** Whether who has it is this server, or another member. */
-  isOfMember(fingerprint: string): boolean {
-    return (
-      fingerprint === this.#current.fingerprint ||
-      [...this.#ofMembers].some((certificate) => certificate.fingerprint === fingerprint)
-    );
   }
 
   onChange(changed: () => void): void {

@@ -40,8 +40,7 @@ export class ClientTrust {
       trustsAuthority: () => this.#trustsAuthority(),
       isOfMember: (fingerprint) =>
         cluster.certificates.fingerprints.has(fingerprint) ||
-        // On a single host, and while a member has an older release, this is the one that all show to each other.
-        ((!cluster.isOn || cluster.certificates.isSharedGood) && serving.isOfMember(fingerprint)),
+        (!cluster.isOn && serving.current.fingerprint === fingerprint),
       userOf: (bearer) => this.bearers.user(bearer),
     };
   }

@@ -134,7 +134,7 @@ export class ClusterPart {
         version: release,
         extensions: servedExtensions.length,
         hasEtcd: ownEtcd.hasProgram,
-        certificates: certificates.fingerprints,
+        certificate: certificates.current.fingerprint,
         isReadOnly: this.#isReadOnly,
         ...(keyChange.told === undefined ? {} : { keys: keyChange.told }),
         warnings: [...this.#ownDisk(), ...ownEtcd.warnings, ...this.#unmade(), ...this.#wrongClock()].slice(

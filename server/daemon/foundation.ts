@@ -91,7 +91,7 @@ export async function openFoundation(
   if (membership !== undefined) await identity.ensure(new Date(clock.nowMs()));
   const keys = new ClusterKeys({ stateDir, identity });
   const keyUse = new KeyUse({ stateDir, keys, identity, log });
-  const ownEtcd = new OwnEtcd({ stateDir, log, etcdPath: options.etcdPath, issuers: () => keyUse.issuers() });
+  const ownEtcd = new OwnEtcd({ stateDir, log, etcdPath: options.etcdPath, issuers: () => keyUse.issuers });
   open.add(() => ownEtcd.stop());
   if (membership !== undefined) await checkOwnAddress(membership, stateDir);
   if (membership !== undefined) await keyUse.begin(membership, ownEtcd);
@@ -120,15 +120,13 @@ export async function openFoundation(
   ];
   records.guardWith((changes, others) => guards.forEach((guard) => guard(changes, others)));
   const pair = records.cluster.get('config')?.document.certificate;
-  if (membership !== undefined && pair !== undefined)
-    await keepClusterPair(stateDir, pair, membership.store.own === true);
+  if (membership !== undefined && pair !== undefined) await keepClusterPair(stateDir, pair);
   const certificates = await ServingCertificate.open(stateDir, membership !== undefined);
   const pki = await PkiWatch.open({ dir: stateDir, server: certificates.current, log, nowMs: () => clock.nowMs() });
   open.add(() => pki.close());
   const joined = new Cluster({
     records,
     store: () => stores.store,
-    certificate: () => shownTo(certificates),
     identity: () => identity.current,
     log,
     keptAt: waiting?.at,
@@ -173,12 +171,6 @@ export async function openFoundation(
     locks: new KeyedMutex(),
   };
 }
-
-/** What this member shows to others, and what it knows them by. */
-const shownTo = ({ current, ofMembers }: ServingCertificate) => ({
-  ...current,
-  others: ofMembers.map(({ certPem }) => certPem),
-});
 
 /** Undefined: the host is in no cluster. */
 function partOf({ member, cluster }: Records): { readonly id: string; readonly member: number } | undefined {

@@ -12,7 +12,7 @@ import { type Member, Members } from './members.ts';
 import type { MemberPair } from './keys/identity.ts';
 import { MemberCertificates } from './keys/member-certificates.ts';
 import { peerHeaders } from './peer-headers.ts';
-import { PeerLinks, type ClusterCertificate } from './peer-links.ts';
+import { PeerLinks } from './peer-links.ts';
 import { Presence } from './presence.ts';
 import { rejoinSpreadMs } from './presence-rules.ts';
 import { ReadBarrier } from './read-barrier.ts';
@@ -21,7 +21,6 @@ import type { PresentSignal } from './signals.ts';
 export interface ClusterDeps {
   readonly records: Records;
   readonly store: () => Store;
-  readonly certificate: () => ClusterCertificate;
   /** By which the other members know this one. */
   readonly identity: () => MemberPair | undefined;
   readonly log: Log;
@@ -58,7 +57,6 @@ export class Cluster {
     this.routing = new Routing(deps.records, this.members);
     this.certificates = new MemberCertificates(deps.records);
     this.links = new PeerLinks({
-      shared: deps.certificate,
       own: () => this.#ownPair(),
       certificateOf: (name) => this.certificates.of(name),
     });

@@ -1,5 +1,5 @@
 // What a host knows of its own membership before it can read any record: the files of its state directory.
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncDirectory, writeDurably } from '../lib/durable-files.ts';
 import { readIfThere } from '../lib/shared/missing-files.ts';
@@ -38,30 +38,17 @@ export const memberPairFiles = (stateDir: string): { readonly cert: string; read
   key: join(clusterDir(stateDir), 'member.key'),
 });
 
-/** The authority of the etcds that members run, once the cluster has another certificate than the first one. */
-export const etcdAuthorityPath = (stateDir: string): string => join(clusterDir(stateDir), 'etcd-authority.key');
-
-/** PEM of the key that signs certificates of etcds: it stays when the certificate of the cluster changes. */
-export async function readEtcdAuthority(stateDir: string): Promise<string> {
-  const kept = await readIfThere(etcdAuthorityPath(stateDir));
-  return kept ?? (await readFile(clusterCertificateFiles(stateDir).key, 'utf8'));
-}
-
 /**
  * Makes the files those of the certificate that the cluster has now; false: they were. A crash leaves the key and the certificate of different
- * pairs at most, which the next start mends from the record. `isAuthority`: the key before it signs certificates of etcds.
+ * pairs at most, which the next start mends from the record.
  */
 export async function keepClusterPair(
   stateDir: string,
   { certPem, keyPem }: { readonly certPem: string; readonly keyPem: string },
-  isAuthority: boolean,
 ): Promise<boolean> {
   const files = clusterCertificateFiles(stateDir);
   const [cert, key] = [await readIfThere(files.cert), await readIfThere(files.key)];
   if (cert === certPem && key === keyPem) return false;
-  const hasKeys = (await readIfThere(join(clusterDir(stateDir), 'keys.json'))) !== undefined;
-  if (isAuthority && !hasKeys && key !== undefined && (await readIfThere(etcdAuthorityPath(stateDir))) === undefined)
-    await writeDurably(etcdAuthorityPath(stateDir), key, 0o600);
   await writeDurably(files.key, keyPem, 0o600);
   await writeDurably(files.cert, certPem, 0o644);
   return true;

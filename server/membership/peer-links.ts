@@ -8,16 +8,7 @@ import { AppError, errors, errorTable, type ErrorCode } from '../api/errors.ts';
 import { memberServerName, type MemberPair } from './keys/identity.ts';
 import type { Member } from './members.ts';
 
-export interface ClusterCertificate {
-  readonly certPem: string;
-  readonly keyPem: string;
-  /** PEM of others that a member may serve with: the cluster changes its certificate. */
-  readonly others?: readonly string[];
-}
-
 export interface PeerLinksDeps {
-  /** The certificate that all members share: members of older releases have no other. */
-  readonly shared: () => ClusterCertificate;
   /** The certificate of this member; undefined: the others do not know it yet. */
   readonly own: () => MemberPair | undefined;
   /** PEM of that of the member with this name; undefined: it has none. */
@@ -120,15 +111,13 @@ export class PeerLinks {
 
   /** A connection of its own, for what is no request any more after its beginning. It ends with the lease of the member. */
   dial(member: Peer): Promise<Duplex> {
-    const { cert, key, known, servername } = this.#ends(member);
+    const { known, ...shown } = this.#ends(member);
     const url = new URL(`https://${member.address}`);
     return new Promise((resolve, reject) => {
       const socket: TLSSocket = connectTls({
         host: url.hostname.replace(/^\[|\]$/g, ''),
         port: Number(url.port || '8443'),
-        cert,
-        key,
-        ...(servername === '' ? {} : { servername }),
+        ...shown,
         rejectUnauthorized: false,
         timeout: connectMs,
       });
@@ -166,25 +155,24 @@ export class PeerLinks {
     this.#agents.clear();
   }
 
-  /** What this member shows to that one, and what that one must have. */
+  /** What this member shows to that one, and what that one must have: nothing fits a host that is no member. */
   #ends({ name }: Peer) {
-    const { certPem, keyPem, others = [] } = this.#deps.shared();
     const [its, own] = [this.#deps.certificateOf(name), this.#deps.own()];
-    if (its === undefined || own === undefined)
-      return { cert: certPem, key: keyPem, known: [certPem, ...others], servername: '' };
-    return { cert: own.certPem, key: own.keyPem, known: [its], servername: memberServerName };
+    return {
+      ...(own === undefined ? {} : { cert: own.certPem, key: own.keyPem }),
+      known: its === undefined ? [] : [its],
+      // Members have addresses, which are no names of servers.
+      servername: memberServerName,
+    };
   }
 
   /** The certificate is its own authority, whoever signed it, and under whatever name the member is reached. */
   #tls(member: Peer) {
-    const { cert, key, known, servername } = this.#ends(member);
+    const { known, ...shown } = this.#ends(member);
     return {
-      cert,
-      key,
+      ...shown,
       ca: [...known],
       allowPartialTrustChain: true,
-      // Members have addresses, which are no names of servers.
-      servername,
       checkServerIdentity: (_host: string, certificate: { readonly raw: Buffer }) =>
         isOneOf(certificate.raw, known) ? undefined : foreign(`the address of the member ${member.name}`),
     };

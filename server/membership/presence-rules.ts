@@ -15,7 +15,7 @@ export function isOther(told: PresentSignal, now: PresentSignal): boolean {
     told.extensions !== now.extensions ||
     told.hasEtcd !== now.hasEtcd ||
     told.isReadOnly !== now.isReadOnly ||
-    told.certificates?.join() !== now.certificates?.join() ||
+    told.certificate !== now.certificate ||
     told.keys?.generation !== now.keys?.generation ||
     told.keys?.phase !== now.keys?.phase ||
     told.warnings?.join() !== now.warnings?.join()

@@ -16,8 +16,8 @@ export interface PresentSignal {
   readonly load: MemberLoad;
   /** False: it has no program etcd that it could run for the cluster. */
   readonly hasEtcd?: boolean;
-  /** Fingerprints of the certificates that it takes other members by; it serves with the first one. */
-  readonly certificates?: readonly string[];
+  /** Fingerprint of the certificate that it serves with. */
+  readonly certificate?: string;
   /** It takes no changes: its disk is full. */
   readonly isReadOnly?: boolean;
   /** How far it has followed a change of the keys of the cluster. */
@@ -70,7 +70,7 @@ export const decodeStatus = (value: Uint8Array): StatusCode => Number(Buffer.fro
 /** Undefined for what another release wrote in a way that is not known here. */
 export function decodePresent(value: Uint8Array): PresentSignal | undefined {
   try {
-    const { version, extensions, load, hasEtcd, certificates, isReadOnly, keys, warnings } = JSON.parse(
+    const { version, extensions, load, hasEtcd, certificate, isReadOnly, keys, warnings } = JSON.parse(
       Buffer.from(value).toString(),
     ) as Partial<PresentSignal>;
     if (typeof version !== 'string' || load === undefined) return undefined;
@@ -79,7 +79,7 @@ export function decodePresent(value: Uint8Array): PresentSignal | undefined {
       extensions: extensions ?? 0,
       load,
       ...(hasEtcd === undefined ? {} : { hasEtcd }),
-      ...(Array.isArray(certificates) ? { certificates: certificates.map(String) } : {}),
+      ...(typeof certificate === 'string' ? { certificate } : {}),
       ...(isReadOnly === true ? { isReadOnly } : {}),
       ...(typeof keys?.generation === 'number' ? { keys } : {}),
       warnings: Array.isArray(warnings) ? warnings.map(String) : [],

@@ -194,8 +194,8 @@ export interface MemberDocument {
   readonly groups?: readonly string[];
   readonly failureDomain?: string;
   readonly config?: ConfigMap;
-  /** PEM: the others know the member by it. Absent: an older release wrote the record. */
-  readonly certificate?: string;
+  /** PEM: the others know the member by it. */
+  readonly certificate: string;
 }
 
 /** A group of members that a target can name; which members it has is in their records. The group `default` needs no record. */

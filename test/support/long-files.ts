@@ -4,7 +4,6 @@
 export const longFiles: readonly string[] = [
   'test/e2e/cluster/members/keys-killed.test.ts',
   'test/e2e/cluster/members/keys-frozen.test.ts',
-  'test/e2e/cluster/members/first-keys.test.ts',
   'test/e2e/kill/lost-records.test.ts',
   'test/e2e/cluster/healing-lxc.test.ts',
   'test/e2e/lxc-verbs/lxc-verbs.test.ts',

@@ -110,7 +110,7 @@ export const ClusterAccept = Type.Object({
   /** PEM of what the host serves with now: the member looks whether it is reached at its address. */
   certificate: Type.String(),
   /** PEM of the one by which the other members are to know it. */
-  member_certificate: Type.Optional(Type.String()),
+  member_certificate: Type.String(),
   version: Type.String(),
   architecture: Type.String(),
   secret: Type.String(facts({ secret: true })),
@@ -144,9 +144,7 @@ export const ClusterAccepted = Type.Object({
     cert: Type.Optional(Type.String()),
     key: Type.Optional(Type.String(facts({ secret: true }))),
     login: Type.Optional(Type.String(facts({ secret: true }))),
-    /** The key that signs certificates of the members' own etcds. */
-    authority: Type.Optional(Type.String(facts({ secret: true }))),
   }),
-  keys: Type.Optional(ClusterKeys),
+  keys: ClusterKeys,
 });
 export type ClusterAccepted = Static<typeof ClusterAccepted>;

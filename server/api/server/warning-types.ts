@@ -67,12 +67,6 @@ export const warningTypes = {
     seen: 'A member keeps the former certificate of the cluster.',
     over: 'The member serves with the new one.',
   },
-  clusterKeys: {
-    text: 'Cluster keys cannot change',
-    severity: 'high',
-    seen: 'A member of an older release has no certificate, so a host that was removed can still reach the records with its files.',
-    over: 'Every member runs this release, or is removed; the cluster then makes new keys.',
-  },
   diskFull: {
     text: 'Disk of the server full',
     severity: 'high',

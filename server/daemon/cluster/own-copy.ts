@@ -2,12 +2,12 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { onlyIssuer, writeEtcdCertificates } from '../../membership/etcd/certificates.ts';
+import { writeEtcdCertificates } from '../../membership/etcd/certificates.ts';
 import type { EtcdStart } from '../../membership/etcd/etcd-flags.ts';
 import { EtcdProcess } from '../../membership/etcd/etcd-process.ts';
 import { freeAddress } from '../../membership/etcd/free-address.ts';
 import { dataDir, exchangedDir, finishExchange, makeOnlyVoter, replay } from '../../membership/etcd/learner.ts';
-import { clusterDir, readEtcdAuthority, type ClusterStore } from '../../membership/membership.ts';
+import { clusterDir, type ClusterStore } from '../../membership/membership.ts';
 import { silentLog } from '../../lib/log.ts';
 import type { Store } from '../../store/store.ts';
 import { etcdNotePath, etcdStartOf, readEtcdNote, storeName } from '../stores/etcd-note.ts';
@@ -32,7 +32,7 @@ export async function ownCopyOf<T>(copy: OwnCopy, read: (store: Store) => Promis
     const start = etcdStartOf(stateDir, noted);
     await finishExchange(start.dir);
     await cp(join(start.dir, 'data'), join(dir, 'etcd', 'data'), { recursive: true });
-    const issuers = (await keysOf(stateDir)).issuers ?? onlyIssuer(await readEtcdAuthority(stateDir));
+    const { issuers } = await keysOf(stateDir);
     const [clientAddress, peerAddress] = [await freeAddress(), await freeAddress()];
     const tls = await writeEtcdCertificates(join(dir, 'tls'), issuers, { name: noted.name, hosts: ['127.0.0.1'] });
     return await runAlone({ ...start, dir: join(dir, 'etcd'), clientAddress, peerAddress, tls }, copy, read);

@@ -4,7 +4,6 @@ import type { Common } from './common.ts';
 import type { ContainerParts } from './containers.ts';
 import type { Attempts } from '../../lib/shared/attempts.ts';
 import { dialChannel } from '../../http/dial-channel.ts';
-import { readEtcdAuthority } from '../../membership/membership.ts';
 import { AbsentMembers } from '../../services/cluster/absent-members.ts';
 import { CertificateChange } from '../../services/cluster/certificate/certificate-change.ts';
 import { ClusterMembership } from '../../services/cluster/cluster-membership.ts';
@@ -37,7 +36,7 @@ export function composeCluster(base: Foundation, common: Common, stateDir: strin
   const certificate = (): string => base.certificates.current.certPem;
   const nowMs = (): number => performance.now();
   const inCluster = { records, cluster, log };
-  const keyChange = composeKeyChange(base, common, stateDir);
+  const keyChange = composeKeyChange(base, common);
   const clusterMembership = composeMembership(base, common, stateDir, { ...parts, keyChange });
   return {
     absentMembers: new AbsentMembers({ records, cluster, containers, pools: common.pools }),
@@ -64,7 +63,7 @@ export function composeCluster(base: Foundation, common: Common, stateDir: strin
   };
 }
 
-function composeKeyChange(base: Foundation, common: Common, stateDir: string): KeyChange {
+function composeKeyChange(base: Foundation, common: Common): KeyChange {
   return new KeyChange({
     ...common,
     cluster: base.cluster,
@@ -72,7 +71,6 @@ function composeKeyChange(base: Foundation, common: Common, stateDir: string): K
     identity: base.identity,
     runsEtcd: (address) => base.ownEtcd.roleOf(address) !== 'none',
     use: base.useKeys,
-    formerAuthority: () => readEtcdAuthority(stateDir),
     renew: (signal) => base.stores.renew(signal),
     nowMs: () => performance.now(),
   });

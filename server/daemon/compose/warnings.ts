@@ -1,7 +1,6 @@
 // Connects warnings with the parts of the daemon that say what is wrong with them.
 import type { ClusterObjects } from '../../services/cluster/cluster-objects.ts';
 import type { CertificateChange } from '../../services/cluster/certificate/certificate-change.ts';
-import type { KeyChange } from '../../services/cluster/keys/key-change.ts';
 import type { Fencing } from '../../services/cluster/healing/fencing.ts';
 import { UnsyncedFiles } from '../../services/containers/create/unsynced-files.ts';
 import type { ContainerView } from '../../services/shared/container-view.ts';
@@ -27,7 +26,6 @@ interface WatchedParts {
   readonly server: ServerSettings;
   readonly fencing: Fencing;
   readonly certificateChange: CertificateChange;
-  readonly keyChange: KeyChange;
   readonly clusterPools: ClusterObjects;
   readonly clusterNetworks: ClusterObjects;
 }
@@ -43,7 +41,6 @@ export function composeWarnings(base: Foundation, book: WarningBook, parts: Watc
     server,
     fencing,
     certificateChange,
-    keyChange,
     clusterPools,
     clusterNetworks,
   } = parts;
@@ -64,7 +61,6 @@ export function composeWarnings(base: Foundation, book: WarningBook, parts: Watc
     maas,
     fencing,
     certificate: certificateChange,
-    keys: keyChange,
     store: stores,
     etcd: ownEtcd,
     disk: () =>

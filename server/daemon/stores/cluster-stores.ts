@@ -4,7 +4,7 @@ import { chmod, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errors } from '../../api/errors.ts';
 import type { ClusterKeys } from '../../membership/keys/cluster-keys.ts';
-import { clusterDir, etcdAuthorityPath, readEtcdAuthority, type ClusterStore } from '../../membership/membership.ts';
+import { clusterDir, type ClusterStore } from '../../membership/membership.ts';
 import { writeDurably } from '../../lib/durable-files.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
@@ -38,7 +38,6 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
 
   async found(address: string): Promise<ClusterStore> {
     const { given, own } = this.#deps;
-    await this.#keepAuthority(undefined);
     if (given !== undefined) return absolute(given);
     return await own.found(address, randomUUID()).catch((error: unknown) => {
       throw errors.badRequest(
@@ -73,11 +72,7 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
   }
 
   async share(choice: ClusterStore): Promise<Awaited<ReturnType<ClusterStores['share']>>> {
-    if (choice.own === true) {
-      // Members of a cluster with keys take the authority from these.
-      if (this.#deps.keys.followed !== undefined) return { address: choice.address, own: true };
-      return { address: choice.address, own: true, authority: await readEtcdAuthority(this.#deps.stateDir) };
-    }
+    if (choice.own === true) return { address: choice.address, own: true };
     const contents = await Promise.all(
       flags.map(async (flag) => {
         const path = choice[flag];
@@ -88,10 +83,9 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
   }
 
   async keep(
-    { address, own, authority = '', ...shared }: Awaited<ReturnType<ClusterStores['share']>>,
+    { address, own, ...shared }: Awaited<ReturnType<ClusterStores['share']>>,
     memberAddress: string,
   ): Promise<ClusterStore> {
-    await this.#keepAuthority(authority === '' ? undefined : authority);
     if (own === true) return await this.#deps.own.storeFor(memberAddress, address);
     const dir = clusterDir(this.#deps.stateDir);
     await mkdir(dir, { recursive: true, mode: 0o700 });
@@ -116,13 +110,5 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
     await this.#deps.keys.forget();
     const dir = clusterDir(this.#deps.stateDir);
     for (const name of Object.values(files)) await rm(join(dir, name), { force: true });
-    await this.#keepAuthority(undefined);
-  }
-
-  /** Stores the key of a cluster's authority; undefined: the cluster keys hold it, or its first key is the authority. */
-  async #keepAuthority(keyPem: string | undefined): Promise<void> {
-    const path = etcdAuthorityPath(this.#deps.stateDir);
-    if (keyPem === undefined) await rm(path, { force: true });
-    else await writeDurably(path, keyPem, 0o600);
   }
 }

@@ -2,8 +2,8 @@
 import { askPeers } from '../../membership/keys/ask-peers.ts';
 import type { ClusterKeys } from '../../membership/keys/cluster-keys.ts';
 import type { MemberIdentity } from '../../membership/keys/identity.ts';
-import { type EtcdIssuers, onlyIssuer } from '../../membership/etcd/certificates.ts';
-import { type Membership, readEtcdAuthority, readMembership } from '../../membership/membership.ts';
+import type { EtcdIssuers } from '../../membership/etcd/certificates.ts';
+import { type Membership, readMembership } from '../../membership/membership.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { CurrentStore } from './current-store.ts';
@@ -33,9 +33,8 @@ export class KeyUse {
     return this.#deps.keys;
   }
 
-  /** A cluster of an older release has its first key for that. */
-  async issuers(): Promise<EtcdIssuers> {
-    return this.#deps.keys.issuers ?? onlyIssuer(await readEtcdAuthority(this.#deps.stateDir));
+  get issuers(): EtcdIssuers {
+    return this.#deps.keys.issuers;
   }
 
   /** Before the etcd of this host runs, and the store is opened. */

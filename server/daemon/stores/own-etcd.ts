@@ -23,7 +23,7 @@ export interface OwnEtcdDeps {
   /** The program; undefined: that of PATH. */
   readonly etcdPath: string | undefined;
   /** Who signs certificates of the etcds, and whom they trust, as it is now. */
-  readonly issuers: () => Promise<EtcdIssuers>;
+  readonly issuers: () => EtcdIssuers;
 }
 
 /** What a member has of the records: a vote and a copy, a copy, or nothing. */
@@ -83,7 +83,7 @@ export class OwnEtcd {
 
   /** What a member needs to reach the etcds, signed by the authority as it is now. */
   async storeFor(address: string, etcds: string): Promise<ClusterStore> {
-    const { ca, cert, key } = await writeEtcdCertificates(this.#dir('tls'), await this.#deps.issuers(), {
+    const { ca, cert, key } = await writeEtcdCertificates(this.#dir('tls'), this.#deps.issuers(), {
       name: nameOf(address),
       hosts: [hostOf(address)],
     });
@@ -327,7 +327,10 @@ export class OwnEtcd {
   }
 
   async #trustedNow(): Promise<string> {
-    return (await this.#deps.issuers()).trusted.map(({ generation }) => generation).join();
+    return this.#deps
+      .issuers()
+      .trusted.map(({ generation }) => generation)
+      .join();
   }
 
   async #newProcess(): Promise<EtcdProcess> {

@@ -24,7 +24,7 @@ const validMs = 10 * 365 * dayMs;
 const organization = 'gantry';
 
 export interface EtcdIssuer {
-  /** 0: the authority of a cluster of an older release, its first key. */
+  /** 0: an authority for one etcd alone. */
   readonly generation: number;
   readonly keyPem: string;
 }

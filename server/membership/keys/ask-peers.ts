@@ -13,7 +13,6 @@ export const keysPath = '/internal/cluster/keys';
 /** The newest that any of them has; undefined: none of them answers. */
 export async function askPeers(pair: MemberPair, peers: readonly KeyPeer[]): Promise<ClusterKeysDocument | undefined> {
   const links = new PeerLinks({
-    shared: () => pair,
     own: () => pair,
     certificateOf: (name) => peers.find((peer) => peer.name === name)?.certificate,
   });

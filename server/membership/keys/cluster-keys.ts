@@ -36,7 +36,7 @@ export class ClusterKeys implements Vault {
     this.#kept = await readKeyFile(this.#deps.stateDir);
   }
 
-  /** What this member has done; undefined: the cluster has no keys of its own yet. */
+  /** What this member has done; undefined: the host is in no cluster. */
   get followed(): KeyState | undefined {
     return this.#kept?.state;
   }
@@ -108,16 +108,17 @@ export class ClusterKeys implements Vault {
     return keyPem === undefined || number === undefined ? undefined : openKeyring(document, { number, keyPem });
   }
 
-  /** Who signs for the etcds, and whom they trust. Undefined: the authority is that of before. */
-  get issuers(): EtcdIssuers | undefined {
-    if (this.#kept === undefined) return undefined;
+  /** Who signs for the etcds, and whom they trust. Throws an Error on a host without keys. */
+  get issuers(): EtcdIssuers {
+    if (this.#kept === undefined) throw new Error('this host has no keys of a cluster');
     const { keyring, state } = this.#kept;
     const issuerOf = (wanted: number) =>
       keyring
         .filter(({ generation }) => generation === wanted)
         .map(({ authority: keyPem, generation }) => ({ generation, keyPem }));
     const [shown] = issuerOf(usedIn(state));
-    return shown && { trusted: trustedIn(state).flatMap(issuerOf), shown };
+    if (shown === undefined) throw new Error(`this member lacks the keys ${usedIn(state)} of the cluster`);
+    return { trusted: trustedIn(state).flatMap(issuerOf), shown };
   }
 
   seal(key: string, value: Uint8Array): Uint8Array {

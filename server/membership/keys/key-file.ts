@@ -20,7 +20,7 @@ export interface KeptKeys {
 
 export const keyFilePath = (stateDir: string): string => join(clusterDir(stateDir), 'keys.json');
 
-/** Undefined: the cluster has no keys of its own yet. Throws an Error that names the file when it is damaged. */
+/** Undefined: the host is in no cluster. Throws an Error that names the file when it is damaged. */
 export async function readKeyFile(stateDir: string): Promise<KeptKeys | undefined> {
   const path = keyFilePath(stateDir);
   try {

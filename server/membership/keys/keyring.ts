@@ -6,8 +6,8 @@ export interface KeyGeneration {
   readonly generation: number;
   /** PEM of the key that signs certificates of etcds and of their clients. */
   readonly authority: string;
-  /** Base64; absent: values were not encrypted then. */
-  readonly data?: string;
+  /** Base64 */
+  readonly data: string;
 }
 
 export type Keyring = readonly KeyGeneration[];

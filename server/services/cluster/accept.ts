@@ -60,9 +60,9 @@ export async function accept(
     });
     takeMemberConfig(records, changes, nextNumber, own.values);
     if (token !== undefined) changes.delete('joinTokens', token);
-    const shared = records.clusterKeys.get('current')?.document;
-    const keys = shared && { ...shared, ...deps.keyChange.withShare(shared, { number: nextNumber, certificate }) };
-    if (keys !== undefined) changes.put('clusterKeys', 'current', keys);
+    const shared = deps.keyChange.get();
+    const keys = { ...shared, ...deps.keyChange.withShare(shared, { number: nextNumber, certificate }) };
+    changes.put('clusterKeys', 'current', keys);
     return { number: nextNumber, keys };
   });
   deps.log.info(`The host ${name} at ${address} may join the cluster as member ${number}`);
@@ -75,7 +75,7 @@ export async function accept(
     certificate: certPem,
     key: keyPem,
     store: await stores.share(membership.store),
-    ...(keys === undefined ? {} : { keys: { ...keys, trusted: [...keys.trusted] } }),
+    keys: { ...keys, trusted: [...keys.trusted] },
   };
 }
 
@@ -123,10 +123,6 @@ function checkVersion(version: string, { records }: ClusterUseCaseDeps): void {
 
 /** Reads the certificate that a joining host sends for itself. Throws AppError badRequest when it sends none. */
 function memberCertificate({ member_certificate: pem }: ClusterAccept): string {
-  if (pem === undefined)
-    throw errors.badRequest(
-      'The host has a release that makes no certificate for each member, and the cluster needs one: upgrade the host first',
-    );
   if (fingerprintOfPem(pem) === undefined)
     throw errors.invalid('cluster membership', [
       { path: 'member_certificate', message: 'must be a certificate in PEM form' },

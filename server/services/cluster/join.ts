@@ -85,8 +85,7 @@ export async function join(deps: ClusterUseCaseDeps, name: string, address: stri
       ...(plan.memberConfig.length === 0 ? {} : { member_config: [...plan.memberConfig] }),
     });
     const { number, cluster_uuid: clusterUuid, certificate: certPem, key: keyPem } = accepted;
-    // A cluster in which a member has an older release has none.
-    if (accepted.keys !== undefined) await keys.join(number, accepted.keys);
+    await keys.join(number, accepted.keys);
     const store = await stores.keep(accepted.store, address);
     return {
       membership: { number, clusterUuid, store },

@@ -47,31 +47,17 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
       }
       await deps.fence.fenceOut(number);
       await forgetMember(deps, number);
-      let hasNewKeys = true;
       await records.retry((changes) => {
         if (!records.members.has(name)) return;
         changes.delete('members', name);
-        hasNewKeys = deps.keyChange.put(changes, number);
+        deps.keyChange.put(changes, number);
       });
       // A host that was still joining had no fence before; it looks for its record after it has taken one.
       await deps.fence.fenceOut(number);
       events.lifecycle('cluster-member-removed', `/1.0/cluster/members/${name}`, undefined, caller.requestor);
-      if (!hasNewKeys) return withoutNewKeys(deps, member);
       await deps.keyChange.untilAllUse();
-      return {};
     },
   });
-}
-
-/** The member is removed all the same: what it could do before it can still do. */
-function withoutNewKeys(
-  { keyChange, log }: ClusterUseCaseDeps,
-  { name, number }: Member,
-): Readonly<Record<string, unknown>> {
-  const reason = keyChange.obstacleWithout(number) ?? 'The cluster has no keys of its own yet';
-  const warning = `The member ${name} is removed, and is not locked out. ${reason}`;
-  log.warn(warning);
-  return { warning };
 }
 
 /** In words. */

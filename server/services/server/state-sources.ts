@@ -25,8 +25,6 @@ export interface StateSourcesDeps {
   readonly maas: { readonly problems: readonly string[] };
   readonly fencing: { readonly problem: string | undefined };
   readonly certificate: { readonly problem: string | undefined };
-  /** Why the keys of the cluster cannot change. */
-  readonly keys: { readonly obstacle: string | undefined };
   readonly store: { readonly problem: string | undefined };
   readonly etcd: { readonly ownWarnings: readonly string[]; readonly storeWarnings: readonly string[] };
   /** Why the disk takes no writes. */
@@ -34,7 +32,7 @@ export interface StateSourcesDeps {
 }
 
 export function stateSources(deps: StateSourcesDeps): readonly StateSource[] {
-  const { undos, listeners, maas, fencing, certificate, keys, disk } = deps;
+  const { undos, listeners, maas, fencing, certificate, disk } = deps;
   return [
     objects('pool', 'pools', deps.pools),
     objects('network', 'networks', deps.networks),
@@ -46,7 +44,6 @@ export function stateSources(deps: StateSourcesDeps): readonly StateSource[] {
     { types: ['store'], find: () => storeStates(deps) },
     ofMember('guard', deps, () => listOf(fencing.problem)),
     ofMember('clusterCertificate', deps, () => listOf(certificate.problem)),
-    texts('clusterKeys', () => (isReporter(deps) ? listOf(keys.obstacle) : [])),
     { types: ['rootSize'], find: () => sizesWithoutEffect(deps) },
     { types: featureTypes, find: () => missingFeatures(deps) },
   ];

@@ -26,6 +26,7 @@ function recordsOf(number: number): Op[] {
     address: `10.0.${number >> 8}.${number & 255}:8443`,
     architecture: 'x86_64',
     joinedAt: '2026-01-01T00:00:00Z',
+    certificate: '',
   };
   const container = (index: number): Op => ({
     put: `/member/${number}/containers/c${number}-${index}`,

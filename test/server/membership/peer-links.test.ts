@@ -13,10 +13,10 @@ afterEach(async () => {
 const pair = (commonName: string) => makePair(commonName, { usage: 'peer' });
 
 async function linksOf() {
-  const shared = await pair('cluster');
-  const links = new PeerLinks({ shared: () => shared, own: () => undefined, certificateOf: () => undefined });
+  const own = await pair('cluster');
+  const links = new PeerLinks({ own: () => own, certificateOf: () => own.certPem });
   cleanups.push(() => links.close());
-  return { links, shared };
+  return { links, own };
 }
 
 /** A member that drops every connection once it has read the request. */
@@ -36,8 +36,8 @@ const codeOf = (links: PeerLinks, member: { readonly name: string; readonly addr
   );
 
 test('a change to which no answer came has an unknown outcome, and a read of it is unavailable', async () => {
-  const { links, shared } = await linksOf();
-  const member = await dropping(shared);
+  const { links, own } = await linksOf();
+  const member = await dropping(own);
   expect([await codeOf(links, member, 'POST'), await codeOf(links, member, 'GET')]).toEqual([
     'outcomeUnknown',
     'unavailable',
@@ -55,8 +55,8 @@ test('a change that was never sent, for nobody listens or someone else does, is 
 });
 
 test('a change to a member whose lease ends while it does not answer has an unknown outcome', async () => {
-  const { links, shared } = await linksOf();
-  const server = createServer({ cert: shared.certPem, key: shared.keyPem }, () => links.giveUp(member));
+  const { links, own } = await linksOf();
+  const server = createServer({ cert: own.certPem, key: own.keyPem }, () => links.giveUp(member));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   cleanups.push(() => server.close());
   const member = { name: 'two', address: `127.0.0.1:${(server.address() as { readonly port: number }).port}` };

@@ -23,7 +23,7 @@ function member(name: string, sketch: Sketch = {}): Member {
     isUnknown: false,
     containers,
     present: isPresent ? { version: '1.0.0', extensions: 0, load } : undefined,
-    document: { v: 1, number: 1, address: '', architecture: 'x86_64', joinedAt: '', ...document },
+    document: { v: 1, number: 1, address: '', architecture: 'x86_64', joinedAt: '', certificate: '', ...document },
   };
 }
 

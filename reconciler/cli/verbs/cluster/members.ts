@@ -81,12 +81,8 @@ export const removeMember: Run<ClusterRemoveOptions> = async (context, [name = '
   if (isEvenOnline && !isForced) throw usageError('--yes is for --force: without it nothing of a member is lost');
   await withClient(context, async (client) => {
     await checkMembers(client, [name], context.stop);
-    const { warning } = await followOperation(context, client, () =>
-      client.cluster.remove(name, { isForced, isEvenOnline }, context.stop),
-    );
-    const told = typeof warning === 'string' ? { warning } : {};
-    if (told.warning !== undefined) context.note(`Warning: ${told.warning}`);
-    if (context.isJson) context.io.stdout.write(`${JSON.stringify({ server_name: name, removed: true, ...told })}\n`);
+    await followOperation(context, client, () => client.cluster.remove(name, { isForced, isEvenOnline }, context.stop));
+    if (context.isJson) context.io.stdout.write(`${JSON.stringify({ server_name: name, removed: true })}\n`);
     context.out(name);
   });
   return exitCodes.ok;

@@ -6,7 +6,7 @@ import { checkPair, type ServerCertificate } from '../../../auth/server-certific
 import type { ServingCertificate } from '../../../auth/serving-certificate.ts';
 import type { Cluster } from '../../../membership/cluster.ts';
 import type { Members } from '../../../membership/members.ts';
-import { clusterCertificateFiles, keepClusterPair, readMembership } from '../../../membership/membership.ts';
+import { clusterCertificateFiles, keepClusterPair } from '../../../membership/membership.ts';
 import type { EventHub } from '../../../events/hub.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Log } from '../../../lib/log.ts';
@@ -30,19 +30,15 @@ export interface CertificateChangeDeps {
   readonly version: string;
 }
 
-/** A member serves with the new certificate when all others that are there say that they know it; one that says nothing is waited for so
- *  long. */
+/** How long a request waits for the others that are there to serve with the new certificate. */
 const answerMs = 10_000;
 const lookEveryMs = 50;
-/** So long others may still have the former one, or one that another request has overtaken. */
-const formerMs = 30_000;
 
 export class CertificateChange {
   readonly #deps: CertificateChangeDeps;
   #taking: Promise<void> = Promise.resolve();
   readonly #closing = new AbortController();
   #problem: string | undefined;
-  readonly #timers = new Set<NodeJS.Timeout>();
 
   constructor(deps: CertificateChangeDeps) {
     this.#deps = deps;
@@ -60,8 +56,7 @@ export class CertificateChange {
     const { pair } = judged;
     await this.#write(pair);
     await this.#take();
-    const isOvertaken = (): boolean => !this.#isWanted(pair);
-    await this.#allSay('serves with it', ([first]) => first === pair.fingerprint, isOvertaken);
+    await this.#allServe(pair);
     events.lifecycle('cluster-certificate-updated', '/1.0/cluster/certificate', undefined, caller.requestor);
   }
 
@@ -94,7 +89,6 @@ export class CertificateChange {
 
   close(): void {
     this.#closing.abort();
-    for (const timer of this.#timers) clearTimeout(timer);
   }
 
   #checkReleases(): void {
@@ -134,63 +128,33 @@ export class CertificateChange {
     }
   }
 
+  /** Members know each other by certificates of their own, so that requests between them go on. */
   async #change(next: ServerCertificate): Promise<void> {
     const { certificates, cluster, log, stateDir } = this.#deps;
-    const { current: former } = certificates;
-    const known = certificates.allow(next);
+    certificates.use(next);
     await cluster.tell();
-    const isOver = (): boolean => !cluster.isOn || !this.#isWanted(next);
-    await this.#allSay('knows it', (fingerprints) => fingerprints.includes(next.fingerprint), isOver);
-    // Others that wait for fewer members may serve with it.
-    if (isOver()) this.#allowFor(formerMs, next);
-    else if (!this.#closing.signal.aborted) {
-      this.#allowFor(formerMs, former);
-      certificates.use(next);
-      await cluster.tell();
-      const isAuthority = (await readMembership(stateDir).catch(() => undefined))?.store.own === true;
-      await keepClusterPair(stateDir, next, isAuthority).catch((error: unknown) =>
-        log.error(`Writing the certificate of the cluster failed, the next start takes it anew: ${errorText(error)}`),
-      );
-      log.info(`This member serves with another certificate of the cluster now: ${next.fingerprint}`);
-    }
-    known();
+    await keepClusterPair(stateDir, next).catch((error: unknown) =>
+      log.error(`Writing the certificate of the cluster failed, the next start takes it anew: ${errorText(error)}`),
+    );
+    log.info(`This member serves with another certificate of the cluster now: ${next.fingerprint}`);
   }
 
-  /** The record still says so. */
-  #isWanted({ certPem }: ServerCertificate): boolean {
-    return this.#deps.records.cluster.get('config')?.document.certificate?.certPem === certPem;
-  }
-
-  /** Resolves when every other member that is there says so of its certificates, has had its time, or it does not matter any more. */
-  async #allSay(
-    what: string,
-    says: (fingerprints: readonly string[]) => boolean,
-    isOver: () => boolean,
-  ): Promise<void> {
-    const { cluster, log, nowMs } = this.#deps;
+  /** Resolves when every other member that is there serves with it, has had its time, or another request has overtaken this one. */
+  async #allServe({ certPem, fingerprint }: ServerCertificate): Promise<void> {
+    const { cluster, log, nowMs, records } = this.#deps;
     const { signal } = this.#closing;
     const untilMs = nowMs() + answerMs;
+    const isOver = (): boolean =>
+      signal.aborted || records.cluster.get('config')?.document.certificate?.certPem !== certPem;
     const silent = (): readonly string[] =>
       cluster.members
         .reachable()
-        .filter(({ present }) => !says(present?.certificates ?? []))
+        .filter(({ present }) => present?.certificate !== fingerprint)
         .map(({ name }) => name);
-    while (silent().length > 0 && nowMs() < untilMs && !isOver() && !signal.aborted)
-      await pause(lookEveryMs, signal).catch(() => {});
-    if (silent().length > 0 && !isOver() && !signal.aborted)
+    while (silent().length > 0 && nowMs() < untilMs && !isOver()) await pause(lookEveryMs, signal).catch(() => {});
+    if (silent().length > 0 && !isOver())
       log.warn(
-        `The certificate of the cluster changes, and ${silent().join(', ')} did not say in ${answerMs / 1000} s that it ${what}: requests between the members may fail until it does`,
+        `The certificate of the cluster changes, and ${silent().join(', ')} did not say in ${answerMs / 1000} s that it serves with it`,
       );
-  }
-
-  #allowFor(ms: number, certificate: ServerCertificate): void {
-    const end = this.#deps.certificates.allow(certificate);
-    const timer = setTimeout(() => {
-      end();
-      void this.#deps.cluster.tell();
-      this.#timers.delete(timer);
-    }, ms);
-    timer.unref();
-    this.#timers.add(timer);
   }
 }

@@ -1,4 +1,4 @@
-// A member of an older release had no certificate of its own: after the upgrade it tells the others by which they are to know it.
+// A member whose pair was lost, and was made again, tells the others by which certificate they are to know it.
 import type { MemberIdentity } from '../../../membership/keys/identity.ts';
 import type { Log } from '../../../lib/log.ts';
 import type { Records } from '../../../records/records.ts';
@@ -9,7 +9,6 @@ export interface NoteCertificateDeps {
   readonly log: Log;
 }
 
-/** Also where the pair was lost and made again. */
 export async function noteCertificate({ records, identity, log }: NoteCertificateDeps): Promise<void> {
   const certificate = identity.current?.certPem;
   const own = records.members.list().find(({ document }) => document.number === records.member);

@@ -17,7 +17,7 @@ import { errorText } from '../../../lib/shared/reason.ts';
 import type { Operations } from '../../../operations/manager.ts';
 import type { Changes, Records } from '../../../records/records.ts';
 import type { ClusterKeysDocument } from '../../../records/documents.ts';
-import { changedKeys, firstKeys } from './next-keys.ts';
+import { changedKeys } from './next-keys.ts';
 
 export interface KeyChangeDeps {
   readonly records: Records;
@@ -28,8 +28,6 @@ export interface KeyChangeDeps {
   readonly runsEtcd: (address: string) => boolean;
   /** From now on the etcds are reached, and the one of this host runs, with the keys as they are. Throws when that cannot be yet. */
   readonly use: () => Promise<void>;
-  /** PEM of what signed for the etcds before the cluster had keys. */
-  readonly formerAuthority: () => Promise<string>;
   /** Encrypts again what older keys have encrypted. Returns how many there were. */
   readonly renew: (signal: AbortSignal) => Promise<number>;
   readonly operations: Operations;
@@ -88,29 +86,19 @@ export class KeyChange {
   /** What another member gets that was away. Throws AppError. */
   get(): ClusterKeysDocument {
     const found = this.#document;
-    if (found === undefined) throw new AppError('notFound', 'The cluster has no keys of its own yet');
+    if (found === undefined) throw new AppError('notFound', 'This server has no keys of a cluster');
     return found;
   }
 
-  /** Why the keys cannot change, what follows from that, and what to do; undefined: they can, or the host is in no cluster. */
-  get obstacle(): string | undefined {
-    if (!this.#deps.cluster.isOn) return undefined;
-    return obstacleOf(this.#without(undefined));
-  }
-
-  /** What a removal has to say that could not give new keys to those that remain. */
-  obstacleWithout(number: number): string | undefined {
-    return obstacleOf(this.#without(number));
-  }
-
-  /** In the transaction that removes that member; false: the cluster cannot have keys yet. */
-  put(changes: Changes, without?: number): boolean {
+  /** In the transaction that removes that member. */
+  put(changes: Changes, without?: number): void {
     const { keys } = this.#deps;
-    const now = this.#document;
-    const receivers = this.#receivers(without);
-    if (now === undefined || receivers === undefined) return false;
+    const now = this.get();
+    const receivers = this.#deps.records.members
+      .list()
+      .filter(({ document }) => document.number !== without)
+      .map(({ document: { number, certificate } }) => ({ number, certificate }));
     changes.put('clusterKeys', 'current', changedKeys(now, keys.open(now), receivers));
-    return true;
   }
 
   /** For a host that joins as that member. Throws an Error when this member has no share itself. */
@@ -127,12 +115,7 @@ export class KeyChange {
       description: 'Changing the keys of the cluster',
       resources: { cluster: [] },
       run: async () => {
-        const hasBegun = await records.retry((changes) => this.put(changes));
-        if (!hasBegun)
-          throw errors.badRequest(
-            this.obstacle ??
-              'The cluster has no keys of its own yet: it makes the first ones when all members, which run this release, are online',
-          );
+        await records.retry((changes) => this.put(changes));
         this.look();
         await this.untilAllUse();
         events.lifecycle('cluster-certificate-updated', '/1.0/cluster/certificate', undefined, caller.requestor);
@@ -157,23 +140,6 @@ export class KeyChange {
     return this.#deps.records.clusterKeys.get('current')?.document;
   }
 
-  /** Names of members that have no certificate, for they run an older release. */
-  #without(number: number | undefined): readonly string[] {
-    const all = this.#deps.records.members.list();
-    return all
-      .filter(({ document }) => document.number !== number && document.certificate === undefined)
-      .map(({ name }) => name);
-  }
-
-  /** Undefined: one has no certificate, for it has an older release. */
-  #receivers(without?: number): readonly Receiver[] | undefined {
-    const all = this.#deps.records.members.list().filter(({ document }) => document.number !== without);
-    const found = all.flatMap(({ document: { number, certificate } }) =>
-      certificate === undefined ? [] : [{ number, certificate }],
-    );
-    return found.length === all.length ? found : undefined;
-  }
-
   async #look(): Promise<Rest> {
     try {
       const rest = await this.#step();
@@ -194,7 +160,7 @@ export class KeyChange {
     if (cluster.heldUntilMs < nowMs()) return await this.#askOthers();
     await this.#notePeers();
     const wanted = this.#document;
-    if (wanted === undefined) return await this.#first();
+    if (wanted === undefined) return 'settled';
     const members = cluster.members.list().map(({ number, isHere, isPresent, present, address }) => ({
       number,
       isPresent,
@@ -246,21 +212,6 @@ export class KeyChange {
     return 'settled';
   }
 
-  /** A cluster of an older release gets its first keys when all members can have them. */
-  async #first(): Promise<Rest> {
-    const { cluster, records, formerAuthority, log } = this.#deps;
-    const isEveryoneThere = cluster.members.list().every(({ isPresent }) => isPresent);
-    if (!this.#isFirst || !isEveryoneThere || this.#receivers() === undefined) return 'settled';
-    const authority = await formerAuthority();
-    await records.retry((changes) => {
-      const receivers = this.#receivers();
-      if (this.#document !== undefined || receivers === undefined) return;
-      changes.put('clusterKeys', 'current', firstKeys(authority, receivers));
-    });
-    log.info(`All members of the cluster can have its keys: ${cluster.ownName} has made the first ones`);
-    return 'restless';
-  }
-
   /** Without its lease this member may be one that the etcds do not let in any more. */
   async #askOthers(): Promise<Rest> {
     const { identity, keys, nowMs, use } = this.#deps;
@@ -281,9 +232,8 @@ export class KeyChange {
     const { cluster, keys } = this.#deps;
     const peers = cluster.members
       .list()
-      .flatMap(({ name, address, isHere, document: { certificate } }) =>
-        isHere || certificate === undefined ? [] : [{ name, address, certificate }],
-      );
+      .filter(({ isHere }) => !isHere)
+      .map(({ name, address, document: { certificate } }) => ({ name, address, certificate }));
     await keys.notePeers(peers);
   }
 
@@ -291,11 +241,4 @@ export class KeyChange {
     const { members } = this.#deps.cluster;
     return members.list().every(({ number, isPresent }) => !isPresent || number >= members.here);
   }
-}
-
-function obstacleOf(names: readonly string[]): string | undefined {
-  if (names.length === 0) return undefined;
-  const [which, them] =
-    names.length === 1 ? [`member ${names[0]} has`, 'it'] : [`members ${names.join(', ')} have`, 'each'];
-  return `The keys of the cluster cannot change, because the ${which} no certificate: an older release runs there. Until then a host that was removed can read and write the records with its files. Upgrade gantryd on ${names.join(', ')}, or remove ${them}: the cluster makes new keys when all members run this release and are online`;
 }

@@ -14,6 +14,7 @@ const member: MemberDocument = {
   address: '10.0.0.1:8443',
   architecture: 'x86_64',
   joinedAt: '2026-01-01T00:00:00Z',
+  certificate: '',
 };
 const pool = { name: 'fast', type: 'dir', config: {}, description: '', overrides: {} };
 const left: DefinitionDocument = {

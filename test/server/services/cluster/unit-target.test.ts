@@ -8,7 +8,7 @@ const member = (number: number, groups: readonly string[], containers = 0): Memb
   name: `m${number}`,
   number,
   address: `10.0.0.${number}:8443`,
-  document: { v: 1, number, address: '', architecture: 'x86_64', joinedAt: '', groups },
+  document: { v: 1, number, address: '', architecture: 'x86_64', joinedAt: '', certificate: '', groups },
   isHere: number === 1,
   isPresent: number !== 9,
   isUnknown: false,

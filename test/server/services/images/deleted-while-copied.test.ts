@@ -46,7 +46,14 @@ beforeEach(async () => {
   stop = new AbortController();
   for (const records of [one, two]) void records.follow(stop.signal, () => {});
   await one.commit((changes) => {
-    changes.put('members', 'm1', { v: 1, number: 1, address: '127.0.0.1:1', architecture: 'x86_64', joinedAt: never });
+    changes.put('members', 'm1', {
+      v: 1,
+      number: 1,
+      address: '127.0.0.1:1',
+      architecture: 'x86_64',
+      joinedAt: never,
+      certificate: '',
+    });
     changes.put('images', fingerprint, document);
   });
   await until(() => two.others.having('images', fingerprint).length === 1);
