@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { call, hostRemains, makeSeeded, realRuntimeMissing, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { call, leaveNothing, makeSeeded, realRuntimeMissing, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
@@ -28,11 +28,7 @@ describe.skipIf(missing !== undefined)('the daemon', () => {
     const built = await buildBusyboxImage(join(work, 'image'), { busybox: { dhcp: false } });
     await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=bb' });
   });
-  afterAll(async () => {
-    const dir = daemon?.dir ?? 'none';
-    await daemon?.cleanUp();
-    expect(hostRemains(dir)).toEqual([]);
-  });
+  afterAll(() => leaveNothing(daemon));
 
   let count = 0;
   const fresh = async (): Promise<string> => {

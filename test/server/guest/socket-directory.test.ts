@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openToAll } from '../../../server/guest/socket-mount.ts';
 import {
   hostRemains,
+  leaveNothing,
   makeSeeded,
   realRuntimeMissing,
   setState,
@@ -55,11 +56,7 @@ describe.skipIf(missing !== undefined)('the directory of the guest socket', () =
     });
     for (const name of ['plain', 'root']) expect((await setState(daemon, name, 'start')).err).toBe('');
   });
-  afterAll(async () => {
-    const { dir } = daemon;
-    await daemon.cleanUp();
-    expect(hostRemains(dir)).toEqual([]);
-  });
+  afterAll(() => leaveNothing(daemon));
 
   const run = async (name: string, script: string): Promise<string> => {
     const { stdout, stderr } = await daemon.host.runtime.exec(name, ['sh', '-c', script], {}, never);

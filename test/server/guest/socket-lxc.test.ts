@@ -1,20 +1,18 @@
 // The guest socket of real containers: its answers depend on the calling process. Processes of the container use the host's perl.
 import { readdirSync, statSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   call,
   createContainer,
-  hostRemains,
+  leaveNothing,
   makeSeeded,
   realRuntimeMissing,
   setState,
   type TestDaemon,
 } from '../../support/daemons/daemon.ts';
-import { buildBusyboxImage } from '../../support/images/busybox.ts';
+import { uploadBusybox } from '../../support/images/busybox.ts';
 import { until as within } from '../../support/until.ts';
-import { tempFolder } from '../../support/temp-folder.ts';
 
 /** A limit for busy machines. */
 const until = (condition: Parameters<typeof within>[0]): Promise<void> => within(condition, 25_000);
@@ -29,7 +27,6 @@ my ($head, $body) = split /\\r\\n\\r\\n/, $all, 2; $head =~ /^HTTP\\S+ (\\d+)/; 
 
 describe.skipIf(missing !== undefined)('guests of real containers', () => {
   let daemon: TestDaemon;
-  const work = tempFolder('gtyg-');
   let count = 0;
   const host = Object.fromEntries(
     ['/usr', '/lib', '/lib64'].map((path) => [
@@ -39,20 +36,15 @@ describe.skipIf(missing !== undefined)('guests of real containers', () => {
   );
 
   beforeAll(async () => {
-    const built = await buildBusyboxImage(join(work, 'image'), { busybox: { dhcp: false } });
     daemon = await makeSeeded({ runtime: 'lxc' });
-    await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
+    await uploadBusybox(daemon, { busybox: { dhcp: false } });
     for (const name of ['c1', 'c2']) {
       const config = { 'user.who': name, 'cloud-init.user-data': `#cloud-config\nhostname: ${name}\n` };
       await createContainer(daemon, name, { source: { type: 'image', alias: 'busybox' }, config, devices: host });
       expect((await setState(daemon, name, 'start')).err).toBe('');
     }
   });
-  afterAll(async () => {
-    const dir = daemon?.dir;
-    await daemon?.cleanUp();
-    expect(hostRemains(dir ?? 'none')).toEqual([]);
-  });
+  afterAll(() => leaveNothing(daemon));
 
   const run = async (name: string, argv: readonly string[]): Promise<string> => {
     const { stdout, stderr } = await daemon.host.runtime.exec(name, argv, {}, never);

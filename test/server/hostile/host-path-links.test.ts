@@ -1,13 +1,12 @@
 // A tenant who may write in a directory that his project may show exchanges the source of a disk with a link out of it, as fast as the
 // kernel allows, while his container starts and while the disk is plugged in. On real containers.
 import { lstatSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hostRemains, makeSeeded, realRuntimeMissing, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { leaveNothing, makeSeeded, realRuntimeMissing, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { makeProject } from '../../support/daemons/projects.ts';
 import { flip, flipperMissing } from '../../support/hostile/flipper.ts';
-import { buildBusyboxImage } from '../../support/images/busybox.ts';
+import { uploadBusybox } from '../../support/images/busybox.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = (await realRuntimeMissing()) ?? flipperMissing();
@@ -38,8 +37,7 @@ describe.skipIf(missing !== undefined)(
       }
       symlinkSync('../outside', join(team(), 'link'));
       daemon = await makeSeeded({ runtime: 'lxc' });
-      const built = await buildBusyboxImage(join(base, 'image'), { busybox: { dhcp: false } });
-      await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
+      await uploadBusybox(daemon, { busybox: { dhcp: false } });
       await makeProject(daemon, 'tenant', {
         'features.images': 'false',
         restricted: 'true',
@@ -48,11 +46,7 @@ describe.skipIf(missing !== undefined)(
         'restricted.devices.disk.paths': team(),
       });
     });
-    afterAll(async () => {
-      const dir = daemon?.dir ?? 'none';
-      await daemon?.cleanUp();
-      expect(hostRemains(dir)).toEqual([]);
-    });
+    afterAll(() => leaveNothing(daemon));
 
     const container = (name: string): string => `/1.0/containers/${name}?project=tenant`;
     const disk = () => ({ type: 'disk', path: '/mnt', source: join(team(), 'data') });

@@ -1,14 +1,12 @@
 // Networks over the real daemon: on the simulation for the rules, on real bridges for their effect on the host (spec 2.12, 4.9).
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   createContainer,
-  hostRemains,
   type Json,
+  leaveNothing,
   lifecycleOf,
   makeSeeded,
   realRuntimeMissing,
@@ -17,10 +15,9 @@ import {
   type TestDaemon,
 } from '../../support/daemons/daemon.ts';
 import { seededDaemon } from '../../support/daemons/file-daemon.ts';
-import { buildBusyboxImage } from '../../support/images/busybox.ts';
+import { uploadBusybox } from '../../support/images/busybox.ts';
 import { until } from '../../support/until.ts';
 import { freeSubnet } from '../../support/hosts/free-resources.ts';
-import { tempFolder } from '../../support/temp-folder.ts';
 
 /** For networks on the real host. */
 const subnet = freeSubnet();
@@ -316,20 +313,16 @@ describe('interfaces of the host', () => {
 
 describe.skipIf(missing !== undefined)('on real bridges, with real containers', () => {
   let real: TestDaemon;
-  const work = tempFolder('gtya-net-');
   const bridge = `gtyar${process.pid % 1000}`;
   const call: TestDaemon['call'] = (...args) => real.call(...args);
   const source = { type: 'image', alias: 'busybox' };
 
   beforeAll(async () => {
-    const built = await buildBusyboxImage(join(work, 'image'), {});
     real = await makeSeeded({ runtime: 'lxc' });
-    await real.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
+    await uploadBusybox(real);
   });
   afterAll(async () => {
-    const { dir } = real;
-    await real.cleanUp();
-    expect(hostRemains(dir)).toEqual([]);
+    await leaveNothing(real);
     expect(execFileSync('ip', ['-o', 'link'], { encoding: 'utf8' })).not.toContain(bridge);
   });
 

@@ -332,6 +332,13 @@ export async function realRuntimeMissing(): Promise<string | undefined> {
   return missing;
 }
 
+/** Stops it, removes everything, and fails when anything of it is left on the host. */
+export async function leaveNothing(daemon: TestDaemon | undefined): Promise<void> {
+  await daemon?.cleanUp();
+  const remains = daemon === undefined ? [] : hostRemains(daemon.dir);
+  if (remains.length > 0) throw new Error(`left on the host:\n${remains.join('\n')}`);
+}
+
 /** Mounts and veths of this directory that still exist. */
 export function hostRemains(dir: string): string[] {
   const mounts = readFileSync('/proc/self/mountinfo', 'utf8')

@@ -1,7 +1,8 @@
 // Builds small bootable images from the busybox root file system; hostile images are in hostile.ts.
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { tempFolder } from '../temp-folder.ts';
 import { fingerprintImage } from '../../../server/drivers/image/files.ts';
 import { makeBusyboxRootfs } from './busybox-rootfs.ts';
 import type { BusyboxOptions } from './busybox-rootfs.ts';
@@ -63,6 +64,16 @@ export async function buildBusyboxImage(dir: string, options: BusyboxImageOption
   } finally {
     await rm(work, { recursive: true, force: true });
   }
+}
+
+interface Receiver {
+  ok(method: string, path: string, body: Buffer, headers: Readonly<Record<string, string>>): Promise<unknown>;
+}
+
+/** Builds an image and adds it to a daemon under the alias `busybox`. */
+export async function uploadBusybox(daemon: Receiver, options: BusyboxImageOptions = {}): Promise<void> {
+  const { metadataPath } = await buildBusyboxImage(tempFolder('gantry-busybox-'), options);
+  await daemon.ok('POST', '/1.0/images', await readFile(metadataPath), { 'x-svc-aliases': 'alias=busybox' });
 }
 
 interface Packed {

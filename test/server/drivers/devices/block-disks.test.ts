@@ -1,20 +1,19 @@
 // Disks of block devices: the file system on them is mounted in containers, as LXD does; what has none is refused when it is configured.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { contentOf } from '../../../../server/drivers/devices/block-file-system.ts';
 import {
   createContainer,
-  hostRemains,
+  leaveNothing,
   makeSeeded,
   realRuntimeMissing,
   setState,
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
 import { attachLoop, detachLoop, loopDeviceMissing } from '../../../support/hosts/loop-device.ts';
-import { buildBusyboxImage } from '../../../support/images/busybox.ts';
+import { uploadBusybox } from '../../../support/images/busybox.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
 const missing = (await realRuntimeMissing()) ?? loopDeviceMissing();
@@ -63,14 +62,11 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     writeFileSync(join(work, 'files/hello'), 'from the disk');
     disk = attachLoop(join(work, 'disk'), join(work, 'files'));
     blank = attachLoop(join(work, 'blank'));
-    const built = await buildBusyboxImage(join(work, 'image'), {});
     daemon = await makeSeeded({ runtime: 'lxc' });
-    await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
+    await uploadBusybox(daemon);
   });
   afterAll(async () => {
-    const { dir } = daemon;
-    await daemon.cleanUp();
-    expect(hostRemains(dir)).toEqual([]);
+    await leaveNothing(daemon);
     // Nothing holds the device any more: it can be written as a whole.
     for (const device of [disk, blank]) {
       execFileSync('mkfs.ext4', ['-q', '-F', device]);

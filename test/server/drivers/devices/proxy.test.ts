@@ -9,15 +9,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test 
 import {
   call,
   createContainer,
-  hostRemains,
   type Json,
+  leaveNothing,
   makeSeeded,
   realRuntimeMissing,
   setState,
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
 import { bundleDaemon, startChild } from '../../../support/daemons/child-process.ts';
-import { buildBusyboxImage } from '../../../support/images/busybox.ts';
+import { uploadBusybox } from '../../../support/images/busybox.ts';
 import { until } from '../../../support/until.ts';
 import { freeSubnet } from '../../../support/hosts/free-resources.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
@@ -58,9 +58,8 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
   let devices: Json = {};
   let server: ChildProcess | undefined;
   beforeAll(async () => {
-    const built = await buildBusyboxImage(join(work, 'image'), {});
     real = await makeSeeded({ runtime: 'lxc' });
-    await real.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
+    await uploadBusybox(real);
     const config = { 'ipv4.address': `${subnet}.1/24`, 'ipv6.address': 'none', 'ipv4.nat': 'false' };
     expect((await real.call('POST', '/1.0/networks', { name: bridge, config })).status).toBe(200);
     await createContainer(real, 'c1', {
@@ -79,9 +78,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
   });
   afterAll(async () => {
     server?.kill('SIGKILL');
-    const dir = real?.dir;
-    await real?.cleanUp();
-    expect(hostRemains(dir ?? 'none')).toEqual([]);
+    await leaveNothing(real);
     expect(text('ip', '-o', 'link')).not.toMatch(/gtye/);
     expect(ownParts()).toEqual([]);
   });

@@ -1,13 +1,13 @@
 // Devices of running containers over the real daemon: rules on the simulation, traffic and files on real containers (spec 2.5).
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
   createContainer,
-  hostRemains,
   type Json,
+  leaveNothing,
   makeSeeded,
   realRuntimeMissing,
   setState,
@@ -16,7 +16,7 @@ import {
 import type { SimProxies } from '../../../../server/drivers/devices/proxy/sim-proxies.ts';
 import { ownMount } from '../../../../server/drivers/device-parts.ts';
 import { dirTag } from '../../../../server/drivers/runtime/safe-names.ts';
-import { buildBusyboxImage } from '../../../support/images/busybox.ts';
+import { uploadBusybox } from '../../../support/images/busybox.ts';
 import { until } from '../../../support/until.ts';
 import { freeSubnet } from '../../../support/hosts/free-resources.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
@@ -186,10 +186,9 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
   /** How the kernel's list of interfaces shows those that this daemon made for rates. */
   const ours = (): string => `gantry:nic:${dirTag(join(real.dir, 'runtime'))}`;
   beforeAll(async () => {
-    const built = await buildBusyboxImage(join(work, 'image'), {});
     // Throughput is limited on a block device, which files in memory do not have.
     real = await makeSeeded({ runtime: 'lxc', dir: await mkdtemp('/var/tmp/gtya-') });
-    await real.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
+    await uploadBusybox(real);
     const config = { 'ipv4.address': `${subnet}.1/24`, 'ipv6.address': 'none', 'ipv4.nat': 'false' };
     const made = await real.call('POST', '/1.0/networks', { name: bridge, config });
     expect([made.status, made.bytes.toString()]).toEqual([200, expect.anything()]);
@@ -197,9 +196,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     expect((await setState(real, 'c1', 'start')).err).toBe('');
   });
   afterAll(async () => {
-    const dir = real?.dir;
-    await real?.cleanUp();
-    expect(hostRemains(dir ?? 'none')).toEqual([]);
+    await leaveNothing(real);
     expect(execFileSync('ip', ['-o', 'link'], { encoding: 'utf8' })).not.toMatch(new RegExp(`gtyd|${ours()}`));
   });
 

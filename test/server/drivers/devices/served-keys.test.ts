@@ -1,7 +1,7 @@
 // Properties of devices that came with LXD, over the real daemon: rules on the simulation, mounts and routes on real containers.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, realpathSync, rmSync } from 'node:fs';
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ import {
   setState,
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
-import { buildBusyboxImage } from '../../../support/images/busybox.ts';
+import { uploadBusybox } from '../../../support/images/busybox.ts';
 
 const missing = await realRuntimeMissing();
 if (missing !== undefined) console.log(`skipped on real containers: ${missing}`);
@@ -32,8 +32,7 @@ describe.each([
     beforeAll(async () => {
       work = await mkdtemp(join(realpathSync(tmpdir()), 'gtyd-keys-'));
       daemon = await makeSeeded({ runtime });
-      const built = await buildBusyboxImage(join(work, 'image'), {});
-      await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
+      await uploadBusybox(daemon);
       const config = { 'ipv4.address': `${subnet}.1/24`, 'ipv6.address': 'fd42:ffff:218::1/64', 'ipv4.nat': 'false' };
       expect((await daemon.call('POST', '/1.0/networks', { name: bridge, config })).status).toBe(200);
       await createContainer(daemon, 'c1', { source: { type: 'image', alias: 'busybox' } });

@@ -1,6 +1,6 @@
 // Bridges of Open vSwitch: the conformance suite, members, foreign bridges, and a host that went down. The switch itself moves the frames, since
 // most kernels of test machines have no module for it.
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import { exec } from '../../../../server/lib/exec.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
 import { networkConformance } from '../../../conformance/network.ts';
 import { makeDaemon, realRuntimeMissing, seed, setState } from '../../../support/daemons/daemon.ts';
-import { buildBusyboxImage } from '../../../support/images/busybox.ts';
+import { uploadBusybox } from '../../../support/images/busybox.ts';
 import { makeBridgeHarness, type BridgeHarness } from '../../../support/drivers/network-bridge.ts';
 import { startSwitch, switchMissing, type SwitchDaemon } from '../../../support/drivers/switch-daemon.ts';
 import { until } from '../../../support/until.ts';
@@ -136,10 +136,7 @@ describe.skipIf(missing !== undefined)('bridges of Open vSwitch on the host', ()
           const network = { name, config: { ...config, 'bridge.driver': 'openvswitch' } };
           expect((await daemon.call('POST', '/1.0/networks', network)).status).toBe(200);
           const work = await mkdtemp(join(tmpdir(), 'gtya-ovs-image-'));
-          const built = await buildBusyboxImage(join(work, 'image'), {});
-          await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), {
-            'x-svc-aliases': 'alias=busybox',
-          });
+          await uploadBusybox(daemon);
           await rm(work, { recursive: true, force: true });
           const nic = (device: string, more: object = {}): object => ({
             [device]: { type: 'nic', network: name, name: device, host_name: `${harness.prefix}${device}`, ...more },

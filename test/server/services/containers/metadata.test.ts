@@ -7,7 +7,6 @@ import {
   createContainer,
   type Json,
   makeSeeded,
-  seed,
   setState,
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';

@@ -2,7 +2,7 @@
 // pool, and are restored.
 import { execFileSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
-import { readFile, realpath, rm } from 'node:fs/promises';
+import { realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
@@ -14,7 +14,7 @@ import {
   statusOf,
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
-import { buildBusyboxImage } from '../../../support/images/busybox.ts';
+import { uploadBusybox } from '../../../support/images/busybox.ts';
 import { loopsBelow, mountsBelow } from '../../../support/drivers/storage-btrfs.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
@@ -30,10 +30,9 @@ describe.skipIf(missing !== undefined)('real containers', () => {
   let work = '';
   beforeAll(async () => {
     work = await realpath(tempFolder('gtya-real-'));
-    const built = await buildBusyboxImage(join(work, 'image'), {});
     daemon = await makeSeeded({ runtime: 'lxc' });
     await daemon.call('POST', '/1.0/storage-pools', { name: 'fast', driver: 'btrfs', config: { size: '512MiB' } });
-    await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
+    await uploadBusybox(daemon);
   });
   afterAll(async () => {
     await daemon?.cleanUp();
