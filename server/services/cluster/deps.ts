@@ -1,15 +1,10 @@
 // The dependencies of the use cases of clusters.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import type { ServingCertificate } from '../../auth/serving-certificate.ts';
 import type { Attempts } from '../../lib/shared/attempts.ts';
-import type { Cluster } from '../../membership/cluster.ts';
 import type { MemberIdentity } from '../../membership/keys/identity.ts';
 import type { ClusterKeys } from '../../membership/keys/cluster-keys.ts';
 import type { ClusterStore } from '../../membership/membership.ts';
-import type { EventHub } from '../../events/hub.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
-import type { Operations } from '../../operations/manager.ts';
-import type { Records } from '../../records/records.ts';
 import type { ClusterAccepted } from '../../api/cluster/cluster.ts';
 import type { KeyChange } from './keys/key-change.ts';
 import type { MemberImages } from '../images/member-images.ts';
@@ -62,10 +57,11 @@ export interface ClusterStores {
   forget(): Promise<void>;
 }
 
-export interface ClusterUseCaseDeps {
+export interface ClusterUseCaseDeps extends Pick<
+  ServiceParts,
+  'records' | 'cluster' | 'operations' | 'events' | 'clock' | 'log'
+> {
   readonly stateDir: string;
-  readonly records: Records;
-  readonly cluster: Cluster;
   readonly stores: ClusterStores;
   readonly single: SingleStores;
   readonly fence: MemberFence;
@@ -73,10 +69,6 @@ export interface ClusterUseCaseDeps {
   readonly identity: MemberIdentity;
   readonly keys: ClusterKeys;
   readonly keyChange: KeyChange;
-  readonly operations: Operations;
-  readonly events: EventHub;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly attempts: Attempts;
   /** Kernel architecture of this host. */
   readonly architecture: string;

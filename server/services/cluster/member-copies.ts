@@ -1,13 +1,12 @@
 // Copies of containers that another member has: they come from there as a migration between servers does, without a client between.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { isWithoutSnapshots, type ContainerCreate } from '../../api/container/container.ts';
 import { architectureName } from '../../api/image/architectures.ts';
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { plainName, projectOf, qualifiedName } from '../../api/project/project-names.ts';
-import type { Cluster } from '../../membership/cluster.ts';
 import type { Member } from '../../membership/members.ts';
 import type { SnapshotDocument } from '../../records/documents.ts';
-import type { Records } from '../../records/records.ts';
 import { ownedName } from '../../records/record-names.ts';
 import type { Caller } from '../shared/caller.ts';
 import { copyBase } from '../containers/create/copy.ts';
@@ -15,9 +14,7 @@ import { snapshotKey } from '../containers/shared/snapshot-records.ts';
 import { replaceConfig, replaceDevices } from '../shared/patch.ts';
 import { needProject } from '../shared/project-scope.ts';
 
-export interface MemberCopiesDeps {
-  readonly records: Records;
-  readonly cluster: Cluster;
+export interface MemberCopiesDeps extends Pick<ServiceParts, 'records' | 'cluster'> {
   /** The one of the cluster, PEM. */
   readonly certificate: () => string;
 }

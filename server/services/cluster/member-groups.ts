@@ -1,4 +1,5 @@
 // Groups of cluster members: what `target=@GROUP` names. Which members a group has is in the records of the members.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import {
   defaultGroup,
   groupNameRule,
@@ -9,16 +10,13 @@ import {
 } from '../../api/cluster/member-groups.ts';
 import { errors } from '../../api/errors.ts';
 import type { Cluster } from '../../membership/cluster.ts';
-import type { EventHub } from '../../events/hub.ts';
-import type { Changes, Records } from '../../records/records.ts';
+import type { Changes } from '../../records/records.ts';
 import type { Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { groupsOf } from './member-settings.ts';
 
-export interface MemberGroupsDeps {
-  readonly records: Records;
+export interface MemberGroupsDeps extends Pick<ServiceParts, 'records' | 'events'> {
   readonly cluster: Pick<Cluster, 'isOn'>;
-  readonly events: EventHub;
 }
 
 export const groupUrl = (name: string): string => `/1.0/cluster/groups/${encodeURIComponent(name)}`;

@@ -1,18 +1,16 @@
 // The settings of a member of the cluster that clients write: its description, failure domain, config and groups.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import type { ClusterMember, ClusterMemberPut } from '../../api/cluster/cluster.ts';
 import { defaultGroup, memberConfigProblems } from '../../api/cluster/member-groups.ts';
 import { errors } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
-import type { EventHub } from '../../events/hub.ts';
 import type { MemberDocument } from '../../records/documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
 import type { Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { mergeConfig, replaceConfig } from '../shared/patch.ts';
 
-export interface MemberSettingsDeps {
-  readonly records: Records;
-  readonly events: EventHub;
+export interface MemberSettingsDeps extends Pick<ServiceParts, 'records' | 'events'> {
   /** As clients see it. Throws AppError notFound. */
   readonly shown: (name: string) => ClusterMember;
 }

@@ -1,21 +1,18 @@
 // The member that carries out a creation of a container: the one that the request names, or the best one that has what it needs.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import type { ContainerCreate } from '../../api/container/container.ts';
 import { rootDisk } from '../../api/devices/index.ts';
 import { isLimited } from '../../api/project/project-problems.ts';
 import { plainName, qualifiedName } from '../../api/project/project-names.ts';
-import type { Cluster } from '../../membership/cluster.ts';
 import type { Member } from '../../membership/members.ts';
 import { placeContainer } from '../../membership/placement.ts';
 import type { ContainerDocument, ImageDocument } from '../../records/documents.ts';
-import type { Records } from '../../records/records.ts';
 import { volumeIdOf } from '../../records/record-names.ts';
 import type { Caller } from '../shared/caller.ts';
 import { attachedVolumes, expand } from '../shared/expand.ts';
 import { aliasIn, imageIn, profilesOf, volumeKeyIn } from '../shared/project-scope.ts';
 
-export interface PlacingDeps {
-  readonly records: Records;
-  readonly cluster: Cluster;
+export interface PlacingDeps extends Pick<ServiceParts, 'records' | 'cluster'> {
   readonly nowMs: () => number;
 }
 

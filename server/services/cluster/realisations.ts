@@ -1,4 +1,5 @@
 // Makes the pools and networks that the cluster defines on each member: here by own use cases, elsewhere by a request to the member.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import type { Cluster } from '../../membership/cluster.ts';
 import type { Member } from '../../membership/members.ts';
 import { daemonCaller } from '../shared/caller.ts';
@@ -10,10 +11,7 @@ import type { StoragePools } from '../storage/storage-pools.ts';
 import type { Realisation } from './definitions.ts';
 import { networkKeys, poolKeys } from '../shared/member-keys.ts';
 
-export interface RealisationDeps {
-  readonly records: Records;
-  readonly cluster: Cluster;
-}
+export type RealisationDeps = Pick<ServiceParts, 'records' | 'cluster'>;
 
 interface UseCases {
   create(name: string, type: string, config: Readonly<Record<string, string>>, description: string): Promise<void>;

@@ -1,14 +1,11 @@
 // The releases of the members: each notes its own, and once all run a newer one, that is what the cluster needs from then on.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { compareVersions } from '../../api/text/compare-versions.ts';
-import type { Log } from '../../lib/log.ts';
 import type { MemberDocument } from '../../records/documents.ts';
-import type { Records } from '../../records/records.ts';
 
-interface ReleasesDeps {
-  readonly records: Records;
+interface ReleasesDeps extends Pick<ServiceParts, 'records' | 'log'> {
   /** The release of this daemon. */
   readonly release: string;
-  readonly log: Log;
 }
 
 /** The release that every member runs at least; undefined while one has not noted its own. Pure. */

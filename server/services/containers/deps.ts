@@ -1,14 +1,6 @@
 // The dependencies of the container use cases; each takes the members it needs.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import type { HostPaths } from '../../drivers/devices/host-paths.ts';
-import type { EventHub } from '../../events/hub.ts';
-import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
-import type { NetworkDriver } from '../../drivers/network/driver.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import type { Log } from '../../lib/log.ts';
-import type { Operations } from '../../operations/manager.ts';
-import type { Sagas } from '../../operations/saga.ts';
-import type { Records } from '../../records/records.ts';
 import type { Pools } from '../storage/pools.ts';
 import type { MaasRegistry } from '../networks/maas-registry.ts';
 import type { WarningSink } from '../warnings/warning-sink.ts';
@@ -19,22 +11,16 @@ import type { IdMaps } from './shared/id-maps.ts';
 import type { RunningDevices } from './devices/running-devices.ts';
 import type { ContainerView } from '../shared/container-view.ts';
 
-export interface ContainerDeps {
-  readonly records: Records;
-  readonly runtime: RuntimeDriver;
-  readonly network: NetworkDriver;
+export interface ContainerDeps extends Pick<
+  ServiceParts,
+  'records' | 'runtime' | 'network' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'log'
+> {
   readonly pools: Pools;
   readonly images: ImageStore;
   readonly pulls: ImagePulls;
   readonly view: ContainerView;
   readonly running: RunningDevices;
   readonly guests: GuestAccess;
-  readonly operations: Operations;
-  readonly sagas: Sagas;
-  readonly events: EventHub;
-  readonly locks: KeyedMutex;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly warnings: WarningSink;
   readonly idMaps: IdMaps;
   readonly maas: MaasRegistry;

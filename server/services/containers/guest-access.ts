@@ -1,13 +1,12 @@
 // Gives running containers their guest socket and takes it away: at start and stop, when security.devlxd changes, and again after
 // a restart of the daemon. What is answered there is guest-view.ts.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { isTrue } from '../../api/container/container-config.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { MountRun, RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import { ownMount } from '../../drivers/device-parts.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
-import type { Records } from '../../records/records.ts';
 import type { Guest } from './guest-view.ts';
 import type { ContainerEntry, ContainerView } from '../shared/container-view.ts';
 
@@ -27,10 +26,8 @@ export interface GuestSockets {
 /** Where guests look for `sock`. */
 export const guestDir = '/dev/lxd';
 
-export interface GuestAccessDeps {
-  readonly records: Records;
+export interface GuestAccessDeps extends Pick<ServiceParts, 'records' | 'log'> {
   readonly view: ContainerView;
-  readonly log: Log;
   readonly runtime: Pick<RuntimeDriver, 'probe' | 'live' | 'onExit'>;
   readonly sockets: GuestSockets;
 }

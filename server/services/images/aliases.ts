@@ -1,21 +1,19 @@
 // Image aliases: use cases of the API. Names of aliases are qualified names; targets are fingerprints of images of the same project.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { errors } from '../../api/errors.ts';
 import type { ImageAlias, ImageAliasCreate, ImageAliasPut } from '../../api/image/image.ts';
 import { aliasName } from '../../api/names.ts';
 import { aliasUrl, plainName, projectOf, qualifiedName } from '../../api/project/project-names.ts';
-import type { EventHub } from '../../events/hub.ts';
 import type { AliasDocument } from '../../records/documents.ts';
 import type { Changes } from '../../records/changes.ts';
-import type { Entry, Records } from '../../records/records.ts';
+import type { Entry } from '../../records/records.ts';
 import type { Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { ofProject, projectWith } from '../shared/project-scope.ts';
 import type { ImageStore } from './image-store.ts';
 
-export interface AliasesDeps {
-  readonly records: Records;
+export interface AliasesDeps extends Pick<ServiceParts, 'records' | 'events'> {
   readonly images: ImageStore;
-  readonly events: EventHub;
 }
 
 export class Aliases {

@@ -1,12 +1,8 @@
 // The dependencies of the use cases of images, the locks of an image, and the projects that share its files.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { DamageCheck } from '../../drivers/image/damage.ts';
 import { plainName } from '../../api/project/project-names.ts';
-import type { EventHub } from '../../events/hub.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import type { Operations } from '../../operations/manager.ts';
-import type { Sagas } from '../../operations/saga.ts';
 import type { ImageDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import type { Pools } from '../storage/pools.ts';
@@ -22,14 +18,11 @@ export interface OtherCopies {
   removeAll(image: string, removeHere: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
 }
 
-export interface ImageStoreDeps {
-  readonly records: Records;
+export interface ImageStoreDeps extends Pick<
+  ServiceParts,
+  'records' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock'
+> {
   readonly pools: Pools;
-  readonly operations: Operations;
-  readonly sagas: Sagas;
-  readonly events: EventHub;
-  readonly locks: KeyedMutex;
-  readonly clock: Clock;
   readonly secrets: ImageSecrets;
   readonly users: ImageUsers;
   /** Where image files are: FINGERPRINT and, for split images, FINGERPRINT.rootfs. */

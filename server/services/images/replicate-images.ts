@@ -1,20 +1,15 @@
 // Keeps enough copies of images in a cluster, and the copies of this member as the cluster knows them: each minute, in the background.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { imagesOfCluster, otherHolders } from '../../membership/cluster-images.ts';
-import type { Cluster } from '../../membership/cluster.ts';
 import { newHolders } from '../../membership/image-replicas.ts';
 import { plainName } from '../../api/project/project-names.ts';
-import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
-import type { Records } from '../../records/records.ts';
 import type { ScheduledTask } from '../shared/scheduler.ts';
 import { settingOf } from '../shared/settings.ts';
 import type { MemberImages } from './member-images.ts';
 
-export interface ReplicateImagesDeps {
-  readonly records: Records;
-  readonly cluster: Cluster;
+export interface ReplicateImagesDeps extends Pick<ServiceParts, 'records' | 'cluster' | 'log'> {
   readonly members: Pick<MemberImages, 'bring' | 'repair'>;
-  readonly log: Log;
 }
 
 export const replicateImages = (deps: ReplicateImagesDeps): ScheduledTask => ({

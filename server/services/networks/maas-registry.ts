@@ -1,4 +1,5 @@
 // Keeps the addresses of containers reserved with a MAAS server (maas.subnet.* of nics), in step with what is recorded.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import { isNic, resolveDevice } from '../../api/devices/index.ts';
 import { defaultProject, plainName, projectOf } from '../../api/project/project-names.ts';
@@ -11,10 +12,8 @@ import {
   type WantedDevice,
 } from '../../drivers/maas/registration.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
-import type { Records } from '../../records/records.ts';
 import { expand } from '../shared/expand.ts';
 import { KnownProblems } from '../shared/known-problems.ts';
 import { profilesOf } from '../shared/project-scope.ts';
@@ -25,13 +24,11 @@ export interface MaasSettings {
   readonly machine: string;
 }
 
-export interface MaasRegistryDeps {
-  readonly records: Records;
+export interface MaasRegistryDeps extends Pick<ServiceParts, 'records' | 'log'> {
   /** As they are now; undefined: no MAAS server is set. */
   readonly maas: () => MaasSettings | undefined;
   /** Names this daemon among all that use the server. */
   readonly tag: string;
-  readonly log: Log;
 }
 
 /** What MAAS was told last of a container. */

@@ -1,10 +1,8 @@
 // Keeps the static leases and names of managed networks in step with the containers on them.
-import type { NetworkDriver, NetworkHost } from '../../drivers/network/driver.ts';
-import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
+import type { ServiceParts } from '../shared/service-parts.ts';
+import type { NetworkHost } from '../../drivers/network/driver.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
-import type { Records } from '../../records/records.ts';
 import { dnsName, plainName } from '../../api/project/project-names.ts';
 import { errors } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
@@ -20,12 +18,8 @@ import { readyContainer } from '../shared/find-container.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import type { ContainerEntry, ContainerView } from '../shared/container-view.ts';
 
-export interface NetworkHostsDeps {
-  readonly records: Records;
-  readonly runtime: RuntimeDriver;
-  readonly network: NetworkDriver;
+export interface NetworkHostsDeps extends Pick<ServiceParts, 'records' | 'runtime' | 'network' | 'log'> {
   readonly view: ContainerView;
-  readonly log: Log;
 }
 
 /** On a network are: every nic with a fixed address (so that it is never given away), and the nics of containers that run

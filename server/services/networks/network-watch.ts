@@ -1,7 +1,6 @@
 // Brings the networks of this host up at the start of the daemon, and tries again those that did not come up.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import type { NetworkDriver } from '../../drivers/network/driver.ts';
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { NetworkDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
@@ -9,12 +8,10 @@ import { KnownProblems } from '../shared/known-problems.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import { networkLock } from './networks.ts';
 
-export interface NetworkWatchDeps {
+export interface NetworkWatchDeps extends Pick<ServiceParts, 'locks' | 'log'> {
   readonly records: Pick<Records, 'networks'>;
   readonly network: Pick<NetworkDriver, 'up'>;
   readonly hosts: Pick<NetworkHosts, 'refresh'>;
-  readonly locks: KeyedMutex;
-  readonly log: Log;
 }
 
 export class NetworkWatch {

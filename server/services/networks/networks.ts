@@ -1,16 +1,13 @@
 // Networks: use cases of the API. Managed bridges come from records, other host interfaces are shown as they are.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { networkName } from '../../api/names.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { Network, NetworkCreate, NetworkLease, NetworkPut } from '../../api/network/network.ts';
 import { errors } from '../../api/errors.ts';
 import { validateNetworkConfig } from '../../api/network/validate-network-config.ts';
-import type { NetworkDriver, NetworkState } from '../../drivers/network/driver.ts';
-import type { EventHub } from '../../events/hub.ts';
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import type { Log } from '../../lib/log.ts';
-import type { Sagas } from '../../operations/saga.ts';
+import type { NetworkState } from '../../drivers/network/driver.ts';
 import type { NetworkDocument } from '../../records/documents.ts';
-import type { Entry, Records } from '../../records/records.ts';
+import type { Entry } from '../../records/records.ts';
 import type { Caller } from '../shared/caller.ts';
 import { networkKeys } from '../shared/member-keys.ts';
 import { refuseNicHwaddr } from './bridge-hwaddr.ts';
@@ -25,17 +22,11 @@ import { refuseUsedNetwork, networkUsers } from './network-users.ts';
 import { renameNetworkSaga } from './sagas/network-rename.ts';
 import { deleteNetworkSaga } from './sagas/network-delete.ts';
 
-export interface NetworksDeps {
-  readonly records: Records;
-  readonly network: NetworkDriver;
+export interface NetworksDeps extends Pick<ServiceParts, 'records' | 'network' | 'sagas' | 'events' | 'locks' | 'log'> {
   readonly hosts: NetworkHosts;
   /** The running containers, whose nics take over a change of their network. */
   readonly running: { applyAll(names: readonly string[]): Promise<void> };
   readonly view: ContainerView;
-  readonly sagas: Sagas;
-  readonly events: EventHub;
-  readonly locks: KeyedMutex;
-  readonly log: Log;
   /** Name of this member of a cluster; `none` outside one. */
   readonly location: () => string;
 }

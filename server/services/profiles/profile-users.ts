@@ -1,12 +1,10 @@
 // The containers that use a profile: whether they can take a change of it, and passing the change on to them.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { plainName } from '../../api/project/project-names.ts';
 import { rootDisk } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
-import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { ProfileDocument } from '../../records/documents.ts';
-import type { Records } from '../../records/records.ts';
-import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import { applyLive, applyRootSize } from '../containers/update/update.ts';
 import { newlyShared } from '../containers/shared/draft.ts';
 import type { IdMaps } from '../containers/shared/id-maps.ts';
@@ -19,15 +17,12 @@ import { profilesOf } from '../shared/project-scope.ts';
 import type { Pools } from '../storage/pools.ts';
 import { othersWith } from '../shared/other-users.ts';
 import { usersOfProfile } from './rename.ts';
-export interface ProfileUsersDeps {
-  readonly records: Records;
-  readonly runtime: RuntimeDriver;
+export interface ProfileUsersDeps extends Pick<ServiceParts, 'records' | 'runtime' | 'log'> {
   readonly view: ContainerView;
   readonly idMaps: IdMaps;
   readonly running: RunningDevices;
   readonly guests: GuestAccess;
   readonly pools: Pools;
-  readonly log: Log;
 }
 
 export class ProfileUsers {

@@ -1,8 +1,6 @@
 // Keeps copies of the records in the pools that they are about: written behind each change, compared with the records at the start.
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import type { Log } from '../../lib/log.ts';
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { errorText } from '../../lib/shared/reason.ts';
-import type { Records } from '../../records/records.ts';
 import { ownedKey } from '../../records/record-names.ts';
 import { KnownProblems } from '../shared/known-problems.ts';
 import { ownedBy } from '../shared/owned-records.ts';
@@ -20,12 +18,9 @@ import {
 } from './copied-records.ts';
 import type { KnownPools } from './known-pools.ts';
 
-export interface RecordCopiesDeps {
-  readonly records: Records;
+export interface RecordCopiesDeps extends Pick<ServiceParts, 'records' | 'locks' | 'log'> {
   readonly pools: Pick<Pools, 'use'>;
   readonly knownPools: KnownPools;
-  readonly locks: KeyedMutex;
-  readonly log: Log;
 }
 
 /** Changes that come close together cost one file, and a burst of creations does not wait for files that only a lost database needs. */

@@ -1,12 +1,11 @@
 // Brings back what was lost of the records: finds the pools, decides by their copies, and writes records. All of it can run twice.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { readdir } from 'node:fs/promises';
 import type { Recovery as RecoveryReport, RecoveryPost } from '../../api/server/recovery.ts';
 import { errors } from '../../api/errors.ts';
 import { poolName } from '../../api/names.ts';
 import { containerUrl } from '../../api/project/project-names.ts';
 import { RecordConflict } from '../../records/records.ts';
-import type { EventHub } from '../../events/hub.ts';
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { Changes } from '../../records/records.ts';
 import type { Caller } from '../shared/caller.ts';
@@ -14,9 +13,7 @@ import type { CopiedRecord } from './copied-records.ts';
 import { contentOf, findPools, type FindPoolsDeps, type FoundPool } from './find-pools.ts';
 import { planRecovery, type Here, type RecoveryPlan } from './plan-recovery.ts';
 
-export interface RecoveryDeps extends FindPoolsDeps {
-  readonly locks: KeyedMutex;
-  readonly events: EventHub;
+export interface RecoveryDeps extends FindPoolsDeps, Pick<ServiceParts, 'locks' | 'events'> {
   readonly imagesDir: string;
   readonly backupsDir: string;
   /** Brings networks, limits and running containers to what the records now say. */

@@ -1,4 +1,5 @@
 // Trusted client certificates: use cases of the API over the trust store.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { applyExpiry, parseExpiry } from '../../api/container/snapshot-expiry.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -15,26 +16,21 @@ import {
   type TrustEntry,
 } from '../../auth/trust.ts';
 import type { TrustTokens } from '../../auth/trust-tokens.ts';
-import type { EventHub } from '../../events/hub.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
 import type { Operations } from '../../operations/manager.ts';
 import type { CertificateDocument } from '../../records/documents.ts';
-import type { Entry, Records } from '../../records/records.ts';
+import type { Entry } from '../../records/records.ts';
 import type { Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { checkType, isNarrowed, restrictionOf, tokenRequest, type Restriction } from './certificate-bodies.ts';
 
-export interface CertificatesDeps {
-  readonly records: Records;
-  readonly events: EventHub;
+export interface CertificatesDeps extends Pick<ServiceParts, 'records' | 'events' | 'log'> {
   readonly operations: Pick<Operations, 'start'>;
   readonly attempts: Attempts;
   readonly tokens: TrustTokens;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** SHA-256 of the server's certificate, hexadecimal. */
   readonly serverFingerprint: () => string;
-  readonly log: Log;
 }
 
 /** What the connection of the request tells. */

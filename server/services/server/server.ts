@@ -1,4 +1,5 @@
 // The server object and its config (spec 2.3): reading, changing, and what a change does to the TLS listener.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { hostname, machine, release, type as systemType } from 'node:os';
 import { architecturesOfHost } from '../../api/image/architectures.ts';
 import { errors } from '../../api/errors.ts';
@@ -14,14 +15,10 @@ import type { Server, ServerEnvironment, ServerPut } from '../../api/server/serv
 import { version } from '../../api/version.ts';
 import { authMethods, oidcSettings, type OidcSettings } from '../../auth/oidc/settings.ts';
 import { hashPassword } from '../../lib/secrets.ts';
-import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
-import type { EventHub } from '../../events/hub.ts';
 import type { Problem } from '../../api/problem.ts';
 import { keepJson } from '../../lib/cached-json.ts';
 import { errorText, reasonOf } from '../../lib/shared/reason.ts';
-import type { Log } from '../../lib/log.ts';
 import type { LoopFigures } from '../../lib/event-loop-monitor.ts';
-import type { Records } from '../../records/records.ts';
 import { isTrustedCaller, type Caller } from '../shared/caller.ts';
 import { packerOf } from '../shared/compression.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
@@ -35,14 +32,10 @@ import {
   type DialectListener,
 } from './https-listeners.ts';
 
-export interface ServerSettingsDeps {
-  readonly records: Records;
-  readonly events: EventHub;
+export interface ServerSettingsDeps extends Pick<ServiceParts, 'records' | 'events' | 'runtime' | 'log'> {
   readonly pools: Pools;
-  readonly runtime: RuntimeDriver;
   /** What the server shows to clients. */
   readonly certificate: () => { readonly certPem: string; readonly fingerprint: string };
-  readonly log: Log;
   readonly loop: { readonly figures: LoopFigures };
   /** The daemon is started for unprivileged containers only. */
   readonly unprivilegedOnly: boolean;

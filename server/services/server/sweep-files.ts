@@ -1,16 +1,13 @@
 // At daemon start, after recovery: removes files that no record knows and looks at those that records know.
-import type { Log } from '../../lib/log.ts';
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { errorText } from '../../lib/shared/reason.ts';
-import type { Records } from '../../records/records.ts';
 import { sweepBackups } from '../shared/backups.ts';
 import { reportDamagedImages, sweepImageDir } from '../images/image-files.ts';
 import type { AddImageDeps } from '../images/add-image.ts';
 
-export interface SweepDeps {
-  readonly records: Records;
+export interface SweepDeps extends Pick<ServiceParts, 'records' | 'log'> {
   readonly imageDeps: Pick<AddImageDeps, 'dir' | 'damage'>;
   readonly backupsDir: string;
-  readonly log: Log;
 }
 
 /** What fails is logged: it keeps no daemon from starting. */

@@ -1,5 +1,6 @@
 // The volumes of containers and of their snapshots: description and user.* are kept with the container, `size` is that of its root
 // disk. They are made, renamed and deleted with the container.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import type { Operation } from '../../api/operation.ts';
 import { rootDisk } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
@@ -7,9 +8,6 @@ import { plainName } from '../../api/project/project-names.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { DeviceMap } from '../../api/schema/common-schemas.ts';
 import type { StorageVolume, StorageVolumePut, VolumeSnapshot, VolumeSnapshotPut } from '../../api/storage/volume.ts';
-import type { EventHub } from '../../events/hub.ts';
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import type { Operations } from '../../operations/manager.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import { ownedKey } from '../../records/record-names.ts';
@@ -26,12 +24,8 @@ import { volumeConfigProblems } from './volume-checks.ts';
 import { describedVolume, type DescribedVolume, type VolumeLists } from './volume-lists.ts';
 import { volumeUrl } from '../shared/volume-urls.ts';
 
-interface Deps {
-  readonly records: Records;
+interface Deps extends Pick<ServiceParts, 'records' | 'locks' | 'events' | 'operations'> {
   readonly pools: Pools;
-  readonly locks: KeyedMutex;
-  readonly events: EventHub;
-  readonly operations: Operations;
   readonly lists: VolumeLists;
   /** Changes devices of a container, with all checks of such a change. */
   readonly changeDevices: (caller: Caller, container: string, devices: DeviceMap, ifMatch: string) => Promise<void>;

@@ -1,11 +1,10 @@
 // Where custom volumes lie on the host, for the devices that attach them.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { isTrue } from '../../api/container/container-config.ts';
 import { errors } from '../../api/errors.ts';
 import { projectOf } from '../../api/project/project-names.ts';
 import type { HostVolume } from '../../drivers/devices/device.ts';
-import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import { parseIdMap, renderIdMap } from '../../drivers/runtime/idmap/plan.ts';
-import type { Records } from '../../records/records.ts';
 import { type VolumeId, volumeKey } from '../../records/record-names.ts';
 import { volumeIn } from '../shared/project-scope.ts';
 import type { Pools } from './pools.ts';
@@ -13,9 +12,7 @@ import { runningUsers } from './volume-users.ts';
 
 export type HostVolumes = (pool: string, name: string) => HostVolume | undefined;
 
-interface Deps {
-  readonly records: Records;
-  readonly runtime: RuntimeDriver;
+interface Deps extends Pick<ServiceParts, 'records' | 'runtime'> {
   readonly pools: Pools;
 }
 

@@ -1,20 +1,17 @@
 // Keeps an eye on the storage pools of this host: mounts them at the start of the daemon, tries again those that cannot be mounted, and
 // notices one whose directory has gone.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { access } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { Records } from '../../records/records.ts';
 import { KnownProblems } from '../shared/known-problems.ts';
 import { refOf } from './custom-volumes.ts';
 import { poolLock, type Pools } from './pools.ts';
 
-export interface PoolWatchDeps {
+export interface PoolWatchDeps extends Pick<ServiceParts, 'locks' | 'log'> {
   readonly records: Pick<Records, 'pools' | 'volumes'>;
   readonly pools: Pick<Pools, 'use' | 'volumePath'>;
-  readonly locks: KeyedMutex;
-  readonly log: Log;
 }
 
 export class PoolWatch {

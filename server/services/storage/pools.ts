@@ -1,4 +1,5 @@
 // The storage pools of this host and what is in them: drivers, volumes and snapshots, for other services.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { DriverError } from '../../drivers/driver-error.ts';
 import type { EntryLimits } from '../../drivers/image/check-entries.ts';
 import type {
@@ -13,18 +14,13 @@ import type {
 import { poolDrivers } from '../../api/storage/pool.ts';
 import { errors } from '../../api/errors.ts';
 import { nearestName } from '../../api/text/nearest-word.ts';
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import type { Log } from '../../lib/log.ts';
 import type { PoolDocument } from '../../records/documents.ts';
-import type { Entry, Records } from '../../records/records.ts';
+import type { Entry } from '../../records/records.ts';
 
-export interface PoolsDeps {
-  readonly records: Records;
+export interface PoolsDeps extends Pick<ServiceParts, 'records' | 'locks' | 'log'> {
   readonly drivers: Readonly<Record<string, StorageDriver>>;
   /** Why this host has no other drivers, by their names. */
   readonly missing?: Readonly<Record<string, string>>;
-  readonly locks: KeyedMutex;
-  readonly log: Log;
 }
 
 type CopySource = Extract<VolumeSource, { kind: 'copy' | 'tree' }>;

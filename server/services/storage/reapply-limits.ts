@@ -1,5 +1,5 @@
 // After a crash in the middle of a change of size: what is recorded is in force again. Changes of size themselves are made elsewhere.
-import type { Log } from '../../lib/log.ts';
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { LimitForm, StorageDriver, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { Records } from '../../records/records.ts';
@@ -9,10 +9,8 @@ import type { Pools } from './pools.ts';
 import { limitForm, refOf, volumeSize } from './custom-volumes.ts';
 import { profilesOf } from '../shared/project-scope.ts';
 
-interface Deps {
-  readonly records: Records;
+interface Deps extends Pick<ServiceParts, 'records' | 'log'> {
   readonly pools: Pools;
-  readonly log: Log;
 }
 
 interface VolumeLimit {

@@ -1,4 +1,5 @@
 // Storage pools: the use cases of the API.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PoolResources, PoolSpec, StorageDriver } from '../../drivers/storage/driver.ts';
@@ -8,11 +9,7 @@ import { imageUrl } from '../../api/project/project-names.ts';
 import { poolName } from '../../api/names.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import { validatePoolConfig } from '../../api/storage/storage-config.ts';
-import type { EventHub } from '../../events/hub.ts';
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
-import type { Sagas } from '../../operations/saga.ts';
 import type { PoolDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
 import type { Caller } from '../shared/caller.ts';
@@ -26,13 +23,8 @@ import { poolLock, poolSpec, type Pools } from './pools.ts';
 import { createPoolSaga } from './sagas/pool-create.ts';
 import { deletePoolSaga } from './sagas/pool-delete.ts';
 
-export interface StoragePoolsDeps {
-  readonly records: Records;
+export interface StoragePoolsDeps extends Pick<ServiceParts, 'records' | 'sagas' | 'events' | 'locks' | 'log'> {
   readonly pools: Pools;
-  readonly sagas: Sagas;
-  readonly events: EventHub;
-  readonly locks: KeyedMutex;
-  readonly log: Log;
 }
 
 export class StoragePools {

@@ -1,15 +1,9 @@
 // The checks before every change of a volume: that it exists and custom, that its config is valid, that no user of it runs.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { errors } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
 import { keysOf, validateVolumeConfig, type PoolDriver } from '../../api/storage/storage-config.ts';
-import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
-import type { EventHub } from '../../events/hub.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import type { Operations } from '../../operations/manager.ts';
-import type { Sagas } from '../../operations/saga.ts';
 import type { VolumeDocument } from '../../records/documents.ts';
-import type { Records } from '../../records/records.ts';
 import { type VolumeId, volumeKey } from '../../records/record-names.ts';
 import { lockOf as containerLock } from '../shared/find-container.ts';
 import { volumeSize } from './custom-volumes.ts';
@@ -18,15 +12,11 @@ import { limitingPools } from './root-size.ts';
 import { checkVolumeType } from './volume-lists.ts';
 import { containersUsing, runningUsers } from './volume-users.ts';
 
-export interface VolumesDeps {
-  readonly records: Records;
-  readonly runtime: RuntimeDriver;
+export interface VolumesDeps extends Pick<
+  ServiceParts,
+  'records' | 'runtime' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock'
+> {
   readonly pools: Pools;
-  readonly operations: Operations;
-  readonly sagas: Sagas;
-  readonly events: EventHub;
-  readonly locks: KeyedMutex;
-  readonly clock: Clock;
   /** Where the files of backups are. */
   readonly backupsDir: string;
   /** Name of this member of a cluster; `none` outside one. */

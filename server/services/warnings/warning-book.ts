@@ -1,13 +1,12 @@
 // Writes warnings of this member down: the first sighting of a cause at once, those that follow within a minute together. What the store
 // does not take yet is kept in memory.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { randomUUID } from 'node:crypto';
 import { warningTypes, type WarningType } from '../../api/server/warning-types.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
 import { pause } from '../../lib/shared/deadline.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { WarningDocument } from '../../records/documents.ts';
-import type { Changes, Entry, Records } from '../../records/records.ts';
+import type { Changes, Entry } from '../../records/records.ts';
 import {
   clipped,
   identityOf,
@@ -24,10 +23,7 @@ import {
 import { presentEntity } from './warned-objects.ts';
 import type { WarningSink } from './warning-sink.ts';
 
-export interface WarningBookDeps {
-  readonly records: Records;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface WarningBookDeps extends Pick<ServiceParts, 'records' | 'clock' | 'log'> {
   /** False: the store has no room at the moment. */
   readonly canWrite: () => boolean;
 }

@@ -1,23 +1,18 @@
 // Warnings: use cases of the API. Each member has its own; all members show, acknowledge and delete those of all.
+import type { ServiceParts } from '../shared/service-parts.ts';
 import { errors } from '../../api/errors.ts';
 import { readableNames } from '../../api/project/readable-names.ts';
 import { warningUrl, type Warning } from '../../api/server/warning.ts';
 import type { Cluster } from '../../membership/cluster.ts';
-import type { EventHub } from '../../events/hub.ts';
-import type { Clock } from '../../lib/clock.ts';
 import type { WarningDocument } from '../../records/documents.ts';
 import type { OtherEntry } from '../../records/other-members.ts';
-import type { Records } from '../../records/records.ts';
 import type { Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { presentEntity, projectOfEntity, urlOfEntity } from './warned-objects.ts';
 import type { KnownWarning, WarningBook } from './warning-book.ts';
 
-export interface WarningsDeps {
-  readonly records: Records;
+export interface WarningsDeps extends Pick<ServiceParts, 'records' | 'events' | 'clock'> {
   readonly cluster: Pick<Cluster, 'ownName' | 'members'>;
-  readonly events: EventHub;
-  readonly clock: Clock;
   readonly book: WarningBook;
 }
 

@@ -1,4 +1,5 @@
 // Gives all members of a cluster another certificate: the record says which, and each member takes it from there.
+import type { ServiceParts } from '../../shared/service-parts.ts';
 import type { ClusterCertificatePut } from '../../../api/cluster/cluster.ts';
 import { errors } from '../../../api/errors.ts';
 import { compareVersions } from '../../../api/text/compare-versions.ts';
@@ -7,25 +8,17 @@ import type { ServingCertificate } from '../../../auth/serving-certificate.ts';
 import type { Cluster } from '../../../membership/cluster.ts';
 import type { Members } from '../../../membership/members.ts';
 import { clusterCertificateFiles, keepClusterPair } from '../../../membership/membership.ts';
-import type { EventHub } from '../../../events/hub.ts';
-import type { Clock } from '../../../lib/clock.ts';
-import type { Log } from '../../../lib/log.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { pause } from '../../../lib/shared/deadline.ts';
-import type { Records } from '../../../records/records.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { judgePair } from './certificate-pair.ts';
 
-export interface CertificateChangeDeps {
+export interface CertificateChangeDeps extends Pick<ServiceParts, 'records' | 'events' | 'clock' | 'log'> {
   readonly stateDir: string;
-  readonly records: Records;
   readonly cluster: Pick<Cluster, 'isOn' | 'tell'> & { readonly members: Pick<Members, 'reachable'> };
   readonly certificates: ServingCertificate;
-  readonly events: EventHub;
-  readonly clock: Clock;
   /** A clock that nobody sets. */
   readonly nowMs: () => number;
-  readonly log: Log;
   /** The release of this daemon. */
   readonly version: string;
 }

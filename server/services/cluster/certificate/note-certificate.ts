@@ -1,12 +1,9 @@
 // A member whose pair was lost, and was made again, tells the others by which certificate they are to know it.
+import type { ServiceParts } from '../../shared/service-parts.ts';
 import type { MemberIdentity } from '../../../membership/keys/identity.ts';
-import type { Log } from '../../../lib/log.ts';
-import type { Records } from '../../../records/records.ts';
 
-export interface NoteCertificateDeps {
-  readonly records: Records;
+export interface NoteCertificateDeps extends Pick<ServiceParts, 'records' | 'log'> {
   readonly identity: Pick<MemberIdentity, 'current'>;
-  readonly log: Log;
 }
 
 export async function noteCertificate({ records, identity, log }: NoteCertificateDeps): Promise<void> {

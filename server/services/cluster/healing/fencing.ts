@@ -1,26 +1,20 @@
 // Makes sure that containers on shared storage do not outlive the lease of this member: others may start them then. The guard ends them also
 // when this daemon is dead or frozen; what ended so is started again here when it is still this member's.
+import type { ServiceParts } from '../../shared/service-parts.ts';
 import { errors } from '../../../api/errors.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
-import type { Cluster } from '../../../membership/cluster.ts';
 import { fenceKey } from '../../../membership/signals.ts';
-import type { RunConfig, RuntimeDriver } from '../../../drivers/runtime/driver.ts';
+import type { RunConfig } from '../../../drivers/runtime/driver.ts';
 import type { Guard } from '../../../drivers/runtime/guard/guard.ts';
-import type { Log } from '../../../lib/log.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
-import type { Records } from '../../../records/records.ts';
 import { settingOf } from '../../shared/settings.ts';
 import { warnedContainer } from '../../warnings/warned-objects.ts';
 import type { WarningSink } from '../../warnings/warning-sink.ts';
 
-export interface FencingDeps {
-  readonly records: Records;
-  readonly cluster: Cluster;
-  readonly runtime: RuntimeDriver;
+export interface FencingDeps extends Pick<ServiceParts, 'records' | 'cluster' | 'runtime' | 'log'> {
   readonly guard: Guard;
   /** Why there can be no guard here; undefined: there can. */
   readonly missing: string | undefined;
-  readonly log: Log;
   readonly warnings: WarningSink;
   /** The clock of performance.now(). */
   readonly nowMs: () => number;

@@ -1,12 +1,9 @@
 // Gives what a lost member had on shared storage to other members. One member acts: the present one with the lowest number.
+import type { ServiceParts } from '../../shared/service-parts.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
-import type { Cluster } from '../../../membership/cluster.ts';
 import type { Member } from '../../../membership/members.ts';
 import { decodeFence, fenceKey, fencePrefix } from '../../../membership/signals.ts';
-import type { EventHub } from '../../../events/hub.ts';
-import type { Log } from '../../../lib/log.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
-import type { Operations } from '../../../operations/manager.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
 import type { OtherEntry } from '../../../records/other-members.ts';
 import type { Records } from '../../../records/records.ts';
@@ -22,12 +19,7 @@ import { type HealingPlan, healingWaitMs, planHealing, type Unit } from './plan.
 import { isGone, takeOver, type TakeOver } from './take-over.ts';
 import { targetOf } from './unit-target.ts';
 
-export interface HealingDeps {
-  readonly records: Records;
-  readonly cluster: Cluster;
-  readonly operations: Operations;
-  readonly events: EventHub;
-  readonly log: Log;
+export interface HealingDeps extends Pick<ServiceParts, 'records' | 'cluster' | 'operations' | 'events' | 'log'> {
   /** A clock that nobody sets. */
   readonly nowMs: () => number;
 }

@@ -1,27 +1,22 @@
 // Gives the cluster new keys, and follows such a change with the other members: a removed member, and a copy of its files, is good for nothing after it.
+import type { ServiceParts } from '../../shared/service-parts.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { AppError, errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
-import type { Cluster } from '../../../membership/cluster.ts';
 import { askPeers } from '../../../membership/keys/ask-peers.ts';
 import type { ClusterKeys } from '../../../membership/keys/cluster-keys.ts';
 import type { MemberIdentity } from '../../../membership/keys/identity.ts';
 import { nextKeyStep } from '../../../membership/keys/key-plan.ts';
 import { compareStates, nextPhase, type Progress } from '../../../membership/keys/keyring.ts';
 import { type Receiver, type SealedKeyring, withShare } from '../../../membership/keys/seal.ts';
-import type { EventHub } from '../../../events/hub.ts';
 import { pause } from '../../../lib/shared/deadline.ts';
-import type { Log } from '../../../lib/log.ts';
 import { type Rest, RestlessLoop } from '../../../lib/restless-loop.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
-import type { Operations } from '../../../operations/manager.ts';
-import type { Changes, Records } from '../../../records/records.ts';
+import type { Changes } from '../../../records/records.ts';
 import type { ClusterKeysDocument } from '../../../records/documents.ts';
 import { changedKeys } from './next-keys.ts';
 
-export interface KeyChangeDeps {
-  readonly records: Records;
-  readonly cluster: Cluster;
+export interface KeyChangeDeps extends Pick<ServiceParts, 'records' | 'cluster' | 'operations' | 'events' | 'log'> {
   readonly keys: ClusterKeys;
   readonly identity: Pick<MemberIdentity, 'current'>;
   /** The member at this address runs an etcd of the cluster, or that is not known. */
@@ -30,9 +25,6 @@ export interface KeyChangeDeps {
   readonly use: () => Promise<void>;
   /** Encrypts again what older keys have encrypted. Returns how many there were. */
   readonly renew: (signal: AbortSignal) => Promise<number>;
-  readonly operations: Operations;
-  readonly events: EventHub;
-  readonly log: Log;
   /** A clock that nobody sets. */
   readonly nowMs: () => number;
 }

@@ -1,11 +1,11 @@
 // Files of new containers that are not on the disk yet: the record says so from the creation until they are; a power cut in between is warned of.
+import type { ServiceParts } from '../../shared/service-parts.ts';
 import { dirname } from 'node:path';
 import { plainName } from '../../../api/project/project-names.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { readBootId } from '../../../lib/shared/processes.ts';
 import { syncTree } from '../../../drivers/storage/copy-tree.ts';
 import type { VolumeSource } from '../../../drivers/storage/driver.ts';
-import type { Log } from '../../../lib/log.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
 import type { Entry, Records } from '../../../records/records.ts';
@@ -28,11 +28,9 @@ export function withoutMark(document: ContainerDocument): ContainerDocument {
   return rest;
 }
 
-export interface UnsyncedFilesDeps {
-  readonly records: Records;
+export interface UnsyncedFilesDeps extends Pick<ServiceParts, 'records' | 'log'> {
   readonly pools: Pick<Pools, 'use' | 'volumePath'>;
   readonly book: Pick<WarningBook, 'seen' | 'write'>;
-  readonly log: Log;
   /** False: the store has no room at the moment. */
   readonly canWrite: () => boolean;
 }

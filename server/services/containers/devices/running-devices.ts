@@ -1,5 +1,6 @@
 // Keeps the devices of running containers as they are wanted: plugs and unplugs when they change, forwards connections, and
 // follows hardware that comes and goes.
+import type { ServiceParts } from '../../shared/service-parts.ts';
 import { keepAddresses } from './keep-addresses.ts';
 import { keepVolatile } from './keep-volatile.ts';
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
@@ -12,12 +13,9 @@ import type { HostPaths } from '../../../drivers/devices/host-paths.ts';
 import type { ProxyKeeper } from '../../../drivers/devices/proxy/proxies.ts';
 import type { ProxyRun } from '../../../drivers/devices/proxy/proxy-plan.ts';
 import type { DeviceParts } from '../../../drivers/device-parts.ts';
-import type { LiveDevices, Plug, RuntimeDriver } from '../../../drivers/runtime/driver.ts';
-import type { KeyedMutex } from '../../../lib/keyed-mutex.ts';
-import type { Log } from '../../../lib/log.ts';
+import type { LiveDevices, Plug } from '../../../drivers/runtime/driver.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { withRevert, type Revert } from '../../../lib/revert.ts';
-import type { Records } from '../../../records/records.ts';
 import { nicNetworks } from '../../shared/expand.ts';
 import type { Pools } from '../../storage/pools.ts';
 import { deviceRuns, rootfsOf } from './prepare-devices.ts';
@@ -28,15 +26,11 @@ import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { ContainerView } from '../../shared/container-view.ts';
 import { checkDisks, shownPaths } from '../../limits/host-paths.ts';
 
-export interface RunningDevicesDeps {
-  readonly records: Records;
-  readonly runtime: RuntimeDriver;
+export interface RunningDevicesDeps extends Pick<ServiceParts, 'records' | 'runtime' | 'locks' | 'log'> {
   readonly view: ContainerView;
   readonly pools: Pools;
   readonly hosts: NetworkHosts;
-  readonly locks: KeyedMutex;
   readonly proxies: ProxyKeeper;
-  readonly log: Log;
   readonly paths?: HostPaths;
 }
 

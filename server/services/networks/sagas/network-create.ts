@@ -1,8 +1,7 @@
 // The bridge of a network is made and recorded, or neither.
-import type { NetworkDriver } from '../../../drivers/network/driver.ts';
+import type { ServiceParts } from '../../shared/service-parts.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import type { NetworkDocument } from '../../../records/documents.ts';
-import type { Records } from '../../../records/records.ts';
 import { removeRecord } from '../../shared/saga-records.ts';
 
 export interface NetworkParams {
@@ -10,10 +9,7 @@ export interface NetworkParams {
   readonly document: NetworkDocument;
 }
 
-export interface NetworkSagaDeps {
-  readonly records: Records;
-  readonly network: NetworkDriver;
-}
+export type NetworkSagaDeps = Pick<ServiceParts, 'records' | 'network'>;
 
 export function createNetworkSaga({ records, network }: NetworkSagaDeps): Saga<NetworkParams> {
   return {

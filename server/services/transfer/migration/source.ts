@@ -1,4 +1,5 @@
 // The common part of all sources of migrations: the operation, and the conversation that sends a volume with its snapshots.
+import type { ServiceParts } from '../../shared/service-parts.ts';
 import {
   MigrationAnswer,
   MigrationStep,
@@ -9,9 +10,7 @@ import {
 } from '../../../api/container/migration-messages.ts';
 import { version } from '../../../api/version.ts';
 import type { VolumeRef } from '../../../drivers/storage/driver.ts';
-import type { Clock } from '../../../lib/clock.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
-import type { Records } from '../../../records/records.ts';
 import type { Pools } from '../../storage/pools.ts';
 import type { LxdHeader } from './lxd/messages.ts';
 import { featuresOf, headerOf, isTwice, type SourceFacts } from './lxd/offers.ts';
@@ -21,10 +20,8 @@ import { PeerError, type Peer } from './peer.ts';
 import { trackProgress } from './progress.ts';
 import { formatsOf, sendPart } from './streams.ts';
 
-export interface ServeDeps {
-  readonly records: Records;
+export interface ServeDeps extends Pick<ServiceParts, 'records' | 'clock'> {
   readonly pools: Pools;
-  readonly clock: Clock;
 }
 
 export function offerHead<K extends 'container' | 'volume'>(

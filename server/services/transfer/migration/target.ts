@@ -1,4 +1,5 @@
 // The common part of all targets of migrations: the operation, reading the offer, and receiving a volume with its snapshots.
+import type { ServiceParts } from '../../shared/service-parts.ts';
 import type { ContainerSource } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';
 import {
@@ -10,9 +11,7 @@ import {
 } from '../../../api/container/migration-messages.ts';
 import { validateBody } from '../../../api/schema/validate-json.ts';
 import type { VolumeRef } from '../../../drivers/storage/driver.ts';
-import type { Clock } from '../../../lib/clock.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
-import type { Records } from '../../../records/records.ts';
 import type { Pools } from '../../storage/pools.ts';
 import { dialMeeting, type Meeting } from './connect.ts';
 import type { LxdHeader } from './lxd/messages.ts';
@@ -24,10 +23,8 @@ import type { Reach } from '../../../lib/reach.ts';
 import type { UntrustedFiles } from './untrusted-source.ts';
 import { formatsOf, receiveChanges, receiveParts } from './streams.ts';
 
-export interface TargetDeps {
-  readonly records: Records;
+export interface TargetDeps extends Pick<ServiceParts, 'records' | 'clock'> {
   readonly pools: Pools;
-  readonly clock: Clock;
 }
 
 /** Undefined: push, the source comes to us. Throws badRequest for other modes. */

@@ -1,4 +1,5 @@
 // POST /1.0/images with a JSON body: what is refused is refused at once, the rest is one operation (spec 4.8).
+import type { ServiceParts } from '../../shared/service-parts.ts';
 import { errors } from '../../../api/errors.ts';
 import type { ImagePost } from '../../../api/image/image.ts';
 import { aliasName } from '../../../api/names.ts';
@@ -8,16 +9,12 @@ import { imageOfProject, type CopyImageDeps } from '../../images/copy-image.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Problem } from '../../../api/problem.ts';
 import { addressRule } from '../../../drivers/remote/address.ts';
-import type { Operations } from '../../../operations/manager.ts';
-import type { Records } from '../../../records/records.ts';
 import type { Caller } from '../../shared/caller.ts';
 import type { ImagePulls, PullWish } from '../../images/image-pulls.ts';
 import { publishImage, type PublishDeps } from './publish.ts';
 import { readRemoteSource } from '../../images/remote-source.ts';
 
-export interface MakeImageDeps {
-  readonly records: Records;
-  readonly operations: Operations;
+export interface MakeImageDeps extends Pick<ServiceParts, 'records' | 'operations'> {
   readonly pulls: ImagePulls;
   readonly publishing: PublishDeps;
   readonly copying: CopyImageDeps;
