@@ -1,5 +1,4 @@
 // The client of a daemon: one typed call per API request, over a unix socket or TLS. Composes the parts; has no logic of its own.
-import type { LinkWatch } from './transport/link-watch.ts';
 import type { WebSocket } from 'ws';
 import type { ClusterMember } from '../api/cluster/cluster.ts';
 import type { ContainerState, ContainerStatePut } from '../api/container/container.ts';
@@ -41,24 +40,17 @@ import {
 import { OperationFollower, type Operations } from './operations.ts';
 import { isObject, type Reply } from './transport/reply.ts';
 import { Several, type Link } from './transport/several.ts';
-import { Transport, type BearerSource, type TlsOptions } from './transport/transport.ts';
+import { Transport, type TransportOptions } from './transport/transport.ts';
 
-export interface ClientOptions {
-  readonly tls?: TlsOptions;
-  /** Maximum of connections; default 8. */
-  readonly connections?: number;
+export interface ClientOptions extends Pick<TransportOptions, 'bearer' | 'tls' | 'connections' | 'link'> {
   /** Limit of every call that is not a stream or a wait; default 30 s. */
   readonly timeoutMs?: number;
   /** Limit without a byte from the server, for calls that are no upload and no websocket; default 60 s. */
   readonly silentMs?: number;
   /** Sent with every call, to servers with projects. */
   readonly project?: string;
-  /** Sent with every call over TLS, instead of a client certificate. */
-  readonly bearer?: BearerSource;
   /** An answer comes from the memory of a member that does not hear what the others change; `reason`: why, in words of the server. */
   readonly onStale?: (reason: string | undefined) => void;
-  /** Notices dead links to https hosts; injected by tests. */
-  readonly link?: LinkWatch;
 }
 
 export interface WriteOptions {

@@ -1,16 +1,16 @@
 // The command line of gantryd: parses flags, starts the daemon, says when it is ready, stops it on a signal.
+import type { DaemonOptions } from './daemon-options.ts';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { pino, type Logger } from 'pino';
 import type { Log, LogContext } from '../lib/log.ts';
 import { errorText } from '../lib/shared/reason.ts';
-import type { RuntimeChoice } from './host-drivers.ts';
 import { bool, isTrue } from '../api/text/value-checks.ts';
 import { guardOutput } from '../lib/shared/output-stream.ts';
 import { runShutdownCommand } from './shutdown-command.ts';
 import { tellSystemd } from './tell-systemd.ts';
-import { type EtcdChoice, readStoreFlags, storeFlagOptions } from './stores/store-choice.ts';
+import { readStoreFlags, storeFlagOptions } from './stores/store-choice.ts';
 
 export const daemonUsage = `Usage: gantryd --state-dir DIR [options]
        gantryd shutdown --state-dir DIR [--timeout SECONDS]
@@ -46,15 +46,11 @@ One JSON line on standard output says when it is ready; log lines go to standard
 
 const exitCodes = { ok: 0, failed: 1, usage: 64, readerGone: 141 } as const;
 
-interface Flags {
-  readonly stateDir: string;
-  readonly runtime: RuntimeChoice;
-  readonly https?: string;
+interface Flags extends Pick<
+  DaemonOptions,
+  'stateDir' | 'runtime' | 'https' | 'group' | 'etcd' | 'clusterStore' | 'etcdPath'
+> {
   readonly lxd?: { readonly socket?: string; readonly https?: string };
-  readonly group?: string;
-  readonly etcd?: EtcdChoice;
-  readonly clusterStore?: EtcdChoice;
-  readonly etcdPath?: string;
   readonly unprivilegedOnly: boolean;
   readonly level: string;
 }

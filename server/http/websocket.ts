@@ -1,4 +1,5 @@
 // Upgrades to websockets, the same on every listener: the event stream, and operation channels.
+import type { AppDeps } from './serve/app-deps.ts';
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -9,7 +10,7 @@ import { eventTypes, type EventType, type LifecycleMetadata } from '../api/event
 import { eventTypesFor } from '../auth/policy.ts';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
 import { defaultProject } from '../api/project/project-names.ts';
-import { isSeen, type Sight } from '../auth/restricted-view.ts';
+import { isSeen } from '../auth/restricted-view.ts';
 import { isTrustedCaller, type Caller } from '../services/shared/caller.ts';
 import { accessRefusal } from './restricted.ts';
 import { isTrue } from '../api/text/value-checks.ts';
@@ -18,38 +19,25 @@ import type { Operations } from '../operations/manager.ts';
 import { endSoon } from '../lib/end-soon.ts';
 import type { Log } from '../lib/log.ts';
 import { sendEvent, watchListener } from '../events/websocket-listener.ts';
-import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
-import type { Tracer } from '../lib/shared/spans.ts';
 import { labelOf } from './answer.ts';
 import { checkOrigin } from './serve/origin.ts';
 import { logRequest } from './log-request.ts';
 import { ChannelSocket, channelOf } from './websocket-channel.ts';
 import type { Dialect } from './dialects/dialect.ts';
-import type { Cluster } from '../membership/cluster.ts';
 import type { EventRelay } from '../membership/event-relay.ts';
 import { forwardUpgrade } from './forward.ts';
-import { admitBearer, identityOf, type Bearers, type Identify, type Identity } from './caller-identity.ts';
-import type { ProjectNames } from '../services/shared/project-scope.ts';
+import { admitBearer, identityOf, type Identity } from './caller-identity.ts';
 import { toAppError } from '../services/shared/translate-errors.ts';
 import { traceSocket, type SocketTrace, type TracedSocket } from './trace-request.ts';
 
-export interface WebsocketDeps {
+export interface WebsocketDeps extends Pick<
+  AppDeps,
+  'identify' | 'sightOf' | 'bearers' | 'loop' | 'tracer' | 'allowedOrigin' | 'namesIn' | 'cluster'
+> {
   readonly events: EventHub;
   readonly operations: Operations;
-  readonly identify: Identify;
-  /** What a restricted caller may know of. */
-  readonly sightOf: (caller: Caller) => Sight;
-  readonly bearers: Bearers;
   readonly dialect: Dialect;
   readonly log: Log;
-  readonly loop: Pick<EventLoopMonitor, 'enter'>;
-  /** Records spans of connections; absent: nothing is traced. */
-  readonly tracer: () => Tracer | undefined;
-  /** core.https_allowed_origin as it is now. */
-  readonly allowedOrigin: () => string;
-  /** Throws AppError notFound when there is no such project. */
-  readonly namesIn: (project: string) => ProjectNames;
-  readonly cluster: Cluster;
   /** Brings the events of other members; for one listener. */
   readonly relay: Pick<EventRelay, 'listen'>;
 }

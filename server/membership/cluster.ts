@@ -5,7 +5,6 @@ import { containerOfUrl } from '../api/project/project-of-url.ts';
 import { operationIdOf, Routing } from './routing.ts';
 import type { Log } from '../lib/log.ts';
 import type { Records } from '../records/records.ts';
-import type { StatusCode } from '../api/status.ts';
 import type { Store } from '../store/store.ts';
 import { removed, silence } from './member-status.ts';
 import { type Member, Members } from './members.ts';
@@ -13,10 +12,9 @@ import type { MemberPair } from './keys/identity.ts';
 import { MemberCertificates } from './keys/member-certificates.ts';
 import { peerHeaders } from './peer-headers.ts';
 import { PeerLinks } from './peer-links.ts';
-import { Presence } from './presence.ts';
+import { Presence, type PresenceDeps } from './presence.ts';
 import { rejoinSpreadMs } from './presence-rules.ts';
 import { ReadBarrier } from './read-barrier.ts';
-import type { PresentSignal } from './signals.ts';
 
 export interface ClusterDeps {
   readonly records: Records;
@@ -29,14 +27,7 @@ export interface ClusterDeps {
 }
 
 /** What this member tells the others. */
-export interface Self {
-  readonly present: () => PresentSignal;
-  readonly statusOf: (container: string) => StatusCode;
-  readonly ttlSeconds: () => number;
-  /** See PresenceDeps. */
-  readonly isFenced: () => boolean;
-  readonly beforeTelling: (untilMs: number) => Promise<void>;
-}
+export type Self = Pick<PresenceDeps, 'present' | 'statusOf' | 'ttlSeconds' | 'isFenced' | 'beforeTelling'>;
 
 /** A member whose clock is asked for answers in this time. */
 const clockMs = 5_000;

@@ -98,16 +98,11 @@ export interface BackupDocument {
 }
 
 /** Stored under `<uuid of the volume>/<name>`. */
-export interface VolumeSnapshotDocument {
-  readonly v: 1;
-  readonly description: string;
-  readonly config: ConfigMap;
-  readonly createdAt: string;
+export interface VolumeSnapshotDocument extends Omit<VolumeDocument, 'uuid'> {
   /** The zero time, or absent: never. */
   readonly expiresAt?: string;
   /** Bytes that it holds; absent: nobody has measured it. */
   readonly sizeBytes?: number;
-  readonly lifecycle: Lifecycle;
 }
 
 export interface ImageDocument {

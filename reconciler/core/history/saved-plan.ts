@@ -48,16 +48,11 @@ export interface SavedChange {
   readonly etag?: string;
 }
 
-export interface SavedParts {
-  readonly createdAt: string;
-  readonly set: string;
-  readonly options: PlanOptions;
-  readonly server: string;
-  readonly place?: SetPlace;
-  readonly paths: readonly string[];
-  readonly documents: readonly Document[];
+export interface SavedParts extends Pick<
+  SavedPlan,
+  'createdAt' | 'set' | 'options' | 'server' | 'place' | 'paths' | 'documents' | 'images'
+> {
   readonly written: readonly WrittenDocument[];
-  readonly images: Readonly<Record<string, string>>;
   readonly etags: ReadonlyMap<Address, string>;
   readonly hashOf: (text: string) => string;
 }

@@ -22,19 +22,14 @@ import type { RunNotes } from './set-run.ts';
 import type { NotesConfig, Patch } from '../notes/notes.ts';
 
 /** The user, the message and the origin of the run. */
-export interface RevisionDraft {
-  readonly who: string;
-  readonly message?: string;
-  readonly commit?: string;
-  readonly place?: string;
-  /** Equal on all hosts of one rollout. */
-  readonly rollout?: string;
-  readonly rollbackOf?: number;
+export interface RevisionDraft extends Pick<
+  Revision,
+  'who' | 'message' | 'commit' | 'place' | 'rollout' | 'rollbackOf' | 'images'
+> {
   /** True when the run left out objects. */
   readonly isPartial: boolean;
   /** The documents without secrets. */
   readonly documents: readonly WrittenDocument[];
-  readonly images: Readonly<Record<string, string>>;
   readonly limits?: RevisionLimits;
   /** Adds no revision when the newest one has the same documents. */
   readonly onlyNew?: boolean;

@@ -32,18 +32,7 @@ interface WatchedParts {
 
 export function composeWarnings(base: Foundation, book: WarningBook, parts: WatchedParts) {
   const { records, cluster, events, clock, log, host, locks, room, dirs, stores, ownEtcd } = base;
-  const {
-    view,
-    pools,
-    hosts,
-    maas,
-    sagas,
-    server,
-    fencing,
-    certificateChange,
-    clusterPools,
-    clusterNetworks,
-  } = parts;
+  const { view, pools, hosts, maas, sagas, server, fencing, certificateChange, clusterPools, clusterNetworks } = parts;
   const poolWatch = new PoolWatch({ records, pools, locks, log });
   const networkWatch = new NetworkWatch({ records, network: host.network, hosts, locks, log });
   const isFull = (): boolean => room?.reason() !== undefined;

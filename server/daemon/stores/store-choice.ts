@@ -1,18 +1,11 @@
 // Chooses the store of a daemon by its flags: the file in the state directory, or an etcd with the files that lead into it.
+import type { ClusterStore } from '../../membership/membership.ts';
 import { readFile } from 'node:fs/promises';
 import type { LinkOptions } from '../../store/etcd/link.ts';
 import { type EtcdAddress, parseEtcdAddress } from '../../store/etcd/address.ts';
 
 /** Flags and files of an etcd. */
-export interface EtcdChoice {
-  /** etcd://HOST:PORT,.../NAME */
-  readonly address: string;
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  /** A file with USER:PASSWORD. */
-  readonly login?: string;
-}
+export type EtcdChoice = Pick<ClusterStore, 'address' | 'ca' | 'cert' | 'key' | 'login'>;
 
 export const storeFlagOptions = {
   store: { type: 'string' },

@@ -1,28 +1,17 @@
 // Makes a snapshot or volume of a copy of another one and what is changed in it: how copies are brought up to date.
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { DriverError } from '../driver-error.ts';
 import { asDriverError } from './copy-tree.ts';
 import type { ChangingTree, PoolSpec, StorageDriver, TreeRef } from './driver.ts';
 import { snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
 import { type TreeKind, withFiles } from './tree-kind.ts';
 import { directoryNames } from './tree-names.ts';
-import type { TreeStaging } from './tree-staging.ts';
-import { removeEmpty, type TreeSnapshots } from './tree-snapshots.ts';
+import { removeEmpty } from './tree-snapshots.ts';
 import { unpackTree, wholeTar, writeTo } from './tree-stream.ts';
-import { closeTree, labelOf } from './tree-transfer.ts';
+import { closeTree, labelOf, type TreeDeps } from './tree-transfer.ts';
 
-interface Deps {
-  readonly kind: TreeKind;
-  readonly staging: TreeStaging;
-  /** Held per path of a volume. */
-  readonly mutex: KeyedMutex;
-  readonly asRoot: boolean;
-  readonly swapIn: TreeSnapshots['swapIn'];
-}
-
-export function treeDerive(deps: Deps): Pick<StorageDriver, 'deriveVolume' | 'streamId'> {
+export function treeDerive(deps: TreeDeps): Pick<StorageDriver, 'deriveVolume' | 'streamId'> {
   const { kind, staging, mutex } = deps;
   const names = kind.names ?? directoryNames;
   const pathOf = (pool: PoolSpec, { volume, snapshot }: TreeRef): string =>

@@ -24,7 +24,7 @@ import {
   type Consume,
 } from './tree-stream.ts';
 
-interface Deps {
+export interface TreeDeps {
   readonly kind: TreeKind;
   readonly staging: TreeStaging;
   /** Held per path of a volume. */
@@ -36,7 +36,7 @@ interface Deps {
 const hourMs = 3_600_000;
 
 export function treeTransfer(
-  deps: Deps,
+  deps: TreeDeps,
 ): Pick<StorageDriver, 'holdStill' | 'hasNativeForm' | 'exportVolume' | 'importVolume'> {
   const { kind, staging, mutex } = deps;
   const names = kind.names ?? directoryNames;

@@ -31,12 +31,8 @@ export interface PulledImage {
 }
 
 /** What the caller wants the image to be. */
-export interface PullWish {
-  readonly filename: string;
-  readonly public: boolean;
+export interface PullWish extends Pick<NewImage, 'filename' | 'public' | 'properties' | 'aliases'> {
   readonly autoUpdate: boolean;
-  readonly properties: Readonly<Record<string, string>>;
-  readonly aliases: readonly { readonly name: string; readonly description: string }[];
   /** Those of the source too, as far as they are free here. */
   readonly copyAliases: boolean;
 }

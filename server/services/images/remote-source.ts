@@ -5,7 +5,7 @@ import { defaultProject } from '../../api/project/project-names.ts';
 import type { Problem } from '../../api/problem.ts';
 import { addressRule } from '../../drivers/remote/address.ts';
 import { certificateRule } from '../../drivers/remote/certificate.ts';
-import type { RemoteProtocol, RemoteServer } from '../../drivers/remote/driver.ts';
+import type { RemoteProtocol, RemoteServer, ImageRequest } from '../../drivers/remote/driver.ts';
 import type { ImageSourceDocument } from '../../records/documents.ts';
 
 /** What requests to make an image and to create a container from one have in common. */
@@ -21,13 +21,8 @@ export interface SentSource {
   readonly project?: string | undefined;
 }
 
-export interface RemoteSource {
+export interface RemoteSource extends Pick<ImageRequest, 'alias' | 'fingerprint' | 'secret' | 'project'> {
   readonly server: RemoteServer;
-  readonly alias: string;
-  readonly fingerprint: string;
-  readonly secret: string;
-  /** The project on the other server; empty: default. */
-  readonly project: string;
   /** A caller that is restricted to projects chose the server. */
   readonly isConfined?: boolean;
 }

@@ -1,6 +1,6 @@
 // The calls between the store on the main thread and its SQLite worker: plain data only, one reply a call, in order.
 import type { PackedRecords } from './packing.ts';
-import type { Compare, Op, Rev, StoreErrorCode, StoreRecord } from '../store.ts';
+import type { Compare, Op, Rev, StoreErrorCode, StoreRecord, StoreStatus } from '../store.ts';
 import type { HistoryPage } from '../watch-hub.ts';
 
 export interface HistoryLimits {
@@ -49,13 +49,7 @@ export interface Calls {
   close: { request: undefined; reply: undefined };
 }
 
-export interface StatusReply {
-  readonly rev: Rev;
-  readonly compactRev: Rev;
-  readonly records: number;
-  readonly sizeBytes: number;
-  readonly storeUuid: string;
-}
+export type StatusReply = Pick<StoreStatus, 'rev' | 'compactRev' | 'records' | 'sizeBytes' | 'storeUuid'>;
 
 export type CallKind = keyof Calls;
 

@@ -1,4 +1,5 @@
 // Consoles in the browser: carries a websocket's bytes to a terminal in a container of a host, and back.
+import type { AppDeps } from '../app.ts';
 import type { IncomingMessage } from 'node:http';
 import { STATUS_CODES } from 'node:http';
 import { PassThrough, Writable, type Duplex } from 'node:stream';
@@ -6,20 +7,14 @@ import { WebSocketServer, type RawData, type WebSocket } from 'ws';
 import type { ExecSession, TerminalSize } from '../../../../server/client/channels/exec.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { Controller } from '../../controller.ts';
-import type { ApiCaller, Authenticator } from '../access/authenticator.ts';
-import type { Gate } from '../access/gate.ts';
-import type { HttpLog } from '../app.ts';
+import type { ApiCaller } from '../access/authenticator.ts';
 import { endpoints } from '../endpoints.ts';
 import { Refusal, toRefusal } from '../refusal.ts';
 import { readQuery } from '../route.ts';
 
-export interface ConsoleDeps {
+export interface ConsoleDeps extends Pick<AppDeps, 'authenticator' | 'gate' | 'headers' | 'log'> {
   readonly controller: Pick<Controller, 'connection'>;
-  readonly authenticator: Authenticator;
-  readonly gate: Gate;
   readonly isOn: () => boolean;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly log: HttpLog;
   readonly checkEveryMs?: number;
 }
 

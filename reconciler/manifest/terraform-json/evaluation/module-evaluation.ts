@@ -16,12 +16,7 @@ import { Memo, orUnknown } from './memo.ts';
 import { gathered, repetitionOf } from './repetition.ts';
 import { readVariable, unknownArguments, validateVariable, type VariableSetting } from './variables.ts';
 
-interface ModuleInput {
-  readonly tree: ModuleTree;
-  readonly shared: EvaluationState;
-  readonly references: References;
-  /** `module.net["a"].`; of the root nothing. */
-  readonly address: string;
+interface ModuleInput extends Pick<Module, 'tree' | 'shared' | 'references' | 'address'> {
   readonly parent?: Module;
   /** The module block that calls it, with its instance key. */
   readonly call?: Context;

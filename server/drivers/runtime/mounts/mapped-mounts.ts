@@ -46,19 +46,11 @@ const flagBits: Readonly<Record<MountFlag, readonly [set: bigint, clear: bigint]
   strictatime: [0x20n, accessTimes],
 };
 
-export interface SecondMount {
-  readonly source: string;
+export interface SecondMount extends Pick<MountRun, 'source' | 'recursive' | 'propagation' | 'flags' | 'nodes'> {
   /** Exists and is of the kind of `source`. */
   readonly target: string;
   /** Undefined = owners as they are. */
   readonly map: readonly IdMapEntry[] | undefined;
-  /** Includes all mounts below the source. */
-  readonly recursive: boolean;
-  /** Device nodes in it are to work, also when the source's own mount forbids that. */
-  readonly nodes?: boolean;
-  readonly flags?: readonly MountFlag[];
-  /** Whether later mounts on one side appear on the other. Default private. */
-  readonly propagation?: string;
   /** See MountRun. */
   readonly within?: readonly string[] | undefined;
   readonly block?: MountRun['block'] | undefined;

@@ -3,7 +3,7 @@ import { rm, stat, writeFile as writeText } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errors } from '../../../api/errors.ts';
 import { shiftId } from '../../../drivers/runtime/idmap/shift-ownership.ts';
-import type { TreeRef, VolumeRef } from '../../../drivers/storage/driver.ts';
+import type { TreeRef } from '../../../drivers/storage/driver.ts';
 import { hostRootIds } from '../../../drivers/runtime/idmap/id-map.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import type { SagaContext } from '../../../operations/saga.ts';
@@ -18,12 +18,10 @@ import { snapshotsOf } from '../../containers/shared/snapshot-records.ts';
 import { renderSnapshot } from '../../containers/snapshots/snapshots.ts';
 import { packerOf } from '../../shared/compression.ts';
 import { backupPath } from '../../shared/backups.ts';
-import type { RenderedIndex } from './index-head.ts';
 import { renderIndex, type BackupContent } from './index-yaml.ts';
-import type { BackupType } from './layout.ts';
 import { ownerOf, type BackupOf } from './owner.ts';
 import { renderVolumeIndex } from './volume-index.ts';
-import { writeTarball } from './tarball-writer.ts';
+import { writeTarball, type TarballPlan } from './tarball-writer.ts';
 import { plainName, projectOf } from '../../../api/project/project-names.ts';
 import { profilesOf } from '../../shared/project-scope.ts';
 import type { Room } from '../../shared/room.ts';
@@ -109,13 +107,8 @@ export async function writeBackup(
 }
 
 /** What is packed, and how it is described. */
-interface Packing {
-  readonly type: BackupType;
+interface Packing extends Pick<TarballPlan, 'type' | 'volume' | 'index' | 'snapshots'> {
   readonly pool: string;
-  readonly volume: VolumeRef;
-  readonly index: RenderedIndex;
-  /** From the oldest to the newest. */
-  readonly snapshots: readonly string[];
   readonly owners?: ((kind: 'uid' | 'gid', id: number) => number) | undefined;
 }
 
