@@ -139,6 +139,6 @@ function isOutOfSpace(error: unknown): boolean {
   // Node has no word for a quota that is used up.
   if (error instanceof Error && 'errno' in error && error.errno === -constants.errno.EDQUOT) return true;
   // tar reports a write that was cut short before it notices a full disk.
-  const words = /No space left on device|Disk quota exceeded|Wrote only \d+ of \d+ bytes/;
+  const words = /No space left on device|Disk quota exceeded|out of space|Wrote only \d+ of \d+ bytes/;
   return error instanceof ExecError && words.test(error.stderr);
 }

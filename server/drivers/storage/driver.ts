@@ -98,8 +98,9 @@ type StreamForm =
   /** The names of all members begin with `prefix`, which is left out. `strange`: the sender is not trusted, though nothing is
    *  ever written outside of the new volume; a device node is not kept then, apart from 0:0, which layered file systems use. */
   | { readonly kind: 'tar'; readonly prefix?: string; readonly strange?: boolean }
-  /** From a trusted sender: a stream can be made so that it writes elsewhere. Its parent was imported here before. */
-  | { readonly kind: 'native' };
+  /** From a trusted sender: a stream can be made so that it writes elsewhere. Its parent, a snapshot of the same volume, was imported
+   *  here before. `strange`: the sender is not trusted with device nodes: a stream with any but 0:0 is Invalid. */
+  | { readonly kind: 'native'; readonly strange?: boolean };
 
 /** A tree that will become a snapshot or volume; nothing else uses it yet. */
 export interface ChangingTree {

@@ -62,14 +62,22 @@ export interface TreeKind {
     /** Throws NotSupported when streams cannot carry the tree whole, saying what to do. */
     check(path: string): Promise<void>;
     canSend(path: string): Promise<boolean>;
-    /** `path` and `parent` are snapshots. */
-    send(path: string, parent: string | undefined): ConfinedCommand;
-    /** Reads a stream from its standard input and makes one snapshot in `directory`, called as the sender called it. */
-    receive(directory: string): ConfinedCommand;
+    /** `path` and `parent` are snapshots. What cannot build on that parent is sent whole. */
+    send(path: string, parent: string | undefined): Promise<ConfinedCommand>;
+    /** Makes one snapshot of a stream, at `temporary` or below it; its path. `kin`: the snapshots that it may build on. Throws DriverError when the
+     *  stream is damaged or cut off, or what reading it throws. */
+    receive(
+      temporary: string,
+      bytes: AsyncIterable<Buffer>,
+      kin: () => Promise<readonly string[]>,
+      signal: AbortSignal,
+    ): Promise<string>;
+    /** Puts what was received at `path`, as a snapshot that later streams may build on. */
+    keep(received: string, path: string, signal: AbortSignal): Promise<void>;
+    /** Makes a tree of it that is written to. */
+    settle(received: string, to: string, signal: AbortSignal): Promise<void>;
     /** See StorageDriver.streamId. */
     idOf(path: string): Promise<string | undefined>;
-    /** The same bytes; throws DriverError at the end of a stream that was cut off. */
-    whole(source: AsyncIterable<Buffer>): AsyncIterable<Buffer>;
   };
 }
 

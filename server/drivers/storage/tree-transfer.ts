@@ -1,5 +1,5 @@
 // Volumes and snapshots as streams of bytes: out of a pool of trees, and into one.
-import { chmod, chown, mkdir, readdir } from 'node:fs/promises';
+import { chmod, chown, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exec } from '../../lib/exec.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
@@ -73,7 +73,12 @@ export function treeTransfer(
         form.parent === undefined ? undefined : pathOf(pool, { volume: from.volume, snapshot: form.parent });
       if (parent !== undefined && !(await names.isTree(parent)))
         throw new DriverError('NotFound', `there is no ${labelOf({ ...from, snapshot: form.parent ?? '' })}`);
-      return still(pool, from, (path) => readFrom(native.send(path, parent), isSuccess, consume, signal), signal);
+      return still(
+        pool,
+        from,
+        async (path) => readFrom(await native.send(path, parent), isSuccess, consume, signal),
+        signal,
+      );
     }
     const { ownerOf, isPart, prefix = '.', without = [] } = form;
     const isPlain = isPart !== true && ownerOf === undefined;
@@ -119,27 +124,21 @@ export function treeTransfer(
     pool: PoolSpec,
     to: TreeRef,
     bytes: AsyncIterable<Buffer>,
-    form: ImportForm,
+    form: ImportForm & { kind: 'native' },
     signal: AbortSignal,
   ): Promise<void> {
-    const { native, atomic } = kind;
-    if (native === undefined || atomic === undefined) throw noNative(pool);
+    const { native } = kind;
+    if (native === undefined) throw noNative(pool);
     const root = kind.root(pool);
+    const kept = snapshotsPathIn(root, to.volume);
+    const kin = async (): Promise<readonly string[]> => (await names.treesIn(kept)).map((name) => join(kept, name));
     await staging.scratch(root, async (temporary) => {
-      await mkdir(temporary, { mode: 0o700 });
-      await writeTo(native.receive(temporary), native.whole(bytes), signal);
-      const [name, ...others] = await readdir(temporary);
-      if (name === undefined || others.length > 0)
-        throw new DriverError(
-          'Failed',
-          `the stream brought ${others.length === 0 ? 'nothing' : 'more than one volume'}`,
-        );
-      const received = join(temporary, name);
-      // Made again and not moved: what is read-only cannot leave its directory; the copy is as good a parent of later streams.
-      if (to.snapshot !== undefined) return atomic.snapshot(received, pathOf(pool, to), signal);
+      const received = await native.receive(temporary, bytes, kin, signal);
+      if (form.strange === true) await withFiles(kind, received, () => refuseNodes(received, signal));
+      if (to.snapshot !== undefined) return native.keep(received, pathOf(pool, to), signal);
       await put(pool, to, form, async (fresh) => {
-        await kind.copyTree(received, fresh, 'settled', signal);
-        await closeTree(fresh, to.volume, deps.asRoot);
+        await native.settle(received, fresh, signal);
+        await withFiles(kind, fresh, () => closeTree(fresh, to.volume, deps.asRoot));
       });
     });
   }
@@ -211,14 +210,24 @@ async function* joined(first: AsyncIterable<Buffer>, then: readonly Buffer[]): A
   yield* then;
 }
 
+const nodes = ['-xdev', '(', '-type', 'b', '-o', '-type', 'c', ')'] as const;
+
 /** Nodes in a root file system on a host disk would work for the guest; 0:0 stands for a deleted file in layered file systems. */
 async function dropNodes(path: string, signal: AbortSignal): Promise<void> {
   const drop = 'for node; do [ "$(stat -c %t:%T -- "$node")" = 0:0 ] || rm -f -- "$node"; done';
-  await exec(
-    ['find', path, '-xdev', '(', '-type', 'b', '-o', '-type', 'c', ')', '-exec', 'sh', '-c', drop, 'sh', '{}', '+'],
+  await exec(['find', path, ...nodes, '-exec', 'sh', '-c', drop, 'sh', '{}', '+'], { timeoutMs: hourMs }, signal);
+}
+
+/** What the file system made of a stream itself is not to be changed. */
+async function refuseNodes(path: string, signal: AbortSignal): Promise<void> {
+  const show = 'for node; do [ "$(stat -c %t:%T -- "$node")" = 0:0 ] || echo node; done';
+  const { stdout } = await exec(
+    ['find', path, ...nodes, '-exec', 'sh', '-c', show, 'sh', '{}', '+'],
     { timeoutMs: hourMs },
     signal,
   );
+  if (stdout !== '')
+    throw new DriverError('Invalid', 'the stream has device nodes, which only a privileged container may have');
 }
 
 const noNative = (pool: PoolSpec): DriverError =>

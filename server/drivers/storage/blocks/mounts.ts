@@ -1,10 +1,9 @@
 // Mounts and unmounts the file systems of block devices, makes them and changes their size.
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { DriverError } from '../../driver-error.ts';
-import { run } from '../mounted/mounts.ts';
+import { patiently, run } from '../mounted/mounts.ts';
 import { missingProgram } from '../programs.ts';
 import {
   commands,
@@ -83,18 +82,15 @@ export async function growUnmounted(device: string): Promise<void> {
   await run(commands.grow('ext4', device, ''));
 }
 
-/** Mends what a crash has left. It must not be mounted. A program with a view of the mounts as they were may hold it a little longer. */
+/** Mends what a crash has left. It must not be mounted. */
 export async function checkExt4(device: string): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return void (await exec(commands.check(device), { timeoutMs: longMs, okCodes: [0, 1] }));
-    } catch (error) {
-      if (!(error instanceof ExecError) || !saysInUse(error.stderr)) throw error;
-      if (attempt >= 20)
-        throw new DriverError('InUse', `${device} is in use: a program on the host has it open`, error);
-      await sleep(25 * attempt);
-    }
-  }
+  const isBusy = (error: unknown): boolean => error instanceof ExecError && saysInUse(error.stderr);
+  await patiently(() => exec(commands.check(device), { timeoutMs: longMs, okCodes: [0, 1] }), isBusy).catch(
+    (error: unknown) => {
+      if (!isBusy(error)) throw error;
+      throw new DriverError('InUse', `${device} is in use: a program on the host has it open`, error);
+    },
+  );
 }
 
 /** Throws Invalid when more is in it. ext4 must not be mounted, btrfs must be. */

@@ -1,5 +1,5 @@
 // The `btrfs` storage driver: a volume is a subvolume, copies and snapshots share its blocks, limits are quota groups.
-import { chmod, lstat, readdir, readFile, unlink } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, readFile, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import {
@@ -34,7 +34,7 @@ import type { LimitForm, StorageDriver } from '../driver.ts';
 import { missingProgram } from '../programs.ts';
 import { hasCode, removeTree } from '../remove-tree.ts';
 import { openTreeDriver } from '../tree-driver.ts';
-import { untilEnd } from '../tree-stream.ts';
+import { untilEnd, writeTo } from '../tree-stream.ts';
 
 export type BtrfsStorageDeps = Omit<DirStorageDeps, 'ownership'>;
 
@@ -111,16 +111,34 @@ export function openBtrfsStorage(deps: BtrfsStorageDeps): StorageDriver {
       limitTree,
       limitsIn,
       native: {
-        send: commands.send,
+        send: (path, parent) => Promise.resolve(commands.send(path, parent)),
         check: refuseNested,
         canSend: async (path) => !(await hasNested(path)),
-        receive: commands.receive,
+        receive: receiveOne,
+        // Made again and not moved: what is read-only cannot leave its directory; the copy is as good a parent of later streams.
+        async keep(received, path, signal) {
+          await run(commands.snapshot(received, path, 'readonly'), undefined, signal);
+        },
+        settle: copyWithNested,
         idOf: async (path) => streamIdIn((await run(commands.show(path))).stdout),
-        whole: (source) => untilEnd(source, endCommand.length, (tail) => tail.equals(endCommand)),
       },
     },
     { ...deps, ownership: 'keep' },
   );
+}
+
+async function receiveOne(
+  directory: string,
+  bytes: AsyncIterable<Buffer>,
+  _kin: unknown,
+  signal: AbortSignal,
+): Promise<string> {
+  await mkdir(directory, { mode: 0o700 });
+  const whole = untilEnd(bytes, endCommand.length, (tail) => tail.equals(endCommand));
+  await writeTo(commands.receive(directory), whole, signal);
+  const [name, ...others] = await readdir(directory);
+  if (name !== undefined && others.length === 0) return join(directory, name);
+  throw new DriverError('Failed', `the stream brought ${name === undefined ? 'nothing' : 'more than one volume'}`);
 }
 
 /** Also plain directories, with subvolumes right in them. */

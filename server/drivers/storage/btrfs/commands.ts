@@ -45,7 +45,6 @@ export const commands = {
   readLoopSize: (device: string) => ['losetup', '--set-capacity', device],
   growToDevice: (target: string) => ['btrfs', 'filesystem', 'resize', 'max', target],
   unmount: (target: string) => ['umount', target],
-  wipe: (device: string) => ['wipefs', '--all', '--quiet', device],
   create: (path: string) => ['btrfs', 'subvolume', 'create', path],
   snapshot: (from: string, to: string, kind: 'readonly' | 'writable') => [
     'btrfs',

@@ -15,6 +15,7 @@ import { poolSource } from '../layout.ts';
 import { moveDurably } from '../../../lib/durable-files.ts';
 import { attachedLoop, freeSize, hasLoopFile, loopFileOf } from '../loop-file.ts';
 import { mountedAt } from '../mountinfo.ts';
+import { wipeDevice } from '../mounted/mounts.ts';
 import { hasCode } from '../remove-tree.ts';
 
 const btrfsMagic = 0x9123_683e;
@@ -181,7 +182,7 @@ export async function removeFileSystem(location: BtrfsLocation, pool: PoolSpec):
   if (location.kind === 'directory') return;
   const device = location.kind === 'device' ? await deviceOf(location.uuid) : undefined;
   await unmount(location.mount, pool);
-  if (device !== undefined) await run(commands.wipe(device));
+  if (device !== undefined) await wipeDevice(device);
   if (location.kind === 'file') {
     await rm(location.path, { force: true });
     await rm(`${location.path}.new`, { force: true });

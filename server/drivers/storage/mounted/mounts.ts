@@ -1,4 +1,4 @@
-// Whether something is mounted at the path of a volume, and how it is unmounted.
+// Whether something is mounted at the path of a volume, how it is unmounted, and how long what was just let go is waited for.
 import { readFile, rmdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exec, ExecError } from '../../../lib/exec.ts';
@@ -15,20 +15,36 @@ export async function isMounted(path: string): Promise<boolean> {
   return mountedAt(await readFile('/proc/self/mountinfo', 'utf8'), path) !== undefined;
 }
 
-/** Writes all to the device first: an error of that is thrown, not lost, unless the volume `goes` (a full pool is emptied
- *  so). The directory goes, too. Not mounted is fine. */
-export async function unmountDevice(path: string, { goes = false } = {}): Promise<void> {
-  for (let attempt = 1; await isMounted(path); attempt += 1) {
-    if (attempt === 1 && !goes) await run(['sync', '-f', '--', path]);
+/** Tries again for five seconds: a program with a view of the mounts as they were may hold what was unmounted a little longer. */
+export async function patiently<T>(work: () => Promise<T>, isBusy: (error: unknown) => boolean): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
     try {
-      await run(['umount', path]);
+      return await work();
     } catch (error) {
-      if (!(error instanceof ExecError) || !/target is busy/.test(error.stderr)) throw error;
-      if (attempt >= 20) throw new DriverError('InUse', `${path} cannot be unmounted: something on the host uses it`);
+      if (attempt >= 20 || !isBusy(error)) throw error;
       await sleep(25 * attempt);
     }
   }
+}
+
+const saysBusy = (error: unknown): boolean =>
+  error instanceof ExecError && /target is busy|Device or resource busy/.test(error.stderr);
+
+/** Writes all to the device first: an error of that is thrown, not lost, unless the volume `goes` (a full pool is emptied
+ *  so). The directory goes, too. Not mounted is fine. */
+export async function unmountDevice(path: string, { goes = false } = {}): Promise<void> {
+  if (!goes && (await isMounted(path))) await run(['sync', '-f', '--', path]);
+  while (await isMounted(path))
+    await patiently(() => run(['umount', path]), saysBusy).catch((error: unknown) => {
+      if (!saysBusy(error)) throw error;
+      throw new DriverError('InUse', `${path} cannot be unmounted: something on the host uses it`, error);
+    });
   await rmdir(path).catch((error: unknown) => {
     if (!hasCode(error, 'ENOENT')) throw error;
   });
+}
+
+/** The device was that of a pool until now: its labels would pass for something that somebody needs. */
+export async function wipeDevice(device: string): Promise<void> {
+  await patiently(() => run(['wipefs', '--all', '--quiet', device]), saysBusy);
 }

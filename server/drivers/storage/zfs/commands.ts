@@ -178,9 +178,6 @@ const ofCopy = /@[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export const leftSnapshots = (all: readonly Named[]): readonly string[] =>
   all.flatMap(({ name, hasClones }) => (ofCopy.test(name) && !hasClones ? [name] : []));
 
-/** The snapshot of what does not change: an unpacked image, or a snapshot of a volume. */
-export const sealed = 'sealed';
-
 export const saysFull = (stderr: string): boolean => /out of space|No space left/i.test(stderr);
 export const saysBusy = (stderr: string): boolean => /\bis busy|target is busy/.test(stderr);
 export const saysMissing = (stderr: string): boolean => /does not exist|no such pool/.test(stderr);

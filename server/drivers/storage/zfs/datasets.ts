@@ -1,10 +1,10 @@
 // Volumes as datasets of the dataset of a pool. A copy, and a snapshot, is a clone; what has clones is kept aside when it is deleted.
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { PoolSpec } from '../driver.ts';
 import { volumeFolder } from '../layout.ts';
+import { patiently } from '../mounted/mounts.ts';
 import type { Kept, TreeStore } from '../mounted/store.ts';
 import {
   commands,
@@ -16,10 +16,10 @@ import {
   saysFull,
   saysHasClones,
   saysMissing,
-  sealed,
   withoutClones,
   type Dataset,
 } from './commands.ts';
+import { sealed, stillProperty } from './moments.ts';
 import { datasetName, deletedFolder, idOf, idProperty, idText } from './names.ts';
 
 const longMs = 600_000;
@@ -92,13 +92,13 @@ export const zfsStore: TreeStore<KeptDataset> = {
       const before = (await findDataset(source))?.ids;
       await runZfs(commands.set(source, { [idProperty]: idText(to, before) ?? '' }), `cannot rename ${from}`);
     }
-    await patiently(() => runZfs(commands.rename(source, target), `cannot rename ${from} to ${to}`));
+    await patiently(() => runZfs(commands.rename(source, target), `cannot rename ${from} to ${to}`), isBusy);
   },
   async remove(pool, id) {
     const dataset = datasetFor(pool, id);
     const what = `cannot delete the dataset ${dataset}`;
     try {
-      await patiently(() => exec(commands.remove(dataset), { timeoutMs: longMs }));
+      await patiently(() => exec(commands.remove(dataset), { timeoutMs: longMs }), isBusy);
     } catch (error) {
       if (!(error instanceof ExecError)) throw error;
       if (saysHasClones(error.stderr)) await bury(pool, dataset, what);
@@ -108,19 +108,8 @@ export const zfsStore: TreeStore<KeptDataset> = {
   },
 };
 
-/** A program with a view of the mounts as they were may hold a dataset a little longer. */
-async function patiently(work: () => Promise<unknown>): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return void (await work());
-    } catch (error) {
-      const isBusy =
-        error instanceof ExecError ? saysBusy(error.stderr) : error instanceof DriverError && error.code === 'InUse';
-      if (!isBusy || attempt >= 20) throw error;
-      await sleep(25 * attempt);
-    }
-  }
-}
+const isBusy = (error: unknown): boolean =>
+  error instanceof ExecError ? saysBusy(error.stderr) : error instanceof DriverError && error.code === 'InUse';
 
 /** An empty one. */
 export async function makeDataset(pool: PoolSpec, id: string): Promise<void> {
@@ -132,11 +121,12 @@ const idValues = (id: string): Record<string, string> => {
   return text === undefined ? {} : { [idProperty]: text };
 };
 
-/** As `from` is at one moment. */
-export async function cloneDataset(pool: PoolSpec, from: string, to: string): Promise<void> {
+/** As `from` is at one moment. `still`: nothing is ever written to it. */
+export async function cloneDataset(pool: PoolSpec, from: string, to: string, still = false): Promise<void> {
   const [source, target] = [datasetFor(pool, from), datasetFor(pool, to)];
   const what = `cannot copy ${from}`;
-  const clone = (snapshot: string): Promise<string> => runZfs(commands.clone(snapshot, target, idValues(to)), what);
+  const clone = (snapshot: string): Promise<string> =>
+    runZfs(commands.clone(snapshot, target, { ...idValues(to), ...(still ? { [stillProperty]: 'yes' } : {}) }), what);
   if (isSealed(from)) {
     const snapshot = `${source}@${sealed}`;
     if ((await unless('NotFound', clone(snapshot))) !== undefined) return;
@@ -161,7 +151,7 @@ export async function cloneDataset(pool: PoolSpec, from: string, to: string): Pr
 /** Only what clones need of it is kept. */
 async function bury(pool: PoolSpec, dataset: string, what: string): Promise<void> {
   const grave = `${datasetOf(pool)}/${deletedFolder}/${randomUUID()}`;
-  await patiently(() => runZfs(commands.rename(dataset, grave), what));
+  await patiently(() => runZfs(commands.rename(dataset, grave), what), isBusy);
   const snapshots = namedIn(await runZfs(commands.names(grave), what)).filter(({ name }) => name.includes('@'));
   for (const { name } of snapshots) await unless('NotFound', runZfs(commands.removeLater(name), what));
   const last = snapshots.findLast(({ hasClones }) => hasClones);

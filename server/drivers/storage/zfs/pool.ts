@@ -8,7 +8,7 @@ import { makeFolders } from '../dir-pool.ts';
 import type { PoolResources, PoolSpec } from '../driver.ts';
 import { recordsFolder } from '../layout.ts';
 import { freeSize, hasLoopFile, makeLoopFile } from '../loop-file.ts';
-import { isMounted, run, unmountDevice } from '../mounted/mounts.ts';
+import { isMounted, run, unmountDevice, wipeDevice } from '../mounted/mounts.ts';
 import type { MountedTrees } from '../mounted/trees.ts';
 import { locationOf, refuseVolumes, removePlace, tagOf, type Location } from '../mounted/pool-place.ts';
 import { commands, madeProperty, poolProperty, poolsIn, type Dataset } from './commands.ts';
@@ -228,8 +228,7 @@ export async function deleteZfsPool(root: string, pool: PoolSpec, trees: Trees):
     await trees.unmountAll(pool);
     await unmountDevice(join(place, recordsFolder));
     await drop(pool, location, found.isMade);
-    // Its labels would pass for something that somebody needs.
-    if (location.kind === 'device') await run(['wipefs', '--all', '--quiet', location.device]);
+    if (location.kind === 'device') await wipeDevice(location.device);
   }
   if (location.kind === 'file') await rm(location.file, { force: true });
   await removePlace(place);

@@ -22,6 +22,7 @@ import {
   mountZfsPool,
   zfsResources,
 } from './pool.ts';
+import { zfsStreams } from './streams.ts';
 
 export interface ZfsStorageDeps extends MountedDeps {
   readonly unpackImage: UnpackImage;
@@ -121,13 +122,14 @@ export class ZfsTrees extends MountedTrees<KeptDataset> {
         // It is only ever mounted to be read.
         seal: () => Promise.resolve(),
       },
+      native: zfsStreams(this),
       limitTree: (path, bytes, how) => this.limit(path, bytes, how),
       limitsIn: (root) => this.limits(root),
     };
   }
 
   #clone(source: Place, target: Place): Promise<void> {
-    return cloneDataset(source.pool, source.id, target.id);
+    return cloneDataset(source.pool, source.id, target.id, true);
   }
 }
 

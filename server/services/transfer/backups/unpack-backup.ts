@@ -3,7 +3,7 @@ import type { BackupIndex } from './index-yaml.ts';
 import type { PoolSpec, StorageDriver, VolumeRef } from '../../../drivers/storage/driver.ts';
 import { eachMember } from './tarball-reader.ts';
 import { type Section, sectionOf } from './layout.ts';
-import { type StreamChain, createStreamChain } from './send-stream.ts';
+import { createStreamChain } from './send-stream.ts';
 import type { TarMember } from '../../../drivers/image/tar-reader.ts';
 import { gather } from './join-chunks.ts';
 
@@ -33,7 +33,7 @@ export async function unpackBackup(
     signal,
     async (members) => {
       const { index } = plan;
-      const chain = createStreamChain({ allowNodes: plan.keepNodes });
+      const native = nativeForm(plan);
       let next = await members.next();
       const current = (): TarMember | undefined => (next.done === true ? undefined : next.value);
       const advance = async (): Promise<void> => {
@@ -50,11 +50,24 @@ export async function unpackBackup(
           return each !== undefined && sectionOf(each.name, index)?.prefix === section.prefix ? each : undefined;
         };
         progress(section.prefix);
-        await unpackPart(store, plan, { section, first: member, inPart, advance, chain }, signal);
+        await unpackPart(store, plan, { section, first: member, inPart, advance, native }, signal);
         while (inPart() !== undefined) await advance();
       }
     },
   );
+}
+
+interface NativeForm {
+  readonly checked: (stream: AsyncIterable<Buffer>, what: string) => AsyncIterable<Buffer>;
+  /** Its driver looks for device nodes in what it received. */
+  readonly isStrange: boolean;
+}
+
+/** btrfs carries out commands by path, which are judged before; ZFS fills a dataset of its own, and nothing else. */
+function nativeForm({ index, keepNodes }: UnpackPlan): NativeForm {
+  if (index.backend !== 'btrfs') return { checked: (stream) => stream, isStrange: !keepNodes };
+  const chain = createStreamChain({ allowNodes: keepNodes });
+  return { checked: (stream, what) => chain.next(stream, what), isStrange: false };
 }
 
 interface Part {
@@ -63,19 +76,19 @@ interface Part {
   /** The member that it is the turn of, while it is one of this part. */
   readonly inPart: () => TarMember | undefined;
   readonly advance: () => Promise<void>;
-  readonly chain: StreamChain;
+  readonly native: NativeForm;
 }
 
 async function unpackPart(
   { driver, pool }: Store,
   { volume, index, keepNodes }: UnpackPlan,
-  { section, first, inPart, advance, chain }: Part,
+  { section, first, inPart, advance, native }: Part,
   signal: AbortSignal,
 ): Promise<void> {
   const to = { volume, ...(section.snapshot === undefined ? {} : { snapshot: section.snapshot }) };
   if (index.optimized) {
-    const stream = chain.next(first.content(), `${section.prefix}.bin`);
-    return driver.importVolume(pool, to, stream, { kind: 'native' }, signal);
+    const stream = native.checked(first.content(), `${section.prefix}.bin`);
+    return driver.importVolume(pool, to, stream, { kind: 'native', strange: native.isStrange }, signal);
   }
   async function* blocks(): AsyncGenerator<Buffer> {
     for (let member = inPart(); member !== undefined; member = inPart()) {

@@ -10,6 +10,13 @@ import {
   withoutClones,
 } from '../../../../server/drivers/storage/zfs/commands.ts';
 import {
+  canBuildOn,
+  headOf,
+  looksIn,
+  momentOf,
+  streamCommands,
+} from '../../../../server/drivers/storage/zfs/moments.ts';
+import {
   datasetName,
   datasetProblem,
   idOf,
@@ -134,5 +141,92 @@ describe('what the tools print', () => {
     expect(argv).toEqual(expect.arrayContaining(['mountpoint=legacy', 'cachefile=none', 'gantry:pool=tag']));
     expect(argv).not.toContain('-f');
     expect(commands.importPool('tank')).not.toContain('-f');
+  });
+});
+
+describe('streams of zfs', () => {
+  const looks = looksIn(
+    [
+      'tank/custom/v\t11\t20\t-\t-',
+      'tank/custom/v@u1\t12\t21\t-\t-',
+      'tank/custom/v@u2\t13\t31\t-\t-',
+      'tank/custom-snapshots/v::one\t14\t22\ttank/custom/v@u1\tyes',
+      'tank/custom-snapshots/v::one@sealed\t15\t23\t-\tyes',
+      'tank/custom-snapshots/v::whole\t16\t24\t-\t-',
+      'tank/custom-snapshots/v::whole@sealed\t17\t25\t-\t-',
+      'tank/custom-snapshots/v::refreshed\t18\t26\ttank/custom-snapshots/v::one@sealed\t-',
+      'tank/custom-snapshots/v::came\t19\t27\ttank/custom-snapshots/v::whole@sealed\t-',
+      'tank/custom-snapshots/v::came@received\t20\t28\t-\t-',
+      'tank/custom-snapshots/v::came@sealed\t21\t29\t-\t-',
+      '',
+    ].join('\n'),
+  );
+  const at = (name: string) => {
+    const found = looks.find((each) => each.name === `tank/${name}`);
+    if (found === undefined) throw new Error(`no ${name}`);
+    return found;
+  };
+
+  test('a snapshot has the content of what it is a clone of, of what came, or of its own; one that was changed after it was cloned has none yet', () => {
+    const moments = ['one', 'whole', 'refreshed', 'came'].map((name) =>
+      momentOf(`tank/custom-snapshots/v::${name}`, looks),
+    );
+    expect(moments).toEqual([
+      'tank/custom/v@u1',
+      'tank/custom-snapshots/v::whole@sealed',
+      undefined,
+      'tank/custom-snapshots/v::came@received',
+    ]);
+  });
+
+  test('a stream builds on an older snapshot of the same volume, or on what that is a clone of, and on nothing else', () => {
+    const builds = (base: string, target: string): boolean => canBuildOn(at(base), at(target), looks);
+    expect(builds('custom/v@u1', 'custom/v@u2')).toBe(true);
+    expect(builds('custom/v@u2', 'custom/v@u1')).toBe(false);
+    expect(builds('custom-snapshots/v::whole@sealed', 'custom-snapshots/v::came@received')).toBe(true);
+    expect(builds('custom/v@u1', 'custom-snapshots/v::came@received')).toBe(false);
+  });
+
+  test('commands send one snapshot without properties, and receive it as a clone that is not mounted, never by force', () => {
+    expect(streamCommands.send('tank/v@b', 'tank/v@a')).toEqual(['zfs', 'send', '-i', 'tank/v@a', 'tank/v@b']);
+    expect(streamCommands.send('tank/v@b', undefined)).toEqual(['zfs', 'send', 'tank/v@b']);
+    expect(streamCommands.receive('tank/tmp/x@received', 'tank/v@a')).toEqual([
+      'zfs',
+      'receive',
+      '-u',
+      '-o',
+      'origin=tank/v@a',
+      'tank/tmp/x@received',
+    ]);
+    expect(streamCommands.receive('tank/tmp/x@received', undefined)).not.toContain('-F');
+  });
+
+  const head = ({ kind = 1n, content = 2, base = 0n, isLittle = true } = {}): Buffer => {
+    const bytes = Buffer.alloc(312);
+    const long = (value: bigint, at_: number): unknown =>
+      isLittle ? bytes.writeBigUInt64LE(value, at_) : bytes.writeBigUInt64BE(value, at_);
+    for (const [value, offset] of [
+      [0x2f5bacbacn, 8],
+      [kind, 16],
+      [99n, 40],
+      [base, 48],
+    ] as const)
+      long(value, offset);
+    if (isLittle) bytes.writeUInt32LE(content, 32);
+    else bytes.writeUInt32BE(content, 32);
+    return bytes;
+  };
+
+  test('the head of a stream says what it builds on, whatever machine wrote it', () => {
+    expect(headOf(head())).toEqual({ base: undefined });
+    for (const isLittle of [true, false])
+      expect(headOf(head({ base: 12345678901234567890n, isLittle }))).toEqual({ base: '12345678901234567890' });
+  });
+
+  test('streams of several snapshots, of block volumes and of others are refused before ZFS sees them', () => {
+    expect(() => headOf(head({ kind: 2n }))).toThrow('several snapshots');
+    expect(() => headOf(head({ content: 3 }))).toThrow('block volume');
+    expect(() => headOf(Buffer.alloc(312))).toThrow('none of ZFS');
+    expect(() => headOf(Buffer.from('nonsense'))).toThrow('too short');
   });
 });
