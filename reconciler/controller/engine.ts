@@ -264,17 +264,14 @@ export class Engine implements Controller {
   }
 
   #hasBegun(): boolean {
-    const { lease, isInCharge, sets, sources, links } = this.#parts;
+    const { lease, isInCharge, sets, sources } = this.#parts;
     // Another controller is active, or none can be: there is nothing to wait for.
     if (!lease.isActive) return lease.isDecided;
     if (!isInCharge) return false;
-    return [...sets.values()].every(({ config, status }) =>
-      wasLookedAt(
-        status,
-        sources.get(config.source)?.watch.status.error,
-        (host) => links.get(host)?.status.status === 'offline',
-      ),
-    );
+    return [...sets.values()].every(({ config, status, hosts }) => {
+      const away = new Set(hosts.flatMap(({ name, link }) => (link.status.status === 'offline' ? [name] : [])));
+      return wasLookedAt(status, sources.get(config.source)?.watch.status.error, (host) => away.has(host));
+    });
   }
 
   subscribe(listener: (event: ControllerEvent) => void): () => void {

@@ -153,6 +153,7 @@ export class Parts implements PartsInUse {
     const note = setInterval(() => void this.#noteAgain(), noteMs);
     signal.addEventListener('abort', () => [keep, note].forEach(clearInterval), { once: true });
     for (const link of this.links.values()) this.#tasks.begin(link, (end) => link.run(end));
+    await this.#linkTenants();
     for (const { watch } of this.sources.values()) this.#tasks.begin(watch, (end) => watch.run(end));
     for (const set of this.sets.values()) this.#beginSet(set);
     await this.generators.watchRequests();
@@ -184,9 +185,18 @@ export class Parts implements PartsInUse {
     inOrder(this.sources, config.sources);
     const begun = await this.#takeSets(config.sets, changes);
     for (const link of leaving) await this.#tasks.end(link, 'the host left the configuration');
+    await this.#linkTenants();
     this.#watchSources(begun);
     await this.generators.watchRequests();
     for (const set of this.sets.values()) set.lookWaiting();
+  }
+
+  /** Connections with certificates of tenants, as long as a set uses them. */
+  async #linkTenants(): Promise<void> {
+    const { tenantLinks } = this.#wiring;
+    const used = new Set([...this.sets.values()].flatMap(({ hosts }) => hosts.map(({ link }) => link)));
+    for (const link of tenantLinks.keepOnly(used)) await this.#tasks.end(link, 'no set of the tenant uses it');
+    for (const link of tenantLinks.all) if (!this.#tasks.has(link)) this.#tasks.begin(link, (end) => link.run(end));
   }
 
   /** The sources that begin. Throws when one of them, or the state of a new set, cannot be used. */

@@ -9,8 +9,10 @@ import { suspensionOfSet } from './decide/set-view.ts';
 import type { Completed, GeneratedSets } from './generators/generated-sets.ts';
 import type { GeneratorWork } from './generators/generator-work.ts';
 import { claimantOf } from './hosts/host-claim.ts';
-import { HostLink } from './hosts/host-link.ts';
+import { HostLink, type LinkDeps } from './hosts/host-link.ts';
+import { TenantLinks } from './hosts/tenant-links.ts';
 import type { Lease } from './hosts/lease.ts';
+import type { HostStatus } from './contract/index.ts';
 import type { Hub } from './hub.ts';
 import type { Notifier } from './notify/notice.ts';
 import { hostsOf, type Configuration } from './reload/changes.ts';
@@ -65,29 +67,37 @@ export class Wiring {
   readonly #parts: PartsInUse;
   readonly #end: AbortSignal;
   readonly #turns = new Turns(plansAtOnce);
+  /** Connections with certificates of tenants. */
+  readonly tenantLinks: TenantLinks;
 
   constructor(deps: EngineDeps, parts: PartsInUse, end: AbortSignal) {
+    const { hub } = deps;
     this.#deps = deps;
     this.#parts = parts;
     this.#end = end;
+    this.tenantLinks = new TenantLinks(({ name }) =>
+      this.#linkDeps((status) => hub.log(...statusLine(`the connection of the tenant ${name}`, status))),
+    );
   }
 
   link(host: Host): HostLink {
     const { hub } = this.#deps;
-    const { config } = this.#parts.configured;
-    return new HostLink(host, {
+    return new HostLink(
+      host,
+      this.#linkDeps((status) => {
+        hub.log(...statusLine('the host', status));
+        hub.emit({ type: 'host', host: status });
+      }),
+    );
+  }
+
+  #linkDeps(onStatus: LinkDeps['onStatus']): LinkDeps {
+    return {
       // Hosts do not all look at the same time.
       intervalMs: () => Math.round(this.#intervalMs() * (0.85 + 0.3 * Math.random())),
-      parallelism: config.parallelism,
-      onStatus: (status) => {
-        hub.log(
-          status.status === 'offline' ? 'warn' : 'info',
-          `the host is ${status.status}${status.message === undefined ? '' : `: ${status.message}`}`,
-          { host: status.name },
-        );
-        hub.emit({ type: 'host', host: status });
-      },
-    });
+      parallelism: this.#parts.configured.config.parallelism,
+      onStatus,
+    };
   }
 
   #intervalMs(): number {
@@ -153,7 +163,10 @@ export class Wiring {
 
   linksOf(set: SetConfig): readonly HostLink[] {
     const { configured, links } = this.#parts;
-    return hostsOf(set, configured.hosts).flatMap(({ name }) => links.get(name) ?? []);
+    const { tenant } = set;
+    const hosts = hostsOf(set, configured.hosts);
+    if (tenant?.certificate !== undefined) return hosts.map((host) => this.tenantLinks.of(host, tenant));
+    return hosts.flatMap(({ name }) => links.get(name) ?? []);
   }
 
   #notify(notice: SetNotice, { name, notify }: SetConfig, controller: string): void {
@@ -164,7 +177,7 @@ export class Wiring {
   /** The image updates of a set that asks for them. */
   updatesOf(set: ManagedSet): ImageUpdates | undefined {
     const { config } = set;
-    const { links, sources } = this.#parts;
+    const { sources } = this.#parts;
     const { source, watch } = sources.get(config.source) ?? {};
     if (config.images === undefined || config.isLeaving === true || source === undefined) return undefined;
     return new ImageUpdates({
@@ -174,7 +187,7 @@ export class Wiring {
       revision: () => watch?.status.revision,
       load: (revision, signal) => set.preview(revision, signal),
       client: (host) => {
-        const link = links.get(host);
+        const link = set.hosts.find(({ name }) => name === host)?.link;
         return link?.isOnline === true ? link.client : undefined;
       },
       restraint: () =>
@@ -185,6 +198,12 @@ export class Wiring {
     });
   }
 }
+
+const statusLine = (what: string, { name, status, message }: HostStatus): Parameters<Hub['log']> => [
+  status === 'offline' ? 'warn' : 'info',
+  `${what} is ${status}${message === undefined ? '' : `: ${message}`}`,
+  { host: name },
+];
 
 function intervalOf({ git, directory, archive, oci, bucket }: SourceConfig): number {
   const given = git?.interval ?? directory?.interval ?? archive?.interval ?? oci?.interval ?? bucket?.interval;

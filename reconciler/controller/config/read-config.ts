@@ -68,7 +68,9 @@ function resolved(file: string, written: ControllerFile): { config?: ControllerC
   checkGenerators(written, report);
   if ((written.sets ?? []).length + (written.generators ?? []).length === 0)
     report('sets', 'is empty: name a set, or a generator of sets');
-  const tenants = (written.tenants ?? []).map((tenant, index) => readTenant(tenant, `tenants.${index}`, report));
+  const tenants = (written.tenants ?? []).map((tenant, index) =>
+    readTenant(tenant, `tenants.${index}`, folder, report),
+  );
   const sets = (written.sets ?? []).map((set, index) =>
     readOwnedSet(written, tenants, set, { at: `sets.${index}`, folder, report }),
   );

@@ -53,7 +53,7 @@ function checkRequests(
 }
 
 export function readerOfGenerated(file: ControllerFile, folder: string): ReadGenerated {
-  const tenants = (file.tenants ?? []).map((tenant) => readTenant(tenant, '', () => {}));
+  const tenants = (file.tenants ?? []).map((tenant) => readTenant(tenant, '', folder, () => {}));
   const sources = file.sources.map(({ name }) => name);
   const notifications = (file.notifications ?? []).map(({ name }) => name);
   return (set, at) => {

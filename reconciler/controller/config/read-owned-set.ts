@@ -24,6 +24,12 @@ export function readOwnedSet(
   const owner = tenantOf(file, set, at, report);
   const tenant = tenants.find((one) => one?.name === owner);
   const read = new SetReader(set, at, report, folder).read();
+  if (tenant?.certificate !== undefined && read.project !== undefined)
+    report(
+      `${at}.project`,
+      `cannot be ${read.project.name}: the certificate of the tenant ${tenant.name} reaches ${tenant.projects.join()} alone`,
+      'leave it out, or give the set a tenant without a certificate',
+    );
   const asked = approvalOf(
     read.approval,
     file.tenants?.find((one) => one.name === owner),

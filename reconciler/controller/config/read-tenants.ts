@@ -1,5 +1,5 @@
 // Reads the tenants of gantry.yaml, and finds the tenant of each set. Reports what does not fit together.
-import { posix } from 'node:path';
+import { posix, resolve } from 'node:path';
 import { projectConfigProblems } from '../../../server/api/project/project-config.ts';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { parseHostPattern } from '../../core/documents/host-pattern.ts';
@@ -9,12 +9,22 @@ import { namesKind } from '../tenancy/fits.ts';
 import { restrictionKey } from '../tenancy/restriction-breaches.ts';
 import type { Tenant, WrittenTenant } from '../tenancy/tenant.ts';
 
-const ruleNames = ['hosts', 'kinds', 'names', 'projects', 'uses', 'images', 'keys', 'restrictions'] as const;
+const ruleNames = [
+  'hosts',
+  'kinds',
+  'names',
+  'projects',
+  'certificate',
+  'uses',
+  'images',
+  'keys',
+  'restrictions',
+] as const;
 
 type Report = (path: string, message: string, remedy?: string) => void;
 
-/** Undefined: it is trusted. */
-export function readTenant(written: WrittenTenant, at: string, report: Report): Tenant | undefined {
+/** Undefined: it is trusted. `folder`: that of gantry.yaml. */
+export function readTenant(written: WrittenTenant, at: string, folder: string, report: Report): Tenant | undefined {
   if (written.approval !== undefined) readApproval(written.approval, `${at}.approval`, report);
   if (written.trusted === true) {
     const barred = ruleNames.filter((key) => written[key] !== undefined);
@@ -32,6 +42,7 @@ export function readTenant(written: WrittenTenant, at: string, report: Report): 
     images = [],
     keys = {},
     restrictions = {},
+    certificate,
   } = written;
   for (const [index, pattern] of uses.entries())
     if (!namesKind(pattern)) report(`${at}.uses.${index}`, `must be KIND/NAME, is ${JSON.stringify(pattern)}`);
@@ -49,7 +60,13 @@ export function readTenant(written: WrittenTenant, at: string, report: Report): 
     report(`${at}.hosts.${index}`, pattern);
     return [];
   });
-  return { name, hosts, kinds, names, projects, uses, images, keys, restrictions };
+  if (certificate !== undefined && (projects.length !== 1 || projects[0]?.includes('*') === true))
+    report(`${at}.certificate`, 'is for one project', 'name it, without stars, as the only one of `projects`');
+  const files =
+    certificate === undefined
+      ? {}
+      : { certificate: { cert: resolve(folder, certificate.cert), key: resolve(folder, certificate.key) } };
+  return { name, hosts, kinds, names, projects, uses, images, keys, restrictions, ...files };
 }
 
 type Set = WrittenSet;

@@ -130,25 +130,13 @@ export class HostLink {
   async #open(signal: AbortSignal): Promise<void> {
     for (let failures = 1; this.#client === undefined; failures += 1)
       try {
-        this.#client = await (this.#deps.connect?.() ?? this.#connect());
+        this.#client = await (this.#deps.connect?.() ?? connectTo(this.host, this.#deps.parallelism));
       } catch (error) {
         this.#setStatus('offline', reasonOf(error));
         await pause(retryPauseMs({ firstMs: retryMs, longestMs: longestRetryMs }, failures, 1), signal);
       }
     this.#lists = new CachedLists(this.#client);
     this.#book = new CertificateBook(this.#lists.list);
-  }
-
-  async #connect(): Promise<Client> {
-    const { address, project, clientCert, clientKey, serverCert } = this.host;
-    const names = { clientCert: 'client_cert', clientKey: 'client_key', serverCert: 'server_cert' };
-    const tls = await readTls({ clientCert, clientKey, serverCert }, names);
-    const options: ClientOptions = {
-      connections: Math.max(4, this.#deps.parallelism),
-      ...(Object.keys(tls).length === 0 ? {} : { tls }),
-      ...(project === undefined ? {} : { project }),
-    };
-    return createClient(address, options);
   }
 
   #opened(): Client {
@@ -186,4 +174,17 @@ export class HostLink {
     this.#status = { name, labels, status, ...(message === undefined ? {} : { message }), ...this.#facts };
     if (!isSame) this.#deps.onStatus(this.#status);
   }
+}
+
+/** By the address and the certificates of the host. */
+export async function connectTo(host: Host, parallelism: number): Promise<Client> {
+  const { address, project, clientCert, clientKey, serverCert } = host;
+  const names = { clientCert: 'client_cert', clientKey: 'client_key', serverCert: 'server_cert' };
+  const tls = await readTls({ clientCert, clientKey, serverCert }, names);
+  const options: ClientOptions = {
+    connections: Math.max(4, parallelism),
+    ...(Object.keys(tls).length === 0 ? {} : { tls }),
+    ...(project === undefined ? {} : { project }),
+  };
+  return createClient(address, options);
 }

@@ -53,6 +53,16 @@ export const TenantSchema = Type.Object(
       'Required unless trusted. Names of its objects: shop-*, or for one kind profile/shop-*; of a volume without its pool.',
     ),
     projects: some('Projects of its objects, with stars as in names; default: default.'),
+    certificate: Type.Optional(
+      Type.Object(
+        { cert: Type.String({ minLength: 1 }), key: Type.String({ minLength: 1 }) },
+        {
+          ...strict,
+          description:
+            'PEM files. Its sets connect with this certificate, which each host must restrict to the one project of the tenant.',
+        },
+      ),
+    ),
     uses: some('Objects of others that its own may name: network/lxdbr0, profile/default, image_alias/debian-*.'),
     images: some('Servers, as source.server has them, and beginnings of URLs from which images may be fetched.'),
     keys: Type.Optional(
@@ -77,6 +87,8 @@ export interface Tenant {
   readonly kinds: readonly KindName[];
   readonly names: readonly string[];
   readonly projects: readonly string[];
+  /** Absolute paths. Its sets connect with it, to the one project of the tenant. */
+  readonly certificate?: { readonly cert: string; readonly key: string };
   readonly uses: readonly string[];
   readonly images: readonly string[];
   readonly keys: { readonly allow?: readonly string[]; readonly deny?: readonly string[] };

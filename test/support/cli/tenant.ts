@@ -10,6 +10,8 @@ import { makeClient } from '../daemons/tls.ts';
 export interface Tenant {
   /** Without a project. `address`: `127.0.0.1:8443`. */
   flags(address: string): readonly string[];
+  readonly cert: string;
+  readonly key: string;
   remove(): void;
 }
 
@@ -27,8 +29,11 @@ export async function makeTenant(
   const body = { type: 'client', name: 'tenant', certificate, restricted: true, projects };
   const added = await server.call('POST', '/1.0/certificates', body);
   if (added.status >= 300) throw new Error(`adding the certificate failed: ${added.bytes.toString()}`);
-  const files = ['--client-cert', join(dir, 'tenant.crt'), '--client-key', join(dir, 'tenant.key')];
+  const [cert, key] = [join(dir, 'tenant.crt'), join(dir, 'tenant.key')];
+  const files = ['--client-cert', cert, '--client-key', key];
   return {
+    cert,
+    key,
     flags: (address) => ['--host', `https://${address}`, '--server-cert', serverCert, ...files],
     remove: () => rmSync(dir, { recursive: true, force: true }),
   };

@@ -1,0 +1,121 @@
+// The sets of a tenant with a certificate of its own: gantryd refuses what they would do outside of its project, also when the fence of the
+// controller has a hole. Here the whole fence is taken away.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { hasStatus, openControllerWorld, waitMs, type ControllerWorld } from '../../support/controller/world.ts';
+import { makeTenant, type Tenant } from '../../support/cli/tenant.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { makeProject } from '../../support/daemons/projects.ts';
+import { until } from '../../support/until.ts';
+
+vi.mock(import('../../../reconciler/controller/tenancy/check-documents.ts'), async (original) => ({
+  ...(await original()),
+  tenantProblems: () => [],
+}));
+vi.mock(import('../../../reconciler/controller/tenancy/step-guard.ts'), () => ({ stepGuard: () => () => {} }));
+
+let daemon: TestDaemon;
+let shop: Tenant;
+let wide: Tenant;
+let admin: Tenant;
+let world: ControllerWorld;
+
+beforeAll(async () => {
+  daemon = await makeDaemon({ https: '127.0.0.1:0' });
+  await makeProject(daemon, 'shop');
+  await makeProject(daemon, 'payroll');
+  const cert = join(daemon.dir, 'server.crt');
+  shop = await makeTenant(daemon, cert, ['shop']);
+  wide = await makeTenant(daemon, cert, ['shop', 'payroll']);
+  admin = await makeTenant(daemon, cert, []);
+  const all = (await daemon.get('/1.0/certificates?recursion=1')) as readonly {
+    projects: string[];
+    fingerprint: string;
+  }[];
+  const open = all.find(({ projects }) => projects.length === 0);
+  await daemon.call('PATCH', `/1.0/certificates/${open?.fingerprint ?? ''}`, { restricted: false });
+});
+afterAll(async () => {
+  for (const one of [shop, wide, admin]) one?.remove();
+  await daemon?.cleanUp();
+});
+beforeEach(async () => {
+  world = await openControllerWorld(0);
+});
+afterEach(() => world.close());
+
+const address = (): string => `https://${daemon.daemon.httpsAddress() ?? ''}`;
+
+async function start(certificate: Tenant | undefined, text: string, host = address()): Promise<void> {
+  const server = `server_cert: ${join(daemon.dir, 'server.crt')}`;
+  const own = `client_cert: ${admin.cert}, client_key: ${admin.key}`;
+  const more = host.startsWith('unix') ? '' : `, ${server}, ${own}`;
+  writeFileSync(join(world.folder, 'hosts.yaml'), `kind: hosts\nhosts:\n  - { name: h1, address: "${host}"${more} }\n`);
+  await world.write('a.yaml', text);
+  const its = certificate === undefined ? '' : `, certificate: { cert: ${certificate.cert}, key: ${certificate.key} }`;
+  await world.start(`hosts: { file: hosts.yaml }
+sources: [{ name: repo, directory: { path: manifests, interval: 200ms } }]
+sets: [{ name: web, source: repo, prune: { max: 100% }, retry: { first: 200ms, longest: 500ms } }]
+tenants: [{ name: shop, sources: [{ name: repo }], hosts: [h1], kinds: [profile], names: [shop-*], projects: [shop]${its} }]
+`);
+}
+
+const profile = (name: string, more = ''): string => `kind: profile\nname: ${name}\n${more}config: { user.note: x }\n`;
+const has = async (project: string, name: string): Promise<boolean> =>
+  (await daemon.call('GET', `/1.0/profiles/${name}?project=${project}`)).status === 200;
+const state = () => world.engine.overview().sets[0]?.hosts[0];
+const said = (): string =>
+  world.hub
+    .lines({ limit: 500 })
+    .map(({ message }) => message)
+    .join('\n');
+
+test('a set connects with the certificate of its tenant, works in its project, and deletes there', async () => {
+  await start(shop, `${profile('shop-a')}---\n${profile('shop-b')}`);
+  await hasStatus(world, 'web', 'synced');
+  expect([await has('shop', 'shop-a'), await has('default', 'shop-a')]).toEqual([true, false]);
+  await daemon.call('PATCH', '/1.0/profiles/shop-a?project=shop', { config: { 'user.note': 'by hand' } });
+  const note = async (): Promise<unknown> =>
+    (await daemon.call('GET', '/1.0/profiles/shop-a?project=shop')).metadata.config['user.note'];
+  await until(async () => (await note()) === 'x', waitMs);
+  await world.write('a.yaml', profile('shop-a'));
+  await until(async () => !(await has('shop', 'shop-b')), waitMs);
+});
+
+test.each([
+  ['a profile in the project of another team', profile('shop-p', 'project: payroll\n'), 'payroll'],
+  ['a profile in the project default', profile('shop-p', 'project: default\n'), 'default'],
+  ['a project', 'kind: project\nname: mine\n', undefined],
+  ['a change of the config of the server', 'kind: server_config\nname: server\nconfig: { user.mine: x }\n', undefined],
+  ['a pool', 'kind: storage_pool\nname: mine\ndriver: dir\n', undefined],
+] as const)('gantryd refuses %s when the fence is open', async (_what, text, place) => {
+  await start(shop, `${profile('shop-ok')}---\n${text}`);
+  await until(() => state()?.status === 'failed', waitMs);
+  if (place !== undefined) expect(await has(place, 'shop-p')).toBe(false);
+  expect((await daemon.call('GET', '/1.0/projects/mine')).status).toBe(404);
+  expect((await daemon.call('GET', '/1.0/storage-pools/mine')).status).toBe(404);
+  expect((await daemon.get('/1.0')).config).not.toHaveProperty(['user.mine']);
+});
+
+test('the same document is carried out with the certificate of the controller, so it is the daemon that refuses', async () => {
+  await start(undefined, profile('shop-p', 'project: payroll\n'));
+  await until(() => has('payroll', 'shop-p'), waitMs);
+  await daemon.call('DELETE', '/1.0/profiles/shop-p?project=payroll');
+});
+
+test.each([
+  ['reaches another project', () => wide, 'reaches payroll on h1, and nothing is changed with it'],
+  ['is not restricted', () => admin, 'reaches all of the host on h1, and nothing is changed with it'],
+])('a certificate that %s is not used', async (_what, certificate, message) => {
+  await start(certificate(), profile('shop-never'));
+  await until(() => said().includes(message), waitMs);
+  expect(said()).toContain('gantry trust add shop --restricted --projects shop');
+  expect(await has('shop', 'shop-never')).toBe(false);
+});
+
+test('a host that is reached by its socket gets nothing of a tenant with a certificate', async () => {
+  await start(shop, profile('shop-never'), `unix://${daemon.socketPath}`);
+  await until(() => said().includes('h1 is reached by its socket'), waitMs);
+  expect(await has('shop', 'shop-never')).toBe(false);
+});
