@@ -1,45 +1,15 @@
 // Opens the btrfs storage driver on a temporary directory with small pools in files; closing unmounts and removes all of them.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { unpackImage } from '../../../server/drivers/image/unpack.ts';
 import { openBtrfsStorage } from '../../../server/drivers/storage/btrfs/btrfs.ts';
-import { silentLog } from '../../../server/lib/log.ts';
-import type { StorageFixture } from '../../conformance/storage.ts';
-import { buildBusyboxImage } from '../images/busybox.ts';
+import { openStorageFixture } from './storage-fixture.ts';
 
-export async function openBtrfsFixture(): Promise<StorageFixture & { readonly base: string }> {
-  const base = await realpath(await mkdtemp(join(tmpdir(), 'gantry-btrfs-')));
-  const root = join(base, 'state', 'storage-pools');
-  await mkdir(root, { recursive: true });
-  let unpacked = 0;
-  let pools = 0;
-  const storage = openBtrfsStorage({
-    root,
-    log: silentLog,
-    unpackImage: (image, target, options, signal) => {
-      unpacked += 1;
-      return unpackImage(image, target, options, signal);
-    },
+export const openBtrfsFixture = (): ReturnType<typeof openStorageFixture> =>
+  openStorageFixture({
+    open: openBtrfsStorage,
+    pool: (number) => ({ name: `pool${number}`, driver: 'btrfs', config: { size: '256MiB' } }),
+    remove: (_pools, base) => unmountBelow(base),
   });
-  return {
-    base,
-    storage,
-    newPool: () => {
-      pools += 1;
-      return { name: `pool${pools}`, driver: 'btrfs', config: { size: '256MiB' } };
-    },
-    image: await buildBusyboxImage(join(base, 'images'), { compression: 'zstd' }),
-    imageFile: { path: 'etc/hostname', content: 'busybox\n' },
-    unpacked: () => unpacked,
-    close: async () => {
-      unmountBelow(base);
-      await rm(base, { recursive: true, force: true });
-    },
-  };
-}
 
 /** Loop devices are removed with their mounts. */
 export function unmountBelow(dir: string): void {

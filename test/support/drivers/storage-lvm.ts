@@ -1,50 +1,26 @@
 // Opens the lvm storage driver on a temporary directory with small pools in files; closing removes all of them. For hosts with device mapper.
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { unpackImage } from '../../../server/drivers/image/unpack.ts';
 import { openLvmStorage } from '../../../server/drivers/storage/lvm/lvm.ts';
-import { silentLog } from '../../../server/lib/log.ts';
 import type { StorageFixture } from '../../conformance/storage.ts';
-import { buildBusyboxImage } from '../images/busybox.ts';
 import { unmountBelow } from './storage-btrfs.ts';
+import { openStorageFixture } from './storage-fixture.ts';
 
 /** Each volume group slows every command of LVM down: tests use two at most. */
 const keptPools = 3;
+const nameOf = (number: number): string => `t${process.pid}-${number}`;
 
-export async function openLvmFixture(config: Readonly<Record<string, string>>): Promise<StorageFixture> {
-  const base = await realpath(await mkdtemp(join(tmpdir(), 'gantry-lvm-')));
-  const root = join(base, 'state', 'storage-pools');
-  await mkdir(root, { recursive: true });
-  const prefix = `t${process.pid}`;
-  let unpacked = 0;
-  let pools = 0;
-  const storage = openLvmStorage({
-    root,
-    log: silentLog,
-    unpackImage: (image, target, options, signal) => {
-      unpacked += 1;
-      return unpackImage(image, target, options, signal);
+export const openLvmFixture = (config: Readonly<Record<string, string>>): Promise<StorageFixture> =>
+  openStorageFixture({
+    open: openLvmStorage,
+    pool(number, base) {
+      if (number > keptPools) removeGroup(base, nameOf(number - keptPools));
+      return { name: nameOf(number), driver: 'lvm', config: { size: '1GiB', 'volume.size': '64MiB', ...config } };
+    },
+    remove(pools, base) {
+      for (let each = Math.max(1, pools - keptPools); each <= pools; each += 1) removeGroup(base, nameOf(each));
     },
   });
-  return {
-    storage,
-    newPool: () => {
-      pools += 1;
-      if (pools > keptPools) removeGroup(base, `${prefix}-${pools - keptPools}`);
-      const name = `${prefix}-${pools}`;
-      return { name, driver: 'lvm', config: { size: '1GiB', 'volume.size': '64MiB', ...config } };
-    },
-    image: await buildBusyboxImage(join(base, 'images'), { compression: 'zstd' }),
-    imageFile: { path: 'etc/hostname', content: 'busybox\n' },
-    unpacked: () => unpacked,
-    close: async () => {
-      for (let each = Math.max(1, pools - keptPools); each <= pools; each += 1) removeGroup(base, `${prefix}-${each}`);
-      await rm(base, { recursive: true, force: true });
-    },
-  };
-}
 
 /** Whatever state a test has left it in. */
 export function removeGroup(base: string, name: string): void {

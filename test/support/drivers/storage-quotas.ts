@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StorageFixture } from '../../conformance/storage.ts';
-import { openDirFixtureIn } from './storage-dir.ts';
+import { openDirFixture } from './storage-dir.ts';
 import { unmountBelow } from './storage-btrfs.ts';
 
 export type QuotaFileSystem = 'ext4' | 'xfs';
@@ -33,7 +33,7 @@ export async function removeQuotas(base: string): Promise<void> {
 
 export async function openQuotaFixture(fileSystem: QuotaFileSystem): Promise<StorageFixture> {
   const base = await mountQuotas(fileSystem);
-  const fixture = await openDirFixtureIn(join(base, 'place'), 'keep');
+  const fixture = await openDirFixture('keep', join(base, 'place'));
   return {
     ...fixture,
     close: async () => {
