@@ -25,3 +25,9 @@ export interface Verb<F extends Flags = Flags> {
 }
 
 export type OptionsOf<V extends Verb> = Options<V['flags']>;
+
+export const verb = <F extends Flags>(
+  name: string,
+  summary: string,
+  rest: Omit<Verb<F>, 'name' | 'summary'>,
+): Verb<F> => ({ name, summary, ...rest });

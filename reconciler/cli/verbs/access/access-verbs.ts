@@ -2,13 +2,11 @@
 import { text, toggle } from '../../flags/flag.ts';
 import { hostFlags, hostSelectorFlag } from '../../flags/host-flags.ts';
 import { outputFlag } from '../../flags/output-flags.ts';
-import type { Argument, OptionsOf, Verb } from '../../flags/verb.ts';
+import { type Argument, type OptionsOf, verb } from '../../flags/verb.ts';
 
 const certificates: Argument = ['<certificate...>', 'names, fingerprints or beginnings of fingerprints'];
 
-export const trustAdd = {
-  name: 'trust add',
-  summary: 'make a one-time token with which a new client adds its certificate',
+export const trustAdd = verb('trust add', 'make a one-time token with which a new client adds its certificate', {
   args: [['<name>', 'name that its certificate gets']],
   flags: {
     ...hostFlags,
@@ -16,68 +14,55 @@ export const trustAdd = {
     projects: text('--projects <names>', 'projects of a restricted client, comma separated'),
   },
   examples: ['gantry trust add laptop', 'gantry trust add ci --restricted --projects web,db'],
-} satisfies Verb;
+});
 export type TrustAddOptions = OptionsOf<typeof trustAdd>;
 
-export const trustJoin = {
-  name: 'trust join',
-  summary: 'add the certificate of this client to a server, by a token of gantry trust add',
-  args: [['<token>', 'the token, or - for stdin']],
-  flags: {
-    clientCert: text('--client-cert <file>', 'client certificate, PEM; made when it and its key are missing'),
-    clientKey: text('--client-key <file>', 'key of the client certificate, PEM'),
+export const trustJoin = verb(
+  'trust join',
+  'add the certificate of this client to a server, by a token of gantry trust add',
+  {
+    args: [['<token>', 'the token, or - for stdin']],
+    flags: {
+      clientCert: text('--client-cert <file>', 'client certificate, PEM; made when it and its key are missing'),
+      clientKey: text('--client-key <file>', 'key of the client certificate, PEM'),
+    },
+    examples: ['gantry trust join TOKEN --client-cert laptop.crt --client-key laptop.key'],
   },
-  examples: ['gantry trust join TOKEN --client-cert laptop.crt --client-key laptop.key'],
-} satisfies Verb;
+);
 export type TrustJoinOptions = OptionsOf<typeof trustJoin>;
 
-export const trustList = {
-  name: 'trust list',
+export const trustList = verb('trust list', 'list the trusted certificates', {
   alias: 'ls',
-  summary: 'list the trusted certificates',
   flags: { ...hostFlags, ...hostSelectorFlag, ...outputFlag('table (default), yaml, json, name') },
-} satisfies Verb;
+});
 export type TrustListOptions = OptionsOf<typeof trustList>;
 
-export const trustShow = {
-  name: 'trust show',
-  summary: 'print trusted certificates',
+export const trustShow = verb('trust show', 'print trusted certificates', {
   args: [certificates],
   flags: { ...hostFlags, ...outputFlag('yaml (default), json') },
-} satisfies Verb;
+});
 export type TrustShowOptions = OptionsOf<typeof trustShow>;
 
-export const trustRemove = {
-  name: 'trust remove',
+export const trustRemove = verb('trust remove', 'stop trusting certificates; their connections are cut at once', {
   alias: 'rm',
-  summary: 'stop trusting certificates; their connections are cut at once',
   args: [certificates],
   flags: hostFlags,
-} satisfies Verb;
+});
 export type TrustRemoveOptions = OptionsOf<typeof trustRemove>;
 
 const server: Argument = ['<host>', 'https://name:8443'];
 
-export const login = {
-  name: 'login',
-  summary: 'log in at the OpenID Connect issuer of a server; later commands use the login',
+export const login = verb('login', 'log in at the OpenID Connect issuer of a server; later commands use the login', {
   args: [server],
   flags: { serverCert: text('--server-cert <file|fingerprint>', 'accept only this server certificate, later too') },
-} satisfies Verb;
+});
 export type LoginOptions = OptionsOf<typeof login>;
 
-export const logout = {
-  name: 'logout',
-  summary: 'forget the login at a server',
-  args: [server],
-  flags: {},
-} satisfies Verb;
+export const logout = verb('logout', 'forget the login at a server', { args: [server], flags: {} });
 
 const contextName: Argument = ['<name>', 'name of the context', 'context'];
 
-export const contextAdd = {
-  name: 'context add',
-  summary: 'name a server, with the certificate and the project to use there',
+export const contextAdd = verb('context add', 'name a server, with the certificate and the project to use there', {
   args: [
     ['<name>', 'name of the context'],
     ['<host>', 'unix:///path or https://name:8443'],
@@ -89,28 +74,22 @@ export const contextAdd = {
     project: text('--project <name>', 'project on the server'),
   },
   examples: ['gantry context add prod https://web1:8443 --client-cert laptop.crt --client-key laptop.key'],
-} satisfies Verb;
+});
 export type ContextAddOptions = OptionsOf<typeof contextAdd>;
 
-export const contextUse = {
-  name: 'context use',
-  summary: 'make a context the default of all commands; local: the daemon of this machine',
-  args: [contextName],
-  flags: {},
-  examples: ['gantry context use prod', 'gantry context use local'],
-} satisfies Verb;
+export const contextUse = verb(
+  'context use',
+  'make a context the default of all commands; local: the daemon of this machine',
+  { args: [contextName], flags: {}, examples: ['gantry context use prod', 'gantry context use local'] },
+);
 
-export const contextList = {
-  name: 'context list',
+export const contextList = verb('context list', 'list the contexts; * marks the one in use', {
   alias: 'ls',
-  summary: 'list the contexts; * marks the one in use',
   flags: {},
-} satisfies Verb;
+});
 
-export const contextRemove = {
-  name: 'context remove',
+export const contextRemove = verb('context remove', 'forget a context', {
   alias: 'rm',
-  summary: 'forget a context',
   args: [contextName],
   flags: {},
-} satisfies Verb;
+});

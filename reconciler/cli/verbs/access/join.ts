@@ -27,12 +27,7 @@ export const joinServer: Run<TrustJoinOptions> = async (context, [given = '']) =
   if (token.addresses.length === 0) throw new CliError('The token names no address of its server', exitCodes.error);
   const pair = await pairAt(context, clientCert, clientKey);
   const address = await joinAt(context, token, text.trim(), pair);
-  const host = {
-    address,
-    client_cert: clientCert,
-    client_key: clientKey,
-    server_cert: token.fingerprint,
-  };
+  const host = { address, client_cert: clientCert, client_key: clientKey, server_cert: token.fingerprint };
   if (context.isJson) context.io.stdout.write(`${JSON.stringify(host)}\n`);
   context.out(
     `${address} trusts ${token.client_name} now. To connect:\n  --host ${address} --client-cert ${clientCert} --client-key ${clientKey} --server-cert ${token.fingerprint}`,

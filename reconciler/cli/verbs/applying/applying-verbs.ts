@@ -4,12 +4,10 @@ import { hostFlags, hostSelectorFlag, selectorFlags } from '../../flags/host-fla
 import { manifestArgs, manifestFlags, manifestSetFlag, setFlag } from '../../flags/manifest-flags.ts';
 import { outputFlag } from '../../flags/output-flags.ts';
 import { applyFlags, approveFlag, dryRunFlag, guardFlags, lockTimeoutFlag, runFlags } from '../../flags/plan-flags.ts';
-import type { OptionsOf, Verb } from '../../flags/verb.ts';
+import { type OptionsOf, verb } from '../../flags/verb.ts';
 
-export const apply = {
-  name: 'apply',
+export const apply = verb('apply', 'make the host match the manifests', {
   alias: 'up',
-  summary: 'make the host match the manifests',
   args: manifestArgs,
   flags: applyFlags,
   examples: [
@@ -17,28 +15,23 @@ export const apply = {
     'gantry apply web.plan',
     'gantry apply . --hosts hosts.yaml --canary 1 --batch 25%',
   ],
-} satisfies Verb;
+});
 
-export const destroy = {
-  name: 'destroy',
+export const destroy = verb('destroy', 'delete the objects that the manifests declare', {
   alias: 'down',
-  summary: 'delete the objects that the manifests declare',
   args: manifestArgs,
   flags: applyFlags,
   examples: ['gantry destroy web.yaml', 'gantry destroy web.yaml --target container/web1'],
-} satisfies Verb;
+});
 
-export const preseed = {
-  name: 'preseed',
-  summary: 'apply a preseed document without asking, like init --preseed of the server; deletes nothing',
-  args: [['[file]', 'the document, or - for stdin (the default)']],
-  flags: hostFlags,
-} satisfies Verb;
+export const preseed = verb(
+  'preseed',
+  'apply a preseed document without asking, like init --preseed of the server; deletes nothing',
+  { args: [['[file]', 'the document, or - for stdin (the default)']], flags: hostFlags },
+);
 export type PreseedOptions = OptionsOf<typeof preseed>;
 
-export const run = {
-  name: 'run',
-  summary: 'keep the host as declared: apply, watch, and repair drift until stopped',
+export const run = verb('run', 'keep the host as declared: apply, watch, and repair drift until stopped', {
   args: manifestArgs,
   flags: {
     ...manifestFlags,
@@ -55,39 +48,35 @@ export const run = {
     window: list('--window <from-to>', 'repair only at this time of day (UTC), as in 22:00-06:00; may be repeated'),
   },
   examples: ['gantry run web.yaml -y --window 22:00-06:00', 'gantry run . -y --hosts hosts.yaml --canary 1'],
-} satisfies Verb;
+});
 export type RunVerbOptions = OptionsOf<typeof run>;
 
 const historyFlags = { ...hostFlags, ...setFlag() };
 
-export const history = {
-  name: 'history',
-  summary: 'list the runs of a set with time, author and reason; newest first',
+export const history = verb('history', 'list the runs of a set with time, author and reason; newest first', {
   flags: { ...historyFlags, ...hostSelectorFlag, ...outputFlag('table or json') },
   examples: ['gantry history', 'gantry history show 3', 'gantry history diff 3 4'],
-} satisfies Verb;
+});
 export type HistoryOptions = OptionsOf<typeof history>;
 
-export const historyShow = {
-  name: 'history show',
-  summary: 'print the documents of a revision, without its secrets',
+export const historyShow = verb('history show', 'print the documents of a revision, without its secrets', {
   args: [['<number>', 'number of the revision']],
   flags: { ...historyFlags, ...outputFlag('yaml or json') },
-} satisfies Verb;
+});
 
-export const historyDiff = {
-  name: 'history diff',
-  summary: 'compare the documents of two revisions; exit code 0: same, 1: different, above 1: error',
-  args: [
-    ['<number>', 'number of the first revision'],
-    ['[number]', 'number of the second revision (default: the newest)'],
-  ],
-  flags: historyFlags,
-} satisfies Verb;
+export const historyDiff = verb(
+  'history diff',
+  'compare the documents of two revisions; exit code 0: same, 1: different, above 1: error',
+  {
+    args: [
+      ['<number>', 'number of the first revision'],
+      ['[number]', 'number of the second revision (default: the newest)'],
+    ],
+    flags: historyFlags,
+  },
+);
 
-export const rollback = {
-  name: 'rollback',
-  summary: 'plan and apply the documents of an earlier revision',
+export const rollback = verb('rollback', 'plan and apply the documents of an earlier revision', {
   args: [['[revision]', 'its number, commit or message (default: the last successful one before the newest)']],
   flags: {
     ...hostFlags,
@@ -101,13 +90,11 @@ export const rollback = {
     }),
   },
   examples: ['gantry rollback', 'gantry rollback 3 --dry-run=server', 'gantry rollback --hosts hosts.yaml -l role=web'],
-} satisfies Verb;
+});
 export type RollbackOptions = OptionsOf<typeof rollback>;
 
-export const lock = {
-  name: 'lock',
+export const lock = verb('lock', 'block runs of a set until it is unlocked or the lock expires', {
   alias: 'suspend',
-  summary: 'block runs of a set until it is unlocked or the lock expires',
   flags: {
     ...hostFlags,
     ...hostSelectorFlag,
@@ -115,42 +102,40 @@ export const lock = {
     for: text('--for <duration>', 'how long (default 1h)'),
     reason: text('--reason <text>', 'reason, shown by the runs that are blocked'),
   },
-} satisfies Verb;
+});
 export type LockOptions = OptionsOf<typeof lock>;
 
-export const forceUnlock = {
-  name: 'force-unlock',
+export const forceUnlock = verb('force-unlock', 'remove the lock of a set', {
   alias: 'resume',
-  summary: 'remove the lock of a set',
   args: [['[id]', 'remove only the lock with this id; without an id gantry asks']],
   flags: { ...hostFlags, ...hostSelectorFlag, ...setFlag(), ...approveFlag },
-} satisfies Verb;
+});
 export type UnlockOptions = OptionsOf<typeof forceUnlock>;
 
 const { file, env, var: variable } = manifestFlags;
 
-export const adopt = {
-  name: 'adopt',
-  summary: 'take ownership of live objects and change nothing else; refuses unless their plan is empty',
-  args: [['[kind/name...]', 'objects to adopt', 'address']],
-  flags: {
-    file,
-    env,
-    var: variable,
-    ...hostFlags,
-    ...selectorFlags,
-    ...manifestSetFlag,
-    ...lockTimeoutFlag,
-    all: toggle('--all', 'everything that the manifests declare; with --write everything on the server'),
-    write: text('--write <file>', 'write manifests for undeclared objects to this file, then adopt them'),
+export const adopt = verb(
+  'adopt',
+  'take ownership of live objects and change nothing else; refuses unless their plan is empty',
+  {
+    args: [['[kind/name...]', 'objects to adopt', 'address']],
+    flags: {
+      file,
+      env,
+      var: variable,
+      ...hostFlags,
+      ...selectorFlags,
+      ...manifestSetFlag,
+      ...lockTimeoutFlag,
+      all: toggle('--all', 'everything that the manifests declare; with --write everything on the server'),
+      write: text('--write <file>', 'write manifests for undeclared objects to this file, then adopt them'),
+    },
+    examples: ['gantry adopt --all --write live.yaml', 'gantry adopt container/web1 -f web.yaml'],
   },
-  examples: ['gantry adopt --all --write live.yaml', 'gantry adopt container/web1 -f web.yaml'],
-} satisfies Verb;
+);
 export type AdoptOptions = OptionsOf<typeof adopt>;
 
-export const release = {
-  name: 'release',
-  summary: 'give up ownership of objects; they stay on the server, unowned',
+export const release = verb('release', 'give up ownership of objects; they stay on the server, unowned', {
   args: [['[kind/name...]', 'objects to release', 'address']],
   flags: {
     ...hostFlags,
@@ -159,5 +144,5 @@ export const release = {
     ...lockTimeoutFlag,
     all: toggle('--all', 'everything that the set owns'),
   },
-} satisfies Verb;
+});
 export type ReleaseOptions = OptionsOf<typeof release>;

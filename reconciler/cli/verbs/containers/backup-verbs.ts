@@ -1,13 +1,11 @@
 // Declares the verbs of the group `gantry backup`.
 import { text, toggle } from '../../flags/flag.ts';
 import { hostFlags } from '../../flags/host-flags.ts';
-import type { Argument, OptionsOf, Verb } from '../../flags/verb.ts';
+import { type Argument, type OptionsOf, verb } from '../../flags/verb.ts';
 
 const container: Argument = ['<container>', 'the container, or POOL/NAME of a custom volume', 'container'];
 
-export const backupCreate = {
-  name: 'backup create',
-  summary: 'make a backup of a container or custom volume',
+export const backupCreate = verb('backup create', 'make a backup of a container or custom volume', {
   args: [container, ['[name]', 'name of the backup (default: backup0, backup1, ...)']],
   flags: {
     ...hostFlags,
@@ -16,31 +14,25 @@ export const backupCreate = {
     compression: text('--compression <program>', 'none, gzip, zstd, xz, ... (default: as the server is configured)'),
     expires: text('--expires <time>', 'when the server deletes it, such as 2030-01-31T12:00:00Z'),
   },
-} satisfies Verb;
+});
 export type BackupCreateOptions = OptionsOf<typeof backupCreate>;
 
-export const backupList = {
-  name: 'backup list',
+export const backupList = verb('backup list', 'list the backups of a container or custom volume', {
   alias: 'ls',
-  summary: 'list the backups of a container or custom volume',
   args: [container],
   flags: hostFlags,
-} satisfies Verb;
+});
 
-export const backupExport = {
-  name: 'backup export',
-  summary: 'download a backup',
+export const backupExport = verb('backup export', 'download a backup', {
   args: [
     container,
     ['<name>', 'name of the backup'],
     ['[file]', 'file to create, or - for stdout (default: CONTAINER-NAME.backup, or that of the volume)'],
   ],
   flags: hostFlags,
-} satisfies Verb;
+});
 
-export const backupImport = {
-  name: 'backup import',
-  summary: 'create a container or custom volume from a backup file',
+export const backupImport = verb('backup import', 'create a container or custom volume from a backup file', {
   args: [
     ['<file>', 'the backup, or - for stdin'],
     ['[name]', 'name of the container, or POOL/NAME of a volume (default: as in the backup; POOL/ for a volume)'],
@@ -50,13 +42,11 @@ export const backupImport = {
     storage: text('-s, --storage <pool>', 'pool for its files (default: as in the backup)'),
     allowHostAccess: toggle('--allow-host-access', 'allow access to the host: privileged, paths of the host, raw.*'),
   },
-} satisfies Verb;
+});
 export type BackupImportOptions = OptionsOf<typeof backupImport>;
 
-export const backupDelete = {
-  name: 'backup delete',
+export const backupDelete = verb('backup delete', 'delete backups of a container or custom volume', {
   alias: 'rm',
-  summary: 'delete backups of a container or custom volume',
   args: [container, ['<name...>', 'names of the backups']],
   flags: hostFlags,
-} satisfies Verb;
+});

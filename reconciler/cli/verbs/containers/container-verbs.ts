@@ -1,11 +1,9 @@
 // Declares the verbs that work in one container: exec, console, copy, move, file.
 import { list, text, toggle } from '../../flags/flag.ts';
 import { hostFlags } from '../../flags/host-flags.ts';
-import type { Argument, OptionsOf, Verb } from '../../flags/verb.ts';
+import { type Argument, type OptionsOf, verb } from '../../flags/verb.ts';
 
-export const exec = {
-  name: 'exec',
-  summary: 'run a command in a container: gantry exec NAME COMMAND...',
+export const exec = verb('exec', 'run a command in a container: gantry exec NAME COMMAND...', {
   runsCommand: true,
   args: [['<name command...>', 'the container, then the command and its arguments', 'container']],
   flags: {
@@ -19,15 +17,13 @@ export const exec = {
     group: text('--group <id>', 'group id in the container (default 0)'),
   },
   examples: ['gantry exec web1 systemctl status nginx', 'gantry exec web1 --user 1000 -- id'],
-} satisfies Verb;
+});
 export type ExecOptions = OptionsOf<typeof exec>;
 
-export const attachConsole = {
-  name: 'console',
-  summary: "attach to a container's console; Ctrl-a q detaches",
+export const attachConsole = verb('console', "attach to a container's console; Ctrl-a q detaches", {
   args: [['<name...>', 'the container', 'container']],
   flags: hostFlags,
-} satisfies Verb;
+});
 
 const copyArgs: readonly Argument[] = [
   ['<name>', 'the container, or a snapshot of it as NAME/SNAPSHOT', 'container'],
@@ -48,45 +44,37 @@ const copyFlags = {
   }),
 };
 
-export const copy = {
-  name: 'copy',
+export const copy = verb('copy', 'copy a container, also to another server', {
   alias: 'cp',
-  summary: 'copy a container, also to another server',
   args: copyArgs,
   flags: { ...copyFlags, refresh: toggle('--refresh', 'bring an existing copy up to date') },
-} satisfies Verb;
+});
 export type CopyOptions = OptionsOf<typeof copy>;
 
-export const move = {
-  name: 'move',
+export const move = verb('move', 'move a container to another server, member of the cluster, pool or name', {
   alias: 'mv',
-  summary: 'move a container to another server, member of the cluster, pool or name',
   args: copyArgs,
   flags: {
     ...copyFlags,
     target: text('--target <member>', 'member of the cluster to move it to; the container is stopped'),
   },
   examples: ['gantry move web1 --target two', 'gantry move web1 --target-host https://other:8443'],
-} satisfies Verb;
+});
 export type MoveOptions = OptionsOf<typeof move>;
 
 const inContainer = 'in a container, as NAME/path';
 const recursive = toggle('-r, --recursive', 'copy directories with everything in them');
 
-export const filePull = {
-  name: 'file pull',
-  summary: 'copy files out of a container',
+export const filePull = verb('file pull', 'copy files out of a container', {
   args: [
     ['<source>', inContainer, 'container'],
     ['<target>', 'local path; - for stdout'],
   ],
   flags: { ...hostFlags, recursive },
-} satisfies Verb;
+});
 export type FilePullOptions = OptionsOf<typeof filePull>;
 
-export const filePush = {
-  name: 'file push',
-  summary: 'copy files into a container',
+export const filePush = verb('file push', 'copy files into a container', {
   args: [
     ['<source>', 'local path; - for stdin'],
     ['<target>', inContainer],
@@ -99,13 +87,11 @@ export const filePush = {
     createDirs: toggle('-p, --create-dirs', 'create missing directories of the target'),
     recursive,
   },
-} satisfies Verb;
+});
 export type FilePushOptions = OptionsOf<typeof filePush>;
 
-export const fileDelete = {
-  name: 'file delete',
+export const fileDelete = verb('file delete', 'delete files in containers', {
   alias: 'rm',
-  summary: 'delete files in containers',
   args: [['<path...>', inContainer, 'container']],
   flags: hostFlags,
-} satisfies Verb;
+});

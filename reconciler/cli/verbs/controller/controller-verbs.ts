@@ -3,49 +3,51 @@ import { inSection, list, text, toggle } from '../../flags/flag.ts';
 import { hostFlags } from '../../flags/host-flags.ts';
 import { lockFileFlag, manifestFlags, manifestSetFlag } from '../../flags/manifest-flags.ts';
 import { outputFlag } from '../../flags/output-flags.ts';
-import type { OptionsOf, Verb } from '../../flags/verb.ts';
+import { type OptionsOf, verb } from '../../flags/verb.ts';
 
-export const controller = {
-  name: 'controller',
-  summary: 'keep sets on hosts as git repositories and other sources declare them, until stopped',
-  flags: { config: text('-c, --config <path>', 'its config (default gantry.yaml)') },
-  examples: ['gantry controller --config gantry.yaml'],
-} satisfies Verb;
+export const controller = verb(
+  'controller',
+  'keep sets on hosts as git repositories and other sources declare them, until stopped',
+  {
+    flags: { config: text('-c, --config <path>', 'its config (default gantry.yaml)') },
+    examples: ['gantry controller --config gantry.yaml'],
+  },
+);
 export type ControllerOptions = OptionsOf<typeof controller>;
 
-export const controllerBackup = {
-  name: 'controller backup',
-  summary: 'copy the state of a controller, which may work meanwhile, into one file',
-  args: [['<file>', 'the file to write']],
-  flags: controller.flags,
-} satisfies Verb;
+export const controllerBackup = verb(
+  'controller backup',
+  'copy the state of a controller, which may work meanwhile, into one file',
+  { args: [['<file>', 'the file to write']], flags: controller.flags },
+);
 
-export const controllerRestore = {
-  name: 'controller restore',
-  summary: 'make the state directory of a controller from a backup; it must be empty',
-  args: [['<file>', 'a file of gantry controller backup']],
-  flags: controller.flags,
-} satisfies Verb;
+export const controllerRestore = verb(
+  'controller restore',
+  'make the state directory of a controller from a backup; it must be empty',
+  { args: [['<file>', 'a file of gantry controller backup']], flags: controller.flags },
+);
 
-export const ui = {
-  name: 'ui',
-  summary: 'work with the containers of one host in a browser, and see how manifests differ from it, until stopped',
-  args: [['[path...]', 'manifests to compare the host with (default: none)']],
-  flags: {
-    ...manifestFlags,
-    ...hostFlags,
-    ...manifestSetFlag,
-    ...lockFileFlag,
-    ...inSection('Connection:', {
-      listen: text('--listen <address>', 'address of the page (default 127.0.0.1:0: any free port)'),
-    }),
-    ...inSection('Execution:', {
-      readOnly: toggle('--read-only', 'only show: no consoles, no files, nothing of containers is changed'),
-      open: toggle('--open', 'open the page in the browser of this desktop'),
-    }),
+export const ui = verb(
+  'ui',
+  'work with the containers of one host in a browser, and see how manifests differ from it, until stopped',
+  {
+    args: [['[path...]', 'manifests to compare the host with (default: none)']],
+    flags: {
+      ...manifestFlags,
+      ...hostFlags,
+      ...manifestSetFlag,
+      ...lockFileFlag,
+      ...inSection('Connection:', {
+        listen: text('--listen <address>', 'address of the page (default 127.0.0.1:0: any free port)'),
+      }),
+      ...inSection('Execution:', {
+        readOnly: toggle('--read-only', 'only show: no consoles, no files, nothing of containers is changed'),
+        open: toggle('--open', 'open the page in the browser of this desktop'),
+      }),
+    },
+    examples: ['gantry ui', 'gantry ui web.yaml --host https://web1.example.com:8443'],
   },
-  examples: ['gantry ui', 'gantry ui web.yaml --host https://web1.example.com:8443'],
-} satisfies Verb;
+);
 export type UiOptions = OptionsOf<typeof ui>;
 
 const apiFlags = inSection('Connection:', {
@@ -61,87 +63,90 @@ const hostsFlag = inSection('Several hosts:', {
 });
 const reasonFlag = inSection('Execution:', { reason: text('--reason <text>', 'reason, for the history') });
 
-export const controllerStatus = {
-  name: 'controller status',
-  summary: 'show the sets of a controller, their revisions and their hosts',
-  args: [['[set]', 'only this set', 'controlled']],
-  flags: {
-    ...apiFlags,
-    ...outputFlag('table or json'),
-    watch: toggle('--watch', 'print again at each change, until stopped'),
+export const controllerStatus = verb(
+  'controller status',
+  'show the sets of a controller, their revisions and their hosts',
+  {
+    args: [['[set]', 'only this set', 'controlled']],
+    flags: {
+      ...apiFlags,
+      ...outputFlag('table or json'),
+      watch: toggle('--watch', 'print again at each change, until stopped'),
+    },
   },
-} satisfies Verb;
+);
 export type StatusOptions = OptionsOf<typeof controllerStatus>;
 
 const answerFlag = outputFlag('text or json');
 
-export const controllerExplain = {
-  name: 'controller explain',
-  summary: 'say why a set has its status, and what ends that',
+export const controllerExplain = verb('controller explain', 'say why a set has its status, and what ends that', {
   args: setArgs,
   flags: { ...apiFlags, ...answerFlag },
-} satisfies Verb;
+});
 export type ExplainOptions = OptionsOf<typeof controllerExplain>;
 
-export const controllerDiff = {
-  name: 'controller diff',
-  summary: 'show how the objects of a set differ from what is declared; exit code 1 when some do',
-  args: [...setArgs, ['[kind/name]', 'only this object']],
-  flags: { ...apiFlags, ...answerFlag, ...inSection('Selection:', { on: text('--on <host>', 'only on this host') }) },
-  examples: ['gantry controller diff web container/web1 --on node1'],
-} satisfies Verb;
+export const controllerDiff = verb(
+  'controller diff',
+  'show how the objects of a set differ from what is declared; exit code 1 when some do',
+  {
+    args: [...setArgs, ['[kind/name]', 'only this object']],
+    flags: { ...apiFlags, ...answerFlag, ...inSection('Selection:', { on: text('--on <host>', 'only on this host') }) },
+    examples: ['gantry controller diff web container/web1 --on node1'],
+  },
+);
 export type DiffOptions = OptionsOf<typeof controllerDiff>;
 
-export const controllerPlan = {
-  name: 'controller plan',
-  summary: 'show what a branch, tag or revision would change on the hosts of a set; changes nothing',
-  args: setArgs,
-  flags: {
-    ...apiFlags,
-    ...hostsFlag,
-    ...answerFlag,
-    ...inSection('Selection:', {
-      branch: text('--branch <ref>', 'branch, tag or revision (default: the revision in force)'),
-    }),
-    ...inSection('Output:', {
-      detailedExitcode: toggle('--detailed-exitcode', 'exit with 2 if there are changes'),
-    }),
+export const controllerPlan = verb(
+  'controller plan',
+  'show what a branch, tag or revision would change on the hosts of a set; changes nothing',
+  {
+    args: setArgs,
+    flags: {
+      ...apiFlags,
+      ...hostsFlag,
+      ...answerFlag,
+      ...inSection('Selection:', {
+        branch: text('--branch <ref>', 'branch, tag or revision (default: the revision in force)'),
+      }),
+      ...inSection('Output:', { detailedExitcode: toggle('--detailed-exitcode', 'exit with 2 if there are changes') }),
+    },
+    examples: ['gantry controller plan web --branch more-memory --detailed-exitcode'],
   },
-  examples: ['gantry controller plan web --branch more-memory --detailed-exitcode'],
-} satisfies Verb;
+);
 export type PreviewOptions = OptionsOf<typeof controllerPlan>;
 
-export const controllerHistory = {
-  name: 'controller history',
-  summary: 'show the runs of a set, the newest first',
+export const controllerHistory = verb('controller history', 'show the runs of a set, the newest first', {
   args: setArgs,
   flags: {
     ...apiFlags,
     ...answerFlag,
     ...inSection('Selection:', { limit: text('--limit <count>', 'at most so many (default 100)') }),
   },
-} satisfies Verb;
+});
 export type HistoryOptions = OptionsOf<typeof controllerHistory>;
 
-export const controllerAudit = {
-  name: 'controller audit',
-  summary: 'show who asked a controller for what, when, from where and why',
-  args: [['[set]', 'only this set', 'controlled']],
-  flags: {
-    ...apiFlags,
-    ...answerFlag,
-    ...inSection('Selection:', { since: text('--since <time>', 'only what is newer, such as 2030-01-31T12:00:00Z') }),
-    ...inSection('Execution:', {
-      verify: toggle('--verify', 'say instead whether each entry is as it was written; exit code 1 when some are not'),
-    }),
+export const controllerAudit = verb(
+  'controller audit',
+  'show who asked a controller for what, when, from where and why',
+  {
+    args: [['[set]', 'only this set', 'controlled']],
+    flags: {
+      ...apiFlags,
+      ...answerFlag,
+      ...inSection('Selection:', { since: text('--since <time>', 'only what is newer, such as 2030-01-31T12:00:00Z') }),
+      ...inSection('Execution:', {
+        verify: toggle(
+          '--verify',
+          'say instead whether each entry is as it was written; exit code 1 when some are not',
+        ),
+      }),
+    },
+    examples: ['gantry controller audit --since 2030-01-01 -o json > audit.json', 'gantry controller audit --verify'],
   },
-  examples: ['gantry controller audit --since 2030-01-01 -o json > audit.json', 'gantry controller audit --verify'],
-} satisfies Verb;
+);
 export type AuditOptions = OptionsOf<typeof controllerAudit>;
 
-export const controllerLogs = {
-  name: 'controller logs',
-  summary: 'show the log of a controller',
+export const controllerLogs = verb('controller logs', 'show the log of a controller', {
   args: [['[set]', 'only this set', 'controlled']],
   flags: {
     ...apiFlags,
@@ -151,27 +156,27 @@ export const controllerLogs = {
     }),
     follow: toggle('--follow', 'print further lines as they come, until stopped'),
   },
-} satisfies Verb;
+});
 export type LogsOptions = OptionsOf<typeof controllerLogs>;
 
-export const controllerSync = {
-  name: 'controller sync',
-  summary: 'compare and apply a set now, without waiting for its next attempt',
-  args: setArgs,
-  flags: {
-    ...apiFlags,
-    ...hostsFlag,
-    ...reasonFlag,
-    ...inSection('Execution:', {
-      takeOver: toggle('--take-over', 'take the set from another controller, which is gone or is not to have it'),
-    }),
+export const controllerSync = verb(
+  'controller sync',
+  'compare and apply a set now, without waiting for its next attempt',
+  {
+    args: setArgs,
+    flags: {
+      ...apiFlags,
+      ...hostsFlag,
+      ...reasonFlag,
+      ...inSection('Execution:', {
+        takeOver: toggle('--take-over', 'take the set from another controller, which is gone or is not to have it'),
+      }),
+    },
   },
-} satisfies Verb;
+);
 export type SyncOptions = OptionsOf<typeof controllerSync>;
 
-export const controllerSuspend = {
-  name: 'controller suspend',
-  summary: 'leave a set, an object or a field alone for a time',
+export const controllerSuspend = verb('controller suspend', 'leave a set, an object or a field alone for a time', {
   args: setArgs,
   flags: {
     ...apiFlags,
@@ -184,44 +189,48 @@ export const controllerSuspend = {
     }),
   },
   examples: ['gantry controller suspend web --object container/web1 --for 2h --reason "load test"'],
-} satisfies Verb;
+});
 export type SuspendOptions = OptionsOf<typeof controllerSuspend>;
 
-export const controllerResume = {
-  name: 'controller resume',
-  summary: 'end the suspensions of a set, and its rollback',
+export const controllerResume = verb('controller resume', 'end the suspensions of a set, and its rollback', {
   args: [...setArgs, ['[id]', 'only this suspension']],
   flags: apiFlags,
-} satisfies Verb;
+});
 
-export const controllerPrune = {
-  name: 'controller prune',
-  summary: 'show what a set would delete beyond its limit, or approve that',
-  args: setArgs,
-  flags: {
-    ...apiFlags,
-    ...reasonFlag,
-    ...inSection('Execution:', {
-      approve: toggle('--approve', 'delete these objects, for the revision in force only'),
-    }),
+export const controllerPrune = verb(
+  'controller prune',
+  'show what a set would delete beyond its limit, or approve that',
+  {
+    args: setArgs,
+    flags: {
+      ...apiFlags,
+      ...reasonFlag,
+      ...inSection('Execution:', {
+        approve: toggle('--approve', 'delete these objects, for the revision in force only'),
+      }),
+    },
+    examples: ['gantry controller prune web --approve --reason "the shop moved"'],
   },
-  examples: ['gantry controller prune web --approve --reason "the shop moved"'],
-} satisfies Verb;
+);
 export type PruneOptions = OptionsOf<typeof controllerPrune>;
 
-export const controllerApprove = {
-  name: 'controller approve',
-  summary: 'let a set carry out, for the revision in force only, the plans and deletions that wait for an approval',
-  args: setArgs,
-  flags: { ...apiFlags, ...hostsFlag, ...reasonFlag },
-  examples: ['gantry controller approve web --reason "the shop moved"'],
-} satisfies Verb;
+export const controllerApprove = verb(
+  'controller approve',
+  'let a set carry out, for the revision in force only, the plans and deletions that wait for an approval',
+  {
+    args: setArgs,
+    flags: { ...apiFlags, ...hostsFlag, ...reasonFlag },
+    examples: ['gantry controller approve web --reason "the shop moved"'],
+  },
+);
 export type ApproveOptions = OptionsOf<typeof controllerApprove>;
 
-export const controllerRollback = {
-  name: 'controller rollback',
-  summary: 'go back to a revision of a set, and stay there until it is resumed',
-  args: [...setArgs, ['<revision>', 'as in the history; its first characters suffice']],
-  flags: { ...apiFlags, ...hostsFlag, ...reasonFlag },
-} satisfies Verb;
+export const controllerRollback = verb(
+  'controller rollback',
+  'go back to a revision of a set, and stay there until it is resumed',
+  {
+    args: [...setArgs, ['<revision>', 'as in the history; its first characters suffice']],
+    flags: { ...apiFlags, ...hostsFlag, ...reasonFlag },
+  },
+);
 export type RollbackOptions = OptionsOf<typeof controllerRollback>;

@@ -2,7 +2,7 @@
 import { inSection, list as listFlag, text, toggle } from '../../flags/flag.ts';
 import { hostFlags, hostSelectorFlag, selectorFlags } from '../../flags/host-flags.ts';
 import { approveFlag } from '../../flags/plan-flags.ts';
-import type { Argument, OptionsOf, Verb } from '../../flags/verb.ts';
+import { type Argument, type OptionsOf, verb } from '../../flags/verb.ts';
 
 const containersArg: readonly Argument[] = [['<name...>', 'containers; * stands for any text', 'container']];
 const powerFlags = { ...hostFlags, ...hostSelectorFlag };
@@ -12,9 +12,7 @@ const stopFlags = {
   grace: text('--grace <duration>', 'fail when it has not ended by itself after this long (default 30s)'),
 };
 
-export const launch = {
-  name: 'launch',
-  summary: 'make a container of an image and start it: gantry launch images:debian/12 web',
+export const launch = verb('launch', 'make a container of an image and start it: gantry launch images:debian/12 web', {
   args: [
     ['<image>', 'REMOTE:ALIAS (gantry remote list), or alias or fingerprint of an image of the server', 'source'],
     ['[name]', 'name of the container (default: one that the server makes up)'],
@@ -29,78 +27,67 @@ export const launch = {
     start: toggle('--no-start', 'only make it'),
   },
   examples: ['gantry launch images:debian/12 web', 'gantry launch ubuntu:22.04 db -c limits.memory=1GiB'],
-} satisfies Verb;
+});
 export type LaunchOptions = OptionsOf<typeof launch>;
 
-export const start = {
-  name: 'start',
-  summary: 'start containers, or continue paused ones',
+export const start = verb('start', 'start containers, or continue paused ones', {
   args: containersArg,
   flags: powerFlags,
-} satisfies Verb;
+});
 export type StartOptions = OptionsOf<typeof start>;
 
-export const stop = {
-  name: 'stop',
-  summary: 'stop containers',
+export const stop = verb('stop', 'stop containers', {
   args: containersArg,
   flags: stopFlags,
   examples: ['gantry stop web1', "gantry stop 'web*' --hosts hosts.yaml"],
-} satisfies Verb;
+});
 export type StopOptions = OptionsOf<typeof stop>;
 
-export const restart = {
-  name: 'restart',
-  summary: 'stop containers and start them again',
+export const restart = verb('restart', 'stop containers and start them again', {
   args: containersArg,
   flags: stopFlags,
-} satisfies Verb;
+});
 
-export const pause = {
-  name: 'pause',
-  summary: 'freeze the processes of containers; start continues them',
+export const pause = verb('pause', 'freeze the processes of containers; start continues them', {
   args: containersArg,
   flags: powerFlags,
-} satisfies Verb;
+});
 
-export const deleteObjects = {
-  name: 'delete',
-  alias: 'rm',
-  summary: 'delete containers, or other objects as KIND/NAME; asks when a set declares them',
-  args: [['<name...>', 'containers, or KIND/NAME; * stands for any text', 'container']],
-  flags: {
-    ...powerFlags,
-    force: toggle('-f, --force', 'stop running containers first'),
-    ...approveFlag,
-    ...inSection('Execution:', { input: toggle('--no-input', 'never ask; what a set declares needs -y') }),
+export const deleteObjects = verb(
+  'delete',
+  'delete containers, or other objects as KIND/NAME; asks when a set declares them',
+  {
+    alias: 'rm',
+    args: [['<name...>', 'containers, or KIND/NAME; * stands for any text', 'container']],
+    flags: {
+      ...powerFlags,
+      force: toggle('-f, --force', 'stop running containers first'),
+      ...approveFlag,
+      ...inSection('Execution:', { input: toggle('--no-input', 'never ask; what a set declares needs -y') }),
+    },
+    examples: ['gantry delete web1', 'gantry delete network/br0 profile/base'],
   },
-  examples: ['gantry delete web1', 'gantry delete network/br0 profile/base'],
-} satisfies Verb;
+);
 export type DeleteOptions = OptionsOf<typeof deleteObjects>;
 
-export const list = {
-  name: 'list',
+export const list = verb('list', 'list containers with their state, addresses and set', {
   alias: 'ls',
-  summary: 'list containers with their state, addresses and set',
   args: [['[name...]', 'only these; * stands for any text', 'container']],
   flags: {
     ...hostFlags,
     ...selectorFlags,
     allProjects: toggle('-A, --all-projects', 'in every project of the server'),
   },
-} satisfies Verb;
+});
 export type ListOptions = OptionsOf<typeof list>;
 
-export const info = {
-  name: 'info',
-  summary: 'show the state of a container: addresses, use of memory and disk, snapshots, the set that declares it',
-  args: [['<name>', 'the container', 'container']],
-  flags: hostFlags,
-} satisfies Verb;
+export const info = verb(
+  'info',
+  'show the state of a container: addresses, use of memory and disk, snapshots, the set that declares it',
+  { args: [['<name>', 'the container', 'container']], flags: hostFlags },
+);
 
-export const logs = {
-  name: 'logs',
-  summary: "print what a container wrote to its console, or LXC's log of it",
+export const logs = verb('logs', "print what a container wrote to its console, or LXC's log of it", {
   args: [['<name>', 'the container', 'container']],
   flags: {
     ...hostFlags,
@@ -109,20 +96,16 @@ export const logs = {
     log: text('--log <file>', 'print this log instead, such as lxc.log; list: the names of all'),
   },
   examples: ['gantry logs web1 -f', 'gantry logs web1 --log lxc.log'],
-} satisfies Verb;
+});
 export type LogsOptions = OptionsOf<typeof logs>;
 
-export const shell = {
-  name: 'shell',
-  summary: 'open a shell in a container',
+export const shell = verb('shell', 'open a shell in a container', {
   args: [['<name>', 'the container', 'container']],
   flags: { ...hostFlags, user: text('--user <name>', 'log in as this user (default root)') },
-} satisfies Verb;
+});
 export type ShellOptions = OptionsOf<typeof shell>;
 
-export const top = {
-  name: 'top',
-  summary: 'show what running containers use of processor, memory and network',
+export const top = verb('top', 'show what running containers use of processor, memory and network', {
   args: [['[name...]', 'only these; * stands for any text', 'container']],
   flags: {
     ...hostFlags,
@@ -130,31 +113,29 @@ export const top = {
     interval: text('--interval <duration>', 'time between two readings (default 2s)'),
   },
   examples: ['gantry top', "gantry top 'web*' --once"],
-} satisfies Verb;
+});
 export type TopOptions = OptionsOf<typeof top>;
 
-export const setKeys = {
-  name: 'set',
-  summary: 'set config keys of a container, or of KIND/NAME, and say what the next apply does with them',
-  args: [
-    ['<name>', 'the container, or KIND/NAME', 'container'],
-    ['<key=value...>', 'config keys; KEY= removes one', 'key'],
-  ],
-  flags: hostFlags,
-  examples: ['gantry set web1 limits.memory=1GiB', 'gantry set profile/base limits.cpu=2 user.note='],
-} satisfies Verb;
+export const setKeys = verb(
+  'set',
+  'set config keys of a container, or of KIND/NAME, and say what the next apply does with them',
+  {
+    args: [
+      ['<name>', 'the container, or KIND/NAME', 'container'],
+      ['<key=value...>', 'config keys; KEY= removes one', 'key'],
+    ],
+    flags: hostFlags,
+    examples: ['gantry set web1 limits.memory=1GiB', 'gantry set profile/base limits.cpu=2 user.note='],
+  },
+);
 
-export const edit = {
-  name: 'edit',
-  summary: 'change a container, or KIND/NAME, as YAML in $VISUAL or $EDITOR, or from stdin',
+export const edit = verb('edit', 'change a container, or KIND/NAME, as YAML in $VISUAL or $EDITOR, or from stdin', {
   args: [['<name>', 'the container, or KIND/NAME', 'container']],
   flags: hostFlags,
   examples: ['gantry edit web1', 'gantry edit profile/base < base.yaml'],
-} satisfies Verb;
+});
 
-export const portForward = {
-  name: 'port-forward',
-  summary: 'forward ports of this machine into a container, until Ctrl-C',
+export const portForward = verb('port-forward', 'forward ports of this machine into a container, until Ctrl-C', {
   args: [
     ['<name>', 'the container', 'container'],
     ['<port...>', '[LOCAL:]PORT: the port in the container, and the one here (default: the same; empty: any free one)'],
@@ -164,5 +145,5 @@ export const portForward = {
     address: text('--address <ip>', 'listen at this address of this machine (default 127.0.0.1)'),
   },
   examples: ['gantry port-forward web1 8080:80'],
-} satisfies Verb;
+});
 export type PortForwardOptions = OptionsOf<typeof portForward>;

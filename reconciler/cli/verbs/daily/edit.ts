@@ -53,10 +53,7 @@ function editableOf({ kind, live }: LiveObject): Fields {
   const fields = Object.keys((kindSchemas[kind].put as { readonly properties?: object }).properties ?? {});
   const shown = Object.entries(live).filter(([name]) => fields.includes(name));
   const config = Object.entries(live.config ?? {}).filter(([key]) => !isHidden(key));
-  return {
-    ...Object.fromEntries(shown),
-    ...(live.config === undefined ? {} : { config: Object.fromEntries(config) }),
-  };
+  return { ...Object.fromEntries(shown), ...(live.config === undefined ? {} : { config: Object.fromEntries(config) }) };
 }
 
 const headOf = ({ address, records }: LiveObject): string =>

@@ -1,28 +1,31 @@
 // Declares the verbs that make manifests of what other tools declare.
 import { inSection, text, toggle } from '../../flags/flag.ts';
-import type { OptionsOf, Verb } from '../../flags/verb.ts';
+import { type OptionsOf, verb } from '../../flags/verb.ts';
 
-export const importCompose = {
-  name: 'import compose',
-  summary: 'write manifests for the services of a compose file, and say what does not come along',
-  args: [['<file>', 'the compose file; - for stdin']],
-  flags: inSection('Output:', {
-    output: text('-o, --output <file>', 'manifest to write (default: stdout)'),
-    force: toggle('--force', 'overwrite an existing file'),
-  }),
-  examples: ['gantry import compose compose.yaml -o stack.yaml'],
-} satisfies Verb;
+export const importCompose = verb(
+  'import compose',
+  'write manifests for the services of a compose file, and say what does not come along',
+  {
+    args: [['<file>', 'the compose file; - for stdin']],
+    flags: inSection('Output:', {
+      output: text('-o, --output <file>', 'manifest to write (default: stdout)'),
+      force: toggle('--force', 'overwrite an existing file'),
+    }),
+    examples: ['gantry import compose compose.yaml -o stack.yaml'],
+  },
+);
 export type ImportComposeOptions = OptionsOf<typeof importCompose>;
 
-export const importTerraform = {
-  name: 'import lxd-terraform',
-  summary:
-    'rewrite a Terraform configuration for LXD or Incus for the gantry provider, and say what does not come along',
-  args: [['<dir>', 'folder of the configuration, with its modules']],
-  flags: inSection('Output:', {
-    output: text('-o, --output <dir>', 'new folder for the whole configuration (default: print what changes)'),
-    import: toggle('--import', 'write import blocks, for objects without a state, instead of moved blocks'),
-  }),
-  examples: ['gantry import lxd-terraform infra -o infra-gantry'],
-} satisfies Verb;
+export const importTerraform = verb(
+  'import lxd-terraform',
+  'rewrite a Terraform configuration for LXD or Incus for the gantry provider, and say what does not come along',
+  {
+    args: [['<dir>', 'folder of the configuration, with its modules']],
+    flags: inSection('Output:', {
+      output: text('-o, --output <dir>', 'new folder for the whole configuration (default: print what changes)'),
+      import: toggle('--import', 'write import blocks, for objects without a state, instead of moved blocks'),
+    }),
+    examples: ['gantry import lxd-terraform infra -o infra-gantry'],
+  },
+);
 export type ImportTerraformOptions = OptionsOf<typeof importTerraform>;

@@ -3,11 +3,9 @@ import { inSection, list, text, toggle } from '../../flags/flag.ts';
 import { hostFlags, selectorFlags } from '../../flags/host-flags.ts';
 import { manifestFlags, setFlag } from '../../flags/manifest-flags.ts';
 import { outputFlag } from '../../flags/output-flags.ts';
-import type { OptionsOf, Verb } from '../../flags/verb.ts';
+import { type OptionsOf, verb } from '../../flags/verb.ts';
 
-export const get = {
-  name: 'get',
-  summary: 'list live objects of one kind',
+export const get = verb('get', 'list live objects of one kind', {
   args: [
     ['<kind>', 'container, profile, network, ...', 'kind'],
     ['[name...]', 'only these objects'],
@@ -21,20 +19,16 @@ export const get = {
     ...outputFlag('table, yaml, json or name'),
   },
   examples: ['gantry get container', 'gantry get container/web1 -o yaml', 'gantry get container --all-projects'],
-} satisfies Verb;
+});
 export type GetOptions = OptionsOf<typeof get>;
 
-export const show = {
-  name: 'show',
-  summary: 'show live objects as the API returns them',
+export const show = verb('show', 'show live objects as the API returns them', {
   args: [['[kind/name...]', 'objects, or a saved plan (default: list all objects)', 'address']],
   flags: hostFlags,
-} satisfies Verb;
+});
 export type ShowOptions = OptionsOf<typeof show>;
 
-export const exportHost = {
-  name: 'export',
-  summary: 'write manifests of the live host; a plan of them is empty',
+export const exportHost = verb('export', 'write manifests of the live host; a plan of them is empty', {
   args: [['[kind/name...]', 'KIND, KIND/NAME or KIND/PATTERN (default: everything)', 'address']],
   flags: {
     ...hostFlags,
@@ -47,36 +41,36 @@ export const exportHost = {
     }),
   },
   examples: ['gantry export -o live/', 'gantry export container/web1 profile'],
-} satisfies Verb;
+});
 export type ExportOptions = OptionsOf<typeof exportHost>;
 
-export const events = {
-  name: 'events',
-  summary: 'print server events as they happen, until Ctrl-C',
+export const events = verb('events', 'print server events as they happen, until Ctrl-C', {
   flags: {
     ...hostFlags,
     follow: toggle('-f, --follow', 'the default: servers keep no events', { isHidden: true }),
     type: list('--type <type>', 'lifecycle (default), operation or logging; may be repeated'),
     for: text('--for <duration>', 'stop after this long'),
   },
-} satisfies Verb;
+});
 export type EventsOptions = OptionsOf<typeof events>;
 
 const { file, env, var: variable } = manifestFlags;
 
-export const wait = {
-  name: 'wait',
-  summary: 'wait until containers are ready, as --for or manage.wait in the manifests of -f says',
-  args: [['[container...]', 'NAME or container/NAME (default: every container in the manifests)', 'container']],
-  flags: {
-    file,
-    env,
-    var: variable,
-    ...hostFlags,
-    for: list(
-      '--for <condition>',
-      'ready (default), running, ipv4[=NIC], ipv6[=NIC], tcp=PORT, file=/PATH, cloud_init; may be repeated',
-    ),
+export const wait = verb(
+  'wait',
+  'wait until containers are ready, as --for or manage.wait in the manifests of -f says',
+  {
+    args: [['[container...]', 'NAME or container/NAME (default: every container in the manifests)', 'container']],
+    flags: {
+      file,
+      env,
+      var: variable,
+      ...hostFlags,
+      for: list(
+        '--for <condition>',
+        'ready (default), running, ipv4[=NIC], ipv6[=NIC], tcp=PORT, file=/PATH, cloud_init; may be repeated',
+      ),
+    },
   },
-} satisfies Verb;
+);
 export type WaitOptions = OptionsOf<typeof wait>;

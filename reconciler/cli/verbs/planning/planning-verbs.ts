@@ -4,20 +4,16 @@ import { hostFlags, hostsFlag, selectorFlags } from '../../flags/host-flags.ts';
 import { manifestArgs, manifestFlags, manifestSetFlag } from '../../flags/manifest-flags.ts';
 import { outputFlag } from '../../flags/output-flags.ts';
 import { planFlags } from '../../flags/plan-flags.ts';
-import type { OptionsOf, Verb } from '../../flags/verb.ts';
+import { type OptionsOf, verb } from '../../flags/verb.ts';
 
-export const validate = {
-  name: 'validate',
-  summary: 'check manifests without contacting a daemon',
+export const validate = verb('validate', 'check manifests without contacting a daemon', {
   args: manifestArgs,
   flags: { ...manifestFlags, ...hostsFlag },
-} satisfies Verb;
+});
 export type ValidateOptions = OptionsOf<typeof validate>;
 
-export const plan = {
-  name: 'plan',
+export const plan = verb('plan', 'show what apply would do', {
   alias: 'preview',
-  summary: 'show what apply would do',
   args: manifestArgs,
   flags: {
     ...manifestFlags,
@@ -33,12 +29,10 @@ export const plan = {
     'gantry plan web.yaml --env prod --out web.plan',
     'gantry plan . --dry-run=server',
   ],
-} satisfies Verb;
+});
 export type PlanVerbOptions = OptionsOf<typeof plan>;
 
-export const status = {
-  name: 'status',
-  summary: 'show declared objects with their live state',
+export const status = verb('status', 'show declared objects with their live state', {
   args: manifestArgs,
   flags: {
     ...manifestFlags,
@@ -47,49 +41,48 @@ export const status = {
     ...manifestSetFlag,
     ...inSection('Output:', { detailedExitcode: toggle('--detailed-exitcode', 'exit with 2 when something differs') }),
   },
-} satisfies Verb;
+});
 export type StatusOptions = OptionsOf<typeof status>;
 
-export const drift = {
-  name: 'drift',
-  summary: 'compare the host with the manifests and the last apply; only reads, exits with 2 on differences',
-  args: manifestArgs,
-  flags: {
-    ...manifestFlags,
-    ...hostFlags,
-    ...selectorFlags,
-    ...manifestSetFlag,
-    ...outputFlag('text, json or markdown'),
-    ...inSection('Selection:', {
-      ignore: list(
-        '--ignore <pattern>',
-        'ignore KEY, KIND/NAME or KIND/NAME.KEY; * matches any text, @DATE is the last day of the rule',
-      ),
-    }),
-    watch: toggle('--watch', 'keep watching, and print each change with its author'),
-    interval: text('--interval <duration>', 'with --watch: how often to compare everything (default 5m)'),
-    for: text('--for <duration>', 'with --watch: stop after this long'),
-    ...inSection('Output:', {
-      exitCode: toggle('--no-exit-code', 'exit with 0 even if the host differs'),
-      detailedExitcode: toggle('--detailed-exitcode', 'the default', { isHidden: true }),
-    }),
+export const drift = verb(
+  'drift',
+  'compare the host with the manifests and the last apply; only reads, exits with 2 on differences',
+  {
+    args: manifestArgs,
+    flags: {
+      ...manifestFlags,
+      ...hostFlags,
+      ...selectorFlags,
+      ...manifestSetFlag,
+      ...outputFlag('text, json or markdown'),
+      ...inSection('Selection:', {
+        ignore: list(
+          '--ignore <pattern>',
+          'ignore KEY, KIND/NAME or KIND/NAME.KEY; * matches any text, @DATE is the last day of the rule',
+        ),
+      }),
+      watch: toggle('--watch', 'keep watching, and print each change with its author'),
+      interval: text('--interval <duration>', 'with --watch: how often to compare everything (default 5m)'),
+      for: text('--for <duration>', 'with --watch: stop after this long'),
+      ...inSection('Output:', {
+        exitCode: toggle('--no-exit-code', 'exit with 0 even if the host differs'),
+        detailedExitcode: toggle('--detailed-exitcode', 'the default', { isHidden: true }),
+      }),
+    },
+    examples: ['gantry drift web.yaml', 'gantry drift web.yaml --watch', 'gantry drift . --hosts hosts.yaml -o json'],
   },
-  examples: ['gantry drift web.yaml', 'gantry drift web.yaml --watch', 'gantry drift . --hosts hosts.yaml -o json'],
-} satisfies Verb;
+);
 export type DriftOptions = OptionsOf<typeof drift>;
 
-export const diff = {
-  name: 'diff',
-  summary: 'show what apply would change as a unified diff; exit code 0: same, 1: different, above 1: error',
-  args: manifestArgs,
-  flags: { ...manifestFlags, ...hostFlags, ...selectorFlags, ...manifestSetFlag },
-} satisfies Verb;
+export const diff = verb(
+  'diff',
+  'show what apply would change as a unified diff; exit code 0: same, 1: different, above 1: error',
+  { args: manifestArgs, flags: { ...manifestFlags, ...hostFlags, ...selectorFlags, ...manifestSetFlag } },
+);
 export type DiffOptions = OptionsOf<typeof diff>;
 
-export const graph = {
-  name: 'graph',
-  summary: 'print the dependencies among declared objects, without contacting a daemon',
+export const graph = verb('graph', 'print the dependencies among declared objects, without contacting a daemon', {
   args: manifestArgs,
   flags: { ...manifestFlags, ...outputFlag('mermaid (default) or dot') },
-} satisfies Verb;
+});
 export type GraphOptions = OptionsOf<typeof graph>;
