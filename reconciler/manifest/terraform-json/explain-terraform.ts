@@ -11,11 +11,11 @@ export function explainTerraform(rest: string): Explanation | undefined {
       type: `subset ${subsetVersion}`,
       doc: 'Constructs that are refused in *.tf.json files, by the codes of messages; everything else is evaluated as Terraform does.',
       facts: [['resource types', resourceTypeNames.join(', ')]],
-      members: Object.entries(rows).map(([name, { what }]) => ({ name, type: '', doc: what })),
+      members: Object.entries(rows).map(([name, [what]]) => ({ name, type: '', doc: what })),
     };
   }
   if (!Object.hasOwn(rows, rest)) return undefined;
-  const { what, hint } = rows[rest as Code];
+  const [what, hint] = rows[rest as Code];
   return { path: `terraform.${rest}`, type: '', doc: `Refused: ${what}.`, facts: [['remedy', hint]], members: [] };
 }
 

@@ -83,7 +83,7 @@ function diagnosticOf(problem: Problem, part: Part | undefined): Diagnostic {
     code,
     path,
     message: `${message}${inside}${from}`,
-    remedy: rows[code].hint,
+    remedy: rows[code][1],
     file: problem.file,
   };
   if (part === undefined) return diagnostic;

@@ -1,81 +1,65 @@
 // PURE: turns what git wrote into a SourceError with its problem and a remedy.
 import { DamagedCopyError, SourceError, type SourceProblem } from '../source.ts';
 
-interface Meaning {
-  readonly sign: RegExp;
-  readonly problem: SourceProblem;
-  readonly say: string;
-  /** The words of git would only mislead. */
-  readonly isEnough?: true;
-}
+/** The words of git would only mislead. */
+const isEnough = true;
+type Meaning = readonly [sign: RegExp, problem: SourceProblem, say: string, isEnough?: true];
 
 const meanings: readonly Meaning[] = [
-  {
-    sign: /Host key verification failed|REMOTE HOST IDENTIFICATION HAS CHANGED/,
-    problem: 'denied',
-    say: 'the host key of the server is not among the known hosts; write it to the file of credentials.knownHostsFile',
-  },
-  {
-    sign: /Permission denied \(|UNPROTECTED PRIVATE KEY/,
-    problem: 'denied',
-    say: 'the server refuses the key; check credentials.sshKeyFile and its mode (0600)',
-  },
-  {
-    sign: /could not read Username|could not read Password|terminal prompts disabled/,
-    problem: 'denied',
-    say: 'the server asks for a user name and a password; set credentials.username and credentials.passwordFile of the source, or check the address: some servers ask so for a repository that does not exist',
-    isEnough: true,
-  },
-  {
-    sign: /Authentication failed|error: 40[13]|HTTP Basic: Access denied/,
-    problem: 'denied',
-    say: 'the server refuses the credentials; check credentials.username and credentials.passwordFile',
-  },
-  {
-    sign: /SSL certificate problem|server certificate verification failed|certificate verify failed|SSL: no alternative/i,
-    problem: 'denied',
-    say: 'the certificate of the server is not trusted; name its authority in credentials.caFile',
-  },
-  {
-    sign: /unable to update url base from redirection|error: 30[1278]/,
-    problem: 'refused',
-    say: 'the server redirects to another address, and credentials are not sent there; write the final URL',
-  },
-  {
-    sign: /dumb http transport/,
-    problem: 'refused',
-    say: 'the server offers the files of the repository only; serve it with git http-backend',
-  },
-  {
-    sign: /transport '[^']*' not allowed/,
-    problem: 'refused',
-    say: 'the server or the URL asks for a protocol that is not allowed',
-  },
-  {
-    sign: /stale info|non-fast-forward|fetch first|\[rejected\]|failed to update ref|reference already exists|cannot lock ref 'refs\/heads/,
-    problem: 'conflict',
-    say: 'somebody else has pushed since; read the source again and repeat',
-  },
-  {
-    sign: /remote rejected|pre-receive hook declined|protected branch/i,
-    problem: 'denied',
-    say: 'the server refuses the push',
-  },
-  {
-    sign: /couldn't find remote ref|not our ref|does not exist|unadvertised object/,
-    problem: 'not-found',
-    say: 'the server does not have it',
-  },
-  {
-    sign: /Not a valid object name|not a tree object/,
-    problem: 'not-found',
-    say: 'the commit does not have it',
-  },
-  {
-    sign: /[Rr]epository .*not found|does not appear to be a git repository|not a git repository|error: 404/,
-    problem: 'not-found',
-    say: 'there is no such repository, or the credentials may not read it',
-  },
+  [
+    /Host key verification failed|REMOTE HOST IDENTIFICATION HAS CHANGED/,
+    'denied',
+    'the host key of the server is not among the known hosts; write it to the file of credentials.knownHostsFile',
+  ],
+  [
+    /Permission denied \(|UNPROTECTED PRIVATE KEY/,
+    'denied',
+    'the server refuses the key; check credentials.sshKeyFile and its mode (0600)',
+  ],
+  [
+    /could not read Username|could not read Password|terminal prompts disabled/,
+    'denied',
+    'the server asks for a user name and a password; set credentials.username and credentials.passwordFile of the source, or check the address: some servers ask so for a repository that does not exist',
+    isEnough,
+  ],
+  [
+    /Authentication failed|error: 40[13]|HTTP Basic: Access denied/,
+    'denied',
+    'the server refuses the credentials; check credentials.username and credentials.passwordFile',
+  ],
+  [
+    /SSL certificate problem|server certificate verification failed|certificate verify failed|SSL: no alternative/i,
+    'denied',
+    'the certificate of the server is not trusted; name its authority in credentials.caFile',
+  ],
+  [
+    /unable to update url base from redirection|error: 30[1278]/,
+    'refused',
+    'the server redirects to another address, and credentials are not sent there; write the final URL',
+  ],
+  [
+    /dumb http transport/,
+    'refused',
+    'the server offers the files of the repository only; serve it with git http-backend',
+  ],
+  [/transport '[^']*' not allowed/, 'refused', 'the server or the URL asks for a protocol that is not allowed'],
+  [
+    /stale info|non-fast-forward|fetch first|\[rejected\]|failed to update ref|reference already exists|cannot lock ref 'refs\/heads/,
+    'conflict',
+    'somebody else has pushed since; read the source again and repeat',
+  ],
+  [/remote rejected|pre-receive hook declined|protected branch/i, 'denied', 'the server refuses the push'],
+  [
+    /couldn't find remote ref|not our ref|does not exist|unadvertised object/,
+    'not-found',
+    'the server does not have it',
+  ],
+  [/Not a valid object name|not a tree object/, 'not-found', 'the commit does not have it'],
+  [
+    /[Rr]epository .*not found|does not appear to be a git repository|not a git repository|error: 404/,
+    'not-found',
+    'there is no such repository, or the credentials may not read it',
+  ],
 ];
 
 interface GitMessageOptions {
@@ -91,13 +75,12 @@ const damage =
 const maxShown = 500;
 
 export function explainGit(verb: string, told: GitMessageOptions, stderr: string, code: number): SourceError {
-  const meaning = meanings.find(({ sign }) => sign.test(stderr));
+  const [sign, problem = 'unreachable', say = '', isEnoughHere] = meanings.find(([each]) => each.test(stderr)) ?? [];
   const said = lastWords(stderr, told.secrets ?? []);
   const detail = said === '' ? `git ${verb} ended with ${code}` : `git ${verb}: ${said}`;
-  const problem = meaning?.problem ?? 'unreachable';
   if (problem === 'unreachable' && damage.test(said)) return new DamagedCopyError(problem, `${told.shown}: ${detail}`);
-  if (meaning === undefined || told.isOwn === true) return new SourceError(problem, `${told.shown}: ${detail}`);
-  return new SourceError(problem, `${told.shown}: ${meaning.say}${meaning.isEnough === true ? '' : ` (${detail})`}`);
+  if (sign === undefined || told.isOwn === true) return new SourceError(problem, `${told.shown}: ${detail}`);
+  return new SourceError(problem, `${told.shown}: ${say}${isEnoughHere === true ? '' : ` (${detail})`}`);
 }
 
 /** The lines that name the failure, without progress and without secrets. */

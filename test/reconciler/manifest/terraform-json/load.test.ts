@@ -518,7 +518,7 @@ describe('everything that is not evaluated is refused, all at once', () => {
     const loaded = load(value);
     expect(loaded.problems.map(({ code, file, steps }) => `${code} ${file}${pointerOf(steps)}`)).toEqual(expected);
     expect(loaded.documents).toEqual([]);
-    for (const { code } of loaded.problems) expect(rows[code].hint).not.toBe('');
+    for (const { code } of loaded.problems) expect(rows[code][1]).not.toBe('');
   });
 
   test('several problems are reported together, with the construct and the place in the expression', () => {
