@@ -1,4 +1,5 @@
 // One container by hand: its figures and snapshots, what it wrote to its console, its files.
+import { Card } from '../../parts/card.tsx';
 import type { ContainerPlace } from '../../data/api.ts';
 import { useContainers, type HostContainers } from '../../data/containers.ts';
 import { bytesText, cpuText, ratesOf } from '../../data/figures.ts';
@@ -125,10 +126,7 @@ function Figures({ now, name, found: { figures } }: FiguresProps) {
   const rates = ratesOf(samples);
   const last = rates.at(-1);
   return (
-    <section class="card" aria-labelledby="figures-title">
-      <header>
-        <h2 id="figures-title">Figures</h2>
-      </header>
+    <Card id="figures-title" title="Figures">
       {figures === undefined ? (
         <Empty title="It does not run" />
       ) : (
@@ -163,6 +161,6 @@ function Figures({ now, name, found: { figures } }: FiguresProps) {
           </p>
         </div>
       )}
-    </section>
+    </Card>
   );
 }

@@ -1,4 +1,5 @@
 // The containers of a host with their figures, and what can be done to each.
+import { Card, Columns } from '../../parts/card.tsx';
 import { useContainers } from '../../data/containers.ts';
 import { bytesText, cpuText, ratesOf } from '../../data/figures.ts';
 import { to } from '../../data/router.ts';
@@ -15,11 +16,7 @@ export function ContainersCard({ host }: { readonly host: string }) {
   if (!isOn) return null;
   const sorted = [...(list?.containers ?? [])].sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
   return (
-    <section class="card" aria-labelledby="containers-title">
-      <header>
-        <h2 id="containers-title">Containers</h2>
-        <span class="soft">{list?.containers.length}</span>
-      </header>
+    <Card id="containers-title" title="Containers" count={list?.containers.length}>
       {error !== undefined && (
         <p class="problem lines" role="alert">
           The containers could not be read: {error}
@@ -29,16 +26,7 @@ export function ContainersCard({ host }: { readonly host: string }) {
       {list?.containers.length === 0 && <Empty title="The host has no containers" />}
       {sorted.length > 0 && (
         <table class="table stacks">
-          <thead>
-            <tr>
-              <th>Status</th>
-              <th>Container</th>
-              <th>CPU</th>
-              <th>Memory</th>
-              <th>Snapshots</th>
-              <th>Do</th>
-            </tr>
-          </thead>
+          <Columns names={['Status', 'Container', 'CPU', 'Memory', 'Snapshots', 'Do']} />
           <tbody>
             {sorted.map((one) => (
               <Row key={one.name} host={host} one={one} samples={samples.get(one.name) ?? []} />
@@ -46,7 +34,7 @@ export function ContainersCard({ host }: { readonly host: string }) {
           </tbody>
         </table>
       )}
-    </section>
+    </Card>
   );
 }
 

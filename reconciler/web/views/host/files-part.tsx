@@ -1,4 +1,5 @@
 // Files of a container: directories to walk through, files to download and to upload. The path is part of the address.
+import { Columns } from '../../parts/card.tsx';
 import { useState } from 'preact/hooks';
 import type { FileRow } from '../../../controller/contract/index.ts';
 import { api, fileAddress, type ContainerPlace } from '../../data/api.ts';
@@ -39,14 +40,7 @@ export function FilesPart({ container }: { readonly container: ContainerPlace })
       {data?.entries?.length === 0 && error === undefined && <Empty title="The directory is empty" />}
       {data?.entries !== undefined && data.entries.length > 0 && error === undefined && (
         <table class="table stacks">
-          <thead>
-            <tr>
-              <th>Name</th>
-              <th>Size</th>
-              <th>Mode</th>
-              <th>Owner</th>
-            </tr>
-          </thead>
+          <Columns names={['Name', 'Size', 'Mode', 'Owner']} />
           <tbody>
             {data.entries.map((row) => (
               <tr key={row.name}>

@@ -1,4 +1,5 @@
 // The snapshots of a container: take one, go back to one, delete one.
+import { Card } from '../../parts/card.tsx';
 import type { ContainerSnapshot } from '../../../controller/contract/index.ts';
 import type { ContainerPlace } from '../../data/api.ts';
 import { Icon } from '../../parts/icons.tsx';
@@ -14,14 +15,16 @@ export interface SnapshotsPartProps {
 export function SnapshotsPart({ container, snapshots }: SnapshotsPartProps) {
   const newest = snapshots.toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1));
   return (
-    <section class="card" aria-labelledby="snapshots-title">
-      <header>
-        <h2 id="snapshots-title">Snapshots</h2>
-        <span class="soft">{snapshots.length}</span>
+    <Card
+      id="snapshots-title"
+      title="Snapshots"
+      count={snapshots.length}
+      more={
         <button class="button" onClick={() => ask({ kind: 'snapshot', container, action: 'take' })}>
           <Icon name="plus" /> Take a snapshot
         </button>
-      </header>
+      }
+    >
       {newest.length === 0 ? (
         <Empty title="No snapshots" />
       ) : (
@@ -53,6 +56,6 @@ export function SnapshotsPart({ container, snapshots }: SnapshotsPartProps) {
           ))}
         </ul>
       )}
-    </section>
+    </Card>
   );
 }

@@ -1,4 +1,5 @@
 // One host: whether it answers, its labels, what each set has there, and its containers for those who may work with them.
+import { Card, Columns } from '../../parts/card.tsx';
 import type { HostWarning, SetStatus } from '../../../controller/contract/index.ts';
 import { bytesText } from '../../data/figures.ts';
 import { overview } from '../../data/store.ts';
@@ -44,24 +45,12 @@ export function HostView({ name }: { readonly name: string }) {
           {host.message !== undefined && <p class="bad-text lines">{host.message}</p>}
         </div>
       </header>
-      <section class="card" aria-labelledby="host-sets">
-        <header>
-          <h2 id="host-sets">Sets on this host</h2>
-          <span class="soft">{sets.length}</span>
-        </header>
+      <Card id="host-sets" title="Sets on this host" count={sets.length}>
         {sets.length === 0 ? (
           <Empty title="No set names this host" />
         ) : (
           <table class="table stacks">
-            <thead>
-              <tr>
-                <th>Status</th>
-                <th>Set</th>
-                <th>Objects</th>
-                <th>Revision</th>
-                <th>Last sync</th>
-              </tr>
-            </thead>
+            <Columns names={['Status', 'Set', 'Objects', 'Revision', 'Last sync']} />
             <tbody>
               {sets.map((set) => (
                 <SetRow key={set.name} set={set} host={name} />
@@ -69,7 +58,7 @@ export function HostView({ name }: { readonly name: string }) {
             </tbody>
           </table>
         )}
-      </section>
+      </Card>
       {host.warnings !== undefined && host.warnings.length > 0 && <Warnings warnings={host.warnings} />}
       <ContainersCard host={name} />
     </>
@@ -78,11 +67,7 @@ export function HostView({ name }: { readonly name: string }) {
 
 function Warnings({ warnings }: { readonly warnings: readonly HostWarning[] }) {
   return (
-    <section class="card" aria-labelledby="warnings-title">
-      <header>
-        <h2 id="warnings-title">Warnings of the host</h2>
-        <span class="soft">{warnings.length}</span>
-      </header>
+    <Card id="warnings-title" title="Warnings of the host" count={warnings.length}>
       <ul class="needs">
         {warnings.map(({ severity, message, about, count, lastSeenAt }) => (
           <li key={`${message} ${about}`}>
@@ -96,7 +81,7 @@ function Warnings({ warnings }: { readonly warnings: readonly HostWarning[] }) {
           </li>
         ))}
       </ul>
-    </section>
+    </Card>
   );
 }
 

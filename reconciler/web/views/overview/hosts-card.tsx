@@ -1,4 +1,5 @@
 // Hosts with their labels: those that do not answer first, the rest by name; many are cut to what fits.
+import { Card } from '../../parts/card.tsx';
 import { useState } from 'preact/hooks';
 import type { HostStatus } from '../../../controller/contract/index.ts';
 import { Empty } from '../../parts/states.tsx';
@@ -12,16 +13,18 @@ export function HostsCard({ hosts }: { readonly hosts: readonly HostStatus[] }) 
   const sorted = [...hosts].sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name, 'en', { numeric: true }));
   const shown = areAll ? sorted : sorted.slice(0, shownAtFirst);
   return (
-    <section class="card" aria-labelledby="hosts-title">
-      <header>
-        <h2 id="hosts-title">Hosts</h2>
-        <span class="soft">{hosts.length}</span>
-        {hosts.length > shownAtFirst && (
+    <Card
+      id="hosts-title"
+      title="Hosts"
+      count={hosts.length}
+      more={
+        hosts.length > shownAtFirst && (
           <button class="button" aria-expanded={areAll} onClick={() => setAll(!areAll)}>
             {areAll ? 'Show fewer' : `Show all ${hosts.length}`}
           </button>
-        )}
-      </header>
+        )
+      }
+    >
       {hosts.length === 0 ? (
         <Empty title="No hosts">
           <p>Name a hosts file below `hosts` in gantry.yaml.</p>
@@ -42,7 +45,7 @@ export function HostsCard({ hosts }: { readonly hosts: readonly HostStatus[] }) 
           ))}
         </ul>
       )}
-    </section>
+    </Card>
   );
 }
 

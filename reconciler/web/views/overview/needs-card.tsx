@@ -1,4 +1,5 @@
 // What a person must do now, above everything else; nothing is drawn while there is nothing.
+import { Card } from '../../parts/card.tsx';
 import { useState } from 'preact/hooks';
 import { to } from '../../data/router.ts';
 import { StatusMark } from '../../parts/status.tsx';
@@ -10,16 +11,18 @@ export function NeedsCard({ needs }: { readonly needs: readonly Need[] }) {
   const [areAll, setAll] = useState(false);
   if (needs.length === 0) return null;
   return (
-    <section class="card" aria-labelledby="needs-title">
-      <header>
-        <h2 id="needs-title">Needs you</h2>
-        <span class="soft">{needs.length}</span>
-        {needs.length > shownAtFirst && (
+    <Card
+      id="needs-title"
+      title="Needs you"
+      count={needs.length}
+      more={
+        needs.length > shownAtFirst && (
           <button class="button" aria-expanded={areAll} onClick={() => setAll(!areAll)}>
             {areAll ? 'Show fewer' : `Show all ${needs.length}`}
           </button>
-        )}
-      </header>
+        )
+      }
+    >
       <ul class="needs">
         {(areAll ? needs : needs.slice(0, shownAtFirst)).map(({ key, tone, word, what, why, path, query }) => (
           <li key={key}>
@@ -33,6 +36,6 @@ export function NeedsCard({ needs }: { readonly needs: readonly Need[] }) {
           </li>
         ))}
       </ul>
-    </section>
+    </Card>
   );
 }

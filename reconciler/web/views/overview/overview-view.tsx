@@ -1,4 +1,5 @@
 // The first view: how everything is, what needs a person, then sets, hosts and sources.
+import { Card, Columns } from '../../parts/card.tsx';
 import type { Overview, SetStatus } from '../../../controller/contract/index.ts';
 import { overview } from '../../data/store.ts';
 import { Bones, Empty } from '../../parts/states.tsx';
@@ -65,27 +66,14 @@ function sentence(sets: readonly SetStatus[]): string {
 
 function SetsCard({ sets }: { readonly sets: readonly SetStatus[] }) {
   return (
-    <section class="card" aria-labelledby="sets-title">
-      <header>
-        <h2 id="sets-title">Sets</h2>
-        <span class="soft">{sets.length}</span>
-      </header>
+    <Card id="sets-title" title="Sets" count={sets.length}>
       {sets.length === 0 ? (
         <Empty title="No sets">
           <p>Declare one below `sets` in gantry.yaml.</p>
         </Empty>
       ) : (
         <table class="table stacks">
-          <thead>
-            <tr>
-              <th>Status</th>
-              <th>Set</th>
-              <th>Objects</th>
-              <th>Hosts</th>
-              <th>Revision</th>
-              <th>Last sync</th>
-            </tr>
-          </thead>
+          <Columns names={['Status', 'Set', 'Objects', 'Hosts', 'Revision', 'Last sync']} />
           <tbody>
             {sets.map((set) => (
               <SetRow key={set.name} set={set} />
@@ -93,7 +81,7 @@ function SetsCard({ sets }: { readonly sets: readonly SetStatus[] }) {
           </tbody>
         </table>
       )}
-    </section>
+    </Card>
   );
 }
 

@@ -1,4 +1,5 @@
 // Sources: what they deliver now, who wrote it, and why the last check failed.
+import { Card, Columns } from '../../parts/card.tsx';
 import type { SourceStatus } from '../../../controller/contract/index.ts';
 import { Empty } from '../../parts/states.tsx';
 import { StatusMark } from '../../parts/status.tsx';
@@ -7,25 +8,14 @@ import { Revision } from '../../parts/revision.tsx';
 
 export function SourcesCard({ sources }: { readonly sources: readonly SourceStatus[] }) {
   return (
-    <section class="card" aria-labelledby="sources-title">
-      <header>
-        <h2 id="sources-title">Sources</h2>
-        <span class="soft">{sources.length}</span>
-      </header>
+    <Card id="sources-title" title="Sources" count={sources.length}>
       {sources.length === 0 ? (
         <Empty title="No sources">
           <p>Declare one below `sources` in gantry.yaml.</p>
         </Empty>
       ) : (
         <table class="table stacks">
-          <thead>
-            <tr>
-              <th>Status</th>
-              <th>Source</th>
-              <th>Revision</th>
-              <th>Checked</th>
-            </tr>
-          </thead>
+          <Columns names={['Status', 'Source', 'Revision', 'Checked']} />
           <tbody>
             {sources.map((source) => (
               <Row key={source.name} source={source} />
@@ -33,7 +23,7 @@ export function SourcesCard({ sources }: { readonly sources: readonly SourceStat
           </tbody>
         </table>
       )}
-    </section>
+    </Card>
   );
 }
 
