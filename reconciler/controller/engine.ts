@@ -173,7 +173,7 @@ export class Engine implements Controller {
     const found = this.#set(set);
     requireHosts(found, hosts);
     this.#parts.sources.get(found.config.source)?.watch.lookNow();
-    await found.noteAsker(by);
+    await found.approvals.noteAsker(by);
     if (takeOver) await found.takeFromOther(hosts, by);
     return found.sync(hosts, reason === undefined ? 'sync' : `sync: ${reason}`, by);
   }
@@ -196,7 +196,7 @@ export class Engine implements Controller {
     this.#refuseBeside();
     const found = this.#set(set);
     const isPin = (id === undefined || id === 'rollback') && (await found.unpin(by, this.#end.signal));
-    if (isPin) await found.noteAsker(by);
+    if (isPin) await found.approvals.noteAsker(by);
     const ended = id === 'rollback' ? [] : await this.#parts.asked.end(set, id);
     if (!isPin && ended.length === 0 && id !== undefined)
       throw new ControllerError('not-found', `the set ${set} has no suspension ${id}`);
@@ -214,14 +214,14 @@ export class Engine implements Controller {
 
   async approvePrune(set: string, request: PruneRequest, by: string): Promise<Operation> {
     this.#requireActive();
-    return this.#set(set).approvePrune(request, by);
+    return this.#set(set).approvals.approvePrune(request, by);
   }
 
   async approve(set: string, request: ApproveRequest, who: Person): Promise<ApprovalStatus> {
     this.#requireActive();
     const found = this.#set(set);
     requireHosts(found, request.hosts);
-    return found.approve(request, who, this.#end.signal);
+    return found.approvals.approve(request, who, this.#end.signal);
   }
 
   async preview(set: string, { ref, hosts }: PreviewRequest, signal: AbortSignal = this.#end.signal): Promise<Preview> {

@@ -7,20 +7,8 @@ import type { SetConfig } from '../config/config.ts';
 import type { HostLink } from '../hosts/host-link.ts';
 import { HostClaim } from '../hosts/host-claim.ts';
 import type { Hub } from '../hub.ts';
-import { ControllerError, type Person } from '../controller.ts';
 import { batchesOf } from '../decide/rollout.ts';
-import { short } from '../decide/short-revision.ts';
-import type {
-  DriftRecord,
-  ObjectChange,
-  Operation,
-  ApprovalStatus,
-  ApproveRequest,
-  PruneRequest,
-  RunRecord,
-  SetStatus,
-  Suspension,
-} from '../contract/index.ts';
+import type { DriftRecord, ObjectChange, Operation, RunRecord, SetStatus, Suspension } from '../contract/index.ts';
 import { setInProject } from '../../core/ownership/project-notes.ts';
 import { placeInRepository } from '../../core/ownership/place.ts';
 import type { Source } from '../sources/source.ts';
@@ -42,8 +30,8 @@ import { SetRecords } from './set-records.ts';
 import { SetReports } from './set-reports.ts';
 import { SetRevisions, type RollbackOrder } from './set-revisions.ts';
 import { StoredSet } from './stored-set.ts';
-import { statusOfApproval, statusOfSet, suspensionOfPin } from '../decide/set-view.ts';
-import { approvePlans } from './approve.ts';
+import { statusOfSet, suspensionOfPin } from '../decide/set-view.ts';
+import { SetApprovals } from './set-approvals.ts';
 import type { RecordLog } from './state-file.ts';
 import type { Asked } from './asked.ts';
 
@@ -73,6 +61,7 @@ const planOf = (text: string): string => createHmac('sha256', planKey).update(te
 
 export class ManagedSet {
   readonly config: SetConfig;
+  readonly approvals: SetApprovals;
   readonly #deps: ManagedSetDeps;
   readonly #rules: DriftRules;
   readonly #hosts: SetHosts;
@@ -96,6 +85,17 @@ export class ManagedSet {
     this.#stored = new StoredSet(stateDir, config.name, config.keepRevisions);
     this.#records = new SetRecords(stateDir, config.name, hub);
     this.#rules = new DriftRules(config.mode, config.rules);
+    this.approvals = new SetApprovals({
+      config,
+      source,
+      asked: deps.asked,
+      stored: this.#stored,
+      hosts: () => this.hosts,
+      status: () => this.status,
+      sync: (reason, by) => this.sync(undefined, reason, by),
+      log: (message) => this.#reports.log('info', message),
+      nowMs,
+    });
     this.#hooks = new SetHooks({
       set: config.name,
       hooks: config.hooks,
@@ -302,57 +302,6 @@ export class ManagedSet {
     const run = this.#begin({ kind: 'resync', reason, by });
     void resync(run, chosen, this.#deps.nowMs);
     return run.operation;
-  }
-
-  /** Lets the revision in force delete more objects than the limit. Another revision needs another approval. */
-  async approvePrune({ revision, reason }: PruneRequest, by: string): Promise<Operation> {
-    const { name } = this.config;
-    const { pruneGate } = this.status;
-    if (pruneGate === undefined)
-      throw new ControllerError('conflict', `no deletion of the set ${name} waits for an approval`);
-    if (!pruneGate.revision.startsWith(revision))
-      throw new ControllerError(
-        'conflict',
-        `the set ${name} has the revision ${short(pruneGate.revision)} now: look at what it would delete, and approve that`,
-      );
-    const at = new Date(this.#deps.nowMs()).toISOString();
-    await this.#stored.change({ pruneApproval: { revision: pruneGate.revision, by, reason, at } });
-    this.#reports.log('info', `${by} approved what ${short(pruneGate.revision)} deletes: ${reason}`);
-    return this.sync(undefined, `prune approved: ${reason}`, by);
-  }
-
-  /** Lets the plans that wait be carried out, for these steps of this revision alone. */
-  async approve(request: ApproveRequest, who: Person, signal: AbortSignal): Promise<ApprovalStatus> {
-    const { config, hosts } = this;
-    const { asked, source, nowMs } = this.#deps;
-    const { state } = this.#stored;
-    const approval = await approvePlans(
-      {
-        name: config.name,
-        rule: config.approval,
-        source,
-        asked,
-        hosts,
-        wanted: () => this.#stored.wanted,
-        plan: () => this.status.approvalGate?.plan,
-        askers: [...(state.askers ?? []), ...(state.pin === undefined ? [] : [state.pin.by])],
-        appliedOn: (host) => this.#stored.state.hosts[host]?.revision,
-        nowMs,
-      },
-      request,
-      who,
-      signal,
-    );
-    this.#reports.log('info', `${who.name} approved the plan of ${short(approval.revision)}: ${request.reason}`);
-    for (const host of hosts) host.look(true);
-    return statusOfApproval(approval);
-  }
-
-  /** People who ask for a revision do not approve it. */
-  async noteAsker(by: string): Promise<void> {
-    const { askers = [] } = this.#stored.state;
-    if (this.config.approval === undefined || askers.includes(by)) return;
-    await this.#stored.change({ askers: [...askers, by] });
   }
 
   get status(): SetStatus {
