@@ -4,8 +4,7 @@ import { objectMap, text, type StateOf } from '../framework/attribute.ts';
 import { durationCheck } from '../framework/duration.ts';
 import type { Diagnostic } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
-import type { Planned } from '../framework/value.ts';
-import { isMap, isUnknown, type Value } from '../framework/value.ts';
+import { type Planned, isMap, isUnknown, type Value } from '../framework/value.ts';
 import { readSettings, settingsProblems, type ReadSettings, type SettingsConfig } from './settings.ts';
 
 const remoteAttributes = {

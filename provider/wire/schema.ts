@@ -1,6 +1,5 @@
 // Turns schemas, functions, paths and diagnostics of the framework into messages of the protocol.
-import type { Attribute, Attributes } from '../framework/attribute.ts';
-import { presenceOf } from '../framework/attribute.ts';
+import { type Attribute, type Attributes, presenceOf } from '../framework/attribute.ts';
 import type { Diagnostic } from '../framework/diagnostic.ts';
 import type { Path } from '../framework/path.ts';
 import type { ProviderFunction } from '../framework/provider.ts';

@@ -1,7 +1,6 @@
 // Passes a request on to the member of the cluster that carries it out, and its answer back, as if it had been carried out here.
-import { PassThrough } from 'node:stream';
+import { PassThrough, type Duplex } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { Cluster } from '../membership/cluster.ts';
 import { hopsHeader } from '../membership/peer-headers.ts';

@@ -2,8 +2,7 @@
 // certificate of the cluster.
 import type { IncomingHttpHeaders } from 'node:http';
 import { errors } from '../api/errors.ts';
-import type { CallerClass } from '../api/endpoints/endpoint.ts';
-import { callerClasses } from '../api/endpoints/endpoint.ts';
+import { type CallerClass, callerClasses } from '../api/endpoints/endpoint.ts';
 import { dialectHeader, fromHeader } from '../membership/peer-headers.ts';
 import type { Caller } from '../services/shared/caller.ts';
 

@@ -1,6 +1,5 @@
 // Secrets: generates, hides, hashes and compares them; their callers decide when one is needed.
-import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
-import type { ScryptOptions } from 'node:crypto';
+import { hash, randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
 import { inspect } from 'node:util';
 
 const mask = '***';

@@ -1,6 +1,5 @@
 // Makes certificates: self-signed ones with a key of their own, and small authorities; the caller decides where to store them.
-import { createPublicKey, generateKeyPair, randomBytes, sign } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createPublicKey, generateKeyPair, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { parseIp } from '../api/text/ip.ts';
 import * as der from './der.ts';

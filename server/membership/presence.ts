@@ -1,7 +1,6 @@
 // Tells the other members, for as long as this one renews its lease, that it is there and what its containers do.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { StatusCode } from '../api/status.ts';
-import { statusCodes } from '../api/status.ts';
+import { type StatusCode, statusCodes } from '../api/status.ts';
 import type { Log } from '../lib/log.ts';
 import { errorText } from '../lib/shared/reason.ts';
 import { pause } from '../lib/shared/deadline.ts';

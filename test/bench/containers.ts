@@ -1,6 +1,5 @@
 // Many containers: creating them, listing, reading and changing one, replacing a profile that 200 of them use, deleting.
-import type { BenchContext, Group } from './group.ts';
-import { takingTurns, timesOf } from './group.ts';
+import { type BenchContext, type Group, takingTurns, timesOf } from './group.ts';
 import type { Row } from './report.ts';
 import { names, removeContainers, type Server } from './servers.ts';
 import { inParallel } from './wire.ts';

@@ -1,6 +1,5 @@
 // Lists of containers with all their fields: 300 of them, and 50 projects with 20 each, of all projects at once and of one.
-import type { BenchContext, Group } from './group.ts';
-import { takingTurns } from './group.ts';
+import { type BenchContext, type Group, takingTurns } from './group.ts';
 import { createMany, readAll } from './containers.ts';
 import type { Row } from './report.ts';
 import { names, removeContainers, type Server } from './servers.ts';

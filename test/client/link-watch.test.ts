@@ -1,7 +1,6 @@
 // A link that dies during a call is noticed long before the kernel notices, and a slow server is never taken for a dead link.
 import { spawn } from 'node:child_process';
-import { createServer, connect as connectNet, type Server, type Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, connect as connectNet, type Server, type Socket, type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { connect } from '../../server/client/client.ts';
 import { ClientError } from '../../server/client/client-error.ts';

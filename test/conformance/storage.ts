@@ -16,8 +16,7 @@ import {
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DriverError } from '../../server/drivers/driver-error.ts';
-import type { DriverErrorCode } from '../../server/drivers/driver-error.ts';
+import { DriverError, type DriverErrorCode } from '../../server/drivers/driver-error.ts';
 import type {
   ChangingTree,
   ExportForm,

@@ -3,12 +3,11 @@
 // another one is seen to work, and who has too few locks gives them back for a while: so two that begin at the same time, or know
 // different hosts while their configuration changes, neither work both nor block each other.
 import { randomBytes } from 'node:crypto';
-import { pause } from '../../../server/lib/shared/deadline.ts';
+import { pause, untilAborted } from '../../../server/lib/shared/deadline.ts';
 import { lockKey } from '../../core/ownership/set-state.ts';
 import { changeNotes } from '../../engine/notes/notes.ts';
 import { SetNotes } from '../../engine/notes/set-notes.ts';
 import { held, isFree, lockIn, LockWatch, newLock, renewed, whoAmI, type Lock } from '../../engine/notes/lock.ts';
-import { untilAborted } from '../../../server/lib/shared/deadline.ts';
 import { Task } from '../tasks/task.ts';
 import type { HostLink } from './host-link.ts';
 

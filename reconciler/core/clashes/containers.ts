@@ -1,6 +1,5 @@
 // Containers that claim the same static address of a network or the same port of the host. Warnings: they may never run together. Pure.
-import type { DeviceConfig } from '../../../server/api/devices/index.ts';
-import { isNic, parseProxyAddress } from '../../../server/api/devices/index.ts';
+import { type DeviceConfig, isNic, parseProxyAddress } from '../../../server/api/devices/index.ts';
 import { formatIp, parseIp } from '../../../server/api/text/ip.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import { resolved, type ExpectedContainer } from './expected-containers.ts';

@@ -1,6 +1,5 @@
 // Decides to replace an object: delete and create it, or rebuild it beside the old one, which is kept until the new one is ready.
-import type { OwnershipDecision } from '../diff/decide-ownership.ts';
-import { recordsOf, usageAddress } from '../diff/decide-ownership.ts';
+import { type OwnershipDecision, recordsOf, usageAddress } from '../diff/decide-ownership.ts';
 import type { Diff } from '../diff/diff.ts';
 import { policyGuard } from '../diff/policy.ts';
 import type { Change } from '../documents/change.ts';

@@ -1,11 +1,10 @@
 // Rebuilds a container: renames the old one and removes its network cards, so that the new one can have the same addresses. When the
 // new one is ready, deletes the old one. After a failure, restores the old one. Recognizes each stage from the live containers, so that
 // the next run continues an interrupted rebuild.
-import type { Container, ContainerPut } from '../../../server/api/container/container.ts';
+import type { Container, ContainerPut, ContainerCreate } from '../../../server/api/container/container.ts';
 import { isNic } from '../../../server/api/devices/index.ts';
 import { statusCodes } from '../../../server/api/status.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
-import type { ContainerCreate } from '../../../server/api/container/container.ts';
 import type { JsonObject } from '../../core/documents/document.ts';
 import {
   asideKey,

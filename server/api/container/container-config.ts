@@ -1,6 +1,5 @@
 // Validates the config of a container or profile against the table of keys. Merging and run-time defaults are elsewhere. Pure.
-import { containerConfigKeys } from './container-config-keys.ts';
-import type { ConfigEffect, ConfigKey } from './container-config-keys.ts';
+import { containerConfigKeys, type ConfigEffect, type ConfigKey } from './container-config-keys.ts';
 import { countProblems, maxProblems, unknownName, type Problem } from '../problem.ts';
 import { judge, manyLines, oneLine, shown } from '../text/value-checks.ts';
 

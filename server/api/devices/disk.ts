@@ -1,8 +1,7 @@
 // Device type disk: the root file system, storage volumes and host directories. Mounting is the work of the drivers.
 import type { Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
-import { isSet, live, problem } from './device-schema.ts';
-import type { DeviceConfig, Devices, DeviceSchema } from './device-schema.ts';
+import { isSet, live, problem, type DeviceConfig, type Devices, type DeviceSchema } from './device-schema.ts';
 import { fileSystemOptions, mountFlags, mountOptions } from './mount-flags.ts';
 
 const propagations = [

@@ -1,7 +1,6 @@
 // Device type infiniband: InfiniBand interfaces of the host.
 import * as is from '../text/value-checks.ts';
-import { atRestart, typeAccess } from './device-schema.ts';
-import type { DeviceSchema } from './device-schema.ts';
+import { atRestart, typeAccess, type DeviceSchema } from './device-schema.ts';
 
 const hwaddr = is.matches(
   /^[0-9a-f]{2}(?:(?::[0-9a-f]{2}){7}|(?::[0-9a-f]{2}){19})$/i,

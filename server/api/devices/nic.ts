@@ -3,8 +3,7 @@ import * as is from '../text/value-checks.ts';
 import type { Check } from '../text/value-checks.ts';
 import { parseCidr, type IpFamily } from '../text/ip.ts';
 import type { Problem } from '../problem.ts';
-import { isSet, live, problem } from './device-schema.ts';
-import type { DeviceConfig, DeviceReference, DeviceSchema } from './device-schema.ts';
+import { isSet, live, problem, type DeviceConfig, type DeviceReference, type DeviceSchema } from './device-schema.ts';
 
 export const nicTypes = ['bridged', 'macvlan', 'p2p', 'physical', 'sriov'] as const;
 const parented = ['bridged', 'macvlan', 'physical', 'sriov'];

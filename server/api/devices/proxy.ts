@@ -2,8 +2,7 @@
 import { parseIp } from '../text/ip.ts';
 import type { Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
-import { isSet, live, problem, typeAccess } from './device-schema.ts';
-import type { DeviceConfig, DeviceSchema } from './device-schema.ts';
+import { isSet, live, problem, typeAccess, type DeviceConfig, type DeviceSchema } from './device-schema.ts';
 
 export type ProxyAddress =
   | { readonly protocol: 'tcp' | 'udp'; readonly host: string; readonly ports: readonly number[] }

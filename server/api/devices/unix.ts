@@ -1,8 +1,7 @@
 // Device types unix-char and unix-block: device nodes of the host.
 import type { Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
-import { isSet, live, nodeOwner, problem, typeAccess } from './device-schema.ts';
-import type { DeviceConfig, DeviceSchema } from './device-schema.ts';
+import { isSet, live, nodeOwner, problem, typeAccess, type DeviceConfig, type DeviceSchema } from './device-schema.ts';
 
 const unix = (doc: string): DeviceSchema => ({
   doc,

@@ -1,6 +1,5 @@
 // Checks the whole config of a managed network, all problems at once; pure, looks at no host.
-import { cidrsOverlap, containsIp, parseCidr, parseIp, parseIpRange } from '../text/ip.ts';
-import type { IpFamily } from '../text/ip.ts';
+import { cidrsOverlap, containsIp, parseCidr, parseIp, parseIpRange, type IpFamily } from '../text/ip.ts';
 import { findNetworkConfigKey, networkConfigKeys } from './network-config.ts';
 import { networkBool, networkValueRule, splitList } from './network-values.ts';
 import { networkName } from '../names.ts';

@@ -17,8 +17,7 @@ import { undoLocksOf } from '../../services/server/undo-locks.ts';
 import { ContainerView } from '../../services/shared/container-view.ts';
 import { Pools } from '../../services/storage/pools.ts';
 import { WarningBook } from '../../services/warnings/warning-book.ts';
-import { noWarnings } from '../../services/warnings/warning-sink.ts';
-import type { WarningSink } from '../../services/warnings/warning-sink.ts';
+import { noWarnings, type WarningSink } from '../../services/warnings/warning-sink.ts';
 import { sagaTable } from './saga-table.ts';
 
 /** Tells this daemon from all others. */

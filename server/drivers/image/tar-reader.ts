@@ -1,10 +1,8 @@
 // Reads the members of a tar archive in order, in one pass; judges form (damage, tricks of the format), not content.
 import { DriverError } from '../driver-error.ts';
 import type { ArchiveEntry, EntryKind } from './entry.ts';
-import { cutOff, readBytes } from './tar-blocks.ts';
-import type { ByteReader } from './tar-blocks.ts';
-import { blockSize, isZero, parseExtended, parseHeader, shownName } from './tar-header.ts';
-import type { TarHeader } from './tar-header.ts';
+import { cutOff, readBytes, type ByteReader } from './tar-blocks.ts';
+import { blockSize, isZero, parseExtended, parseHeader, shownName, type TarHeader } from './tar-header.ts';
 
 export interface TarMember extends ArchiveEntry {
   /** The content, once, before the next member is asked for. */

@@ -4,10 +4,8 @@ import { lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path';
 import { keptToWrite, type Confinement } from '../../lib/confined.ts';
 import { DriverError } from '../driver-error.ts';
-import { freeSpace } from './files.ts';
-import type { ImagePaths } from './files.ts';
-import { decompressorOf, detectFormat } from './format.ts';
-import type { ImageFormat } from './format.ts';
+import { freeSpace, type ImagePaths } from './files.ts';
+import { decompressorOf, detectFormat, type ImageFormat } from './format.ts';
 import { run } from './run-program.ts';
 import { ifMissing } from '../../lib/shared/missing-files.ts';
 

@@ -4,8 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Log } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
-import { planNetwork } from './config.ts';
-import type { NetworkPlan } from './config.ts';
+import { planNetwork, type NetworkPlan } from './config.ts';
 import { dnsmasqArguments, isForeignLease, renderHosts, withoutLeases } from './dnsmasq/format.ts';
 import type { NetworkSpec } from './driver.ts';
 import { findDnsmasq, sameArguments, startDnsmasq, stopDnsmasq } from './dnsmasq/process.ts';
@@ -19,8 +18,8 @@ import {
   routeCommands,
   tunnelCommands,
   withPorts,
+  type Link,
 } from './ip-commands.ts';
-import type { Link } from './ip-commands.ts';
 import { editLeases } from './dnsmasq/lease-file.ts';
 import type { NetworkFiles, NetworkRecord } from './network-files.ts';
 import { bridgeArguments, makeOvsBridge, portArguments, readOvsBridge, type Datapath } from './ovs-bridge.ts';

@@ -1,8 +1,7 @@
 // Resolves `auto` and, at creation, missing addresses to free subnets; pure, shared by all network drivers.
 import { DriverError } from '../driver-error.ts';
 import type { IpFamily } from '../../api/text/ip.ts';
-import { pickSubnet, takenSubnets } from './subnets.ts';
-import type { Random } from './subnets.ts';
+import { pickSubnet, takenSubnets, type Random } from './subnets.ts';
 
 export interface FillOptions {
   readonly creating: boolean;

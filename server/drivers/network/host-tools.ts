@@ -1,15 +1,12 @@
 // Runs the host's ip, nft and dnsmasq programs and turns their failures into driver errors; decides nothing about networks.
-import { execFile } from 'node:child_process';
-import type { ExecFileException } from 'node:child_process';
+import { execFile, type ExecFileException } from 'node:child_process';
 import { constants, readFileSync } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ExecError } from '../../lib/exec.ts';
-import type { ExecResult } from '../../lib/exec.ts';
+import { ExecError, type ExecResult } from '../../lib/exec.ts';
 import { programDirs, programEnv } from '../../lib/program-env.ts';
 import { DriverError } from '../driver-error.ts';
-import { parseLinks, parseRoutes } from './ip-commands.ts';
-import type { Link, Route } from './ip-commands.ts';
+import { parseLinks, parseRoutes, type Link, type Route } from './ip-commands.ts';
 
 const packages = { ip: 'iproute2', nft: 'nftables', dnsmasq: 'dnsmasq-base' } as const;
 export type HostTool = keyof typeof packages;

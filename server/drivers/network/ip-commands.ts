@@ -1,8 +1,7 @@
 // Writes the lines of `ip -batch` and parses the output of `ip -j`. Pure.
 import { formatCidr, parseIp } from '../../api/text/ip.ts';
-import type { NetworkPlan, TunnelPlan } from './config.ts';
+import { type NetworkPlan, type TunnelPlan, familyOf } from './config.ts';
 import type { HostInterface, NetworkState } from './driver.ts';
-import { familyOf } from './config.ts';
 
 export interface LinkAddress {
   readonly family: 'inet' | 'inet6';

@@ -1,6 +1,5 @@
 // The addresses of a subnet that may be leased; pure, shared by dnsmasq's options and the simulation.
-import { bitsOf, firstOf, formatIp, lastOf, parseIp, plus } from '../../api/text/ip.ts';
-import type { IpRange } from '../../api/text/ip.ts';
+import { bitsOf, firstOf, formatIp, lastOf, parseIp, plus, type IpRange } from '../../api/text/ip.ts';
 import type { FamilyPlan } from './config.ts';
 
 /** The configured ranges, else the whole subnet without base, broadcast, the bridge's address and the gateway's. */

@@ -1,6 +1,5 @@
 // Decides which addresses a client of a simulated network gets; pure, the same input gives the same answer.
-import { containsIp, eui64Address, formatIp, parseIp } from '../../api/text/ip.ts';
-import type { IpRange } from '../../api/text/ip.ts';
+import { containsIp, eui64Address, formatIp, parseIp, type IpRange } from '../../api/text/ip.ts';
 import { isServableName } from './dnsmasq/format.ts';
 import type { FamilyPlan, NetworkPlan } from './config.ts';
 import type { DynamicLease, NetworkHost } from './driver.ts';

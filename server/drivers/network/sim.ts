@@ -2,19 +2,16 @@
 // Needs no root and no Linux; which address a client gets is decided in sim-leases.ts.
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { containsIp, formatIp, parseCidr, parseIp } from '../../api/text/ip.ts';
+import { containsIp, formatIp, parseCidr, parseIp, type Cidr } from '../../api/text/ip.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { DriverError } from '../driver-error.ts';
-import type { Cidr } from '../../api/text/ip.ts';
 import type { InterfaceAddress } from '../interface-state.ts';
-import { planNetwork } from './config.ts';
-import type { NetworkPlan } from './config.ts';
+import { planNetwork, type NetworkPlan } from './config.ts';
 import { distinctHosts } from './dnsmasq/format.ts';
 import type { DynamicLease, HostInterface, NetworkDriver, NetworkHost, NetworkSpec, NetworkState } from './driver.ts';
 import { fillNetworkConfig } from './fill-config.ts';
 import { SimNetworkFaults } from './sim-faults.ts';
-import { giveLease } from './sim-leases.ts';
-import type { SimAddresses, SimClient } from './sim-leases.ts';
+import { giveLease, type SimAddresses, type SimClient } from './sim-leases.ts';
 
 export { SimNetworkFaults } from './sim-faults.ts';
 

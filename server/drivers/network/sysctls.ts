@@ -3,8 +3,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DriverError } from '../driver-error.ts';
-import { familyOf } from './config.ts';
-import type { NetworkPlan } from './config.ts';
+import { familyOf, type NetworkPlan } from './config.ts';
 
 const root = '/proc/sys/net';
 const conf6 = join(root, 'ipv6/conf');

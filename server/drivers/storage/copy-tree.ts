@@ -1,6 +1,5 @@
 // Copies a directory tree whole: owners, modes, times, hard links, holes, extended attributes; never follows links.
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { statfs } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { exec, ExecError } from '../../lib/exec.ts';

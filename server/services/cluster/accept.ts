@@ -1,5 +1,5 @@
 // Lets a host into the cluster that this one is a member of.
-import { X509Certificate } from 'node:crypto';
+import { X509Certificate, hash } from 'node:crypto';
 import { connect } from 'node:tls';
 import type { ClusterAccept, ClusterAccepted } from '../../api/cluster/cluster.ts';
 import { AppError, errors } from '../../api/errors.ts';
@@ -8,7 +8,6 @@ import { checkTrustPassword } from '../../auth/trust.ts';
 import { sameSecret } from '../../lib/secrets.ts';
 import { fingerprintOfPem } from '../../membership/keys/identity.ts';
 import { readMembership } from '../../membership/membership.ts';
-import { hash } from 'node:crypto';
 import type { Caller } from '../shared/caller.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
 import { memberAddress } from './member-address.ts';

@@ -5,9 +5,8 @@ import type { Recovery as RecoveryReport, RecoveryPost } from '../../api/server/
 import { errors } from '../../api/errors.ts';
 import { poolName } from '../../api/names.ts';
 import { containerUrl } from '../../api/project/project-names.ts';
-import { RecordConflict } from '../../records/records.ts';
+import { RecordConflict, type Changes } from '../../records/records.ts';
 import { errorText } from '../../lib/shared/reason.ts';
-import type { Changes } from '../../records/records.ts';
 import type { Caller } from '../shared/caller.ts';
 import type { CopiedRecord } from './copied-records.ts';
 import { contentOf, findPools, type FindPoolsDeps, type FoundPool } from './find-pools.ts';

@@ -1,6 +1,5 @@
 // Writes to the SQLite file, in the worker: a batch of transactions is one commit, that is one sync of the disk.
-import type { SqliteConnection, Statement } from './driver.ts';
-import { isFullDisk, isIoError, sqliteError } from './driver.ts';
+import { type SqliteConnection, type Statement, isFullDisk, isIoError, sqliteError } from './driver.ts';
 import type { SqliteHistory } from './history.ts';
 import type { Effect, TxnOutcome, WireTxn } from './protocol.ts';
 import { type Meta, nothing, recordSum } from './schema.ts';

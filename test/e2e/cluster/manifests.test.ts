@@ -2,8 +2,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CliRun } from '../../support/cli/io.ts';
-import { cli } from '../../support/cli/io.ts';
+import { type CliRun, cli } from '../../support/cli/io.ts';
 import { StackFolder } from '../../support/cli/stack-folder.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { until } from '../../support/until.ts';

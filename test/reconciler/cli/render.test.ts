@@ -2,8 +2,7 @@
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import type { Step } from '../../../reconciler/core/plan/plan.ts';
-import type { EngineEvent } from '../../../reconciler/engine/steps/events.ts';
-import { progressOf } from '../../../reconciler/engine/steps/events.ts';
+import { type EngineEvent, progressOf } from '../../../reconciler/engine/steps/events.ts';
 import type { Operation } from '../../../server/api/operation.ts';
 import { paintFor } from '../../../reconciler/cli/output/paint.ts';
 import { reduceProgress, renderElapsed, startProgress } from '../../../reconciler/cli/output/progress.ts';

@@ -8,8 +8,7 @@ import { fingerprintImage } from '../../../server/drivers/image/files.ts';
 import { unpackImage } from '../../../server/drivers/image/unpack.ts';
 import { errorText } from '../../../server/lib/shared/reason.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
-import { buildBusyboxImage } from '../../support/images/busybox.ts';
-import type { ImageCompression } from '../../support/images/busybox.ts';
+import { buildBusyboxImage, type ImageCompression } from '../../support/images/busybox.ts';
 import { hostileImages, metadataFile, oddImages, pax, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 

@@ -1,7 +1,6 @@
 // Spans of a daemon: what its config turns on and off, whose trace a request belongs to, and that a collector never holds up work.
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { channelOf, startExec } from '../../support/daemons/channels.ts';

@@ -3,8 +3,7 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Gantryd } from '../daemons/gantryd.ts';
-import { startGantryd } from '../daemons/gantryd.ts';
+import { type Gantryd, startGantryd } from '../daemons/gantryd.ts';
 import { remove as removeRemains } from '../hosts/remains.ts';
 import { freePort } from '../hosts/free-port.ts';
 import { startEtcd, type TestEtcd } from '../store/etcd.ts';

@@ -2,8 +2,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openSimNetwork } from '../../../server/drivers/network/sim.ts';
-import type { SimNetwork } from '../../../server/drivers/network/sim.ts';
+import { openSimNetwork, type SimNetwork } from '../../../server/drivers/network/sim.ts';
 import type { NetworkHarness } from '../../conformance/network.ts';
 
 export async function makeSimHarness(): Promise<NetworkHarness> {

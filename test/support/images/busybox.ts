@@ -4,8 +4,7 @@ import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { tempFolder } from '../temp-folder.ts';
 import { fingerprintImage } from '../../../server/drivers/image/files.ts';
-import { makeBusyboxRootfs } from './busybox-rootfs.ts';
-import type { BusyboxOptions } from './busybox-rootfs.ts';
+import { makeBusyboxRootfs, type BusyboxOptions } from './busybox-rootfs.ts';
 
 export type ImageCompression = 'none' | 'gz' | 'bz2' | 'xz' | 'lzma' | 'zstd' | 'squashfs';
 

@@ -1,11 +1,10 @@
 // Plans the documents of an earlier revision like manifests, under the guards of an apply.
 import { ClientError } from '../../../../server/client/client-error.ts';
 import type { Client } from '../../../../server/client/client.ts';
-import type { Address, Document } from '../../../core/documents/document.ts';
+import type { Address, Document, JsonObject } from '../../../core/documents/document.ts';
 import { valueAt } from '../../../core/plan/apply-edits.ts';
 import { previousOf, type Revision, type WrittenDocument } from '../../../core/history/revisions.ts';
 import { coreKind } from '../../../core/kinds/index.ts';
-import type { JsonObject } from '../../../core/documents/document.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
 import { hashOf } from '../../../core/ownership/owner-records.ts';
 import { isSamePlace, type SetPlace } from '../../../core/ownership/place.ts';

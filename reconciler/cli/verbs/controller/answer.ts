@@ -1,6 +1,5 @@
 // Prints what a controller answered: as text, as a document (-o json), or as one line (--json).
-import type { OutputOptions } from '../../flags/output-flags.ts';
-import { formatOf } from '../../flags/output-flags.ts';
+import { type OutputOptions, formatOf } from '../../flags/output-flags.ts';
 import type { Context } from '../../session/context.ts';
 
 export interface Answer {

@@ -1,7 +1,6 @@
 // Consoles in the browser: carries a websocket's bytes to a terminal in a container of a host, and back.
 import type { AppDeps } from '../app.ts';
-import type { IncomingMessage } from 'node:http';
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { PassThrough, Writable, type Duplex } from 'node:stream';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
 import type { ExecSession, TerminalSize } from '../../../../server/client/channels/exec.ts';

@@ -1,6 +1,5 @@
 // The tries to bring one host to its target: which revision was tried, what failed, and when the next try may begin.
-import type { RetryTimes } from '../../decide/retry.ts';
-import { retryPauseMs } from '../../decide/retry.ts';
+import { type RetryTimes, retryPauseMs } from '../../decide/retry.ts';
 
 /** Another run has the lock of the set, or another set comes first. */
 const waitPauseMs = 5000;

@@ -1,7 +1,6 @@
 // The resource types of the well-known providers for LXD and Incus. Their configurations need no change where documents can express
 // their arguments.
-import type { KindName } from '../../../../server/api/kinds.ts';
-import { isInProject } from '../../../../server/api/kinds.ts';
+import { type KindName, isInProject } from '../../../../server/api/kinds.ts';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
 import { isPlaced } from '../../../core/settings/cluster-members.ts';

@@ -1,14 +1,13 @@
 // The containers of a host with their figures, and what can be done to each.
 import { Card, Columns } from '../../parts/card.tsx';
 import { useContainers } from '../../data/containers.ts';
-import { bytesText, cpuText, ratesOf } from '../../data/figures.ts';
+import { bytesText, cpuText, ratesOf, type Samples } from '../../data/figures.ts';
 import { to } from '../../data/router.ts';
 import { canUseConsole } from '../../data/store.ts';
 import { Bones, Empty } from '../../parts/states.tsx';
 import { ContainerStatus } from './container-status.tsx';
 import { PowerButtons } from './power-buttons.tsx';
 import type { ContainerView } from '../../../controller/contract/index.ts';
-import type { Samples } from '../../data/figures.ts';
 
 export function ContainersCard({ host }: { readonly host: string }) {
   const isOn = canUseConsole.value;

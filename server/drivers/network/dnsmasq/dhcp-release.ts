@@ -1,6 +1,5 @@
 // Makes the message with which a DHCP client gives its lease back (RFC 2131, RFC 8415); pure, sends nothing.
-import { parseIp } from '../../../api/text/ip.ts';
-import type { Ip } from '../../../api/text/ip.ts';
+import { parseIp, type Ip } from '../../../api/text/ip.ts';
 import type { LeaseLine } from './format.ts';
 
 function octets(ip: Ip): Buffer {

@@ -1,9 +1,7 @@
 // Speaks dnsmasq's languages: its command line, its host lines and its lease file; pure, starts nothing.
-import { containsIp, formatIp, isHwaddr, parseIp } from '../../../api/text/ip.ts';
-import type { IpFamily } from '../../../api/text/ip.ts';
+import { containsIp, formatIp, isHwaddr, parseIp, type IpFamily } from '../../../api/text/ip.ts';
 import { DriverError } from '../../driver-error.ts';
-import { familyOf } from '../config.ts';
-import type { DnsMode, FamilyPlan, NetworkPlan } from '../config.ts';
+import { familyOf, type DnsMode, type FamilyPlan, type NetworkPlan } from '../config.ts';
 import type { NetworkHost } from '../driver.ts';
 import { leaseRanges, rangeText } from '../ranges.ts';
 

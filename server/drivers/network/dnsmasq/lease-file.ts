@@ -1,8 +1,7 @@
 // Reads and edits the lease file of a dnsmasq; format.ts knows the lines.
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseLeases } from './format.ts';
-import type { LeaseFile } from './format.ts';
+import { parseLeases, type LeaseFile } from './format.ts';
 
 /** What the writer of the file does: `idle` = nothing is half done, `silent` = it does not say, `ended` = there is none. */
 export type Writer = 'idle' | 'silent' | 'ended';

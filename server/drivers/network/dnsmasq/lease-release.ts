@@ -1,9 +1,7 @@
 // Takes leases away from a running dnsmasq by sending it the message their client would send; knows no other way.
-import { createSocket } from 'node:dgram';
-import type { SocketType } from 'node:dgram';
+import { createSocket, type SocketType } from 'node:dgram';
 import { formatIp, lastOf } from '../../../api/text/ip.ts';
-import { familyOf } from '../config.ts';
-import type { NetworkPlan } from '../config.ts';
+import { familyOf, type NetworkPlan } from '../config.ts';
 import { dhcp6Release, dhcpRelease } from './dhcp-release.ts';
 import type { LeaseFile, LeaseLine } from './format.ts';
 

@@ -2,8 +2,7 @@
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { parseBytes } from '../../../api/text/byte-size.ts';
 import { DriverError } from '../../driver-error.ts';
-import type { CpuTime } from './cpu-limits.ts';
-import { parseCpuTime } from './cpu-limits.ts';
+import { type CpuTime, parseCpuTime } from './cpu-limits.ts';
 import type { NodeRun } from '../driver.ts';
 
 type Config = Readonly<Record<string, string>>;

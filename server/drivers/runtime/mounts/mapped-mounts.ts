@@ -3,10 +3,9 @@
 import { closeSync } from 'node:fs';
 import type { MountFlag } from '../../../api/devices/index.ts';
 import { DriverError } from '../../driver-error.ts';
-import type { IdMapEntry } from '../driver.ts';
+import type { IdMapEntry, MountRun } from '../driver.ts';
 import type { Libc } from '../host/syscalls.ts';
 import type { UserNamespaces } from '../idmap/user-namespaces.ts';
-import type { MountRun } from '../driver.ts';
 import { mountBlock } from './block-mount.ts';
 import { holdSource } from './held-source.ts';
 

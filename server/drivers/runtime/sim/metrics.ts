@@ -1,8 +1,7 @@
 // Figures of a simulated container: they move with time and respect its limits. Pure.
 import type { InterfaceAddress, InterfaceState } from '../../interface-state.ts';
 import type { ContainerUsage, NicRun, RuntimeMetrics } from '../driver.ts';
-import type { HostFacts } from '../cgroup/limits.ts';
-import { readLimits } from '../cgroup/limits.ts';
+import { type HostFacts, readLimits } from '../cgroup/limits.ts';
 import type { SimRunningRecord } from './running-record.ts';
 
 export const simHost: HostFacts = {

@@ -15,8 +15,7 @@ import { lockOf } from '../../shared/find-container.ts';
 import type { ContainerEntry } from '../../shared/container-view.ts';
 import { evacuationModes, isEvacuationMode, isToRun, wayOut } from './evacuation-plan.ts';
 import { goAway, startThere, stopForMove } from './go-away.ts';
-import type { MoveOutDeps } from './move-out.ts';
-import { hasPool } from './move-out.ts';
+import { type MoveOutDeps, hasPool } from './move-out.ts';
 import { setEvacuated } from './own-member.ts';
 
 export function evacuate(

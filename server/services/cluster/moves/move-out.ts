@@ -1,6 +1,5 @@
 // A container of this member moves to another one: this member sends its files, and removes what is left here once it is the other's.
-import type { ContainerPost } from '../../../api/container/container.ts';
-import { isWithoutSnapshots } from '../../../api/container/container.ts';
+import { type ContainerPost, isWithoutSnapshots } from '../../../api/container/container.ts';
 import { AppError, errors } from '../../../api/errors.ts';
 import { containerName } from '../../../api/names.ts';
 import type { Operation } from '../../../api/operation.ts';

@@ -11,10 +11,8 @@ import type { NetworkDriver } from '../../../../server/drivers/network/driver.ts
 import { openNetworkFiles } from '../../../../server/drivers/network/network-files.ts';
 import { exec } from '../../../../server/lib/exec.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
-import { makeBridgeHarness, resolveAt } from '../../../support/drivers/network-bridge.ts';
-import type { BridgeHarness } from '../../../support/drivers/network-bridge.ts';
-import { joinNetns } from '../../../support/drivers/network-namespace.ts';
-import type { Netns } from '../../../support/drivers/network-namespace.ts';
+import { makeBridgeHarness, resolveAt, type BridgeHarness } from '../../../support/drivers/network-bridge.ts';
+import { joinNetns, type Netns } from '../../../support/drivers/network-namespace.ts';
 import { until } from '../../../support/until.ts';
 
 const available = await bridgeAvailable();

@@ -1,7 +1,6 @@
 // Lists, operations and events for a tenant with a restricted certificate, and their ends when its projects shrink.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createContainer } from '../../../support/daemons/daemon.ts';
-import { listenOn, type Listening } from '../../../support/daemons/daemon.ts';
+import { createContainer, listenOn, type Listening } from '../../../support/daemons/daemon.ts';
 import { makeContainerIn } from '../../../support/daemons/projects.ts';
 import { openSharedHost, type SharedHost } from '../../../support/hostile/shared-host.ts';
 import { until } from '../../../support/until.ts';
