@@ -17,10 +17,16 @@ export interface FoundPrograms {
   readonly lxcCheckpoint: string;
 }
 
+interface CriuAnswer {
+  readonly ability: CheckpointAbility;
+  /** It knows `network-lock skip`; CRIU 3.17 of Debian 12 does not. */
+  readonly skipsNetworkLock: boolean;
+}
+
 /** Asks CRIU whether it works on this kernel: once, and again when the program was replaced. */
 export class CriuProbe {
   readonly #given: CheckpointPrograms;
-  #known: { readonly key: string; readonly answer: Promise<CheckpointAbility> } | undefined;
+  #known: { readonly key: string; readonly answer: Promise<CriuAnswer> } | undefined;
 
   constructor(given: CheckpointPrograms) {
     this.#given = given;
@@ -36,10 +42,19 @@ export class CriuProbe {
     if (criu === undefined) return { ok: false, reason: 'the program criu is not installed (package criu)' };
     if (lxcCheckpoint === undefined)
       return { ok: false, reason: 'the program lxc-checkpoint is not installed (package lxc)' };
+    const { ability } = await this.#ask(criu);
+    return ability.ok ? toolsBeside(criu) : ability;
+  }
+
+  /** The settings that this CRIU knows; `previous` as in `criuSettings`. */
+  async settings(criu: string, previous?: string): Promise<string> {
+    return criuSettings(previous, (await this.#ask(criu)).skipsNetworkLock);
+  }
+
+  async #ask(criu: string): Promise<CriuAnswer> {
     const key = keyOf(criu);
     if (this.#known?.key !== key) this.#known = { key, answer: check(criu) };
-    const answer = await this.#known.answer;
-    return answer.ok ? toolsBeside(criu) : answer;
+    return await this.#known.answer;
   }
 }
 
@@ -56,9 +71,14 @@ function keyOf(program: string): string {
   return `${program} ${found?.mtimeMs ?? 0} ${found?.size ?? 0}`;
 }
 
-async function check(criu: string): Promise<CheckpointAbility> {
+async function check(criu: string): Promise<CriuAnswer> {
+  if ((await abilityOf(criu, ...skipLock)).ok) return { ability: { ok: true }, skipsNetworkLock: true };
+  return { ability: await abilityOf(criu), skipsNetworkLock: false };
+}
+
+async function abilityOf(criu: string, ...options: readonly string[]): Promise<CheckpointAbility> {
   try {
-    await exec([criu, 'check'], { env: criuEnvironment(criu, undefined), cwd: '/', timeoutMs: 30_000 });
+    await exec([criu, 'check', ...options], { env: criuEnvironment(criu, undefined), cwd: '/', timeoutMs: 30_000 });
     return { ok: true };
   } catch (error) {
     const said = error instanceof ExecError ? reasonsIn(error.stderr) : '';
@@ -75,12 +95,14 @@ export function criuEnvironment(criu: string, settingsFile: string | undefined):
   };
 }
 
+const skipLock = ['--network-lock', 'skip'] as const;
+
 /**
- * Packets are not held back during a checkpoint: many kernels lack what that needs, and lost packets are sent again.
+ * Packets are not held back during a checkpoint where CRIU can do without: many kernels lack what that needs, and lost packets are sent again.
  * `previous`: images of an earlier round, relative to those that are made.
  */
-export const criuSettings = (previous: string | undefined): string =>
-  `network-lock skip\n${previous === undefined ? '' : `track-mem\nprev-images-dir ${previous}\n`}`;
+const criuSettings = (previous: string | undefined, skipsNetworkLock: boolean): string =>
+  `${skipsNetworkLock ? 'network-lock skip\n' : ''}${previous === undefined ? '' : `track-mem\nprev-images-dir ${previous}\n`}`;
 
 /** CRIU reads the rules of the container's network with these. */
 const ruleTools = ['iptables-save', 'iptables-restore', 'ip6tables-save', 'ip6tables-restore'] as const;
