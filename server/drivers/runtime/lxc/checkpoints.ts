@@ -98,6 +98,7 @@ export class LxcCheckpoints implements Checkpoints {
     const ended = await this.#book.lock(name, async () => {
       this.#refuseUnreceptive(name);
       this.#refuseConsole(name);
+      await this.#refuseRestored(name);
       const wait = this.#book.nextStop(name);
       const settings = await this.#probe.settings(programs.criu, linkTo(dir, previous));
       try {
@@ -201,6 +202,16 @@ export class LxcCheckpoints implements Checkpoints {
     if (/^\s*lxc\.console\.path\s*=\s*none\s*$/m.test(textOrNothing(this.#deps.paths.configFile(name)))) return;
     const why =
       'LXC cannot restore a container that has a console: set raw.lxc to lxc.console.path=none and restart it first';
+    throw new DriverError('NotSupported', `${storing} container "${name}"`, new Error(why));
+  }
+
+  /** On cgroup v2 the monitor of a restored container does not know its group (LXC 5.0), which a dump asks it for. */
+  async #refuseRestored(name: string): Promise<void> {
+    const { tree, paths } = this.#deps;
+    if (tree.version === 1) return;
+    const argv = ['lxc-cgroup', '-q', '-P', paths.lxcPath, '-n', paths.key(name), 'cgroup.events'];
+    if ((await exec(argv, { cwd: '/', okCodes: [0, 1] })).code === 0) return;
+    const why = 'this version of LXC cannot store a container that it restored from a checkpoint: restart it first';
     throw new DriverError('NotSupported', `${storing} container "${name}"`, new Error(why));
   }
 

@@ -1,0 +1,100 @@
+// Checkpoints by the CRIU of the release: a process counts on from where it was, also in a snapshot and at another daemon.
+import { expectMatch, type Check } from '../check.ts';
+import { installing } from '../packages-disk.ts';
+import { apply, operations } from './shell.ts';
+
+export const checkpointPackages = ['criu', 'iptables'] as const;
+
+/** Counts five times a second in /count, as a child of init: CRIU does not store what a command from outside has left. */
+const counting =
+  '#!/bin/sh\\n(n=0; while true; do n=$((n+1)); echo $n >/count; sleep 0.2; done) </dev/null >/dev/null 2>&1 &\\n';
+
+const counter = (name: string, more: string): string => `kind: container
+name: ${name}
+source: { type: image, alias: quick/busybox }
+config: { raw.lxc: lxc.console.path = none }
+files: [{ path: /etc/init.d/rcS, content: "${counting}", mode: 0o755 }]
+${more}`;
+
+const plain = 'profiles: []\ndevices: { root: { type: disk, path: /, pool: quick } }\nstate: stopped';
+
+/** Defines `count ARGUMENTS OF EXEC`, which prints the number, and `power NAME BODY`, which ends when the operation went well. */
+const words = `${operations}
+  count() { gantry exec "$@" -- cat /count; }
+  power() { operation PUT /1.0/containers/$1/state "$2" | tee /dev/stderr | grep -q '"err":""'; }`;
+
+const other = 'unix:///var/lib/other/unix.socket';
+
+function expectGrowth(text: string): void {
+  const [before = NaN, after = NaN, later = NaN] = text.split('\n').slice(-3).map(Number);
+  if (!(before > 5 && after >= before && later > after)) throw new Error(`it did not count on: ${text}`);
+}
+
+export const checkpointChecks: readonly Check[] = [
+  {
+    name: 'a stateful stop and start with a nic: a process counts on from where it was',
+    vital: true,
+    async run(host) {
+      await host.run(installing(...checkpointPackages), 600);
+      await host.run(apply('counter', counter('counter', 'profiles: [quick]\nstate: running')));
+      expectGrowth(
+        await host.run(
+          `${words}
+          until [ "$(count counter)" -gt 5 ]; do sleep 1; done; count counter
+          power counter '{"action":"stop","stateful":true,"timeout":300}'
+          power counter '{"action":"start","stateful":true}'
+          count counter; sleep 2; count counter`,
+          600,
+        ),
+      );
+    },
+  },
+  {
+    name: 'a container that LXC restored is refused with the reason, and stores again when it was restarted',
+    async run(host) {
+      const said = await host.run(
+        `${words}
+        operation PUT /1.0/containers/counter/state '{"action":"stop","stateful":true}'
+        gantry restart counter; until [ "$(count counter)" -gt 5 ]; do sleep 1; done
+        power counter '{"action":"stop","stateful":true,"timeout":300}'; power counter '{"action":"start"}'`,
+        600,
+      );
+      expectMatch(said, /cannot store a container that it restored from a checkpoint: restart it first/, 'the answer');
+    },
+  },
+  {
+    name: 'a stateful snapshot brings a process back to its number',
+    async run(host) {
+      await host.run(
+        `${words}
+        gantry restart counter; until [ "$(count counter)" -gt 5 ]; do sleep 1; done
+        operation POST /1.0/containers/counter/snapshots '{"name":"then","stateful":true}' | grep '"err":""'
+        gantry exec counter -- touch /later
+        operation PUT /1.0/containers/counter '{"restore":"then","stateful":true}' | grep '"err":""'
+        [ "$(count counter)" -gt 5 ]; ! gantry exec counter -- ls /later 2>&1`,
+        600,
+      );
+    },
+  },
+  {
+    name: 'a running container moves to another daemon and counts on there',
+    async run(host) {
+      await host.run(`
+        systemd-run -q --unit lane-other -p KillMode=process -p Delegate=yes gantryd --state-dir /var/lib/other
+        until gantry get pool --host ${other} >/dev/null 2>&1; do sleep 1; done
+        printf 'kind: storage_pool\\nname: quick\\ndriver: dir\\n' >/var/tmp/other.yaml
+        gantry apply --host ${other} -f /var/tmp/other.yaml --set other --auto-approve`);
+      await host.run(apply('mover', counter('mover', plain)));
+      expectGrowth(
+        await host.run(
+          `${words}
+          gantry start mover; until [ "$(count mover)" -gt 5 ]; do sleep 1; done; count mover
+          gantry move mover --target-host ${other} >/dev/null
+          count --host ${other} mover; sleep 2; count --host ${other} mover`,
+          600,
+        ),
+      );
+      await host.run(`gantry delete --host ${other} --force -y mover; systemctl stop lane-other`);
+    },
+  },
+];
