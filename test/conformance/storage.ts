@@ -15,7 +15,7 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { DriverError, type DriverErrorCode } from '../../server/drivers/driver-error.ts';
 import type {
   ChangingTree,
@@ -34,6 +34,8 @@ export interface StorageFixture {
   readonly storage: StorageDriver;
   /** A pool that does not exist yet; another one at each call. */
   readonly newPool: () => PoolSpec;
+  /** A pool takes long to make: those of earlier tests are emptied and used again, with their images. */
+  readonly reusesPools?: boolean;
   readonly image: ImageFiles;
   /** A file of the image's root file system, and what is in it. */
   readonly imageFile: { readonly path: string; readonly content: string };
@@ -69,12 +71,35 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
     const make = (pool: PoolSpec, volume: VolumeRef, source: VolumeSource, signal = never): Promise<void> =>
       storage.createVolume(pool, volume, source, () => {}, signal);
     const fromImage = (): VolumeSource => ({ kind: 'image', image: fixture.image });
-    const madePool = async (): Promise<PoolSpec> => {
+    const freshPool = async (): Promise<PoolSpec> => {
       const pool = fixture.newPool();
       const filled = { ...pool, config: await storage.fillConfig(pool) };
       await storage.createPool(filled, never);
       await storage.mountPool(filled);
       return filled;
+    };
+    const [given, spare]: [PoolSpec[], PoolSpec[]] = [[], []];
+    beforeEach(() => {
+      const before = given.splice(0);
+      if (fixture.reusesPools === true) spare.push(...before);
+    });
+    const isEmptied = async (pool: PoolSpec): Promise<boolean> => {
+      try {
+        for (const volume of await storage.listVolumes(pool))
+          if (volume.type !== 'image') await storage.deleteVolume(pool, volume);
+        // It waits for what is removed behind an answer.
+        await storage.resources(pool);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    const madePool = async (): Promise<PoolSpec> => {
+      let pool = spare.pop();
+      while (pool !== undefined && !(await isEmptied(pool))) pool = spare.pop();
+      pool ??= await freshPool();
+      given.push(pool);
+      return pool;
     };
     /** Snapshots of some drivers have their files only while somebody uses them. */
     const filesAt = <T>(path: string, use: () => Promise<T>): Promise<T> =>
@@ -211,7 +236,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
       });
 
       test('many containers of one new image at once unpack it once', async () => {
-        const pool = await madePool();
+        const pool = await freshPool();
         const before = fixture.unpacked();
         const names = Array.from({ length: 6 }, (_, index) => `c${index}`);
         await Promise.all(names.map((each) => make(pool, container(each), fromImage())));
@@ -886,7 +911,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
       });
 
       test('an abort at any moment of a create leaves nothing or a whole volume, and the next create works', async () => {
-        const pool = await madePool();
+        const pool = await freshPool();
         const { imageFile } = fixture;
         for (const delayMs of [0, 1, 2, 4, 8, 16, 32, 64]) {
           const stop = new AbortController();

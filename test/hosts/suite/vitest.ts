@@ -12,12 +12,20 @@ interface Group {
   readonly name: string;
   readonly parent: Group | undefined;
   readonly before: Work[];
+  readonly beforeEach: Work[];
   readonly after: Work[];
   /** Tests and groups, in the order in which they are written. */
   readonly parts: (Group | { readonly title: string; readonly work: Work })[];
 }
 
-const newGroup = (name: string, parent?: Group): Group => ({ name, parent, before: [], after: [], parts: [] });
+const newGroup = (name: string, parent?: Group): Group => ({
+  name,
+  parent,
+  before: [],
+  beforeEach: [],
+  after: [],
+  parts: [],
+});
 const top = newGroup('');
 let current = top;
 
@@ -30,6 +38,7 @@ export function describe(name: string, fill: () => void): void {
 }
 
 export const beforeAll = (work: Work): void => void current.before.push(work);
+export const beforeEach = (work: Work): void => void current.beforeEach.push(work);
 export const afterAll = (work: Work): void => void current.after.push(work);
 
 export const test = Object.assign((title: string, work: Work): void => void current.parts.push({ title, work }), {
@@ -62,21 +71,25 @@ async function runGroup(group: Group, path: string, only: RegExp, result: Result
   if (!wantedIn(group, path, only)) return;
   for (const work of group.before) await work();
   for (const part of group.parts) {
-    if ('title' in part) await runTest(`${path} ${part.title}`, part.work, only, result);
+    if ('title' in part) await runTest(`${path} ${part.title}`, [...eachBefore(group), part.work], only, result);
     else await runGroup(part, `${path} ${part.name}`, only, result);
   }
   for (const work of group.after) await work();
 }
 
-async function runTest(name: string, work: Work, only: RegExp, result: Result): Promise<void> {
+/** What is done before each test of the group: that of the outermost first. */
+const eachBefore = (group: Group | undefined): readonly Work[] =>
+  group === undefined ? [] : [...eachBefore(group.parent), ...group.beforeEach];
+
+async function runTest(name: string, works: readonly Work[], only: RegExp, result: Result): Promise<void> {
   if (!only.test(name)) return;
   const begin = Date.now();
-  const error = await Promise.resolve()
-    .then(work)
-    .then(
-      () => undefined,
-      (thrown: unknown) => thrown ?? new Error('it threw nothing'),
-    );
+  let error: unknown;
+  try {
+    for (const work of works) await work();
+  } catch (thrown) {
+    error = thrown ?? new Error('it threw nothing');
+  }
   const time = ((Date.now() - begin) / 1000).toFixed(1);
   if (error === undefined) result.passed += 1;
   else result.failed += 1;

@@ -5,8 +5,15 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomBytes, randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PoolSpec, SnapshotRef, StorageDriver, VolumeRef } from '../../../server/drivers/storage/driver.ts';
+import type {
+  PoolSpec,
+  SnapshotRef,
+  StorageDriver,
+  TreeRef,
+  VolumeRef,
+} from '../../../server/drivers/storage/driver.ts';
 import { openZfsStorage } from '../../../server/drivers/storage/zfs/zfs.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { codeOf } from '../../conformance/storage.ts';
@@ -164,6 +171,54 @@ export function zfsPools(): void {
       for (const { name } of await storage.listVolumes(pool))
         await storage.deleteVolume(pool, { type: 'custom', name });
       await storage.deletePool(larger);
+    });
+
+    test('a stream builds on a snapshot of its own volume only, is whole after a restore, and brings no device node of a stranger', async () => {
+      const pool = await made({ size: '128MiB' });
+      await make(pool);
+      const [other, there] = ['other', 'there'].map((name): VolumeRef => ({ type: 'custom', name }));
+      if (other === undefined || there === undefined) throw new Error('no volumes');
+      const next: SnapshotRef = { volume, snapshot: 'next' };
+      const take = (ref: SnapshotRef): Promise<void> => storage.createSnapshot(pool, ref, { kind: 'now' }, never);
+      const sent = async (from: TreeRef, parent?: string): Promise<Buffer> => {
+        const chunks: Buffer[] = [];
+        const keep = async (bytes: AsyncIterable<Buffer>): Promise<void> => {
+          for await (const chunk of bytes) chunks.push(chunk);
+        };
+        await storage.exportVolume(
+          pool,
+          from,
+          { kind: 'native', ...(parent === undefined ? {} : { parent }) },
+          keep,
+          never,
+        );
+        return Buffer.concat(chunks);
+      };
+      const put = (to: TreeRef, bytes: Buffer, strange = false): Promise<void> =>
+        storage.importVolume(pool, to, Readable.from([bytes]), { kind: 'native', strange }, never);
+
+      await writeFile(fileIn(pool), randomBytes(4 * mebi));
+      await take(snapshot);
+      await take(next);
+      const [first, second] = [await sent(snapshot), await sent(next, 's')];
+      expect([first.length > 4 * mebi, second.length < mebi]).toEqual([true, true]);
+      await put({ volume: there, snapshot: 's' }, first);
+      expect(await codeOf(put({ volume: other, snapshot: 'next' }, second))).toBe('Failed');
+      await put({ volume: there, snapshot: 'next' }, second);
+      expect(await storage.streamId(pool, { volume: there, snapshot: 'next' })).toBe(
+        await storage.streamId(pool, next),
+      );
+
+      await storage.restoreSnapshot(pool, snapshot, never);
+      expect((await sent({ volume }, 'next')).length).toBeGreaterThan(4 * mebi);
+      run('mknod', join(storage.volumePath(pool, volume), 'node'), 'b', '7', '0');
+      const stranger = await sent({ volume });
+      expect(await codeOf(put({ volume: other }, stranger, true))).toBe('Invalid');
+      await put({ volume: other }, stranger);
+      expect((await storage.listVolumes(pool)).map(({ name }) => name).toSorted()).toEqual(['other', 'v']);
+      for (const each of [volume, other, there]) await storage.deleteVolume(pool, each);
+      expect(namesIn('p').filter((name) => /^p\/(?:deleted|custom|custom-snapshots|tmp)\//.test(name))).toEqual([]);
+      await storage.deletePool(pool);
     });
 
     test('zfs.use_refquota of a volume says whether its snapshots count', async () => {

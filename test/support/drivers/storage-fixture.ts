@@ -19,6 +19,8 @@ interface Parts {
   /** Removes what the pools up to this number have outside of the directory. */
   readonly remove?: (pools: number, base: string) => void | Promise<void>;
   readonly folder?: string;
+  /** See StorageFixture. */
+  readonly reusesPools?: boolean;
 }
 
 export async function openStorageFixture({
@@ -26,6 +28,7 @@ export async function openStorageFixture({
   pool,
   remove,
   folder = tmpdir(),
+  reusesPools = false,
 }: Parts): Promise<StorageFixture & { readonly base: string }> {
   const base = await realpath(await mkdtemp(join(folder, 'gantry-storage-')));
   const root = join(base, 'state', 'storage-pools');
@@ -43,6 +46,7 @@ export async function openStorageFixture({
   return {
     base,
     storage,
+    reusesPools,
     newPool: () => pool((pools += 1), base),
     image: await buildBusyboxImage(join(base, 'images'), { compression: 'zstd' }),
     imageFile: { path: 'etc/hostname', content: 'busybox\n' },

@@ -13,6 +13,7 @@ const nameOf = (number: number): string => `t${process.pid}-${number}`;
 export const openLvmFixture = (config: Readonly<Record<string, string>>): Promise<StorageFixture> =>
   openStorageFixture({
     open: openLvmStorage,
+    reusesPools: true,
     pool(number, base) {
       if (number > keptPools) removeGroup(base, nameOf(number - keptPools));
       return { name: nameOf(number), driver: 'lvm', config: { size: '1GiB', 'volume.size': '64MiB', ...config } };

@@ -13,6 +13,7 @@ const nameOf = (number: number): string => `t${process.pid}-${number}`;
 export const openZfsFixture = (config: Readonly<Record<string, string>>): Promise<StorageFixture> =>
   openStorageFixture({
     open: openZfsStorage,
+    reusesPools: true,
     pool(number, base) {
       if (number > keptPools) removeZpool(base, nameOf(number - keptPools));
       return { name: nameOf(number), driver: 'zfs', config: { size: '256MiB', ...config } };

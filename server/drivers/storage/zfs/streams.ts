@@ -23,6 +23,7 @@ import {
 
 type Native = NonNullable<TreeKind['native']>;
 
+/** The programs do all their work by it; a fence that mounts what may be written elsewhere would close the device. */
 const control = '/dev/zfs';
 
 interface Trees {
@@ -68,7 +69,7 @@ export function zfsStreams(trees: Trees): Native {
 
 const confinedTo = (argv: readonly string[], keeps: readonly string[]): ConfinedCommand => ({
   argv,
-  confinement: { writes: [control], keeps },
+  confinement: { writes: [control], keeps, isAtHome: true },
 });
 
 const look = async (names: readonly string[]): Promise<readonly Look[]> =>

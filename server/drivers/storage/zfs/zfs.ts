@@ -139,7 +139,7 @@ export function openZfsStorage(deps: ZfsStorageDeps): StorageDriver {
     {
       ...trees.kind(),
       name: 'zfs',
-      capabilities: { cheapCopies: true, quotas: true, snapshots: true },
+      capabilities: { cheapCopies: true, quotas: true, snapshots: true, nativeStreams: 'zfs' },
       fillConfig: (pool) => fillZfsConfig(deps.root, pool),
       findPool: (pool) => findZfsPool(deps.root, pool),
       createPool: (pool) => createZfsPool(deps.root, pool, trees),
