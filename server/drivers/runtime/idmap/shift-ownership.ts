@@ -1,7 +1,6 @@
 // Gives a file tree to other ids by adding a constant, for hosts without idmapped mounts. Keeps modes; loses file capabilities.
 import { lstatSync, type Stats } from 'node:fs';
 import { chmod, lchown, opendir } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { IdMapEntry } from '../driver.ts';
 import { toHostId } from './id-map.ts';
 
@@ -11,15 +10,15 @@ import { toHostId } from './id-map.ts';
  * after a crash the same call continues where it stopped.
  */
 export async function shiftOwnership(
-  dir: string,
+  dir: string | Buffer,
   from: readonly IdMapEntry[],
   to: readonly IdMapEntry[],
   signal?: AbortSignal,
 ): Promise<void> {
   if (lstatSync(dir).isDirectory()) {
-    for await (const entry of await opendir(dir)) {
+    for await (const entry of await opendir(dir, { encoding: bytes })) {
       signal?.throwIfAborted();
-      const path = join(dir, entry.name);
+      const path = Buffer.concat([Buffer.from(dir), slash, Buffer.from(entry.name)]);
       if (entry.isDirectory()) await shiftOwnership(path, from, to, signal);
       else await shiftOne(path, from, to);
     }
@@ -27,7 +26,11 @@ export async function shiftOwnership(
   await shiftOne(dir, from, to);
 }
 
-async function shiftOne(path: string, from: readonly IdMapEntry[], to: readonly IdMapEntry[]): Promise<void> {
+/** Names are any bytes: a text of them would name no file. */
+const bytes = 'buffer' as BufferEncoding;
+const slash = Buffer.from('/');
+
+async function shiftOne(path: string | Buffer, from: readonly IdMapEntry[], to: readonly IdMapEntry[]): Promise<void> {
   const stats = lstatSync(path);
   const uid = shiftId(stats.uid, 'uid', from, to);
   const gid = shiftId(stats.gid, 'gid', from, to);
