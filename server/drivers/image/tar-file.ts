@@ -1,5 +1,6 @@
 // Writes one plain file as a member of a tar archive, for archives that are put together from several sources.
 import { DriverError } from '../driver-error.ts';
+import { withContent } from '../../lib/shared/tar-headers.ts';
 import { blockSize } from './tar-header.ts';
 
 /** Two blocks of zeros. */
@@ -22,13 +23,8 @@ export function tarFile(name: string, content: Buffer, mtime: number): Buffer {
   octal(0o644, 100, 8);
   octal(0, 108, 8);
   octal(0, 116, 8);
-  octal(content.length, 124, 12);
   octal(mtime, 136, 12);
   header.write('0', 156, 'latin1');
   header.write('ustar\x0000', 257, 'latin1');
-  header.fill(' ', 148, 156);
-  const sum = header.reduce((total, byte) => total + byte, 0);
-  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
-  const padding = Buffer.alloc((blockSize - (content.length % blockSize)) % blockSize);
-  return Buffer.concat([header, content, padding]);
+  return withContent(header, content);
 }

@@ -1,5 +1,6 @@
 // Makes of an archive that our own tar wrote a part of a larger one (no end mark), with other owners if wanted. For archives of
 // nobody else: nothing here is checked.
+import { sealed, withContent } from '../../lib/shared/tar-headers.ts';
 import { byteQueue } from '../../lib/byte-queue.ts';
 
 const blockSize = 512;
@@ -19,7 +20,7 @@ export async function* membersOf(source: AsyncIterable<Buffer>, ownerOf?: OwnerO
       records = recordsOf(body.subarray(0, sizeOf(header)));
       const kept = ownerOf === undefined ? records : records.filter((record) => !/^\d+ [ug]id=/.test(record));
       if (kept.length === records.length) yield Buffer.concat([header, body]);
-      else if (kept.length > 0) yield extended(header, kept.join(''));
+      else if (kept.length > 0) yield withContent(header, Buffer.from(kept.join(''), 'latin1'));
       continue;
     }
     yield ownerOf === undefined ? header : withOwners(header, records, ownerOf);
@@ -52,14 +53,6 @@ function valueOf(records: readonly string[], key: string): number | undefined {
   return record === undefined ? undefined : Number(record.slice(record.indexOf('=') + 1));
 }
 
-function extended(header: Buffer, text: string): Buffer {
-  const body = Buffer.alloc(padUp(text.length));
-  body.write(text, 'latin1');
-  const changed = Buffer.from(header);
-  changed.write(`${text.length.toString(8).padStart(11, '0')}\0`, 124);
-  return Buffer.concat([sealed(changed), body]);
-}
-
 /** Ids of a container fit the field of a header: they are below 2^21. */
 function withOwners(header: Buffer, records: readonly string[], ownerOf: OwnerOf): Buffer {
   const changed = Buffer.from(header);
@@ -71,11 +64,4 @@ function withOwners(header: Buffer, records: readonly string[], ownerOf: OwnerOf
     changed.write(`${id.toString(8).padStart(7, '0')}\0`, at);
   }
   return sealed(changed);
-}
-
-function sealed(header: Buffer): Buffer {
-  header.fill(' ', 148, 156);
-  const sum = header.reduce((total, byte) => total + byte, 0);
-  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
-  return header;
 }

@@ -17,6 +17,7 @@ import { idMapKeys } from '../../containers/shared/id-maps.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { SnapshotEntry } from '../../containers/shared/snapshot-records.ts';
 import { expand } from '../../shared/expand.ts';
+import { isUntrustedSource } from '../migration/untrusted-source.ts';
 import { announceArrival, arrivingContainer, arrivingSnapshot, keptKeys } from '../migration/arriving.ts';
 import { checkHostAccess } from './host-access.ts';
 import type { BackupIndex, SavedMachine, SavedParts } from './index-yaml.ts';
@@ -82,8 +83,10 @@ async function restoreNow(
     const plan = {
       volume: newContainerVolume(deps.records, name, params.document),
       index,
-      // As any of them may become the container.
-      keepNodes: [params, ...params.snapshots].every(({ document }) => isPrivileged(document)),
+      keepNodes:
+        (allowsHostAccess(deps.records, upload) && !isUntrustedSource(deps.records, caller, name)) ||
+        // As any of them may become the container.
+        [params, ...params.snapshots].every(({ document }) => isPrivileged(document)),
     };
     const saga = receiveContainerSaga(deps, (_params, context) =>
       unpackBackup(

@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { DriverError } from '../../../drivers/driver-error.ts';
 import type { ExportForm, PoolSpec, StorageDriver, TreeRef, VolumeRef } from '../../../drivers/storage/driver.ts';
+import { sealed } from '../../../lib/shared/tar-headers.ts';
 import { gather } from './join-chunks.ts';
 import { packInto, type Write } from '../../shared/compression.ts';
 import type { Room } from '../../shared/room.ts';
@@ -130,10 +131,7 @@ function header(name: string, size: number, mode: number, timeS: number): Buffer
     block.writeBigUInt64BE(BigInt(size), 128);
   }
   block.write(`${timeS.toString(8).padStart(11, '0')}\0`, 136);
-  block.fill(' ', 148, 156);
   block.write('0', 156);
   block.write('ustar\x0000', 257);
-  const sum = block.reduce((total, byte) => total + byte, 0);
-  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
-  return block;
+  return sealed(block);
 }

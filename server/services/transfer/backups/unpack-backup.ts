@@ -5,6 +5,7 @@ import { eachMember } from './tarball-reader.ts';
 import { type Section, sectionOf } from './layout.ts';
 import { createStreamChain } from './send-stream.ts';
 import type { TarMember } from '../../../drivers/image/tar-reader.ts';
+import { headWithAcls } from './tar-acls.ts';
 import { gather } from './join-chunks.ts';
 
 interface Store {
@@ -92,7 +93,10 @@ async function unpackPart(
   }
   async function* blocks(): AsyncGenerator<Buffer> {
     for (let member = inPart(); member !== undefined; member = inPart()) {
-      if (index.type === 'custom' || isWanted(member, section)) yield* member.blocks();
+      if (index.type === 'custom' || isWanted(member, section)) {
+        yield* headWithAcls(member);
+        yield* member.padded();
+      }
       await advance();
     }
     yield Buffer.alloc(1024);

@@ -131,8 +131,11 @@ describe.skipIf(missing !== undefined)('a running container', () => {
     },
   );
 
-  test('a running container that is unprivileged gets no device node from a backup made elsewhere', async () => {
-    const work = join(folder, 'strange');
+  test.each([
+    ['no device node from a backup made elsewhere', 'false', false],
+    ['its device nodes when the import allows access to the host', 'true', true],
+  ] as const)('a container that is unprivileged gets %s', async (_what, allowed, isThere) => {
+    const work = join(folder, `strange-${allowed}`);
     execFileSync('mkdir', ['-p', join(work, 'backup/container/rootfs/dev')]);
     const config = { container: { architecture: 'x86_64', profiles: ['default'] } };
     writeFileSync(join(work, 'backup/index.yaml'), JSON.stringify({ name: 'strange', pool: 'default', config }));
@@ -141,9 +144,9 @@ describe.skipIf(missing !== undefined)('a running container', () => {
     const bytes = execFileSync('tar', ['-C', work, '-cf', '-', 'backup/index.yaml', 'backup/container'], {
       maxBuffer: 10_000_000,
     });
-    await daemon.ok('POST', '/1.0/containers', bytes, octets);
+    await daemon.ok('POST', '/1.0/containers', bytes, { ...octets, 'x-svc-allow-host-access': allowed });
     const rootfs = join(daemon.dir, 'storage-pools/default/containers/strange/rootfs');
-    expect([existsSync(join(rootfs, 'dev')), existsSync(join(rootfs, 'dev/mem'))]).toEqual([true, false]);
+    expect([existsSync(join(rootfs, 'dev')), existsSync(join(rootfs, 'dev/mem'))]).toEqual([true, isThere]);
     await daemon.ok('DELETE', '/1.0/containers/strange');
   });
 });

@@ -1,0 +1,54 @@
+// LXD writes access lists into a backup as attributes of the kernel, which tar drops when it reads access lists. They become records of tar
+// here. Pure.
+import type { TarMember } from '../../../drivers/image/tar-reader.ts';
+import { withContent } from '../../../lib/shared/tar-headers.ts';
+
+const recordOf = new Map([
+  ['SCHILY.xattr.system.posix_acl_access', 'SCHILY.acl.access'],
+  ['SCHILY.xattr.system.posix_acl_default', 'SCHILY.acl.default'],
+]);
+
+/** The headers of the member: an extended header, its records, and the header itself in the archives of LXD. */
+export function headWithAcls({ head, records }: Pick<TarMember, 'head' | 'records'>): readonly Buffer[] {
+  const [extended, , ...rest] = head;
+  if (extended?.[156] !== 'x'.charCodeAt(0) || ![...recordOf.keys()].some((key) => records.has(key))) return head;
+  const written = [...records].map(([key, value]) => {
+    const text = aclText(Buffer.from(value, 'latin1'));
+    const known = recordOf.get(key);
+    return known === undefined || text === undefined ? record(key, value) : record(known, text);
+  });
+  return [withContent(extended, Buffer.from(written.join(''), 'latin1')), ...rest];
+}
+
+/** `LENGTH KEY=VALUE\n`, where the length counts its own digits. */
+function record(key: string, value: string): string {
+  const rest = ` ${key}=${value}\n`;
+  let length = rest.length;
+  while (String(length).length + rest.length !== length) length = String(length).length + rest.length;
+  return `${length}${rest}`;
+}
+
+const names: Readonly<Record<number, string>> = {
+  1: 'user',
+  2: 'user',
+  4: 'group',
+  8: 'group',
+  16: 'mask',
+  32: 'other',
+};
+const version = 2;
+const entryBytes = 8;
+
+/** `user::rw-,user:1005:r--,...`; undefined: it is not what the kernel writes. */
+function aclText(list: Buffer): string | undefined {
+  if (list.length % entryBytes !== 4 || list.readUInt32LE(0) !== version) return undefined;
+  const entries: string[] = [];
+  for (let at = 4; at < list.length; at += entryBytes) {
+    const [tag, bits, id] = [list.readUInt16LE(at), list.readUInt16LE(at + 2), list.readUInt32LE(at + 4)];
+    const name = names[tag];
+    if (name === undefined) return undefined;
+    const rights = [...'rwx'].map((right, index) => ((bits & (4 >> index)) === 0 ? '-' : right)).join('');
+    entries.push(`${name}:${tag === 2 || tag === 8 ? id : ''}:${rights}`);
+  }
+  return entries.join(',');
+}
