@@ -23,6 +23,8 @@ export interface StockLxd {
   /** `metadata` of an answer that must be 200. */
   // oxlint-disable-next-line typescript/no-explicit-any
   get(path: string): Promise<any>;
+  /** Sends, waits for the operation when there is one, and needs success. */
+  ok(method: string, path: string, body?: Sent): Promise<void>;
   /** Deletes containers, profiles and networks, ends the server, removes its mounts and files. */
   cleanUp(): Promise<void>;
   /** Ends it as it is, removes its mounts and files: for the members of a cluster, of which the last ones answer no more. */
@@ -51,6 +53,14 @@ export async function startStockLxd(parent = tmpdir(), run: readonly string[] = 
     if (answer.status !== 200) throw new Error(`GET ${path} answered ${answer.status}: ${answer.bytes.toString()}`);
     return answer.metadata;
   };
+  const ok: StockLxd['ok'] = async (method, path, body) => {
+    const answer = await send(method, path, body);
+    const failed = (what: unknown): Error => new Error(`${method} ${path}: ${JSON.stringify(what)}`);
+    if (answer.status === 202) {
+      const ended = (await get(`${String(answer.body.operation)}/wait`)) as { status_code: number };
+      if (ended.status_code !== 200) throw failed(ended);
+    } else if (answer.status >= 300) throw failed(answer.body);
+  };
   const isUp = (): Promise<boolean> =>
     get('/1.0').then(
       () => true,
@@ -74,7 +84,7 @@ export async function startStockLxd(parent = tmpdir(), run: readonly string[] = 
     await cleanUp().catch(() => {});
     throw error;
   }
-  return { dir, socketPath, call: send, get, cleanUp, end: () => endAll('SIGKILL') };
+  return { dir, socketPath, call: send, get, ok, cleanUp, end: () => endAll('SIGKILL') };
 }
 
 /**

@@ -37,10 +37,13 @@ export async function makeOddTree(dir: string): Promise<void> {
   // Deeper than any name that a header of tar holds.
   shell(root, `mkdir -p odd/${'d/'.repeat(300)} && echo deep > odd/${'d/'.repeat(300)}file`);
   shell(root, `cd odd && mkdir ${'l'.repeat(200)} && echo long > ${'l'.repeat(200)}/${'f'.repeat(250)}`);
-  shell(join(root, 'odd'), linksAndNodes);
-  shell(join(root, 'odd'), ownersAndAttributes);
-  shell(join(root, 'odd'), names);
+  addOddFiles(join(root, 'odd'));
   shell(root, asDebootstrap);
+}
+
+/** Links, nodes, owners, modes, access lists, attributes and names that copies tend to lose. */
+export function addOddFiles(dir: string): void {
+  for (const script of [linksAndNodes, ownersAndAttributes, names]) shell(dir, script);
 }
 
 /** Three islands of data in 48 MiB. */

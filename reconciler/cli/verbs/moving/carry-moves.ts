@@ -5,6 +5,7 @@ import { copyVolume } from '../../../../server/client/channels/copy-volume.ts';
 import { ClientError, isNotFound } from '../../../../server/client/client-error.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { waitForRunning } from '../../../engine/running-operations.ts';
+import { carryContainerBackup, carryVolumeBackup } from './carry-backup.ts';
 import type { ContainerMove, ImageMove, Move, ObjectMove, VolumeMove } from './moves.ts';
 import type { Progress } from './progress-file.ts';
 
@@ -15,6 +16,8 @@ export interface Carrier {
   readonly mode: CopyOptions['mode'];
   readonly starts: boolean;
   readonly deletesSource: boolean;
+  /** Containers and volumes travel as backups. */
+  readonly isExact: boolean;
   /** Seconds that a container gets to stop before it is killed. */
   readonly graceSeconds: number;
   readonly signal: AbortSignal;
@@ -62,12 +65,14 @@ async function carryVolume(carrier: Carrier, own: Carrier, move: VolumeMove): Pr
   // Whether a copy of a run that was killed is whole, with all snapshots, nobody saw.
   if (await has(to, 'storage_volume', `${pool}/${name}`, signal))
     await to.operations.run(() => to.delete('storage_volume', `${pool}/${name}`, signal), signal);
-  await copyVolume(
-    { client: from, pool, name },
-    { client: to, pool, name },
-    { description, config, ...(own.mode === undefined ? {} : { mode: own.mode }) },
-    signal,
-  );
+  if (own.isExact) await carryVolumeBackup(own, move);
+  else
+    await copyVolume(
+      { client: from, pool, name },
+      { client: to, pool, name },
+      { description, config, ...(own.mode === undefined ? {} : { mode: own.mode }) },
+      signal,
+    );
   await own.progress.record(id, { stage: 'done' });
 }
 
@@ -96,10 +101,19 @@ async function carryContainer(carrier: Carrier, move: ContainerMove): Promise<vo
 
 async function copyWhole(carrier: Carrier, move: ContainerMove, ran: boolean): Promise<void> {
   const { progress } = carrier;
-  if (!move.stopsFirst && ran && progress.entries.get(move.id)?.stage === 'begun') await copyOnce(carrier, move);
+  if (!carrier.isExact && !move.stopsFirst && ran && progress.entries.get(move.id)?.stage === 'begun')
+    await copyOnce(carrier, move);
   if (ran) await stopForMove(carrier, move);
-  await copyOnce(carrier, move);
+  await (carrier.isExact ? copyExactly(carrier, move) : copyOnce(carrier, move));
   await progress.record(move.id, { stage: 'copied', ran });
+}
+
+async function copyExactly(carrier: Carrier, move: ContainerMove): Promise<void> {
+  const { to, signal } = carrier;
+  // The source may have run and changed since an earlier run made it.
+  if (await has(to, 'container', move.name, signal))
+    await to.operations.run(() => to.delete('container', move.name, signal), signal);
+  await carryContainerBackup(carrier, move);
 }
 
 /** Copies, or brings the copy of an earlier pass up to date. */

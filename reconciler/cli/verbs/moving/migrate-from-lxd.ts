@@ -23,6 +23,8 @@ type Moving = Context<MigrateOptions>;
 
 export const migrateFromLxd: Run<MigrateOptions> = (context) => {
   const { options } = context;
+  if (options.exact === true && options.toLxd === true)
+    throw usageError('--exact goes from LXD only: LXD 5.0 loses access lists when it reads a backup. Leave it out');
   const how = { mode: modeOf(options.mode), graceSeconds: graceOf(options.grace) };
   const folder = options.stateDir ?? 'lxd-move';
   const run = (): Promise<ExitCode> => moveAll(context, folder, how);
@@ -50,9 +52,10 @@ function moveAll(
       const signal = context.stop;
       const starts = options.start !== false;
       const deletesSource = options.deleteSource === true;
+      const isExact = options.exact === true;
       const failed = await carryAll(
         context,
-        { from, to, progress, mode, starts, deletesSource, graceSeconds, signal },
+        { from, to, progress, mode, starts, deletesSource, isExact, graceSeconds, signal },
         todo,
       );
       await writeManifests(options.toLxd === true ? lxd : context, join(folder, 'manifests'));
@@ -101,7 +104,7 @@ function show(context: Moving, plan: MovePlan, todo: readonly Move[], from: stri
   context.out(`From ${from} to ${to}:`);
   for (const move of todo) {
     context.json(JSON.stringify({ type: 'step', id: move.id }));
-    context.out(`  + ${move.id}${howOf(move)}`);
+    context.out(`  + ${move.id}${howOf(move, context.options.exact === true)}`);
   }
   const listed = (effect: Difference['effect']): readonly Difference[] =>
     plan.differences.filter((one) => one.effect === effect);
@@ -116,15 +119,19 @@ function show(context: Moving, plan: MovePlan, todo: readonly Move[], from: stri
       context.out(`  ${effect === 'left' ? '-' : '~'} ${id}: ${text}`);
     }
   }
+  if (context.options.exact !== true && todo.some(({ type }) => type === 'container' || type === 'volume'))
+    context.out(
+      'Hard links become copies and access lists (ACLs) are lost: --exact keeps both, running containers are down for longer',
+    );
   const done = plan.moves.length - todo.length;
   context.out(
     `${todo.length} to move${done === 0 ? '' : `, ${done} moved before`}, ${listed('left').length} stay behind`,
   );
 }
 
-function howOf(move: Move): string {
+function howOf(move: Move, isExact: boolean): string {
   if (move.type !== 'container' || !move.isRunning) return '';
-  return move.stopsFirst
+  return move.stopsFirst || isExact
     ? ' (runs: stopped while it and its volumes are copied)'
     : ' (runs: copied, stopped for the second pass, started there)';
 }

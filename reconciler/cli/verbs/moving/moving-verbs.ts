@@ -26,6 +26,10 @@ export const migrateFromLxd = {
       toLxd: toggle('--to-lxd', 'move from the gantryd to the LXD server'),
       start: toggle('--no-start', 'leave moved containers stopped on both servers'),
       keepAddresses: toggle('--keep-addresses', 'leased addresses become static addresses of the containers'),
+      exact: toggle(
+        '--exact',
+        'keep hard links and access lists: copies travel as backups, running containers stop first',
+      ),
       deleteSource: toggle('--delete-source', 'delete containers on the source after they have moved'),
       mode: text('--mode <mode>', 'which side connects: the target (pull), the source (push) or this program (relay)'),
       grace: text('--grace <duration>', 'time for a container to stop before it is killed (default 30s)'),

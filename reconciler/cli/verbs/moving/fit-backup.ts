@@ -1,0 +1,61 @@
+// Writes what a backup of LXD says of its container anew, as the target can have it; the files pass as they are.
+import { Readable } from 'node:stream';
+import { parse } from 'yaml';
+import { withContent } from '../../../../server/lib/shared/tar-headers.ts';
+import type { JsonObject } from '../../../core/documents/document.ts';
+import { mapOf } from '../../../core/documents/json-values.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { CliError } from '../../errors/usage-error.ts';
+import type { ContainerMove } from './moves.ts';
+
+const blockBytes = 512;
+const indexName = 'backup/index.yaml';
+/** What LXD writes of a thousand snapshots is smaller. */
+const maxIndexBytes = 64 * 1024 * 1024;
+
+/** `source`: a tarball that is not compressed, which begins with its index. */
+export function fitBackup(source: Readable, move: Pick<ContainerMove, 'devices' | 'drops'>): Readable {
+  return Readable.from(fitted(source, move), { objectMode: false });
+}
+
+async function* fitted(
+  source: AsyncIterable<Buffer>,
+  move: Pick<ContainerMove, 'devices' | 'drops'>,
+): AsyncGenerator<Buffer> {
+  let begun: Buffer | undefined = Buffer.alloc(0);
+  for await (const chunk of source) {
+    if (begun === undefined) {
+      yield chunk;
+      continue;
+    }
+    begun = Buffer.concat([begun, chunk]);
+    const end = endOfIndex(begun);
+    if (end === undefined || begun.length < end.padded) continue;
+    yield withContent(begun.subarray(0, blockBytes), fitIndex(begun.toString('utf8', blockBytes, end.content), move));
+    yield begun.subarray(end.padded);
+    begun = undefined;
+  }
+  if (begun !== undefined) throw odd('it ends too early');
+}
+
+/** Undefined: more has to be read. */
+function endOfIndex(begun: Buffer): { readonly content: number; readonly padded: number } | undefined {
+  if (begun.length < blockBytes) return undefined;
+  const name = begun.toString('utf8', 0, 100).replace(/\0.*$/s, '');
+  const size = Number.parseInt(begun.toString('latin1', 124, 136), 8);
+  if (name !== indexName || !(size <= maxIndexBytes)) throw odd(`it begins with ${JSON.stringify(name)}`);
+  return { content: blockBytes + size, padded: blockBytes + Math.ceil(size / blockBytes) * blockBytes };
+}
+
+function fitIndex(text: string, { devices, drops }: Pick<ContainerMove, 'devices' | 'drops'>): Buffer {
+  const index = parse(text) as JsonObject;
+  const config = mapOf(index['config']);
+  const container = mapOf(config['container']);
+  const kept = Object.entries(mapOf(container['config'])).filter(([name]) => !drops.includes(name));
+  const fits = { ...container, config: Object.fromEntries(kept), devices };
+  // JSON is YAML.
+  return Buffer.from(JSON.stringify({ ...index, config: { ...config, container: fits } }));
+}
+
+const odd = (why: string): CliError =>
+  new CliError(`the backup of the source is not as LXD writes it: ${why}. Move without --exact`, exitCodes.error);
