@@ -3,107 +3,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { text, type Attributes } from '../../../provider/framework/attribute.ts';
-import { resource, type AnyProvider, type AnyResource } from '../../../provider/framework/provider.ts';
-import { ProviderServer } from '../../../provider/framework/server.ts';
 import { movedState } from '../../../provider/moving/other-providers.ts';
-import { cookie, startPlugin } from '../../../provider/wire/plugin.ts';
-import { providerMethods } from '../../../provider/wire/rpcs.ts';
 import { packImage } from '../../support/cli/daemon-with-manifests.ts';
 import { useTerraform, type TerraformWorld } from '../../support/terraform/world.ts';
 import { fastPool } from '../../support/terraform/blocks.ts';
-import { terraformMissing, type Attached } from '../../support/terraform/terraform.ts';
+import { attachBeside, standIns, stateFile, type Old, type StandIn } from '../../support/terraform/other-providers.ts';
+import { terraformMissing } from '../../support/terraform/terraform.ts';
 
 const missing = terraformMissing('moves from other providers');
-
-const types = [
-  'instance',
-  'container',
-  'profile',
-  'network',
-  'storage_pool',
-  'volume',
-  'storage_volume',
-  'snapshot',
-  'instance_snapshot',
-  'instance_file',
-  'cached_image',
-  'image',
-];
-
-/** Terraform loads the schemas of all providers that a state names and calls nothing else. */
-function standIn(name: 'lxd' | 'incus'): AnyProvider<object> {
-  const attributes: Attributes = { name: text({ doc: '' }) };
-  const never = (): Promise<never> => Promise.reject(new Error('Terraform called the stub'));
-  const of = (short: string): AnyResource<object> =>
-    resource<object>()({
-      typeName: `${name}_${short}`,
-      doc: '',
-      version: 0,
-      attributes,
-      identity: ['name'],
-      read: never,
-      create: never,
-      update: never,
-      delete: never,
-      importing: { doc: '', example: '', parse: () => ({}), id: () => '' },
-    });
-  return {
-    name,
-    doc: '',
-    attributes: {},
-    configure: () => Promise.resolve({ client: {}, close: () => Promise.resolve() }),
-    resources: types.map(of),
-    dataSources: [],
-    functions: [],
-    ephemeralResources: [],
-    explain: () => [],
-  };
-}
-
-async function attach(
-  provider: AnyProvider<object>,
-  source: string,
-): Promise<{ readonly entry: object; stop(): void }> {
-  const server = new ProviderServer(provider);
-  const plugin = await startPlugin({
-    methods: providerMethods(server),
-    env: { [cookie.name]: cookie.value },
-    log() {},
-    print() {},
-    close: () => server.close(),
-    exit() {},
-    parentPid: () => process.ppid,
-    now: () => new Date(),
-  });
-  const address = { Network: 'unix', String: plugin.socketPath };
-  const how = { Protocol: 'grpc', ProtocolVersion: 6, Pid: process.pid, Test: true, Addr: address };
-  return { entry: { [source]: how }, stop: () => plugin.stop() };
-}
-
-interface Old {
-  readonly type: string;
-  readonly name: string;
-  readonly version?: number;
-  readonly attributes: Readonly<Record<string, unknown>>;
-}
-
-const stateFile = (provider: string, olds: readonly Old[]): string =>
-  JSON.stringify({
-    version: 4,
-    terraform_version: '1.9.0',
-    serial: 3,
-    lineage: '7d4f2a70-0000-4000-8000-000000000000',
-    outputs: {},
-    resources: olds.map(({ type, name, version = 0, attributes }) => ({
-      mode: 'managed',
-      type,
-      name,
-      provider: `provider["registry.terraform.io/${provider}"]`,
-      instances: [{ schema_version: version, attributes, sensitive_attributes: [] }],
-    })),
-    check_results: null,
-  });
 
 const instance = (name: string): object => ({
   config: { 'user.by': 'peer' },
@@ -134,23 +41,14 @@ const instance = (name: string): object => ({
 
 describe.skipIf(missing !== undefined)('a moved block', () => {
   let world: TerraformWorld;
-  const others: { readonly entry: object; stop(): void }[] = [];
+  let others: readonly StandIn[] = [];
   useTerraform((own) => (world = own));
   beforeAll(async () => {
-    others.push(
-      await attach(standIn('lxd'), 'registry.terraform.io/terraform-lxd/lxd'),
-      await attach(standIn('incus'), 'registry.terraform.io/lxc/incus'),
-    );
+    others = await standIns();
   });
   afterAll(() => {
     for (const other of others) other.stop();
   });
-
-  function withOthers(): void {
-    const { env } = world.terraform;
-    const own = JSON.parse((env as Attached['env'])['TF_REATTACH_PROVIDERS'] ?? '{}') as object;
-    env['TF_REATTACH_PROVIDERS'] = JSON.stringify(Object.assign({}, own, ...others.map(({ entry }) => entry)));
-  }
 
   const stack = `
 ${fastPool}resource "gantry_network" "n" {
@@ -299,7 +197,7 @@ resource "gantry_snapshot" "s" {
       },
     ];
     writeFileSync(join(terraform.dir, 'terraform.tfstate'), stateFile(provider, olds));
-    withOthers();
+    attachBeside(terraform, others);
     const to: Readonly<Record<string, string>> = {
       [`${names.pool}.p`]: 'gantry_storage_pool.p',
       [`${names.network}.n`]: 'gantry_network.n',
@@ -335,7 +233,7 @@ resource "gantry_snapshot" "s" {
 
   test('A moved block from an unsupported type lists the supported types', async () => {
     const { terraform } = world;
-    withOthers();
+    attachBeside(terraform, others);
     const move = async (type: string, attributes: object, to: string, config: string): Promise<string> => {
       const old = { type, name: 'x', attributes: { ...attributes } };
       writeFileSync(join(terraform.dir, 'terraform.tfstate'), stateFile('terraform-lxd/lxd', [old]));
