@@ -1,18 +1,24 @@
 // The pages of docs/tutorials, each typed command by command with the output that it shows.
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { markdownPages } from '../../support/markdown.ts';
 import { buildShellPrograms } from '../../support/cli/examples.ts';
 import { typeTutorial } from '../../support/cli/tutorial.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
+import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';
+import { startStockLxd, stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
+import { installBindings } from '../../support/terraform/bindings-package.ts';
 import { makeRelease, terraformMissing } from '../../support/terraform/terraform.ts';
 
 const noTerraform = terraformMissing('the tutorial for Terraform');
 const noImage = busyboxMissing();
 if (noImage !== undefined) console.log(`skipped: the tutorial for a laptop, since ${noImage}`);
+const noLxd = stockLxdMissing() ?? clientMissing('lxc');
+if (noLxd !== undefined) console.log(`skipped: the tutorial for a move from LXD, since ${noLxd}`);
 const programs = buildShellPrograms();
 const path = join(programs.root, 'path');
 
@@ -30,7 +36,7 @@ test('every tutorial is typed by a test', () => {
     .map((page) => page.path)
     .filter((each) => each.startsWith('docs/tutorials/'));
   expect(pages.toSorted()).toEqual(
-    ['README', 'gitops', 'laptop', 'terraform'].map((name) => `docs/tutorials/${name}.md`),
+    ['README', 'cdktf', 'gitops', 'laptop', 'moving-from-lxd', 'terraform'].map((name) => `docs/tutorials/${name}.md`),
   );
 });
 
@@ -61,4 +67,32 @@ test.skipIf(noTerraform !== undefined)('Terraform applies, and takes over a conf
         ? `echo ${rc}`
         : command.replace(/^terraform /, `TF_CLI_CONFIG_FILE=${rc} CHECKPOINT_DISABLE=1 terraform `),
   });
+});
+
+test('an app of CDKTF is applied without Terraform, and changed', async () => {
+  const { root } = await installBindings();
+  await typeTutorial('cdktf.md', {
+    path,
+    // The packages of this repository stand in for those of the registry.
+    typed: (command) =>
+      command.startsWith('npm install') ? `ln -s ${join(root, 'node_modules')} node_modules` : command,
+  });
+});
+
+test.skipIf(noLxd !== undefined)('a container with its volume moves from an LXD and back', async () => {
+  const home = tempFolder('gtut-lxd-');
+  const lxd = await startStockLxd();
+  try {
+    const lxc = lxcClient(lxd.dir, home);
+    await lxd.ok('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
+    await lxc('profile', 'device', 'add', 'default', 'root', 'disk', 'path=/', 'pool=default');
+    await lxc('init', '--empty', 'db');
+    mkdirSync(join(lxd.dir, 'storage-pools/default/containers/db/rootfs'));
+    await lxc('storage', 'volume', 'create', 'default', 'data');
+    await lxc('storage', 'volume', 'attach', 'default', 'data', 'db', '/data');
+    await lxc('snapshot', 'db', 'before');
+    await typeTutorial('moving-from-lxd.md', { path, env: lxc.env });
+  } finally {
+    await lxd.cleanUp();
+  }
 });

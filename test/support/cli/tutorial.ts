@@ -8,13 +8,25 @@ import { until } from '../until.ts';
 import { repository, runProcess, plainEnv } from './programs.ts';
 import { expectOutput, readTranscript } from './transcript.ts';
 
-/** `path`: a folder with the programs. `typed`: the command as it is run here, where ports are others. */
+interface Typing {
+  /** A folder with the programs. */
+  readonly path: string;
+  /** The command as it is run here, where ports are others. */
+  readonly typed?: (text: string) => string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 export async function typeTutorial(
   page: string,
-  { path, typed: asTyped = (text) => text }: { readonly path: string; readonly typed?: (text: string) => string },
+  { path, typed: asTyped = (text) => text, env: more = {} }: Typing,
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'gtut-'));
-  const env: Record<string, string> = { PATH: `${path}:${process.env['PATH'] ?? ''}`, HOME: folder, GANTRY_PLACE: '' };
+  const env: Record<string, string> = {
+    PATH: `${path}:${process.env['PATH'] ?? ''}`,
+    HOME: folder,
+    GANTRY_PLACE: '',
+    ...more,
+  };
   const background: ChildProcess[] = [];
   try {
     for (const { command, output } of readTranscript(readFileSync(join(repository, 'docs/tutorials', page), 'utf8'))) {
