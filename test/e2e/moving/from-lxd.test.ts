@@ -103,8 +103,10 @@ describe.skipIf(missing !== undefined)('a stock LXD host that moves', () => {
     }
     const { config } = (await lxd.get('/1.0/instances/r1')) as { readonly config: Record<string, string> };
     hwaddr = config['volatile.eth0.hwaddr'] ?? '';
-    // Where files are given to other ids on the disk they lose capabilities (kernels without idmapped mounts).
-    for (const name of running) rmSync(join(lxdTree(name), 'rootfs/odd/capable'));
+    // Where files are given to other ids on the disk they lose capabilities and access lists (kernels without idmapped mounts).
+    for (const name of running)
+      for (const file of ['capable', 'listed', 'inherits'])
+        rmSync(join(lxdTree(name), 'rootfs/odd', file), { recursive: true });
     for (const name of [...running, 'brief']) await send('PUT', `/1.0/containers/${name}/state`, { action: 'start' });
     daemon = await makeDaemon({ runtime: 'lxc' });
   }, 300_000);
@@ -171,6 +173,10 @@ describe.skipIf(missing !== undefined)('a stock LXD host that moves', () => {
       expect(treeFacts(join(ourTree(name), 'rootfs'), exactly), name).toEqual(there);
       expect((await daemon.get(`/1.0/containers/${name}`)).status, name).toBe(isRunning ? 'Running' : 'Stopped');
       expect((await lxd.get(`/1.0/instances/${name}`)).status, name).toBe('Stopped');
+    }
+    for (const name of running) {
+      const file = await daemon.call('GET', `/1.0/containers/${name}/files?path=/odd/owned`);
+      expect([file.headers['x-svc-uid'], file.headers['x-svc-gid']], name).toEqual(['12345', '54321']);
     }
     for (const name of ofTeam) expect((await daemon.get(`/1.0/containers/${name}?project=team`)).name).toBe(name);
     for (const name of ['c9', 'c10', 'r2'])

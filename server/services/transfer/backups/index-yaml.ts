@@ -7,6 +7,7 @@ import { validateBody } from '../../../api/schema/validate-json.ts';
 import { headOf, plainSnapshot, textsOf, timeOf, type DescribedContent, type RenderedIndex } from './index-head.ts';
 import { backupTypes, type BackupType } from './layout.ts';
 import { savedVolume, type SavedVolume } from './volume-index.ts';
+import { idMapKeys } from '../../containers/shared/id-maps.ts';
 import { volumeCopy } from '../../storage/root-volume.ts';
 import { readYaml } from '../../../drivers/image/read-yaml.ts';
 import type { Snapshot } from '../../../api/container/snapshot.ts';
@@ -33,8 +34,8 @@ export async function renderIndex(content: BackupContent): Promise<RenderedIndex
 
 function configOf({ container, project, snapshots, pool, profiles, written, writtenOf }: BackupContent) {
   return {
-    container: { ...container, type: 'container', project },
-    snapshots: snapshots.map((snapshot) => ({ ...snapshot, size: -1 })),
+    container: { ...container, config: withOwnIds(container.config), type: 'container', project },
+    snapshots: snapshots.map((snapshot) => ({ ...snapshot, config: withOwnIds(snapshot.config), size: -1 })),
     pool: {
       config: pool.document.config,
       description: pool.document.description,
@@ -72,6 +73,10 @@ function configOf({ container, project, snapshots, pool, profiles, written, writ
     })),
   };
 }
+
+/** Owners are packed as the container sees them, whoever they are on the disk. */
+const withOwnIds = (config: Readonly<Record<string, string>>): Record<string, string> =>
+  config[idMapKeys.files] === undefined ? config : { ...config, [idMapKeys.files]: '[]' };
 
 /** A container or snapshot as a backup describes it. */
 export interface SavedMachine {

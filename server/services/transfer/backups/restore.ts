@@ -13,6 +13,7 @@ import { applyTemplateKey } from '../../containers/files/apply-templates.ts';
 import type { ContainerDeps } from '../../containers/deps.ts';
 import { lockOf } from '../../shared/find-container.ts';
 import { checkArchitecture, freeName, withRootIn } from '../../containers/shared/draft.ts';
+import { parseIdMap } from '../../../drivers/runtime/idmap/plan.ts';
 import { idMapKeys } from '../../containers/shared/id-maps.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { SnapshotEntry } from '../../containers/shared/snapshot-records.ts';
@@ -151,12 +152,17 @@ function machineOf(deps: RestoreDeps, name: string, saved: SavedMachine, pool: s
     config: {
       ...withoutTaken(deps, keptKeys(saved.config, true)),
       ...(template === undefined ? {} : { [applyTemplateKey]: template }),
-      // Owners in a backup are as the container sees them.
-      [idMapKeys.files]: '[]',
+      [idMapKeys.files]: ownersIn(saved),
     },
     devices: saved.devices,
   };
   return { ...machine, devices: withRootIn(deps.records, name, machine, pool) };
+}
+
+/** LXD packs owners as they are on its disk, and this daemon as the container sees them. */
+function ownersIn({ config }: SavedMachine): string {
+  const map = config[idMapKeys.files] ?? '[]';
+  return parseIdMap(map) === undefined ? '[]' : map;
 }
 
 /** Addresses that a container here has: two on one network would not do. */

@@ -1,12 +1,14 @@
-// LXD writes access lists into a backup as attributes of the kernel, which tar drops when it reads access lists. They become records of tar
-// here. Pure.
+// LXD writes access lists into a backup in the kernel's form: as attributes, which tar drops when it reads access lists, or as tar's records,
+// which tar cannot read then. They become records of tar here. Pure.
 import type { TarMember } from '../../../drivers/image/tar-reader.ts';
 import { withContent } from '../../../lib/shared/tar-headers.ts';
 
-const recordOf = new Map([
-  ['SCHILY.xattr.system.posix_acl_access', 'SCHILY.acl.access'],
-  ['SCHILY.xattr.system.posix_acl_default', 'SCHILY.acl.default'],
-]);
+const recordOf = new Map(
+  ['access', 'default'].flatMap((which) => [
+    [`SCHILY.xattr.system.posix_acl_${which}`, `SCHILY.acl.${which}`],
+    [`SCHILY.acl.${which}`, `SCHILY.acl.${which}`],
+  ]),
+);
 
 /** The headers of the member: an extended header, its records, and the header itself in the archives of LXD. */
 export function headWithAcls({ head, records }: Pick<TarMember, 'head' | 'records'>): readonly Buffer[] {

@@ -57,10 +57,10 @@ const record = (key: string, value: string): string => {
   return `${length}${rest}`;
 };
 
-test('an access list becomes a record of tar, and other attributes stay', async () => {
-  const { records } = await converted(
-    record('SCHILY.xattr.system.posix_acl_access', kernelList) + record('SCHILY.xattr.user.x', 'y'),
-  );
+const forms = ['SCHILY.xattr.system.posix_acl_access', 'SCHILY.acl.access'] as const;
+
+test.each(forms)('an access list in %s becomes a record of tar, and other attributes stay', async (key) => {
+  const { records } = await converted(record(key, kernelList) + record('SCHILY.xattr.user.x', 'y'));
   expect([...records]).toEqual([
     ['SCHILY.acl.access', 'user::rw-,user:1005:r--,group::r--,mask::r--,other::r--'],
     ['SCHILY.xattr.user.x', 'y'],
