@@ -112,8 +112,19 @@ function lxdState(): readonly Old[] {
     index,
     version: 1,
     attributes: {
-      ...{ ...where, name, type: 'container', image: 'base', profiles: ['base'], running: true, status: 'Running' },
-      ...{ ephemeral: false, device: devices, config, limits: { memory: '128MiB' }, ipv4_address: null, file: [] },
+      ...where,
+      name,
+      type: 'container',
+      image: 'base',
+      profiles: ['base'],
+      running: true,
+      status: 'Running',
+      ephemeral: false,
+      device: devices,
+      config,
+      limits: { memory: '128MiB' },
+      ipv4_address: null,
+      file: [],
     },
   });
   const data = device('data', 'disk', { path: '/srv', pool: 'fast', source: 'data' });

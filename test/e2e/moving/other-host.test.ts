@@ -110,7 +110,12 @@ describe.skipIf(missing !== undefined)('a stock LXD on another host', () => {
   const words = (...more: readonly string[]): readonly string[] => [
     'migrate-from-lxd',
     ...gantryd(),
-    ...['--lxd', lxdUrl, '--lxd-server-cert', join(lxd.dir, 'server.crt'), '--grace', '1s'],
+    '--lxd',
+    lxdUrl,
+    '--lxd-server-cert',
+    join(lxd.dir, 'server.crt'),
+    '--grace',
+    '1s',
     ...more,
   ];
   const run = (...more: readonly string[]): Promise<Ran> => runGantry(programs, words(...more), { cwd: home });

@@ -49,7 +49,7 @@ function aclText(list: Buffer): string | undefined {
     const [tag, bits, id] = [list.readUInt16LE(at), list.readUInt16LE(at + 2), list.readUInt32LE(at + 4)];
     const name = names[tag];
     if (name === undefined) return undefined;
-    const rights = [...'rwx'].map((right, index) => ((bits & (4 >> index)) === 0 ? '-' : right)).join('');
+    const rights = ['r', 'w', 'x'].map((right, index) => ((bits & (4 >> index)) === 0 ? '-' : right)).join('');
     entries.push(`${name}:${tag === 2 || tag === 8 ? id : ''}:${rights}`);
   }
   return entries.join(',');
