@@ -89,7 +89,7 @@ export function attachBeside({ env }: Terraform, others: readonly StandIn[]): vo
 export interface Old {
   readonly type: string;
   readonly name: string;
-  /** With `count` or `for_each`. */
+  /** Present where the resource has `count` or `for_each`. */
   readonly index?: number | string;
   readonly version?: number;
   readonly attributes: Readonly<Record<string, unknown>>;

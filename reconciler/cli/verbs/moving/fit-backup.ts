@@ -1,4 +1,4 @@
-// Writes what a backup of LXD says of its container anew, as the target can have it; the files pass as they are.
+// Changes the description of a container in a backup of LXD to what the target can have; the files pass as they are.
 import { Readable } from 'node:stream';
 import { parse } from 'yaml';
 import { withContent } from '../../../../server/lib/shared/tar-headers.ts';
