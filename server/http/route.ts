@@ -90,6 +90,17 @@ export const sync = (metadata: unknown, etag?: string): RouteReply => ({
 });
 export const done: RouteReply = { kind: 'sync', metadata: {} };
 export const movedTo = (location: string): RouteReply => ({ kind: 'sync', metadata: null, location });
+/** What a change answers that gives nothing back. */
+export async function doneAfter(work: Promise<unknown>): Promise<RouteReply> {
+  await work;
+  return done;
+}
+export async function movedAfter(work: Promise<unknown>, location: string): Promise<RouteReply> {
+  await work;
+  return movedTo(location);
+}
+export const found = ({ object, etag }: { readonly object: unknown; readonly etag: string }): RouteReply =>
+  sync(object, etag);
 export const async_ = (operation: Operation): RouteReply => ({ kind: 'async', operation });
 
 /** Lists of every project at once (`all-projects=true`). */

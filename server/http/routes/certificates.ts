@@ -5,8 +5,8 @@ import {
   async_,
   collection,
   done,
+  found,
   movedTo,
-  sync,
   type RouteContext,
   type RouteReply,
   type RouteTable,
@@ -59,10 +59,7 @@ export function certificateRoutes({ certificates, addresses, endTrust, spare }: 
         return async_(certificates.makeToken(context.caller, body, addresses()));
       return movedTo(certificateUrl(await certificates.create(context.caller, body, connection, context.signal)));
     },
-    'certificates.get': (context) => {
-      const { object, etag } = certificates.get(context.params.fingerprint);
-      return sync(object, etag);
-    },
+    'certificates.get': (context) => found(certificates.get(context.params.fingerprint)),
     'certificates.put': (context) => {
       const { caller, params, body, ifMatch } = context;
       return lessen(context, () => certificates.put(caller, params.fingerprint, body, ifMatch));

@@ -9,7 +9,17 @@ import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { statusCodes } from '../../api/status.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
-import { async_, collection, done, movedTo, sync, type RouteContext, type RouteTable } from '../route.ts';
+import {
+  async_,
+  collection,
+  done,
+  doneAfter,
+  found,
+  movedAfter,
+  type RouteContext,
+  type RouteTable,
+  sync,
+} from '../route.ts';
 
 /** The dialect in which is asked, and the end of an operation. */
 interface ClusterRouteEdge {
@@ -29,10 +39,7 @@ export function clusterRoutes(
   { dialect, ended }: ClusterRouteEdge,
 ) {
   return {
-    'cluster.get': ({ caller }) => {
-      const { object, etag } = membership.get(caller);
-      return sync(object, etag);
-    },
+    'cluster.get': ({ caller }) => found(membership.get(caller)),
     'cluster.put': async (context) => {
       const { caller, body, ifMatch } = context;
       if (isMember(context) && !body.enabled) {
@@ -42,10 +49,7 @@ export function clusterRoutes(
       const operation = membership.change(caller, body, ifMatch);
       return operation === undefined ? done : async_(operation);
     },
-    'cluster.certificate.put': async ({ caller, body }) => {
-      await certificateChange.update(caller, body);
-      return done;
-    },
+    'cluster.certificate.put': ({ caller, body }) => doneAfter(certificateChange.update(caller, body)),
     'members.state.post': ({ caller, params, body }) => async_(changeMember(moveDeps, caller, params.name, body)),
     'cluster.returns': (context) => {
       if (!isMember(context)) throw errors.forbidden('Only members of the cluster ask each other for containers');
@@ -68,14 +72,9 @@ export function clusterRoutes(
         () => membership.members(),
       ),
     'members.create': async ({ body }) => async_(await membership.makeToken(body.server_name)),
-    'members.get': ({ params }) => {
-      const { object, etag } = membership.member(params.name);
-      return sync(object, etag);
-    },
-    'members.post': async ({ caller, params, body }) => {
-      await membership.rename(caller, params.name, body.server_name);
-      return movedTo(`/1.0/cluster/members/${body.server_name}`);
-    },
+    'members.get': ({ params }) => found(membership.member(params.name)),
+    'members.post': ({ caller, params, body }) =>
+      movedAfter(membership.rename(caller, params.name, body.server_name), `/1.0/cluster/members/${body.server_name}`),
     // Clients of LXD take the answer for the end of it.
     'members.delete': async ({ caller, params, query }) => {
       // The command line of LXD asks before it forces.

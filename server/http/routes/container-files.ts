@@ -7,7 +7,7 @@ import type { ContainerFiles, FileWrite } from '../../services/containers/files/
 import { readBytes } from '../request-body.ts';
 import { bodyOf } from '../linger.ts';
 import { queryBytes } from '../query-bytes.ts';
-import { done, type RouteContext, type RouteReply, type RouteTable, type ContextOf } from '../route.ts';
+import { type ContextOf, doneAfter, type RouteContext, type RouteReply, type RouteTable } from '../route.ts';
 
 const maxTargetBytes = 4096;
 
@@ -30,14 +30,9 @@ export function containerFileRoutes(
       if (entry.type === 'symlink') return bytesReply(file, entry.target);
       return { kind: 'stream', headers: { ...file, 'content-length': String(entry.size) }, stream: entry.content };
     },
-    'containers.files.post': async (context) => {
-      await post(files, context, readHeaders(context.request.headers, headerPrefix));
-      return done;
-    },
-    'containers.files.delete': async (context) => {
-      await files.delete(context.params.name, pathOf(context));
-      return done;
-    },
+    'containers.files.post': (context) =>
+      doneAfter(post(files, context, readHeaders(context.request.headers, headerPrefix))),
+    'containers.files.delete': (context) => doneAfter(files.delete(context.params.name, pathOf(context))),
   } satisfies Partial<RouteTable>;
 }
 

@@ -3,7 +3,7 @@ import { errors } from '../../api/errors.ts';
 import type { ContainersMetadata } from '../../services/containers/files/metadata.ts';
 import { maxTemplateBytes } from '../../services/containers/files/volume-files.ts';
 import { readBytes } from '../request-body.ts';
-import { done, sync, type RouteTable } from '../route.ts';
+import { done, doneAfter, found, type RouteTable, sync } from '../route.ts';
 import { bytesReply } from './container-files.ts';
 
 export function containerMetadataRoutes({
@@ -12,10 +12,7 @@ export function containerMetadataRoutes({
   readonly containerMetadata: ContainersMetadata;
 }) {
   return {
-    'containers.metadata.get': async (context) => {
-      const { object, etag } = await metadata.get(context.params.name);
-      return sync(object, etag);
-    },
+    'containers.metadata.get': async (context) => found(await metadata.get(context.params.name)),
     'containers.metadata.put': async (context) => {
       const { caller, body, ifMatch } = context;
       await metadata.put(caller, context.params.name, body, ifMatch);
@@ -42,10 +39,8 @@ export function containerMetadataRoutes({
       );
       return done;
     },
-    'containers.templates.delete': async (context) => {
-      await metadata.deleteTemplate(context.caller, context.params.name, templateOf(context));
-      return done;
-    },
+    'containers.templates.delete': (context) =>
+      doneAfter(metadata.deleteTemplate(context.caller, context.params.name, templateOf(context))),
   } satisfies Partial<RouteTable>;
 }
 

@@ -16,13 +16,13 @@ import { migrateContainer } from '../../services/transfer/migration/container-so
 import { createByTransfer, type MigrationDeps } from '../../services/transfer/migration/migrations.ts';
 import {
   async_,
-  done,
+  type ContextOf,
+  doneAfter,
   isOfAllProjects,
   recursionOf,
-  sync,
   type RouteReply,
   type RouteTable,
-  type ContextOf,
+  sync,
 } from '../route.ts';
 import { isOctets } from '../request-body.ts';
 
@@ -66,10 +66,8 @@ export function containerRoutes(useCases: ContainerUseCases) {
     },
     'containers.put': async (context) =>
       async_(await putContainer(containerDeps, context.caller, context.params.name, context.body, context.ifMatch)),
-    'containers.patch': async (context) => {
-      await patchContainer(containerDeps, context.caller, context.params.name, context.body, context.ifMatch);
-      return done;
-    },
+    'containers.patch': (context) =>
+      doneAfter(patchContainer(containerDeps, context.caller, context.params.name, context.body, context.ifMatch)),
     'containers.post': async (context) => {
       const body = context.body;
       const { target = '' } = context.query;

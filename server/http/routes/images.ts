@@ -12,7 +12,17 @@ import type { Room } from '../../services/shared/room.ts';
 import { readBody } from '../request-body.ts';
 import { checkNamedProjects } from '../restricted.ts';
 import { exportImage } from '../image-export.ts';
-import { async_, collection, isOfAllProjects, done, movedTo, recursionOf, sync, type RouteTable } from '../route.ts';
+import {
+  async_,
+  collection,
+  doneAfter,
+  found,
+  isOfAllProjects,
+  movedTo,
+  recursionOf,
+  type RouteTable,
+  sync,
+} from '../route.ts';
 import { receiveUpload } from '../image-upload.ts';
 
 export interface ImageRouteDeps {
@@ -46,22 +56,12 @@ export function imageRoutes(deps: ImageRouteDeps) {
       const room = deps.room(caller.project);
       return async_(deps.add(caller, await receiveUpload(request, deps.dir, deps.headerPrefix, signal, room)));
     },
-    'images.get': (context) => {
-      const { object, etag } = images.get(
-        context.params.fingerprint,
-        isTrustedCaller(context.caller),
-        context.query.secret,
-      );
-      return sync(object, etag);
-    },
-    'images.put': async (context) => {
-      await images.put(context.caller, context.params.fingerprint, context.body, context.ifMatch);
-      return done;
-    },
-    'images.patch': async (context) => {
-      await images.patch(context.caller, context.params.fingerprint, context.body, context.ifMatch);
-      return done;
-    },
+    'images.get': (context) =>
+      found(images.get(context.params.fingerprint, isTrustedCaller(context.caller), context.query.secret)),
+    'images.put': (context) =>
+      doneAfter(images.put(context.caller, context.params.fingerprint, context.body, context.ifMatch)),
+    'images.patch': (context) =>
+      doneAfter(images.patch(context.caller, context.params.fingerprint, context.body, context.ifMatch)),
     'images.delete': (context) =>
       async_(images.delete(context.caller, context.params.fingerprint, !isOfMember(context.caller))),
     'images.secret': (context) => async_(images.secret(context.caller, context.params.fingerprint)),
@@ -87,27 +87,17 @@ function aliasRoutes(aliases: Aliases) {
       await aliases.create(caller, name, body);
       return movedTo(aliasUrl(name));
     },
-    'aliases.get': (context) => {
-      const { object, etag } = aliases.get(context.params['*'], isTrustedCaller(context.caller));
-      return sync(object, etag);
-    },
-    'aliases.put': async (context) => {
-      await aliases.put(context.caller, context.params['*'], context.body, context.ifMatch);
-      return done;
-    },
-    'aliases.patch': async (context) => {
-      await aliases.patch(context.caller, context.params['*'], context.body, context.ifMatch);
-      return done;
-    },
+    'aliases.get': (context) => found(aliases.get(context.params['*'], isTrustedCaller(context.caller))),
+    'aliases.put': (context) =>
+      doneAfter(aliases.put(context.caller, context.params['*'], context.body, context.ifMatch)),
+    'aliases.patch': (context) =>
+      doneAfter(aliases.patch(context.caller, context.params['*'], context.body, context.ifMatch)),
     'aliases.post': async (context) => {
       const to = context.names.alias(context.body.name);
       await aliases.rename(context.caller, context.params['*'], to);
       return movedTo(aliasUrl(to));
     },
-    'aliases.delete': async (context) => {
-      await aliases.delete(context.caller, context.params['*']);
-      return done;
-    },
+    'aliases.delete': (context) => doneAfter(aliases.delete(context.caller, context.params['*'])),
   } satisfies Partial<RouteTable>;
 }
 

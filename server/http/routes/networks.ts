@@ -1,7 +1,7 @@
 // Network endpoints: requests to use cases and back. In a cluster they are about all members, unless `target` names one.
 import type { ClusterObjects } from '../../services/cluster/cluster-objects.ts';
 import type { Networks } from '../../services/networks/networks.ts';
-import { done, movedTo, recursionOf, sync, type RouteTable } from '../route.ts';
+import { done, doneAfter, movedTo, recursionOf, type RouteTable, sync } from '../route.ts';
 
 const urlOf = (name: string): string => `/1.0/networks/${encodeURIComponent(name)}`;
 
@@ -47,10 +47,10 @@ export function networkRoutes({ networks, clusterNetworks: cluster }: NetworkSer
       await networks.rename(context.caller, context.params.name, name);
       return movedTo(urlOf(name));
     },
-    'networks.delete': async (context) => {
-      await cluster.remove(context, context.params.name, () => networks.delete(context.caller, context.params.name));
-      return done;
-    },
+    'networks.delete': (context) =>
+      doneAfter(
+        cluster.remove(context, context.params.name, () => networks.delete(context.caller, context.params.name)),
+      ),
     'networks.state': async (context) => sync(await networks.state(context.params.name)),
     'networks.leases': async (context) => sync(await networks.leases(context.params.name)),
   } satisfies Partial<RouteTable>;

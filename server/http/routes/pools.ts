@@ -1,7 +1,7 @@
 // Storage pool endpoints: requests to use cases and back. In a cluster they are about all members, unless `target` names one.
 import type { ClusterObjects } from '../../services/cluster/cluster-objects.ts';
 import type { StoragePools } from '../../services/storage/storage-pools.ts';
-import { done, movedTo, recursionOf, sync, type RouteTable } from '../route.ts';
+import { done, doneAfter, movedTo, recursionOf, type RouteTable, sync } from '../route.ts';
 
 const urlOf = (name: string): string => `/1.0/storage-pools/${encodeURIComponent(name)}`;
 
@@ -41,10 +41,8 @@ export function poolRoutes({ storagePools: pools, clusterPools: cluster }: PoolS
       await cluster.change(context, params.pool, () => pools.patch(caller, params.pool, body, ifMatch));
       return done;
     },
-    'pools.delete': async (context) => {
-      await cluster.remove(context, context.params.pool, () => pools.delete(context.caller, context.params.pool));
-      return done;
-    },
+    'pools.delete': (context) =>
+      doneAfter(cluster.remove(context, context.params.pool, () => pools.delete(context.caller, context.params.pool))),
     'pools.resources': async (context) => sync(await pools.resources(context.params.pool)),
   } satisfies Partial<RouteTable>;
 }

@@ -7,7 +7,7 @@ import type { Recovery } from '../../services/recovery/recovery.ts';
 import { readResources } from '../../services/server/resources.ts';
 import type { ServerSettings } from '../../services/server/server.ts';
 import type { Dialect } from '../dialects/dialect.ts';
-import { done, sync, type RouteTable } from '../route.ts';
+import { doneAfter, type RouteTable, sync } from '../route.ts';
 
 /** A client without a token learns from them where to get one. Names as LXD has them. */
 function issuerHeaders(oidc: OidcSettings | undefined, prefix: string): Readonly<Record<string, string>> {
@@ -32,14 +32,8 @@ export function serverRoutes(
       const { object, etag } = await server.get(caller, dialect);
       return { ...sync(object, etag), headers: issuerHeaders(server.oidc(), headerPrefix) };
     },
-    'server.put': async ({ caller, body, ifMatch }) => {
-      await server.change(caller, dialect, 'put', body, ifMatch);
-      return done;
-    },
-    'server.patch': async ({ caller, body, ifMatch }) => {
-      await server.change(caller, dialect, 'patch', body, ifMatch);
-      return done;
-    },
+    'server.put': ({ caller, body, ifMatch }) => doneAfter(server.change(caller, dialect, 'put', body, ifMatch)),
+    'server.patch': ({ caller, body, ifMatch }) => doneAfter(server.change(caller, dialect, 'patch', body, ifMatch)),
     'metrics.get': async ({ caller, query }) => {
       const text = await metrics.text(caller, query.project || undefined);
       return { kind: 'stream', headers: { 'content-type': metricsContentType }, stream: Readable.from([text]) };

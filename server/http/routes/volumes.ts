@@ -16,14 +16,15 @@ import { isOctets } from '../request-body.ts';
 import {
   async_,
   collection,
+  type ContextOf,
   done,
+  doneAfter,
   isOfAllProjects,
   movedTo,
   recursionOf,
-  sync,
   type RouteReply,
   type RouteTable,
-  type ContextOf,
+  sync,
   type WithParams,
 } from '../route.ts';
 
@@ -117,10 +118,7 @@ export function volumeRoutes(services: VolumeRouteServices) {
     'volumes.putSnapshot': (context) => change(context, 'put', placeOfSnapshot(context)),
     'volumes.patch': (context) => change(context, 'patch', place(context)),
     'volumes.patchSnapshot': (context) => change(context, 'patch', placeOfSnapshot(context)),
-    'volumes.delete': async (context) => {
-      await volumes.delete(context.caller, ...whole(context));
-      return done;
-    },
+    'volumes.delete': (context) => doneAfter(volumes.delete(context.caller, ...whole(context))),
     'volumes.post': async (context) => {
       const body = context.body;
       const pool = context.params.pool;

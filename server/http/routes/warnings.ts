@@ -1,7 +1,7 @@
 // Endpoints of warnings: requests to use cases and back.
 import { warningUrl } from '../../api/server/warning.ts';
 import type { Warnings } from '../../services/warnings/warnings.ts';
-import { collection, done, sync, type ContextOf, type RouteReply, type RouteTable } from '../route.ts';
+import { collection, type ContextOf, done, doneAfter, found, type RouteReply, type RouteTable } from '../route.ts';
 
 export function warningRoutes({ warnings }: { readonly warnings: Warnings }) {
   const put = async ({
@@ -18,15 +18,9 @@ export function warningRoutes({ warnings }: { readonly warnings: Warnings }) {
       const list = () => warnings.list(query.project || undefined);
       return collection(query, () => list().map(({ uuid }) => warningUrl(uuid)), list);
     },
-    'warnings.get': ({ params }) => {
-      const { object, etag } = warnings.get(params.uuid);
-      return sync(object, etag);
-    },
+    'warnings.get': ({ params }) => found(warnings.get(params.uuid)),
     'warnings.put': put,
     'warnings.patch': put,
-    'warnings.delete': async ({ caller, params }) => {
-      await warnings.delete(caller, params.uuid);
-      return done;
-    },
+    'warnings.delete': ({ caller, params }) => doneAfter(warnings.delete(caller, params.uuid)),
   } satisfies Partial<RouteTable>;
 }
