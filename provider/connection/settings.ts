@@ -19,9 +19,7 @@ export const settingsAttributes = {
     doc: 'Key of the client certificate, as PEM. Environment: `GANTRY_CLIENT_KEY`.',
     sensitive: true,
   }),
-  client_key_file: text({
-    doc: 'Path of the key, instead of `client_key`. Environment: `GANTRY_CLIENT_KEY_FILE`.',
-  }),
+  client_key_file: text({ doc: 'Path of the key, instead of `client_key`. Environment: `GANTRY_CLIENT_KEY_FILE`.' }),
   server_certificate: text({
     doc: 'The only server certificate to accept: its SHA-256 fingerprint, or PEM. Without it the system must trust the certificate. Environment: `GANTRY_SERVER_CERTIFICATE`.',
   }),

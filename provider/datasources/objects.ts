@@ -71,10 +71,7 @@ const lease = {
 export const networkLeasesData = gantryData({
   typeName: 'gantry_network_leases',
   doc: 'The address leases of a network.',
-  attributes: {
-    network: nameToFind('network'),
-    leases: objects(lease, { doc: 'The leases.', computed: true }),
-  },
+  attributes: { network: nameToFind('network'), leases: objects(lease, { doc: 'The leases.', computed: true }) },
   read: (config, context) => find(context, 'network', config.network, (ask) => networkLeases(ask, config)),
 });
 

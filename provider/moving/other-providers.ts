@@ -41,11 +41,7 @@ const file: Move = {
 };
 const device: Move = { target: 'gantry_container_device', takes: { container: holder, name: ['name'] } };
 const snapshot: Move = { target: 'gantry_snapshot', takes: { container: holder, name: ['name'] } };
-const certificate: Move = {
-  target: 'gantry_certificate',
-  takes: { fingerprint: ['fingerprint'] },
-  inNoProject: true,
-};
+const certificate: Move = { target: 'gantry_certificate', takes: { fingerprint: ['fingerprint'] }, inNoProject: true };
 
 /** By their type names without the prefix, including older names. */
 const moves: Readonly<Record<string, Move>> = {

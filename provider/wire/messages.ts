@@ -66,10 +66,8 @@ export const SchemaAttribute: Message<WireAttributeFields> = defineMessage({
   writeOnly: flag(11),
   nested: message(10, () => NestedType),
 });
-const NestedType: Message<{
-  readonly attributes: Field<readonly WireAttribute[]>;
-  readonly nesting: Field<number>;
-}> = defineMessage({ attributes: repeated(message(1, () => SchemaAttribute)), nesting: integer(3) });
+const NestedType: Message<{ readonly attributes: Field<readonly WireAttribute[]>; readonly nesting: Field<number> }> =
+  defineMessage({ attributes: repeated(message(1, () => SchemaAttribute)), nesting: integer(3) });
 
 const Block = defineMessage({
   version: integer(1),

@@ -59,11 +59,7 @@ interface Specs {
       | { readonly file: string }
       | { readonly metadata: string; readonly rootfs: string }
       | { readonly source: JsonObject; readonly auto_update?: boolean }
-    ) & {
-      readonly aliases?: readonly string[];
-      readonly public?: boolean;
-      readonly properties?: Config;
-    };
+    ) & { readonly aliases?: readonly string[]; readonly public?: boolean; readonly properties?: Config };
   readonly container: ContainerSpec;
 }
 

@@ -223,10 +223,7 @@ export class OperationFollower implements Operations {
       throw new ClientError(
         'operationLost',
         `The operation ${id} is no longer known to the server; its outcome is unknown`,
-        {
-          status: 404,
-          cause: error,
-        },
+        { status: 404, cause: error },
       );
     }
   }

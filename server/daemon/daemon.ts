@@ -63,12 +63,7 @@ function runningDaemon(
 ): Daemon {
   const { isDryRun, clock, log, operations, host } = base;
   const { containerDeps, containerEnds } = services;
-  const scheduler = new Scheduler({
-    tasks: services.scheduled,
-    clock,
-    log,
-    timer: isDryRun ? noMinutes : minutes,
-  });
+  const scheduler = new Scheduler({ tasks: services.scheduled, clock, log, timer: isDryRun ? noMinutes : minutes });
   scheduler.start();
   const starting = new AbortController();
   const isQuiet = isDryRun || isEvacuated(base.records);

@@ -136,13 +136,7 @@ export class Listeners {
 
 const allOf = ({ svc, lxd, members, metrics }: TlsListeners): readonly TlsListener[] => [svc, lxd, members, metrics];
 
-const tlsOf = ({ certificate, members, peers, pki, log }: ListenersDeps) => ({
-  certificate,
-  members,
-  peers,
-  pki,
-  log,
-});
+const tlsOf = ({ certificate, members, peers, pki, log }: ListenersDeps) => ({ certificate, members, peers, pki, log });
 
 /** A member passes requests on in the dialect in which they came, whatever the listener speaks to clients. */
 function forMembersToo(own: DialectDeps, svc: DialectDeps, lxd: DialectDeps): ListenerDeps {

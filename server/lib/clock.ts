@@ -10,10 +10,7 @@ export interface Clock {
 /** The clock of this machine. Nanoseconds come from the monotonic clock, anchored once. */
 export function systemClock(): Clock {
   const anchor = BigInt(Date.now()) * 1_000_000n - process.hrtime.bigint();
-  return {
-    nowMs: () => Date.now(),
-    timestamp: () => renderNanos(anchor + process.hrtime.bigint()),
-  };
+  return { nowMs: () => Date.now(), timestamp: () => renderNanos(anchor + process.hrtime.bigint()) };
 }
 
 export function renderNanos(nanos: bigint): string {

@@ -47,10 +47,7 @@ export class Cluster {
     this.members = new Members(deps.records, () => this.#isCutOff);
     this.routing = new Routing(deps.records, this.members);
     this.certificates = new MemberCertificates(deps.records);
-    this.links = new PeerLinks({
-      own: () => this.#ownPair(),
-      certificateOf: (name) => this.certificates.of(name),
-    });
+    this.links = new PeerLinks({ own: () => this.#ownPair(), certificateOf: (name) => this.certificates.of(name) });
     this.members.onPresence((number, isPresent) => {
       const member = this.members.byNumber(number);
       // A host that leaves its cluster hears no more of anybody.

@@ -65,9 +65,7 @@ export class PendingUndos {
     };
     this.#pending.set(failed.id, pending);
     const what = `${failed.what.charAt(0).toUpperCase()}${failed.what.slice(1)}`;
-    this.#log.error(`${what} failed, and is tried again until it succeeds: ${pending.reason}`, {
-      saga: failed.id,
-    });
+    this.#log.error(`${what} failed, and is tried again until it succeeds: ${pending.reason}`, { saga: failed.id });
     this.#schedule(pending);
   }
 

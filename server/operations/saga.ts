@@ -153,9 +153,7 @@ export class Sagas {
       }
       this.#log.info(
         `${saga.onRestart === 'finish' ? 'Finishing' : 'Undoing'} a change that a crash interrupted: ${saga.kind}`,
-        {
-          saga: id,
-        },
+        { saga: id },
       );
       const begun = { id, saga, params: read.params, holds };
       if (saga.onRestart === 'unwind') await this.#unwind(begun, saga.steps.length);

@@ -50,11 +50,7 @@ export const sagaParams = {
   'container-drop-state': first(place),
   'container-leave': first(Type.Object({ name, uuid, pool: name })),
   'container-move': first(
-    Type.Object({
-      ...volumeMove,
-      snapshots: Type.Array(Type.String()),
-      instanceId: Type.Optional(Type.String()),
-    }),
+    Type.Object({ ...volumeMove, snapshots: Type.Array(Type.String()), instanceId: Type.Optional(Type.String()) }),
   ),
   'container-receive': first(Type.Object({ name, document, snapshots: entries })),
   'container-refresh': first(Type.Object({ name, uuid, pool: name, added: entries })),

@@ -51,10 +51,7 @@ export async function startGantryd(stateDir: string, runtime: 'lxc' | 'sim'): Pr
   const child = spawn(
     process.execPath,
     [gantrydPath, '--state-dir', stateDir, '--runtime', runtime, '--log-level', 'error'],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      detached: true,
-    },
+    { stdio: ['ignore', 'pipe', 'inherit'], detached: true },
   );
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const line = await Promise.race([

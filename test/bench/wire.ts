@@ -38,12 +38,7 @@ export class Wire {
       typeof to === 'string'
         ? ['http://localhost', { socketPath: to }]
         : [to.url, { connect: { cert: to.certPem, key: to.keyPem, rejectUnauthorized: false } }];
-    this.#pool = new Pool(url, {
-      ...how,
-      connections: clients,
-      bodyTimeout: 0,
-      headersTimeout: 0,
-    });
+    this.#pool = new Pool(url, { ...how, connections: clients, bodyTimeout: 0, headersTimeout: 0 });
   }
 
   async send(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<Answer> {

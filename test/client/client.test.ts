@@ -110,9 +110,7 @@ describe.each(['svc', 'lxd'] as const)('in the %s dialect', (dialect) => {
 
 test('a rename answered by 204 and a Location is a reply without metadata', async () => {
   const { client } = await setUp({
-    routes: {
-      'POST /1.0/profiles/a': () => ({ raw: '', status: 204, headers: { location: '/1.0/profiles/b' } }),
-    },
+    routes: { 'POST /1.0/profiles/a': () => ({ raw: '', status: 204, headers: { location: '/1.0/profiles/b' } }) },
   });
   expect(await client.rename('profile', 'a', 'b')).toEqual({
     status: 204,

@@ -71,19 +71,8 @@ export const scenarios: readonly Scenario[] = [
     extras: ['terraform'],
     checks: [...installChecks, ...terraformChecks],
   },
-  {
-    name: 'upgrade',
-    long: true,
-    packages: recommendedPackages,
-    checks: upgradeChecks,
-  },
-  {
-    name: 'lvm',
-    long: true,
-    packages: lvmPackages,
-    suite: true,
-    checks: [...installChecks, ...lvmChecks],
-  },
+  { name: 'upgrade', long: true, packages: recommendedPackages, checks: upgradeChecks },
+  { name: 'lvm', long: true, packages: lvmPackages, suite: true, checks: [...installChecks, ...lvmChecks] },
   {
     // Not run yet.
     name: 'links',
@@ -109,12 +98,7 @@ export const scenarios: readonly Scenario[] = [
     suite: true,
     checks: [...installChecks, ...startChecks, ...zfsChecks],
   },
-  {
-    name: 'migrate',
-    long: true,
-    packages: migratePackages,
-    checks: [...installChecks, ...migrateChecks],
-  },
+  { name: 'migrate', long: true, packages: migratePackages, checks: [...installChecks, ...migrateChecks] },
   {
     name: 'neighbours',
     long: true,

@@ -143,12 +143,9 @@ export function stacks(material: Material): fc.Arbitrary<readonly Written[]> {
         ...(has.hasNetwork ? { eth0: { type: 'nic', nictype: 'bridged', parent: 'lawn0', name: 'eth0' } } : {}),
       },
     }));
-    const image = fc.boolean().map((isPublic) => ({
-      kind: 'image',
-      name: 'base',
-      file: join(material.dir, 'image.tar.gz'),
-      public: isPublic,
-    }));
+    const image = fc
+      .boolean()
+      .map((isPublic) => ({ kind: 'image', name: 'base', file: join(material.dir, 'image.tar.gz'), public: isPublic }));
     const some = <T>(isThere: boolean, arbitrary: fc.Arbitrary<T>): fc.Arbitrary<readonly T[]> =>
       isThere ? arbitrary.map((one) => [one]) : fc.constant([]);
     return fc

@@ -101,10 +101,7 @@ describe('the calls of an ephemeral resource', () => {
     );
     expect(opened.diagnostics).toEqual([]);
     expect(decodeValue(type, opened.result)).toEqual({ name: 'a', kind: 'plain', token: 'token-of-a' });
-    expect(opened.renewAt).toEqual({
-      seconds: Date.parse('2026-01-02T03:04:05Z') / 1000,
-      nanoseconds: 678_000_000,
-    });
+    expect(opened.renewAt).toEqual({ seconds: Date.parse('2026-01-02T03:04:05Z') / 1000, nanoseconds: 678_000_000 });
     const renewal = wire.RenewRequest.encode({ typeName: 'toy_lease', privateData: opened.privateData });
     const renewed = wire.RenewReply.decode(await ask(calls, 'RenewEphemeralResource', renewal));
     expect(renewed).toMatchObject({ diagnostics: [], renewAt: { seconds: Date.parse('2027-01-01') / 1000 } });

@@ -58,9 +58,7 @@ export const sourceAttributes = {
   }),
   alias: text({ doc: 'image: alias of the image.' }),
   fingerprint: text({ doc: 'image: fingerprint of the image.' }),
-  server: text({
-    doc: 'image: URL of the server that has the image. Default: the image store of this server.',
-  }),
+  server: text({ doc: 'image: URL of the server that has the image. Default: the image store of this server.' }),
   protocol: text({ doc: 'image: protocol of `server`.' }),
   certificate: text({
     doc: 'image: certificate of `server`, as PEM, if no trusted authority signed it.',
@@ -68,9 +66,7 @@ export const sourceAttributes = {
   }),
   mode: text({ doc: 'image: `local` or `pull`.' }),
   source: text({ doc: 'copy: name of the container to copy.' }),
-  snapshot: text({
-    doc: 'copy: name of a snapshot of that container to copy. A rename of both keeps the copy.',
-  }),
+  snapshot: text({ doc: 'copy: name of a snapshot of that container to copy. A rename of both keeps the copy.' }),
   container_only: flag({ doc: 'copy: whether to leave out its snapshots.' }),
   file: text({
     doc: 'backup: path of a backup file from `gantry backup export` or `lxc export`. Changed content replaces the container; after creation the file may be deleted. Creation removes config and devices of the backup that are not configured; its snapshots stay, and its profiles unless `profiles` is given.',
@@ -164,10 +160,7 @@ export const containerAttributes = {
     check: architectureRule,
     same: (before: string, after: string) => architectureName(before) === (architectureName(after) ?? after),
   }),
-  instance_type: text({
-    doc: 'Sets limits like an instance type of a cloud, at creation.',
-    replace: isGiven,
-  }),
+  instance_type: text({ doc: 'Sets limits like an instance type of a cloud, at creation.', replace: isGiven }),
   target: text({
     doc: 'Cluster member for the container, or `@group` for any member of a group. Another one moves the container, which stops for it. Default: the server chooses, and a later move is no difference.',
     optional: true,

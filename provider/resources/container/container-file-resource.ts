@@ -19,12 +19,7 @@ const kinds: readonly string[] = ['file', 'directory', 'symlink'];
 const attributes = {
   container: text({ doc: 'Name of the container. A renamed container keeps the file.', required: true }),
   path: text({ doc: 'Absolute path in the container.', required: true, replace: true, check: absolutePath }),
-  type: text({
-    doc: '`file`, `directory` or `symlink`.',
-    default: 'file',
-    replace: true,
-    check: oneOf(...kinds),
-  }),
+  type: text({ doc: '`file`, `directory` or `symlink`.', default: 'file', replace: true, check: oneOf(...kinds) }),
   content: text({ doc: 'file: the content, as text.' }),
   source: text({ doc: 'file: path of a local file with the content.' }),
   content_wo: text({

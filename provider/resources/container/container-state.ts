@@ -63,11 +63,7 @@ export function readContainer(live: SeenContainer, state: ContainerState) {
 function importedPart(live: Container, state: ContainerState): Partial<ContainerState> {
   const base = live.config['volatile.base_image'] ?? '';
   const source = state.source ?? (base === '' ? null : imageSource({ fingerprint: base }));
-  return {
-    source,
-    allow_restart: state.allow_restart ?? true,
-    stop_timeout: state.stop_timeout ?? 30,
-  };
+  return { source, allow_restart: state.allow_restart ?? true, stop_timeout: state.stop_timeout ?? 30 };
 }
 
 const emptySource: Source = {

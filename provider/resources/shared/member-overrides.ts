@@ -13,9 +13,7 @@ import type { Reply } from '../../../server/client/transport/reply.ts';
 import { otherMap, present } from './config-maps.ts';
 import { performCreate } from './write.ts';
 
-const override = {
-  config: textMap({ doc: 'Config keys of this member; they override `config`.', required: true }),
-};
+const override = { config: textMap({ doc: 'Config keys of this member; they override `config`.', required: true }) };
 
 export const memberOverridesAttribute = objectMap(override, {
   doc: 'In a cluster: config of single members, by member name. Set at creation only; a change replaces the object.',

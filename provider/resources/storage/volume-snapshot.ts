@@ -17,10 +17,7 @@ import { differing, keepEtag, performCreate } from '../shared/write.ts';
 
 const attributes = {
   pool: text({ doc: 'Name of the storage pool.', required: true, replace: true }),
-  volume: text({
-    doc: 'Name of the custom volume. A renamed volume keeps the snapshot.',
-    required: true,
-  }),
+  volume: text({ doc: 'Name of the custom volume. A renamed volume keeps the snapshot.', required: true }),
   name: nameAttribute('Name of the snapshot.', snapshotName),
   target: text({
     doc: 'Cluster member of the volume (its `location`), for a name that volumes of several members have. Another one replaces the snapshot.',

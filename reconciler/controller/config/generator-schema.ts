@@ -18,10 +18,7 @@ export const DirectoriesSchema = Type.Object(
 export const PullRequestsSchema = Type.Object(
   {
     provider: Type.Union([Type.Literal('github'), Type.Literal('gitlab'), Type.Literal('gitea')]),
-    repository: Type.String({
-      minLength: 1,
-      description: 'OWNER/NAME; GitLab also takes the number of a project.',
-    }),
+    repository: Type.String({ minLength: 1, description: 'OWNER/NAME; GitLab also takes the number of a project.' }),
     source: Type.String({
       minLength: 1,
       description:

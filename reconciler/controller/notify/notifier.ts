@@ -125,11 +125,9 @@ class Queue {
       // Anew at each attempt: a signature has a time, and files of secrets may have changed.
       const sending = await this.#sendingOf(notice);
       if (sending === undefined) return;
-      const answer = await sending.send().catch((error: unknown) => ({
-        status: 0,
-        retryAfter: undefined,
-        text: reasonOf(error),
-      }));
+      const answer = await sending
+        .send()
+        .catch((error: unknown) => ({ status: 0, retryAfter: undefined, text: reasonOf(error) }));
       this.#signal.throwIfAborted();
       if (answer.status >= 200 && answer.status < 300) {
         this.#report(notice, 'sent', attempt);

@@ -112,10 +112,7 @@ export const NotificationEntry = Type.Object(
           Type.Literal('healed'),
           Type.Literal('approval'),
         ]),
-        {
-          minItems: 1,
-          description: 'Kinds of reports. approval: a plan waits for one. Default: all.',
-        },
+        { minItems: 1, description: 'Kinds of reports. approval: a plan waits for one. Default: all.' },
       ),
     ),
   },

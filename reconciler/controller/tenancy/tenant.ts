@@ -43,10 +43,7 @@ export const TenantSchema = Type.Object(
           Type.Literal('storage_volume'),
           Type.Literal('network'),
         ]),
-        {
-          minItems: 1,
-          description: 'Required unless trusted. Kinds that it may declare.',
-        },
+        { minItems: 1, description: 'Required unless trusted. Kinds that it may declare.' },
       ),
     ),
     names: some(

@@ -27,12 +27,7 @@ export class RunTrace {
     this.#tracer = tracer;
     this.#run = tracer.begin(`${kind} ${set}`, {
       ...(planned === undefined ? {} : { startMs: planned.fromMs }),
-      attributes: {
-        'gantry.set': set,
-        'gantry.run': id,
-        'gantry.by': by,
-        'vcs.ref.head.revision': revision,
-      },
+      attributes: { 'gantry.set': set, 'gantry.run': id, 'gantry.by': by, 'vcs.ref.head.revision': revision },
     });
     if (planned !== undefined) this.#wasPlanned(planned);
   }

@@ -74,10 +74,7 @@ function adoptingStep(
   const owner: OwnerWrite = { set, paths: pathsOf(record.keys), whole: true, policy: record.policy, takes: [] };
   const hasTwins = change.kind === 'storage_volume' && memberOfVolume(observed, name) !== undefined;
   const member = hasTwins ? textOf((change.live as JsonObject | undefined)?.['location']) : undefined;
-  return {
-    ...recordStep(change, name, owner, projectOfLive(observed, change.live ?? {})),
-    ...targetPart(member),
-  };
+  return { ...recordStep(change, name, owner, projectOfLive(observed, change.live ?? {})), ...targetPart(member) };
 }
 
 const targetPart = (target: string | undefined): { readonly target?: string } =>

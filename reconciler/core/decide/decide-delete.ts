@@ -134,12 +134,7 @@ function letGo(
 ): Deletion {
   const release: OwnerRelease = { set: owner.set, release: true };
   return {
-    change: {
-      ...describe(object, live),
-      action: 'no-op',
-      releases: pathsOf(record.keys).map(pathText),
-      reasons,
-    },
+    change: { ...describe(object, live), action: 'no-op', releases: pathsOf(record.keys).map(pathText), reasons },
     sketches: [
       { action: 'update', edits: [], owner: release, ...(live.etag === undefined ? {} : { etag: live.etag }) },
     ],

@@ -50,15 +50,7 @@ export interface Inside {
   readonly ran: Readonly<Record<string, string>>;
 }
 
-const nothing: Inside = {
-  changes: [],
-  reasons: [],
-  removal: [],
-  writing: [],
-  commands: [],
-  snapshots: [],
-  ran: {},
-};
+const nothing: Inside = { changes: [], reasons: [], removal: [], writing: [], commands: [], snapshots: [], ran: {} };
 
 export function decideInside(document: Document, situation: Situation): Inside {
   if (document.kind !== 'container' && document.kind !== 'storage_volume') return nothing;

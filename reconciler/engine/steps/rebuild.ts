@@ -44,9 +44,7 @@ export async function rebuild(
     }
   } catch (error) {
     await putBack(context, step.name, error);
-    throw new Error(`${reasonOf(error)}; the old container was restored`, {
-      cause: error,
-    });
+    throw new Error(`${reasonOf(error)}; the old container was restored`, { cause: error });
   }
   context.onProgress('deleting the old container');
   await sendAndWait(context, () => context.client.delete('container', aside, signal), signal);

@@ -41,15 +41,7 @@ export function loadTerraform(
   const tree = readModules(files, folder, modules, report);
   checkTree(tree, report);
   for (const name of given.keys()) checkGiven(name, tree, report);
-  const evaluation = new Evaluation({
-    tree,
-    folder,
-    given,
-    typeOf: resourceTypeOf,
-    dataTypeOf,
-    read,
-    report,
-  });
+  const evaluation = new Evaluation({ tree, folder, given, typeOf: resourceTypeOf, dataTypeOf, read, report });
   const instances = evaluation.instances();
   const outputs = evaluation.outputs();
   const imported = new Set(tree.config.imports.flatMap((each) => importedBy(each, evaluation, report)));

@@ -24,10 +24,7 @@ export async function readData(
 async function answerTo(client: Client, request: DataRequest, signal?: AbortSignal): Promise<DataAnswer> {
   const { remote, project: own } = request.args;
   if (typeof remote === 'string' && remote !== '') {
-    return {
-      error: `it is on the remote ${remote}: a plan covers one server, which --host names`,
-      isMissing: false,
-    };
+    return { error: `it is on the remote ${remote}: a plan covers one server, which --host names`, isMissing: false };
   }
   const project = typeof own === 'string' && own !== '' ? own : request.project;
   const there = project === undefined ? client : client.inProject(project);

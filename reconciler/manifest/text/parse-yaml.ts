@@ -118,11 +118,7 @@ function readDocument(document: YamlDocument.Parsed, problems: TextProblem[]): R
     return undefined;
   }
   if (value === null) return undefined;
-  return {
-    value,
-    offset: root.range?.[0] ?? 0,
-    placeOf: (path, part) => nodeAt(document, root, path, part),
-  };
+  return { value, offset: root.range?.[0] ?? 0, placeOf: (path, part) => nodeAt(document, root, path, part) };
 }
 
 /** Follows aliases and merge keys with a budget, so that a few lines cannot become gigabytes. */

@@ -11,9 +11,7 @@ const lists: Readonly<Record<string, KindName>> = Object.fromEntries(
   listedKinds.map((kind) => [kindRow(kind).plural ?? kind, kind]),
 );
 /** Known words that are refused unless they are empty. */
-const refused: Readonly<Record<string, string>> = {
-  cluster: 'clusters are not managed in this version',
-};
+const refused: Readonly<Record<string, string>> = { cluster: 'clusters are not managed in this version' };
 
 /** Top-level keys that no gantry document has at its top level. */
 export const preseedKeys: readonly string[] = ['config', ...Object.keys(lists), ...Object.keys(refused)];

@@ -16,10 +16,7 @@ export const place = computed<Route>(() => parsePlace(hash.value));
 
 function parsePlace(text: string): Route {
   const [path = '', query = ''] = text.replace(/^#\/?/, '').split('?', 2);
-  return {
-    path: path.split('/').filter(Boolean).map(decoded),
-    query: Object.fromEntries(new URLSearchParams(query)),
-  };
+  return { path: path.split('/').filter(Boolean).map(decoded), query: Object.fromEntries(new URLSearchParams(query)) };
 }
 
 function decoded(part: string): string {

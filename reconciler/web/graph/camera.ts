@@ -27,11 +27,7 @@ export function fitted(picture: Size, view: Size): Camera {
   const scale = bounded(
     Math.min(1, room.width / Math.max(1, picture.width), room.height / Math.max(1, picture.height)),
   );
-  return {
-    scale,
-    x: (picture.width - view.width / scale) / 2,
-    y: (picture.height - view.height / scale) / 2,
-  };
+  return { scale, x: (picture.width - view.width / scale) / 2, y: (picture.height - view.height / scale) / 2 };
 }
 
 /** Everything in sight where its texts can be read then; on a narrow view what depends on nothing, to be moved from there. */

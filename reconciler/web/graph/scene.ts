@@ -135,13 +135,7 @@ export class Scene {
 
   #picture(): Picture | undefined {
     if (!this.#shown) return undefined;
-    return {
-      ...this.#shown,
-      ...this.#faces,
-      camera: this.#camera,
-      view: this.#view,
-      palette: this.#palette,
-    };
+    return { ...this.#shown, ...this.#faces, camera: this.#camera, view: this.#view, palette: this.#palette };
   }
 
   #drawEdges(picture: Picture): void {

@@ -96,10 +96,7 @@ export const ClusterArrival = Type.Object({
   container_only: Type.Boolean(),
   /** The id of the operation that sends it. */
   operation: Type.String(),
-  secrets: Type.Object({
-    control: Type.String(facts({ secret: true })),
-    fs: Type.String(facts({ secret: true })),
-  }),
+  secrets: Type.Object({ control: Type.String(facts({ secret: true })), fs: Type.String(facts({ secret: true })) }),
 });
 export type ClusterArrival = Static<typeof ClusterArrival>;
 

@@ -130,9 +130,7 @@ export const containerConfigKeys = {
   'limits.cpu.allowance': word(allowance)(
     'live',
     'Share of CPU time when contended (50%), or hard limit (25ms/100ms).',
-    {
-      default: '100%',
-    },
+    { default: '100%' },
   ),
   'limits.cpu.priority': count(0, 10)('live', 'CPU share among containers of equal allowance.', { default: '10' }),
   'limits.disk.priority': count(0, 10)('live', 'Share of disk time when contended.', { default: '5' }),
@@ -142,17 +140,13 @@ export const containerConfigKeys = {
   'limits.kernel.*': word(kernelLimit)(
     'restart',
     'Kernel resource limit, as setrlimit names them: limits.kernel.nofile.',
-    {
-      part: is.oneOf(...limitNames),
-    },
+    { part: is.oneOf(...limitNames) },
   ),
   'limits.memory': make('size', is.sizeOrPercent)('live', 'Memory, as a size or a percentage of the host. Unset: all.'),
   'limits.memory.enforce': word(is.oneOf('hard', 'soft'))(
     'live',
     'Whether the limit also holds while memory is free.',
-    {
-      default: 'hard',
-    },
+    { default: 'hard' },
   ),
   'limits.memory.swap': flag('live', 'Whether the container may be swapped out.', { default: 'true' }),
   'limits.memory.swap.priority': count(0, 10)('live', 'Higher ones are swapped out later.', { default: '10' }),

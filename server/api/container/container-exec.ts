@@ -41,10 +41,7 @@ export const ExecPost = Type.Object({
 });
 export type ExecPost = Static<typeof ExecPost>;
 
-export const ConsolePost = Type.Object({
-  width: Type.Optional(Size),
-  height: Type.Optional(Size),
-});
+export const ConsolePost = Type.Object({ width: Type.Optional(Size), height: Type.Optional(Size) });
 export type ConsolePost = Static<typeof ConsolePost>;
 
 /** Messages of clients on the control channel, as JSON. Anything else is ignored there. */

@@ -95,9 +95,7 @@ export const proxy: DeviceSchema = {
     bind: live(
       is.oneOf('host', ...insideWords),
       'The side that listens; instance and guest are other words for container.',
-      {
-        default: 'host',
-      },
+      { default: 'host' },
     ),
     uid: live(is.id, `Owner of the socket, ${socketFile}.`, { default: '0' }),
     gid: live(is.id, `Group of the socket, ${socketFile}.`, { default: '0' }),

@@ -42,28 +42,13 @@ export const filesSchema: JsonSchema = {
         description:
           'Permissions as octal text: "0644". Default: 0644; 0755 for executable local files and new directories.',
       },
-      uid: {
-        ...id,
-        description: 'Owner inside the container. Default: 0; an existing directory keeps its owner.',
-      },
-      gid: {
-        ...id,
-        description: 'Group inside the container. Default: 0; an existing directory keeps its group.',
-      },
+      uid: { ...id, description: 'Owner inside the container. Default: 0; an existing directory keeps its owner.' },
+      gid: { ...id, description: 'Group inside the container. Default: 0; an existing directory keeps its group.' },
     },
   },
 };
 
-const command: JsonSchema = {
-  anyOf: [
-    text,
-    {
-      type: 'array',
-      items: scalar,
-      minItems: 1,
-    },
-  ],
-};
+const command: JsonSchema = { anyOf: [text, { type: 'array', items: scalar, minItems: 1 }] };
 
 export const execSchema: JsonSchema = {
   type: 'array',

@@ -60,9 +60,6 @@ export const varsSchema: JsonSchema = {
   properties: {
     kind: { const: 'vars' },
     vars: { type: 'object', additionalProperties: mapScalar },
-    patch: {
-      type: 'boolean',
-      description: 'Override variables that another document declares, as environments do.',
-    },
+    patch: { type: 'boolean', description: 'Override variables that another document declares, as environments do.' },
   },
 };

@@ -41,10 +41,7 @@ export const clusterEndpoints = [
     'PUT /1.0/cluster/certificate',
     'sync',
     'Change the certificate of all members.',
-    {
-      extension: 'clustering_update_cert',
-      body: ClusterCertificatePut,
-    },
+    { extension: 'clustering_update_cert', body: ClusterCertificatePut },
   ),
   endpoint('members.list', 'GET /1.0/cluster/members', 'sync', 'Members.', { ...clustering, ...recursion }),
   endpoint('members.create', 'POST /1.0/cluster/members', 'async', 'Make a token that lets a host join once.', {
@@ -100,10 +97,7 @@ export const clusterEndpoints = [
     'DELETE /1.0/cluster/members/:name',
     'async',
     'Remove it. With force also when it is offline, with online too also with what an online one has.',
-    {
-      ...clustering,
-      query: ['force', 'online'],
-    },
+    { ...clustering, query: ['force', 'online'] },
   ),
   endpoint(
     'members.state.post',
@@ -125,10 +119,7 @@ export const clusterEndpoints = [
     'GET /internal/cluster/keys',
     'sync',
     'Keys of the cluster, for a member that was away.',
-    {
-      ...clustering,
-      result: ClusterKeys,
-    },
+    { ...clustering, result: ClusterKeys },
   ),
   endpoint('cluster.keys.post', 'POST /internal/cluster/keys', 'async', 'Give the cluster other keys.', clustering),
   endpoint(
@@ -136,11 +127,6 @@ export const clusterEndpoints = [
     'POST /internal/cluster/accept',
     'sync',
     'Let a host in that has a token or the password.',
-    {
-      ...clustering,
-      auth: everyone,
-      body: ClusterAccept,
-      result: ClusterAccepted,
-    },
+    { ...clustering, auth: everyone, body: ClusterAccept, result: ClusterAccepted },
   ),
 ];

@@ -32,13 +32,7 @@ export const containerEndpoints = [
     'POST /1.0/containers',
     'async',
     'Create a container from an image, a copy, a migration or empty; with a body of type application/octet-stream from that backup.',
-    {
-      query: ['target'],
-      target: 'destination',
-      body: ContainerCreate,
-      placedBy: 'body',
-      ownBody: 'octets',
-    },
+    { query: ['target'], target: 'destination', body: ContainerCreate, placedBy: 'body', ownBody: 'octets' },
   ),
   endpoint('containers.get', 'GET /1.0/containers/:name', 'sync', 'One container.', {
     query: list,
@@ -69,10 +63,7 @@ export const containerEndpoints = [
     'PUT /1.0/containers/:name/state',
     'async',
     'Start, stop, restart, freeze, unfreeze.',
-    {
-      body: ContainerStatePut,
-      needsStore: false,
-    },
+    { body: ContainerStatePut, needsStore: false },
   ),
   endpoint('containers.exec', 'POST /1.0/containers/:name/exec', 'async', 'Run a command.', {
     body: ExecPost,
@@ -102,9 +93,7 @@ export const containerEndpoints = [
     extension: 'file_delete',
     needsStore: false,
   }),
-  endpoint('containers.logs.list', 'GET /1.0/containers/:name/logs', 'sync', 'Log files.', {
-    result: UrlList,
-  }),
+  endpoint('containers.logs.list', 'GET /1.0/containers/:name/logs', 'sync', 'Log files.', { result: UrlList }),
   endpoint('containers.logs.get', 'GET /1.0/containers/:name/logs/:file', 'raw', 'One log file.'),
   endpoint('containers.logs.delete', 'DELETE /1.0/containers/:name/logs/:file', 'sync', 'Remove a log file.', {
     needsStore: false,
@@ -114,11 +103,7 @@ export const containerEndpoints = [
     'GET /1.0/containers/:name/metadata',
     'sync',
     'Image metadata of the container.',
-    {
-      result: ContainerMetadata,
-      etag: true,
-      extension: 'container_edit_metadata',
-    },
+    { result: ContainerMetadata, etag: true, extension: 'container_edit_metadata' },
   ),
   endpoint('containers.metadata.put', 'PUT /1.0/containers/:name/metadata', 'sync', 'Replace the metadata.', {
     body: ContainerMetadataPut,
@@ -130,10 +115,7 @@ export const containerEndpoints = [
     'GET /1.0/containers/:name/metadata/templates',
     'raw',
     'Template names, or one template.',
-    {
-      query: ['path'],
-      extension: 'container_edit_metadata',
-    },
+    { query: ['path'], extension: 'container_edit_metadata' },
   ),
   endpoint('containers.templates.post', 'POST /1.0/containers/:name/metadata/templates', 'sync', 'Add a template.', {
     query: ['path'],
@@ -148,10 +130,7 @@ export const containerEndpoints = [
     'DELETE /1.0/containers/:name/metadata/templates',
     'sync',
     'Remove a template.',
-    {
-      query: ['path'],
-      extension: 'container_edit_metadata',
-    },
+    { query: ['path'], extension: 'container_edit_metadata' },
   ),
 ];
 
@@ -195,8 +174,6 @@ export const snapshotEndpoints = [
     'GET /1.0/containers/:name/backups/:backup/export',
     'raw',
     'The backup file; one range of it on demand.',
-    {
-      extension: 'container_backup',
-    },
+    { extension: 'container_backup' },
   ),
 ];

@@ -51,14 +51,10 @@ export const imageEndpoints = [
     'POST /1.0/images/:fingerprint/refresh',
     'async',
     'Look for a newer version at its source.',
-    {
-      extension: 'image_force_refresh',
-    },
+    { extension: 'image_force_refresh' },
   ),
   endpoint('aliases.list', 'GET /1.0/images/aliases', 'sync', 'Aliases.', recursion),
-  endpoint('aliases.create', 'POST /1.0/images/aliases', 'sync', 'Create an alias.', {
-    body: ImageAliasCreate,
-  }),
+  endpoint('aliases.create', 'POST /1.0/images/aliases', 'sync', 'Create an alias.', { body: ImageAliasCreate }),
   endpoint('aliases.get', 'GET /1.0/images/aliases/*', 'sync', 'One alias; without trust only of a public image.', {
     auth: everyone,
     result: ImageAlias,

@@ -9,11 +9,7 @@ const endpoint = endpointsOf('server');
 const projects = { extension: 'projects' } as const;
 
 export const projectEndpoints = [
-  endpoint('projects.list', 'GET /1.0/projects', 'sync', 'Projects.', {
-    ...projects,
-    ...recursion,
-    scope: 'shared',
-  }),
+  endpoint('projects.list', 'GET /1.0/projects', 'sync', 'Projects.', { ...projects, ...recursion, scope: 'shared' }),
   endpoint('projects.create', 'POST /1.0/projects', 'sync', 'Create one.', { ...projects, body: ProjectCreate }),
   endpoint('projects.get', 'GET /1.0/projects/:name', 'sync', 'One project.', {
     scope: 'shared',

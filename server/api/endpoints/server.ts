@@ -74,21 +74,14 @@ export const certificateEndpoints = [
     'POST /1.0/certificates',
     'sync',
     'Trust a certificate; callers without trust need the password or a token. With token: an operation whose metadata has a one-time token.',
-    {
-      auth: ['untrusted', 'trusted'],
-      body: CertificateCreate,
-    },
+    { auth: ['untrusted', 'trusted'], body: CertificateCreate },
   ),
   endpoint(
     'certificates.get',
     'GET /1.0/certificates/:fingerprint',
     'sync',
     'One certificate; a unique prefix will do.',
-    {
-      scope: 'shared',
-      result: Certificate,
-      etag: true,
-    },
+    { scope: 'shared', result: Certificate, etag: true },
   ),
   endpoint('certificates.put', 'PUT /1.0/certificates/:fingerprint', 'sync', 'Replace name and type.', {
     body: CertificatePut,

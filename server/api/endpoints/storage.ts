@@ -78,12 +78,7 @@ export const storageEndpoints = [
     'POST /1.0/storage-pools/:pool/volumes/:type',
     'sync',
     'Create a volume of this type; with a body of type application/octet-stream from that backup.',
-    {
-      ...volumes,
-      target: 'group',
-      body: StorageVolumeCreate,
-      ownBody: 'octets',
-    },
+    { ...volumes, target: 'group', body: StorageVolumeCreate, ownBody: 'octets' },
   ),
   endpoint('volumes.get', `GET ${volumePath}`, 'sync', 'One volume.', {
     ...volumes,

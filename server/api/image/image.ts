@@ -13,12 +13,7 @@ export const Image = Type.Object({
   filename: Type.String(facts({ immutable: true })),
   properties: Type.Record(Type.String(), Type.String(), facts({ doc: 'Free facts about it, such as os and release.' })),
   update_source: Type.Optional(
-    Type.Object({
-      server: Type.String(),
-      protocol: Type.String(),
-      certificate: Type.String(),
-      alias: Type.String(),
-    }),
+    Type.Object({ server: Type.String(), protocol: Type.String(), certificate: Type.String(), alias: Type.String() }),
   ),
   public: Type.Boolean(facts({ doc: 'Clients without trust may fetch it.' })),
   size: Type.Integer(facts({ computed: true, doc: 'Bytes of the image files.' })),

@@ -8,10 +8,7 @@ export const Project = Type.Object({
   config: ConfigMap,
   used_by: UsedBy,
 });
-export const ProjectPut = Type.Object({
-  description: Type.Optional(Type.String()),
-  config: Type.Optional(ConfigMap),
-});
+export const ProjectPut = Type.Object({ description: Type.Optional(Type.String()), config: Type.Optional(ConfigMap) });
 export const ProjectCreate = Type.Object({
   name: Type.String(),
   description: Type.Optional(Type.String()),

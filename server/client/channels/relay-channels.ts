@@ -81,9 +81,7 @@ function opened(socket: WebSocket, name: string): Promise<void> {
         new ClientError(
           'unreachable',
           `cannot open the channel ${name} of the migration: ${cause?.message ?? 'closed'}`,
-          {
-            cause,
-          },
+          { cause },
         ),
       );
     socket.once('open', resolve);

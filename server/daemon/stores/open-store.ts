@@ -79,10 +79,7 @@ async function openEtcd(options: OpenStoreOptions, choice: EtcdChoice | undefine
   ]);
   const store = await openEtcdStore({
     ...(await etcdSettings(choice)),
-    exclusive: {
-      ...holderOf(options.stateDir),
-      onTakenOver: (error) => log.error(error.message),
-    },
+    exclusive: { ...holderOf(options.stateDir), onTakenOver: (error) => log.error(error.message) },
   });
   try {
     const { storeUuid, rev } = await store.status();

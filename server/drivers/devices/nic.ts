@@ -121,9 +121,7 @@ function shapeOf(properties: ConfigMap): Pick<NicRun, 'rates' | 'macFilter' | 'i
   return {
     ...(ingress === undefined && egress === undefined
       ? {}
-      : {
-          rates: { ...(ingress === undefined ? {} : { ingress }), ...(egress === undefined ? {} : { egress }) },
-        }),
+      : { rates: { ...(ingress === undefined ? {} : { ingress }), ...(egress === undefined ? {} : { egress }) } }),
     ...(routes.length === 0 ? {} : { routes }),
     ...filterOf(properties),
   };

@@ -74,14 +74,8 @@ export async function copyGuestTreeInto(
     argv: ['tar', ...owners, ...unpack],
     confinement: { reads: [], writes: [target], keeps: keptToWrite },
   });
-  const reader = spawn(read, readArgs, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: programEnv,
-  });
-  const writer = spawn(write, writeArgs, {
-    stdio: [reader.stdout, 'ignore', 'pipe'],
-    env: programEnv,
-  });
+  const reader = spawn(read, readArgs, { stdio: ['ignore', 'pipe', 'pipe'], env: programEnv });
+  const writer = spawn(write, writeArgs, { stdio: [reader.stdout, 'ignore', 'pipe'], env: programEnv });
   const kill = (): void => {
     reader.kill('SIGKILL');
     writer.kill('SIGKILL');

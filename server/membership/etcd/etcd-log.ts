@@ -89,10 +89,7 @@ const reasons: readonly { readonly pattern: RegExp; readonly text: string; reado
     isFinal: true,
   },
   { pattern: /permission denied/, text: 'it may not read or write its data or its certificates' },
-  {
-    pattern: /tls: |x509: /,
-    text: 'a certificate is wrong: see its log',
-  },
+  { pattern: /tls: |x509: /, text: 'a certificate is wrong: see its log' },
 ];
 
 /** `lines`: the last ones of the log. */

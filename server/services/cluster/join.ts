@@ -37,10 +37,7 @@ export function planJoin(name: string, body: ClusterPut): JoinPlan {
   if ('problems' in own) throw errors.invalid('cluster membership', own.problems);
   return {
     memberConfig: own.values,
-    known: {
-      addresses,
-      ...(token === undefined ? { certificate } : { fingerprint: token.fingerprint }),
-    },
+    known: { addresses, ...(token === undefined ? { certificate } : { fingerprint: token.fingerprint }) },
     secret: token?.secret ?? body.cluster_password ?? '',
   };
 }

@@ -23,10 +23,7 @@ interface RenderedContainer {
 export interface ContainerPlaces {
   /** Name of this member; `none` without a cluster. */
   readonly ownName: string;
-  readonly members: {
-    nameOf(member: number): string;
-    statusOf(member: number, container: string): StatusCode;
-  };
+  readonly members: { nameOf(member: number): string; statusOf(member: number, container: string): StatusCode };
 }
 
 export interface ContainerViewDeps {

@@ -11,10 +11,7 @@ function keysOf(kind: MemberKind): MemberKeys {
   const isOwn = (key: string): boolean => isMemberKey(kind, key) || key.startsWith('volatile.');
   const part = (config: ConfigMap, isWanted: (key: string) => boolean): ConfigMap =>
     Object.fromEntries(Object.entries(config).filter(([key]) => isWanted(key)));
-  return {
-    isOwn,
-    split: (config) => ({ shared: part(config, (key) => !isOwn(key)), own: part(config, isOwn) }),
-  };
+  return { isOwn, split: (config) => ({ shared: part(config, (key) => !isOwn(key)), own: part(config, isOwn) }) };
 }
 
 export const poolKeys = keysOf('storage_pool');

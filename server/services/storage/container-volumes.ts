@@ -69,10 +69,7 @@ export class ContainerVolumes {
   snapshotList(pool: string, name: string): readonly VolumeSnapshot[] {
     const { uuid } = this.#need(pool, name);
     const found = ownedBy(this.#deps.records, 'snapshots', uuid);
-    return found.map((snapshot) => ({
-      ...this.#render(name, snapshot),
-      name: `${plainName(name)}/${snapshot.name}`,
-    }));
+    return found.map((snapshot) => ({ ...this.#render(name, snapshot), name: `${plainName(name)}/${snapshot.name}` }));
   }
 
   getSnapshot(pool: string, name: string, snapshot: string): ObjectWithEtag<VolumeSnapshot> {

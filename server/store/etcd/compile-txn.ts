@@ -75,11 +75,7 @@ function operationOf(keyspace: Keyspace, op: Op, writeId: Buffer): RequestOp {
 /** Applied only while the fence is at `fenceRevision`; otherwise the answer shows the fence. */
 export function requestOf(plan: WritePlan, fenceKey: Buffer, fenceRevision: number): TxnRequest {
   const fence: EtcdCompare = { result: 'EQUAL', target: 'MOD', key: fenceKey, modRevision: fenceRevision };
-  return {
-    compare: [fence, ...plan.compares],
-    success: plan.success,
-    failure: [{ requestRange: { key: fenceKey } }],
-  };
+  return { compare: [fence, ...plan.compares], success: plan.success, failure: [{ requestRange: { key: fenceKey } }] };
 }
 
 function leaseId(id: string): string {

@@ -45,12 +45,7 @@ const kv = {
     keysOnly: field(8, 'bool'),
     countOnly: field(9, 'bool'),
   }),
-  RangeResponse: fields({
-    header,
-    kvs: list(2, 'mvccpb.KeyValue'),
-    more: field(3, 'bool'),
-    count: field(4, 'int64'),
-  }),
+  RangeResponse: fields({ header, kvs: list(2, 'mvccpb.KeyValue'), more: field(3, 'bool'), count: field(4, 'int64') }),
   PutRequest: fields({
     key: field(1, 'bytes'),
     value: field(2, 'bytes'),

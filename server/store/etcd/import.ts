@@ -32,10 +32,5 @@ export async function beginImport(deps: ImportDeps, replace: boolean): Promise<S
 }
 
 export async function finishImport({ link, keyspace, meta }: ImportDeps): Promise<StoreMeta> {
-  return await writeMeta(link, keyspace, {
-    ...meta,
-    storeUuid: randomUUID(),
-    epoch: meta.epoch + 1,
-    state: 'ready',
-  });
+  return await writeMeta(link, keyspace, { ...meta, storeUuid: randomUUID(), epoch: meta.epoch + 1, state: 'ready' });
 }

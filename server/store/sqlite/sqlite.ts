@@ -104,10 +104,7 @@ class SqliteStore implements Store {
   async txn(ifAll: readonly Compare[], then: readonly Op[]): Promise<{ ok: boolean; rev: Rev }> {
     this.#assertOpen();
     checkTxn(ifAll, then);
-    return await this.#queue.submit({
-      ifAll: ifAll.map(({ key, modRev }) => ({ key, modRev })),
-      ops: then.map(ownOp),
-    });
+    return await this.#queue.submit({ ifAll: ifAll.map(({ key, modRev }) => ({ key, modRev })), ops: then.map(ownOp) });
   }
 
   watch(prefix: string, fromRev: Rev, signal: AbortSignal): AsyncIterable<WatchBatch> {

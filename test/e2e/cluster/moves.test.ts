@@ -71,10 +71,7 @@ describe.skipIf(etcdMissing() !== undefined)('moving containers between members'
     await create(two, 'a1', {
       description: 'first',
       config: { 'user.color': 'red', 'boot.autostart': 'false' },
-      devices: {
-        root: { type: 'disk', path: '/', pool: 'default' },
-        eth0: { type: 'nic', nictype: 'p2p' },
-      },
+      devices: { root: { type: 'disk', path: '/', pool: 'default' }, eth0: { type: 'nic', nictype: 'p2p' } },
     });
     await one.call('POST', '/1.0/containers/a1/files?path=/mark', Buffer.from('early'));
     await one.ok('POST', '/1.0/containers/a1/snapshots', { name: 's1' });
@@ -124,10 +121,7 @@ describe.skipIf(etcdMissing() !== undefined)('moving containers between members'
     await one.ok('POST', '/1.0/containers/b1/snapshots', { name: 's' });
     await move('b1', two, { name: 'b2', pool: 'other' }, three);
     expect((await one.call('GET', '/1.0/containers/b1')).status).toBe(404);
-    expect(await one.get('/1.0/containers/b2')).toMatchObject({
-      location: 'm2',
-      devices: { root: { pool: 'other' } },
-    });
+    expect(await one.get('/1.0/containers/b2')).toMatchObject({ location: 'm2', devices: { root: { pool: 'other' } } });
     expect(await one.get('/1.0/containers/b2/snapshots')).toEqual(['/1.0/containers/b2/snapshots/s']);
     await move('b2', one, { name: 'b1', container_only: true });
     expect(await one.get('/1.0/containers/b1/snapshots')).toEqual([]);

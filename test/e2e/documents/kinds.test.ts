@@ -79,9 +79,7 @@ describe.each(await benchHosts('kinds', 'sim', 'lxc', 'lxd'))('on %s', (host) =>
     expect(created.status).toBeLessThan(300);
     bench.parts = { ...original, volume: volume('') };
     await bench.settle();
-    expect((await bench.get('/1.0/storage-pools/p1/volumes/custom/data')).config).toMatchObject({
-      'user.by': 'hand',
-    });
+    expect((await bench.get('/1.0/storage-pools/p1/volumes/custom/data')).config).toMatchObject({ 'user.by': 'hand' });
     await bench.daemon.call('DELETE', '/1.0/storage-pools/p1/volumes/custom/data');
     bench.parts = original;
     await bench.apply();

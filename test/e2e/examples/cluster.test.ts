@@ -34,11 +34,7 @@ describe.skipIf(missing !== undefined)('the example of a cluster', () => {
         expect(new Set(ports).size).toBe(3);
         await typeExample(programs, {
           name: 'cluster',
-          env: {
-            GANTRY_HOST: `unix://${base}/one/unix.socket`,
-            CLUSTER_DIR: base,
-            CLUSTER_PORTS: ports.join(' '),
-          },
+          env: { GANTRY_HOST: `unix://${base}/one/unix.socket`, CLUSTER_DIR: base, CLUSTER_PORTS: ports.join(' ') },
           typed: (command) => command.replaceAll('/tmp/cluster', base),
           printed: (text) => text.replaceAll(base, '/tmp/cluster'),
         });

@@ -199,13 +199,7 @@ describe.skipIf(missing !== undefined)('a daemon with real containers', () => {
     console.log(`kill test with real containers: seed ${random.seed}`);
     const built = await buildBusyboxImage(join(dir, 'image-source'), { busybox: { dhcp: false } });
     const image = { type: 'image', fingerprint: built.fingerprint };
-    const world: World = {
-      runtime: 'lxc',
-      dir,
-      known: new Map(),
-      random,
-      create: (name) => ({ name, source: image }),
-    };
+    const world: World = { runtime: 'lxc', dir, known: new Map(), random, create: (name) => ({ name, source: image }) };
     const clients = [
       ['x0', 'x1'],
       ['x2', 'x3'],

@@ -159,11 +159,7 @@ export const containerProofs: Readonly<Record<string, Proof>> = {
     await world.lxc('publish', c, '--alias', `i-${c}`, '--compression', 'none', '--public', ...expire, 'note=mine');
     const { target } = await world.daemon.get(`/1.0/images/aliases/i-${c}`);
     const image = await world.daemon.get(`/1.0/images/${target}`);
-    expect(image).toMatchObject({
-      public: true,
-      properties: { note: 'mine' },
-      expires_at: '2031-02-03T04:05:06Z',
-    });
+    expect(image).toMatchObject({ public: true, properties: { note: 'mine' }, expires_at: '2031-02-03T04:05:06Z' });
     await world.lxc('snapshot', c, 's');
     await world.lxc('publish', `${c}/s`, 'b:', '--alias', `i-${c}`);
     expect((await world.other.get(`/1.0/images/aliases/i-${c}`)).target).toMatch(/^[0-9a-f]{64}$/);

@@ -81,12 +81,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
       async () => {
         const { first, work } = world;
         const pair = await world.keyPair('ansible');
-        const connection = {
-          url: first.https,
-          client_cert: pair.cert,
-          client_key: pair.key,
-          trust_password: password,
-        };
+        const connection = { url: first.https, client_cert: pair.cert, client_key: pair.key, trust_password: password };
         const tasks = Object.values(ansiblePlays('ansible')).flat();
         const play = join(work, 'play.yml');
         writeFileSync(play, playOf(tasks, connection));

@@ -46,10 +46,7 @@ describe.each(await benchHosts('events and waits', 'sim', 'lxd'))('on %s', (host
     const run = await gantry('wait', 'container/c1');
     expect([run.code, run.stdout], run.stderr).toEqual([0, 'container/c1 is ready\n']);
     expect((await gantry('wait', 'c1', '--for', 'running')).code).toBe(0);
-    bench.parts = {
-      ...bench.parts,
-      container: containerWith('manage: { wait: [{ file: /never, timeout: 1s }] }\n'),
-    };
+    bench.parts = { ...bench.parts, container: containerWith('manage: { wait: [{ file: /never, timeout: 1s }] }\n') };
     writeFileSync(join(bench.dir, 'never.yaml'), bench.parts['container'] ?? '');
     const never = await gantry('wait', '-f', join(bench.dir, 'never.yaml'));
     expect([never.code, never.stderr]).toEqual([6, expect.stringContaining('the file /never did not come in 1 s')]);

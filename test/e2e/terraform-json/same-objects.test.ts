@@ -171,10 +171,9 @@ describe.skipIf(missing !== undefined)('one configuration with every feature', (
       const again = await gantry(ofGantry, 'plan', '-f', file, '-detailed-exitcode');
       expect(again, again.stdout + again.stderr).toMatchObject({ code: 0 });
       const inside = { ...(await insideOf(ofGantry)), commands: await commandsOf(heard.gantry, ofGantry) };
-      expect({
-        ...(await insideOf(ofTerraform)),
-        commands: await commandsOf(heard.terraform, ofTerraform),
-      }).toEqual(inside);
+      expect({ ...(await insideOf(ofTerraform)), commands: await commandsOf(heard.terraform, ofTerraform) }).toEqual(
+        inside,
+      );
       expect(await daemonState(ofTerraform)).toEqual(await daemonState(ofGantry));
       return inside;
     };

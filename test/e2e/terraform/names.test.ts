@@ -85,9 +85,7 @@ resource "gantry_container_exec" "e" {
       name: 'shop',
       source: { type: 'none' },
       profiles: [],
-      devices: {
-        root: { type: 'disk', path: '/', pool: 'fast' },
-      },
+      devices: { root: { type: 'disk', path: '/', pool: 'fast' } },
     });
     terraform.write(`${pool}${container('shop')}`);
     expect(await terraform.fails('apply', '-auto-approve')).toContain('shop');

@@ -124,10 +124,7 @@ describe('the projects of a certificate', () => {
       'certificate',
       'c',
       {},
-      {
-        fingerprint: liveCertificate('c').fingerprint,
-        manage: { mode: 'exact' },
-      },
+      { fingerprint: liveCertificate('c').fingerprint, manage: { mode: 'exact' } },
     );
     expect(planChanges({ documents: [one], observed: plain }).steps).toEqual([]);
   });

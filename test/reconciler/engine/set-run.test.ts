@@ -50,13 +50,7 @@ async function carryOut(text: string, more: Partial<ConstructorParameters<typeof
   const made = await plan(text);
   const common = { client: here.world.client, nowMs: Date.now, pause: noPause, warn: () => {} };
   const setRun = new SetRun({ ...made.owner, ...common, runs: made.runs, ...more });
-  return execute(made.plan, {
-    client: here.world.client,
-    emit: () => {},
-    pause: noPause,
-    run: setRun,
-    parallelism: 1,
-  });
+  return execute(made.plan, { client: here.world.client, emit: () => {}, pause: noPause, run: setRun, parallelism: 1 });
 }
 
 describe('keys of a set', () => {

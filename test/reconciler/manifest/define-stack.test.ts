@@ -11,10 +11,7 @@ test('a stack is YAML that loads without a complaint, references and all', async
     const lan = s.network('lan0', { config: { 'ipv4.address': '10.1.0.1/24', 'ipv4.nat': true } });
     const web = s.profile('web', {
       config: { 'limits.memory': '64MiB', 'environment.PASSWORD': { from_env: 'PW' } },
-      devices: {
-        root: { type: 'disk', path: '/', pool },
-        eth0: { type: 'nic', nictype: 'bridged', parent: lan },
-      },
+      devices: { root: { type: 'disk', path: '/', pool }, eth0: { type: 'nic', nictype: 'bridged', parent: lan } },
     });
     const alias = 'debian/12';
     s.container('c1', {

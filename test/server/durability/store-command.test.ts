@@ -167,11 +167,7 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
     const file = join(dir, 'backup.ndjson');
     expect(await store('backup', file)).toMatchObject({ code: 0 });
     const whole = readFileSync(file, 'utf8');
-    const damages = {
-      'is damaged': whole.slice(0, -30),
-      'is not a dump of a store': 'hello\n',
-      'is empty': '',
-    };
+    const damages = { 'is damaged': whole.slice(0, -30), 'is not a dump of a store': 'hello\n', 'is empty': '' };
     for (const [why, content] of Object.entries(damages)) {
       writeFileSync(file, content);
       expect(await store('restore', file, '--replace')).toMatchObject({ code: 1, err: expect.stringContaining(why) });

@@ -22,11 +22,7 @@ afterEach(() => {
 const name = Buffer.from('file');
 /** Without the system calls that link an unnamed file. */
 const open = () =>
-  openUnnamed({
-    found: { parent, name, entry: undefined, close() {} },
-    native: undefined,
-    making: (work) => work(),
-  });
+  openUnnamed({ found: { parent, name, entry: undefined, close() {} }, native: undefined, making: (work) => work() });
 const { signal } = new AbortController();
 
 test('a complete file replaces the old one, and has a temporary name until then', async () => {

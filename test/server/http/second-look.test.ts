@@ -20,11 +20,7 @@ const refused = (more: Partial<RefusedRequest> = {}): RefusedRequest => ({
   ...more,
 });
 const clusterOf = (member: Member | undefined, answers = true, isOn = true) =>
-  ({
-    isOn,
-    readBarrier: () => Promise.resolve(answers),
-    routing: { memberFor: () => member },
-  }) as unknown as Cluster;
+  ({ isOn, readBarrier: () => Promise.resolve(answers), routing: { memberFor: () => member } }) as unknown as Cluster;
 const absent = errors.notFound('container', 'web');
 
 describe('a container that was not found', () => {

@@ -7,10 +7,7 @@ import { bytes } from '../../support/store/watching.ts';
 import { until } from '../../support/until.ts';
 
 const document = (description: string) => ({ v: 1, description, config: {}, devices: {} }) as const;
-const put = (description: string) => ({
-  put: '/profiles/a',
-  value: bytes(JSON.stringify(document(description))),
-});
+const put = (description: string) => ({ put: '/profiles/a', value: bytes(JSON.stringify(document(description))) });
 
 const ends: (() => Promise<void>)[] = [];
 afterEach(async () => {

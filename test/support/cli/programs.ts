@@ -32,12 +32,7 @@ export function buildPrograms(): Programs {
     bundlePrograms(join(root, 'dist'));
     keepBuilt('programs', join(root, 'dist'));
   }
-  return {
-    root,
-    gantry: join(bin, 'gantry.js'),
-    gantryd: join(bin, 'gantryd.js'),
-    replaced,
-  };
+  return { root, gantry: join(bin, 'gantry.js'), gantryd: join(bin, 'gantryd.js'), replaced };
 }
 
 function bundlePrograms(dist: string): void {

@@ -82,12 +82,7 @@ function refuse(incoming: IncomingMessage, outgoing: ServerResponse): void {
   incoming.on('end', () => {
     outgoing.writeHead(500, { 'content-type': 'application/json' });
     outgoing.end(
-      JSON.stringify({
-        type: 'error',
-        error: 'Failure',
-        error_code: 500,
-        metadata: { message: 'the proxy fails it' },
-      }),
+      JSON.stringify({ type: 'error', error: 'Failure', error_code: 500, metadata: { message: 'the proxy fails it' } }),
     );
   });
 }

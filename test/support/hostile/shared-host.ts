@@ -40,11 +40,7 @@ export async function openSharedHost(): Promise<SharedHost> {
       name,
       config: { 'ipv4.address': name === 'lan' ? '10.9.8.1/24' : '10.9.7.1/24' },
     });
-  const open = {
-    'restricted.snapshots': 'allow',
-    'restricted.backups': 'allow',
-    'restricted.networks.access': 'lan',
-  };
+  const open = { 'restricted.snapshots': 'allow', 'restricted.backups': 'allow', 'restricted.networks.access': 'lan' };
   await makeProject(admin, mine, { restricted: 'true', ...open });
   await makeProject(admin, theirs, { 'user.secret': 'of-theirs' });
   await makeContainerIn(admin, mine, 'own');
@@ -59,9 +55,7 @@ export async function openSharedHost(): Promise<SharedHost> {
   await must('POST', `/1.0/profiles?project=${theirs}`, { name: 'hidden', config: { 'user.secret': 'of-profile' } });
   await must('POST', `/1.0/storage-pools/default/volumes/custom?project=${theirs}`, { name: 'vol' });
   await must('POST', `/1.0/storage-pools/default/volumes/custom?project=${mine}`, { name: 'data' });
-  await must('POST', `/1.0/storage-pools/default/volumes/custom/vol/snapshots?project=${theirs}`, {
-    name: 'vsnap',
-  });
+  await must('POST', `/1.0/storage-pools/default/volumes/custom/vol/snapshots?project=${theirs}`, { name: 'vsnap' });
   await must('POST', `/1.0/storage-pools/default/volumes/custom/vol/backups?project=${theirs}`, { name: 'back' });
   const fingerprint = await upload(admin);
   await must('POST', `/1.0/images/aliases?project=${theirs}`, { name: 'img', target: fingerprint });

@@ -88,14 +88,7 @@ export interface HostileImage {
 
 /** `canary` is a path outside of any target; its name is used where an attack would write. */
 export function hostileImages(canary: string): Readonly<Record<string, HostileImage>> {
-  return {
-    ...escapes(canary),
-    ...links(canary),
-    ...forms,
-    ...sizes,
-    ...missing,
-    ...metadataFaults,
-  };
+  return { ...escapes(canary), ...links(canary), ...forms, ...sizes, ...missing, ...metadataFaults };
 }
 
 /** Images that tar takes and so do we, though they look hostile: each with what must be in the root file system afterwards. */

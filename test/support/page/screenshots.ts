@@ -7,13 +7,7 @@ export const screenshots = [
   { name: 'overview', place: '', width: 1100, height: 700, theme: 'light' },
   { name: 'graph', place: '#/sets/web/graph?host=node01', width: 1100, height: 700, theme: 'dark' },
   { name: 'graph-phone', place: '#/sets/web/graph?host=node01', width: 390, height: 700, theme: 'light' },
-  {
-    name: 'object-phone',
-    place: '#/sets/web?object=node01+container%2Fweb1',
-    width: 360,
-    height: 700,
-    theme: 'light',
-  },
+  { name: 'object-phone', place: '#/sets/web?object=node01+container%2Fweb1', width: 360, height: 700, theme: 'light' },
 ] as const;
 
 /** The same picture each time: a world that starts at this moment, seen a second later. */

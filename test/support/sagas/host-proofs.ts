@@ -278,27 +278,18 @@ export const hostProofs = {
     ),
   ],
   'network-create': [
-    proof(undone, async (at) => ({
-      saga: createNetworkSaga(at),
-      params: { name: 'n0', document: networkDocument },
-    })),
+    proof(undone, async (at) => ({ saga: createNetworkSaga(at), params: { name: 'n0', document: networkDocument } })),
   ],
   'network-delete': [
     proof(undone, async (at) => {
       await at.networks.create(trusted, { name: 'n0', config: networkConfig });
-      return {
-        saga: deleteNetworkSaga(at),
-        params: { name: 'n0', document: networkDocument },
-      };
+      return { saga: deleteNetworkSaga(at), params: { name: 'n0', document: networkDocument } };
     }),
   ],
   'network-rename': [
     proof(undone, async (at) => {
       await at.networks.create(trusted, { name: 'n0', config: networkConfig });
-      return {
-        saga: renameNetworkSaga(at),
-        params: { name: 'n0', to: 'n1', document: networkDocument },
-      };
+      return { saga: renameNetworkSaga(at), params: { name: 'n0', to: 'n1', document: networkDocument } };
     }),
   ],
   'pool-create': [
@@ -310,20 +301,14 @@ export const hostProofs = {
         config: { source: join(at.dir, 'storage-pools/q') },
         lifecycle: 'ready',
       } as const;
-      return {
-        saga: createPoolSaga(at),
-        params: { name: 'q', document },
-      };
+      return { saga: createPoolSaga(at), params: { name: 'q', document } };
     }),
   ],
   'pool-delete': [
     proof(oneWay, async (at) => {
       await at.storagePools.create(trusted, { name: 'q', driver: 'dir' });
       const { document } = at.pools.find('q');
-      return {
-        saga: deletePoolSaga(at),
-        params: { name: 'q', document },
-      };
+      return { saga: deletePoolSaga(at), params: { name: 'q', document } };
     }),
   ],
   'image-add': [

@@ -81,12 +81,7 @@ class Reader {
     for (const [key, content] of Object.entries(value)) {
       if (blocks.includes(key)) this.#block(key, content, { file, folder, steps: [key] });
       else
-        this.#report({
-          code: 'E_BLOCK',
-          message: `there is no block ${key}${hint(key, blocks)}`,
-          file,
-          steps: [key],
-        });
+        this.#report({ code: 'E_BLOCK', message: `there is no block ${key}${hint(key, blocks)}`, file, steps: [key] });
     }
   }
 

@@ -16,13 +16,7 @@ export function repetitionOf(
   const { count, for_each: each } = piece.body;
   const refuse = (name: 'count' | 'for_each', message: string, code: Code = 'E_COUNT'): undefined => {
     const { file, steps } = below(piece, name);
-    report({
-      code,
-      message,
-      file,
-      steps,
-      ...(piece.construct === undefined ? {} : { construct: piece.construct }),
-    });
+    report({ code, message, file, steps, ...(piece.construct === undefined ? {} : { construct: piece.construct }) });
     return undefined;
   };
   if (count !== undefined && each !== undefined) return refuse('count', 'count and for_each exclude each other');

@@ -70,7 +70,4 @@ export const unknownArguments = (
 ): readonly { readonly name: string; readonly text: string }[] =>
   Object.keys(call.body)
     .filter((name) => !moduleArguments.has(name) && !variables.has(name))
-    .map((name) => ({
-      name,
-      text: `module.${call.name} has no variable ${name}${hint(name, [...variables.keys()])}`,
-    }));
+    .map((name) => ({ name, text: `module.${call.name} has no variable ${name}${hint(name, [...variables.keys()])}` }));

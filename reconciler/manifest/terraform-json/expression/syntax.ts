@@ -34,12 +34,7 @@ export type Expression = Span &
     | { readonly type: 'splat'; readonly object: Expression; readonly each: Expression }
     | { readonly type: 'element' }
     /** `isExpanded`: the last argument is a list of arguments. Names of providers' functions are `provider::gantry::parse_size`. */
-    | {
-        readonly type: 'call';
-        readonly name: string;
-        readonly args: readonly Expression[];
-        readonly isExpanded?: true;
-      }
+    | { readonly type: 'call'; readonly name: string; readonly args: readonly Expression[]; readonly isExpanded?: true }
     | { readonly type: 'not' | 'negative'; readonly operand: Expression }
     | { readonly type: 'binary'; readonly operator: Binary; readonly left: Expression; readonly right: Expression }
     | { readonly type: 'if'; readonly condition: Expression; readonly yes: Expression; readonly no: Expression }

@@ -62,9 +62,7 @@ const copyOf = (source: Json | undefined, pool: Json | undefined): JsonObject =>
 
 /** Kinds whose resource has more or other arguments than the fields of the kind. */
 const special: Readonly<Partial<Record<KindName, ObjectType>>> = {
-  server_config: simple('server_config', {
-    refused: { trust_password: writeOnly, trust_password_version: writeOnly },
-  }),
+  server_config: simple('server_config', { refused: { trust_password: writeOnly, trust_password_version: writeOnly } }),
   certificate: simple('certificate', {
     refused: { type: 'documents are of client certificates' },
     defaults: { type: 'client' },

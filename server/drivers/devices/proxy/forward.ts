@@ -59,11 +59,7 @@ function connectStream(ends: Ends, connected: (socket: Socket) => void, failed: 
     return undefined;
   }
   const { connect } = ends;
-  const socket = new Socket({
-    fd,
-    allowHalfOpen: true,
-    ...(connect.kind === 'tcp' ? { manualStart: true } : {}),
-  });
+  const socket = new Socket({ fd, allowHalfOpen: true, ...(connect.kind === 'tcp' ? { manualStart: true } : {}) });
   socket.once('error', failed);
   if (connect.kind === 'tcp') {
     socket.once('connect', () => connected(socket));

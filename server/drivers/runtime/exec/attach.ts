@@ -157,11 +157,7 @@ export function spawnOnTerminal(
     const filter = carriageReturnFilter(options.carriageReturns);
     const output = new CommandOutput(socket, { filter, rest: terminal.rest });
     output.once('close', () => closeSync(farSide));
-    return processOf(child, {
-      stdin: heldInput(terminal, child),
-      stdout: output,
-      resize: terminal.resize,
-    });
+    return processOf(child, { stdin: heldInput(terminal, child), stdout: output, resize: terminal.resize });
   } catch (error) {
     socket.destroy();
     closeSync(farSide);

@@ -52,9 +52,7 @@ async function load(name: string, { modprobe }: ModulePaths): Promise<void> {
   };
   if (modprobe === undefined) return fail('this host has no modprobe (package kmod)');
   try {
-    await exec([modprobe, '-b', '--', name], {
-      timeoutMs: 30_000,
-    });
+    await exec([modprobe, '-b', '--', name], { timeoutMs: 30_000 });
   } catch (error) {
     fail(error instanceof ExecError && error.stderr.trim() !== '' ? error.stderr.trim() : errorText(error));
   }

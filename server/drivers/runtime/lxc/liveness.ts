@@ -98,9 +98,7 @@ export async function awaitRunning(paths: LxcPaths, name: string, init: LiveProc
   const place = ['-P', paths.lxcPath, '-n', paths.key(name)];
   while (isSameProcess(init.pid, init.startTime) && performance.now() < deadline) {
     try {
-      await exec([findProgram('lxc-wait') ?? 'lxc-wait', ...place, '-s', 'RUNNING', '-t', '1'], {
-        timeoutMs: 3_000,
-      });
+      await exec([findProgram('lxc-wait') ?? 'lxc-wait', ...place, '-s', 'RUNNING', '-t', '1'], { timeoutMs: 3_000 });
       return;
     } catch {
       await sleep(pollMs);

@@ -188,11 +188,7 @@ function writeFiles(
   const seccomp = renderSeccomp(run.config);
   const config = renderLxcConfig(run, {
     postStopHook: deps.spool.hookCommand(paths.key(run.name)),
-    cgroup: {
-      monitor: paths.monitorGroup(run.name),
-      pivot: paths.pivotGroup,
-      container: paths.group(run.name),
-    },
+    cgroup: { monitor: paths.monitorGroup(run.name), pivot: paths.pivotGroup, container: paths.group(run.name) },
     cgroup1: cgroup1Values(limits, host, false),
     cgroup2: cgroup2Values(limits, false),
     seccompProfile: seccomp === undefined ? undefined : paths.seccompFile(run.name),

@@ -104,12 +104,7 @@ export function parseNetlink(linkPackets: readonly Buffer[], addressPackets: rea
         isUp: (flags & 1) !== 0,
         type: typeOfFlags(flags),
         peerIndex: values.get(5)?.readUInt32LE(0),
-        counters: {
-          packets_received: stat(0),
-          packets_sent: stat(1),
-          bytes_received: stat(2),
-          bytes_sent: stat(3),
-        },
+        counters: { packets_received: stat(0), packets_sent: stat(1), bytes_received: stat(2), bytes_sent: stat(3) },
         addresses: addresses
           .filter((one) => one.body.readUInt32LE(4) === index)
           .flatMap((one) => parseAddress(one.body)),

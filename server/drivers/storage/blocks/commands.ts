@@ -64,11 +64,9 @@ export const commands = {
   check: (device: string) => ['e2fsck', '-f', '-y', device],
   /** To the size of the device. */
   grow: (fileSystem: FileSystem, device: string, path: string): readonly string[] =>
-    ({
-      ext4: ['resize2fs', device],
-      xfs: ['xfs_growfs', path],
-      btrfs: ['btrfs', 'filesystem', 'resize', 'max', path],
-    })[fileSystem],
+    ({ ext4: ['resize2fs', device], xfs: ['xfs_growfs', path], btrfs: ['btrfs', 'filesystem', 'resize', 'max', path] })[
+      fileSystem
+    ],
   shrinkExt4: (device: string, bytes: number) => ['resize2fs', device, `${Math.floor(bytes / 1024)}K`],
   shrinkBtrfs: (path: string, bytes: number) => ['btrfs', 'filesystem', 'resize', String(bytes), path],
 } as const;

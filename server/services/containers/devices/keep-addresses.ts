@@ -10,9 +10,6 @@ export async function keepAddresses(records: Records, name: string, devices: Dev
   if (withHardwareAddresses(records, config, devices) === config) return;
   await records.retry((changes) => {
     const { document } = readyContainer(records, name);
-    changes.put('containers', name, {
-      ...document,
-      config: withHardwareAddresses(records, document.config, devices),
-    });
+    changes.put('containers', name, { ...document, config: withHardwareAddresses(records, document.config, devices) });
   });
 }

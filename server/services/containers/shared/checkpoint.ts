@@ -24,10 +24,7 @@ export async function needCheckpoints(
   what: string,
 ): Promise<Checkpoints> {
   const { checkpoints } = runtime;
-  const ability = (await checkpoints?.available()) ?? {
-    ok: false,
-    reason: `the runtime ${runtime.name} cannot`,
-  };
+  const ability = (await checkpoints?.available()) ?? { ok: false, reason: `the runtime ${runtime.name} cannot` };
   if (checkpoints !== undefined && ability.ok) return checkpoints;
   const reason = ability.ok ? '' : ability.reason;
   throw errors.badRequest(`${what} is not possible: this host cannot checkpoint containers: ${reason}`);

@@ -17,9 +17,7 @@ import type { Snapshots } from './snapshots.ts';
 type ScheduleDeps = Pick<
   ContainerDeps,
   'records' | 'runtime' | 'view' | 'operations' | 'locks' | 'log' | 'warnings'
-> & {
-  readonly snapshots: Snapshots;
-};
+> & { readonly snapshots: Snapshots };
 
 type StartDeps = Pick<ScheduleDeps, 'records' | 'view' | 'log' | 'warnings' | 'snapshots'>;
 

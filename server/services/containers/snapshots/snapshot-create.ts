@@ -52,10 +52,7 @@ export function createSnapshotSaga(deps: StateDeps): Saga<CreateSnapshotParams> 
           deps.pools.createSnapshot(pool, snapshotRef(container, snapshot), { kind: 'now' }, context.signal),
         undo: (params) => deleteSnapshotFiles(deps, params),
       },
-      {
-        name: 'size',
-        execute: (params, context) => noteSize(deps, params, context.signal),
-      },
+      { name: 'size', execute: (params, context) => noteSize(deps, params, context.signal) },
       { name: 'go on', execute: (params) => forgetCheckpoint(deps, params) },
     ],
     commit: (changes, { uuid, snapshot }) => makeReady(deps.records, changes, 'snapshots', snapshotKey(uuid, snapshot)),

@@ -21,11 +21,7 @@ export function renameProfileSaga({ records }: { readonly records: Records }): S
       changes.put('profiles', to, entry.document);
     },
     steps: [
-      {
-        name: 'containers',
-        execute: ({ name, to }) => moveAll(name, to),
-        undo: ({ name, to }) => moveAll(to, name),
-      },
+      { name: 'containers', execute: ({ name, to }) => moveAll(name, to), undo: ({ name, to }) => moveAll(to, name) },
     ],
     commit: (changes, { name, to }) => {
       // The old name may have been edited, or used, since.

@@ -139,13 +139,7 @@ async function volumePacking(deps: WriteBackupDeps, id: VolumeId, backup: Backup
     pool: { name: id.pool, document: found },
     optimized: backup.optimizedStorage,
   });
-  return {
-    type: 'custom',
-    pool: id.pool,
-    volume: refOf(id.name),
-    index,
-    snapshots: snapshots.map(({ name }) => name),
-  };
+  return { type: 'custom', pool: id.pool, volume: refOf(id.name), index, snapshots: snapshots.map(({ name }) => name) };
 }
 
 /** The real system looks for it in the stream of a container. A full volume does without; what a crash leaves is harmless. */

@@ -16,11 +16,7 @@ const samples: Readonly<Record<DeviceTypeName, Readonly<Record<string, DeviceSam
   none: { none: { properties: {}, home: 'any' } },
   disk: {
     'the root disk': { properties: { path: '/', pool: 'default' }, home: 'any' },
-    'a directory of the host': {
-      properties: { path: '/data' },
-      prepare: ({ dir }) => ({ source: dir }),
-      home: 'host',
-    },
+    'a directory of the host': { properties: { path: '/data' }, prepare: ({ dir }) => ({ source: dir }), home: 'host' },
   },
   nic: {
     'a nic on a network': {
@@ -29,11 +25,7 @@ const samples: Readonly<Record<DeviceTypeName, Readonly<Record<string, DeviceSam
     },
     'a nic on a bridge': { properties: { nictype: 'bridged', parent: 'br1' }, home: 'alike' },
     'a nic of two ends': { properties: { nictype: 'p2p' }, home: 'alike' },
-    'a macvlan nic': {
-      properties: { nictype: 'macvlan', parent: 'ens1' },
-      prepare: virtualFunctions,
-      home: 'alike',
-    },
+    'a macvlan nic': { properties: { nictype: 'macvlan', parent: 'ens1' }, prepare: virtualFunctions, home: 'alike' },
     'a physical nic': { properties: { nictype: 'physical', parent: 'ens1' }, prepare: virtualFunctions, home: 'host' },
     'a virtual function': { properties: { nictype: 'sriov', parent: 'ens1' }, prepare: virtualFunctions, home: 'host' },
   },
@@ -48,9 +40,7 @@ const samples: Readonly<Record<DeviceTypeName, Readonly<Record<string, DeviceSam
       home: 'host',
     },
   },
-  'unix-block': {
-    'a block device': { properties: { path: '/dev/x', major: '7', minor: '3' }, home: 'host' },
-  },
+  'unix-block': { 'a block device': { properties: { path: '/dev/x', major: '7', minor: '3' }, home: 'host' } },
   usb: {
     'a USB device': {
       properties: { vendorid: '0403' },
@@ -86,12 +76,7 @@ const samples: Readonly<Record<DeviceTypeName, Readonly<Record<string, DeviceSam
       home: 'host',
     },
   },
-  proxy: {
-    'a proxy': {
-      properties: { listen: 'tcp:127.0.0.1:80', connect: 'tcp:127.0.0.1:8080' },
-      home: 'alike',
-    },
-  },
+  proxy: { 'a proxy': { properties: { listen: 'tcp:127.0.0.1:80', connect: 'tcp:127.0.0.1:8080' }, home: 'alike' } },
 };
 
 for (const [type, kinds] of Object.entries(samples))

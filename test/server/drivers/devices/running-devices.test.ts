@@ -361,9 +361,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
       execFileSync(
         'sh',
         ['-c', 'ip link add link lo name gtydv0 type vlan id 5 2>&1; ip link delete gtydv0 2>/dev/null; true'],
-        {
-          encoding: 'utf8',
-        },
+        { encoding: 'utf8' },
       ),
     );
     if (!lacks) {

@@ -127,10 +127,7 @@ describe.skipIf(missing !== undefined)('bridges of Open vSwitch on the host', ()
       'nics of a container are ports while it runs, at its start and plugged in, and filters are refused',
       async () => {
         prepare();
-        const daemon = await makeDaemon({
-          runtime: 'lxc',
-          adapt: (host) => ({ ...host, network: harness.open() }),
-        });
+        const daemon = await makeDaemon({ runtime: 'lxc', adapt: (host) => ({ ...host, network: harness.open() }) });
         try {
           await seed(daemon);
           const network = { name, config: { ...config, 'bridge.driver': 'openvswitch' } };

@@ -290,10 +290,7 @@ const attempts: readonly Attempt[] = [
   ),
   create(
     'the hardware address of the victim, as the server would keep it',
-    {
-      config: { 'volatile.d.hwaddr': '00:16:3e:11:22:33' },
-      devices: { d: { type: 'nic', network: 'lan' } },
-    },
+    { config: { 'volatile.d.hwaddr': '00:16:3e:11:22:33' }, devices: { d: { type: 'nic', network: 'lan' } } },
     [400, 'a container of another project on network lan has it'],
   ),
   [

@@ -94,13 +94,7 @@ describe.skipIf(missing !== undefined)('the etcd of a host', () => {
     const stranger = await openEtcdNest();
     onTestFinished(() => stranger.close());
     for (const tls of [stranger.tls, { ...stranger.tls, ca: nest.tls.ca }, { ca: nest.tls.ca }]) {
-      const opening = openEtcdStore({
-        endpoints: [start.clientAddress],
-        name: 'x',
-        tls,
-        attemptMs: 400,
-        totalMs: 500,
-      });
+      const opening = openEtcdStore({ endpoints: [start.clientAddress], name: 'x', tls, attemptMs: 400, totalMs: 500 });
       await expect(opening).rejects.toMatchObject({ code: 'Unavailable' });
     }
   });

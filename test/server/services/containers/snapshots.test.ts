@@ -348,9 +348,7 @@ describe('automatic tasks', () => {
     await take(other, { name: 'fence' });
     expect(await names(running)).toEqual(['snap0']);
     for (const name of [running, asked, byProfile])
-      await daemon.call('PATCH', `/1.0/containers/${name}`, {
-        config: { 'snapshots.schedule': '59 23 31 12 *' },
-      });
+      await daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'snapshots.schedule': '59 23 31 12 *' } });
   });
 
   test('@startup snapshots a container before each start, and a snapshot that fails does not keep it from starting', async () => {

@@ -72,12 +72,7 @@ async function copy(meanwhile: () => Promise<void>): Promise<void> {
     await files.execute(...given);
     await meanwhile();
   };
-  const sagas = new Sagas({
-    records: two,
-    clock: systemClock(),
-    log: silentLog,
-    table: { 'image-add': saga },
-  });
+  const sagas = new Sagas({ records: two, clock: systemClock(), log: silentLog, table: { 'image-add': saga } });
   const metadataPath = join(dir, 'upload');
   await writeFile(metadataPath, 'files');
   const params = { fingerprint, document, metadataPath, rootfsPath: null, aliases: [], copyOf: 1 };

@@ -171,11 +171,7 @@ export const collections: Readonly<Record<string, FunctionRow>> = {
   element: { least: 2, most: 2, run: (args) => element(sequence(args, first), whole(args, second)) },
   lookup: { least: 2, most: 3, takesNull: true, run: lookup },
   keys: { least: 1, most: 1, run: (args) => keysOf(map(args, first)) },
-  values: {
-    least: 1,
-    most: 1,
-    run: (args) => keysOf(map(args, first)).map((key) => map(args, first)[key] ?? null),
-  },
+  values: { least: 1, most: 1, run: (args) => keysOf(map(args, first)).map((key) => map(args, first)[key] ?? null) },
   merge: { least: 0, seesUnknown: true, takesNull: true, run: merge },
   concat: { least: 1, run: (args) => args.flatMap((_, index) => sequence(args, index)) },
   contains: { least: 2, most: 2, run: (args) => isIn(list(args, first), args[second] ?? null) },
@@ -202,11 +198,7 @@ export const collections: Readonly<Record<string, FunctionRow>> = {
       return found;
     },
   },
-  matchkeys: {
-    least: 3,
-    most: 3,
-    run: (args) => matchKeys(sequence(args, 0), sequence(args, 1), list(args, 2)),
-  },
+  matchkeys: { least: 3, most: 3, run: (args) => matchKeys(sequence(args, 0), sequence(args, 1), list(args, 2)) },
   setproduct: { least: 1, run: product },
   transpose: { least: 1, most: 1, run: (args) => transpose(map(args, first)) },
   ephemeralasnull: { least: 1, most: 1, seesUnknown: true, takesNull: true, run: ([value = null]) => value },

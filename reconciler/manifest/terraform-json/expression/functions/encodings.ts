@@ -122,11 +122,7 @@ export const encodings: Readonly<Record<string, FunctionRow>> = {
     most: 2,
     run: (args) => charset(text(args, 1)).encode(text(args, 0)).toString('base64'),
   },
-  textdecodebase64: {
-    least: 2,
-    most: 2,
-    run: (args) => charset(text(args, 1)).decode(fromBase64(text(args, 0))),
-  },
+  textdecodebase64: { least: 2, most: 2, run: (args) => charset(text(args, 1)).decode(fromBase64(text(args, 0))) },
   urlencode: { least: 1, most: 1, run: (args) => urlEncoded(text(args, 0)) },
   csvdecode: { least: 1, most: 1, run: (args) => readCsv(text(args, 0)) },
   uuidv5: { least: 2, most: 2, run: (args) => nameBased(text(args, 0), text(args, 1)) },

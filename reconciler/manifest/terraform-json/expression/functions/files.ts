@@ -70,11 +70,7 @@ function rendered(source: string, vars: Value, context: FunctionContext): Value 
 export const files: Readonly<Record<string, FunctionRow>> = {
   file: ofFile(utf8),
   filebase64: ofFile((bytes) => bytes.toString('base64')),
-  fileexists: {
-    least: 1,
-    most: 1,
-    run: (args, context) => filesOf(context).exists(expanded(text(args, 0), context)),
-  },
+  fileexists: { least: 1, most: 1, run: (args, context) => filesOf(context).exists(expanded(text(args, 0), context)) },
   fileset: { least: 2, most: 2, run: fileSet },
   filemd5: digest('md5', 'hex'),
   filesha1: digest('sha1', 'hex'),

@@ -20,11 +20,7 @@ const posixClasses: Readonly<Record<string, string>> = {
 };
 
 /** ASCII only there. */
-const shorthand: Readonly<Record<string, string>> = {
-  d: '0-9',
-  w: '0-9A-Za-z_',
-  s: String.raw`\t\n\f\r `,
-};
+const shorthand: Readonly<Record<string, string>> = { d: '0-9', w: '0-9A-Za-z_', s: String.raw`\t\n\f\r ` };
 
 interface Flags {
   i: boolean;

@@ -108,11 +108,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a 
     ['making', () => ({ path: '/1.0/containers/c/backups', sent: body, headers: {} })],
     [
       'restoring',
-      (round: number) => ({
-        path: '/1.0/containers',
-        sent: saved,
-        headers: { ...octets, 'x-svc-name': `r${round}` },
-      }),
+      (round: number) => ({ path: '/1.0/containers', sent: saved, headers: { ...octets, 'x-svc-name': `r${round}` } }),
     ],
     ['making, of a volume,', () => ({ path: `${custom}/v/backups`, sent: body, headers: {} })],
     [

@@ -128,10 +128,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('on pools of d
     await midway();
     // Asked for before the kill: an operation that has ended is kept for seconds, and the start of a daemon may take longer.
     const [end] = await Promise.all([ended(from), target.killed()]);
-    expect(end).toMatchObject({
-      status: 'Failure',
-      err: expect.stringMatching(/closed the connection|broke/),
-    });
+    expect(end).toMatchObject({ status: 'Failure', err: expect.stringMatching(/closed the connection|broke/) });
     await target.expectKnown([], []);
     expect(describeTree(source.pool('containers/c'))).toBe(before);
     await limit('0');
@@ -148,10 +145,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('on pools of d
     await midway();
     // Asked for before the kill: an operation that has ended is kept for seconds, and the start of a daemon may take longer.
     const [end] = await Promise.all([ended(to), source.killed()]);
-    expect(end).toMatchObject({
-      status: 'Failure',
-      err: expect.stringMatching(/closed the connection|broke/),
-    });
+    expect(end).toMatchObject({ status: 'Failure', err: expect.stringMatching(/closed the connection|broke/) });
     await target.expectKnown([], []);
     await source.expectKnown(['c'], ['c/s']);
     expect(describeTree(source.pool('containers/c'))).toBe(before);
