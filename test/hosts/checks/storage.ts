@@ -17,7 +17,7 @@ const documents = [
 ].join('\n---\n');
 
 /** Each step shows in a file: what a snapshot keeps, what a copy takes along. */
-const life = (name: string): string => `
+const life = (name: string, form: string): string => `
   note() { gantry exec $1 -- sh -c "echo $2 >/root/note"; }
   read_note() { gantry exec $1 -- cat /root/note; }
   note ${name} first; gantry snapshot create ${name}/s1; note ${name} second
@@ -28,14 +28,16 @@ const life = (name: string): string => `
   gantry image export ${name}-image /var/tmp/image >/dev/null; gantry image delete ${name}-image >/dev/null
   gantry image import /var/tmp/image --alias ${name}-again >/dev/null; rm /var/tmp/image
   gantry launch ${name}-again ${name}-third -p quick >/dev/null; read_note ${name}-third
-  gantry backup create ${name} b1 >/dev/null; gantry backup export ${name} b1 /var/tmp/backup >/dev/null
+  gantry backup create ${name} b1 ${form} >/dev/null; gantry backup export ${name} b1 /var/tmp/backup >/dev/null
   gantry backup import /var/tmp/backup ${name}-back >/dev/null; gantry start ${name}-back; read_note ${name}-back; rm /var/tmp/backup
+  [ "$(gantry exec ${name}-back -- busybox stat -c %u:%g /root /bin | sort -u)" = 0:0 ]
   gantry delete --force --auto-approve ${name}-old ${name}-new ${name}-third ${name}-back >/dev/null; gantry image delete ${name}-again >/dev/null`;
 
-export const momentsOf = (name: string): Check => ({
+/** `form`: an option of the backup. */
+export const momentsOf = (name: string, form = ''): Check => ({
   name: `snapshots, copies, images and backups of a container ${name.replace('-', ' ')} have the files of their moment`,
   async run(host) {
-    const notes = (await host.run(life(name), 300)).split('\n').filter((line) => /^(first|second)$/.test(line));
+    const notes = (await host.run(life(name, form), 300)).split('\n').filter((line) => /^(first|second)$/.test(line));
     expectSame(notes.join(' '), 'first second first first first', 'the notes');
   },
 });

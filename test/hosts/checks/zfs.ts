@@ -31,7 +31,8 @@ export const zfsChecks: readonly Check[] = [
       expectMatch(said, /Disk quota exceeded|No space left/, 'what dd said');
     },
   },
-  momentsOf('on-zfs'),
+  // ZFS before 2.2 has given the files to the ids of the container.
+  momentsOf('on-zfs', '--optimized'),
   {
     name: 'the pool of zfs goes without a mount or ZFS pool left',
     async run(host) {

@@ -32,10 +32,11 @@ export async function renderIndex(content: BackupContent): Promise<RenderedIndex
   return { index: renderYaml(index), beside: renderYaml(config) };
 }
 
-function configOf({ container, project, snapshots, pool, profiles, written, writtenOf }: BackupContent) {
+function configOf({ container, project, snapshots, pool, profiles, written, writtenOf, optimized }: BackupContent) {
+  const owned = (config: Readonly<Record<string, string>>) => (optimized ? config : withOwnIds(config));
   return {
-    container: { ...container, config: withOwnIds(container.config), type: 'container', project },
-    snapshots: snapshots.map((snapshot) => ({ ...snapshot, config: withOwnIds(snapshot.config), size: -1 })),
+    container: { ...container, config: owned(container.config), type: 'container', project },
+    snapshots: snapshots.map((snapshot) => ({ ...snapshot, config: owned(snapshot.config), size: -1 })),
     pool: {
       config: pool.document.config,
       description: pool.document.description,
@@ -74,7 +75,7 @@ function configOf({ container, project, snapshots, pool, profiles, written, writ
   };
 }
 
-/** Owners are packed as the container sees them, whoever they are on the disk. */
+/** Owners are packed as the container sees them, whoever they are on the disk; a stream of a file system has those of the disk. */
 const withOwnIds = (config: Readonly<Record<string, string>>): Record<string, string> =>
   config[idMapKeys.files] === undefined ? config : { ...config, [idMapKeys.files]: '[]' };
 
