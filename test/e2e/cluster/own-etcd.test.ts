@@ -27,7 +27,8 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster without an etcd of someb
 
   test('one of three may stop: the others change and read on; it comes back with what it missed', async () => {
     await one?.stop();
-    expect((await two?.call('POST', '/1.0/profiles', { name: 'after' }))?.status).toBe(200);
+    const made = await two?.call('POST', '/1.0/profiles', { name: 'after' });
+    expect(made?.status, made?.bytes.toString()).toBe(200);
     expect(await three?.get('/1.0/profiles')).toContain('/1.0/profiles/after');
     await one?.restart();
     expect(await one?.get('/1.0/profiles')).toContain('/1.0/profiles/after');
