@@ -28,15 +28,37 @@ const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 const maxValue = 1000;
 
 /** Entries with a problem make no set; those beyond the cap make none at all. */
-export function expand({ name, max = defaultMaxSets, set }: GeneratorConfig, entries: readonly Entry[]): Expanded {
+export function expand(generator: GeneratorConfig, entries: readonly Entry[]): Expanded {
+  const { name, max = defaultMaxSets, set, directories, pullRequests } = generator;
   if (entries.length > max) {
     const message = `the generator ${name} would make ${entries.length} sets, and max is ${max}: raise max, or select fewer`;
     return { sets: [], problems: [{ path: 'max', message }] };
   }
   // A member that only some entries have is a variable without a value in the others.
   const known = [...new Set(entries.flatMap((entry) => Object.keys(entry)))];
-  const made = entries.map((entry) => setOf(set as Json, entry, known));
+  const isOfRepository = directories !== undefined || pullRequests !== undefined;
+  const made = entries.map((entry) => {
+    const problems = isOfRepository ? hostileIn(set, entry) : [];
+    return problems.length > 0 ? { sets: [], problems } : setOf(set as Json, entry, known);
+  });
   return { sets: made.flatMap(({ sets }) => sets), problems: made.flatMap(({ problems }) => problems) };
+}
+
+/** Who may push names directories and branches: these members of a set run commands, ask for metrics and select hosts. */
+const guarded = ['hooks', 'rollout', 'hosts'] as const;
+const harmless = /^[\w.][\w./-]*$/;
+
+function hostileIn(set: GeneratorConfig['set'], entry: Entry): readonly Problem[] {
+  const template = set as Readonly<Record<string, Json>>;
+  return guarded.flatMap((member) =>
+    [...namesIn(template[member] ?? null)].flatMap((name) => {
+      const value = entry[name] ?? '';
+      const message = `takes the variable ${name} of the repository, whose value ${JSON.stringify(value.slice(0, 60))} has more than letters, digits and . _ - /`;
+      return value === '' || harmless.test(value)
+        ? []
+        : [{ path: `set.${member}`, message: `set.${member} ${message}` }];
+    }),
+  );
 }
 
 function setOf(template: Json, entry: Entry, known: readonly string[]): Expanded {
