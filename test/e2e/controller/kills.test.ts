@@ -1,5 +1,5 @@
-// Commits that arrive while controller, hosts and git server are killed end as the newest, and each change is made once. The form with
-// 200 commits is `npm run faults -- controller`.
+// Commits of five teams that arrive while controller, hosts and git server are killed end as the newest, and each change is made once. The form with
+// 500 commits is `npm run faults -- controller`.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { controllerSuite } from '../../faults/controller/suite.ts';
 import { wrongWrites } from '../../faults/controller/write-log.ts';
@@ -21,13 +21,19 @@ describe('while commits arrive', () => {
   }, 240_000);
 });
 
-test('a change that was made twice, a step back and a second deletion are noticed', () => {
+test('a change that was made twice, a step back, a second deletion and a change by another team are noticed', () => {
   const write = (profile: string, note?: number) => ({
     method: note === undefined ? 'DELETE' : 'PATCH',
     profile,
     note: note === undefined ? undefined : String(note),
   });
   expect(wrongWrites('h1', [write('a', 1), write('b', 1), write('a', 3), write('a')])).toEqual([]);
+  expect(
+    wrongWrites('h1', [
+      { ...write('t1-a', 1), team: 't1' },
+      { ...write('t2-a', 1), team: 't1' },
+    ]),
+  ).toEqual(['h1: t1 wrote the profile t2-a']);
   expect(
     wrongWrites('h1', [write('a', 1), write('a', 3), write('a', 1), write('a', 2), write('a'), write('a')]),
   ).toEqual([

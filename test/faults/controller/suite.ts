@@ -1,5 +1,6 @@
-// Kills the controller, one of its hosts or its git server with SIGKILL while commits arrive. In the end each host has what the newest
-// commit declares and nothing that earlier ones declared, and no host got a change twice or went back to an older commit.
+// Kills the controller, one of its hosts or its git server with SIGKILL while commits of five teams arrive, some of which reach for objects of
+// another team. In the end each host has what the newest good commit of each team declares and nothing that earlier ones declared; no host got
+// a change twice or went back to an older commit, and no team wrote what is another's.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,19 +10,24 @@ import { createClient } from '../../../server/client/client.ts';
 import { startChild, type ChildDaemon } from '../../support/daemons/child-process.ts';
 import { Repository } from '../../support/git/repository.ts';
 import { until } from '../../support/until.ts';
+import { pick } from '../cluster/clients.ts';
 import type { FaultContext, FaultSuite, Figures } from '../suite.ts';
 import { GitProcess } from './git-process.ts';
 import { WriteLog, wrongWrites } from './write-log.ts';
 
 const hostNames = ['h1', 'h2'] as const;
+const teams = ['t1', 't2', 't3', 't4', 't5'] as const;
+type Team = (typeof teams)[number];
 const commitsEachRound = 2;
+/** How many of the commits are hostile; a good one follows each. */
+const hostileShare = 0.1;
 /** Between two deeds of a round, at most. */
 const longestPauseMs = 1000;
 const convergedMs = 120_000;
 
 export const controllerSuite: FaultSuite = {
-  doc: 'SIGKILL of the controller, a host or the git server while commits arrive',
-  rounds: 100,
+  doc: 'SIGKILL of the controller, a host or the git server while commits of five teams arrive',
+  rounds: 250,
   missing: () => Promise.resolve(undefined),
   run: async (context) => {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'gantry-faults-')));
@@ -38,7 +44,9 @@ export const controllerSuite: FaultSuite = {
 class World {
   readonly #folder: string;
   readonly #context: FaultContext;
-  readonly #repository: Repository;
+  readonly #repositories: ReadonlyMap<Team, Repository>;
+  /** The number of the newest good commit of each team. */
+  readonly #newest = new Map<Team, number>();
   readonly #hosts = new Map<string, ChildDaemon>();
   readonly #logs = new Map<string, WriteLog>();
   #git: GitProcess | undefined;
@@ -47,7 +55,7 @@ class World {
   constructor(folder: string, context: FaultContext) {
     this.#folder = folder;
     this.#context = context;
-    this.#repository = new Repository(folder);
+    this.#repositories = new Map(teams.map((team) => [team, new Repository(folder, team)]));
   }
 
   async run(): Promise<Figures> {
@@ -57,19 +65,30 @@ class World {
       await this.#startHost(name);
       this.#logs.set(name, await WriteLog.listen(join(this.#folder, `${name}.s`), this.#socketOf(name)));
     }
-    this.#declare(0);
+    for (const team of teams) this.#declare(team, 0);
     this.#git = await GitProcess.start(this.#folder, join(this.#folder, 'built'));
     await this.#writeConfig(this.#git.url);
     this.#startController();
     for (let commit = 1; commit <= commits; commit += 1) {
       signal.throwIfAborted();
-      this.#declare(commit);
+      const team = pick(teams, random);
+      if (random.next() < hostileShare) {
+        this.#reachOut(
+          team,
+          pick(
+            teams.filter((one) => one !== team),
+            random,
+          ),
+        );
+        await sleep(random.next() * longestPauseMs, undefined, { signal });
+      }
+      this.#declare(team, commit);
       await sleep(random.next() * longestPauseMs, undefined, { signal });
       if (commit % commitsEachRound === 0) await this.#killOne(random.next());
       if (commit % (commitsEachRound * 10) === 0) say(`controller: ${commit} of ${commits} commits`);
     }
-    await until(() => this.#isConverged(commits), convergedMs).catch(() => undefined);
-    return { what: 'commits of a git server', rounds, acknowledged: commits, ...(await this.#judged(commits)) };
+    await until(() => this.#isConverged(), convergedMs).catch(() => undefined);
+    return { what: 'commits of five teams', rounds, acknowledged: commits, ...(await this.#judged()) };
   }
 
   async close(): Promise<void> {
@@ -94,47 +113,68 @@ class World {
     }
   }
 
-  async #judged(commit: number): Promise<Pick<Figures, 'lost' | 'orphans'>> {
-    const wanted = namesOf(commit);
+  /** The note that each profile should have. */
+  #wanted(): ReadonlyMap<string, string> {
+    return new Map(
+      [...this.#newest].flatMap(([team, commit]) =>
+        namesOf(team, commit).map((name) => [name, String(commit)] as const),
+      ),
+    );
+  }
+
+  async #judged(): Promise<Pick<Figures, 'lost' | 'orphans'>> {
+    const wanted = this.#wanted();
     const lost: string[] = [];
     const orphans: string[] = [];
     for (const host of hostNames) {
       const found = await this.#notes(host);
-      for (const name of wanted)
-        if (found.get(name) !== String(commit)) lost.push(`${host}: profile ${name} is not as declared`);
-      for (const name of found.keys())
-        if (!wanted.includes(name)) orphans.push(`${host}: profile ${name} is left over`);
+      for (const [name, note] of wanted)
+        if (found.get(name) !== note) lost.push(`${host}: profile ${name} is not as declared`);
+      for (const name of found.keys()) if (!wanted.has(name)) orphans.push(`${host}: profile ${name} is left over`);
       const writes = this.#logs.get(host)?.writes ?? [];
-      if (writes.length < wanted.length) lost.push(`${host}: its changes were not seen, so nothing is known of them`);
+      if (writes.length < wanted.size) lost.push(`${host}: its changes were not seen, so nothing is known of them`);
       lost.push(...wrongWrites(host, writes));
     }
     return { lost, orphans };
   }
 
-  async #isConverged(commit: number): Promise<boolean> {
+  async #isConverged(): Promise<boolean> {
+    const wanted = this.#wanted();
     for (const host of hostNames) {
       const found = await this.#notes(host).catch(() => new Map<string, string | undefined>());
-      const wanted = namesOf(commit);
-      if (found.size !== wanted.length || wanted.some((name) => found.get(name) !== String(commit))) return false;
+      if (found.size !== wanted.size || [...wanted].some(([name, note]) => found.get(name) !== note)) return false;
     }
     return true;
   }
 
-  /** The notes of the profiles of the set, by name. */
+  /** The notes of the profiles of the teams, by name. */
   async #notes(host: string): Promise<ReadonlyMap<string, string | undefined>> {
     const client = createClient(`unix://${this.#socketOf(host)}`);
     try {
       const profiles = await client.list('profile', this.#context.signal);
-      const own = profiles.filter(({ name }) => name.startsWith('r'));
+      const own = profiles.filter(({ name }) => /^t\d-/.test(name));
       return new Map(own.map(({ name, config }) => [name, config['user.note']]));
     } finally {
       await client.close();
     }
   }
 
-  #declare(commit: number): void {
-    const texts = namesOf(commit).map((name) => `kind: profile\nname: ${name}\nconfig: { user.note: '${commit}' }\n`);
-    this.#repository.commit({ 'stack.yaml': texts.join('---\n') }, `Commit ${commit}`);
+  #declare(team: Team, commit: number): void {
+    this.#push(team, namesOf(team, commit), commit, `Commit ${commit}`);
+    this.#newest.set(team, commit);
+  }
+
+  /** A commit that also declares an object of another team: nothing of it is applied. */
+  #reachOut(team: Team, other: Team): void {
+    const commit = this.#newest.get(team) ?? 0;
+    this.#push(team, [...namesOf(team, commit), `${other}-rest`], hostileNote, 'A hostile commit');
+  }
+
+  #push(team: Team, names: readonly string[], note: number, message: string): void {
+    const texts = names.map(
+      (name) => `kind: profile\nname: ${name}\nconfig: { user.note: '${note}', user.team: ${team} }\n`,
+    );
+    this.#repositories.get(team)?.commit({ 'stack.yaml': texts.join('---\n') }, message);
   }
 
   async #writeConfig(git: string): Promise<void> {
@@ -143,8 +183,9 @@ class World {
     await writeFile(
       join(this.#folder, 'gantry.yaml'),
       `hosts: { file: hosts.yaml }
-sources: [{ name: faults, git: { url: "${git}/site.git", branch: main, history: linear, interval: 300ms } }]
-sets: [{ name: faults, source: faults, prune: { max: 100% }, retry: { first: 200ms, longest: 1s } }]
+sources: [${teams.map((team) => `{ name: ${team}, git: { url: "${git}/${team}.git", branch: main, history: linear, interval: 300ms } }`).join(', ')}]
+sets: [${teams.map((team) => `{ name: ${team}, source: ${team}, prune: { max: 100% }, retry: { first: 200ms, longest: 1s } }`).join(', ')}]
+tenants: [${teams.map((team) => `{ name: ${team}, sources: [{ name: ${team} }], hosts: [h1, h2], kinds: [profile], names: [${team}-*] }`).join(', ')}]
 `,
     );
   }
@@ -176,5 +217,8 @@ sets: [{ name: faults, source: faults, prune: { max: 100% }, retry: { first: 200
   }
 }
 
-/** Each commit declares a new profile and keeps the one before. */
-const namesOf = (commit: number): readonly string[] => [`r${commit}`, `r${commit + 1}`, 'rest'];
+/** Each commit declares a new profile and keeps one. */
+const namesOf = (team: Team, commit: number): readonly string[] => [`${team}-r${commit}`, `${team}-rest`];
+
+/** Greater than that of any good commit, so that one which is applied shows as a step back afterwards. */
+const hostileNote = 999_999;

@@ -10,6 +10,8 @@ export interface Write {
   readonly method: string;
   readonly profile: string;
   readonly note: string | undefined;
+  /** Whose manifests it is from, where they say so. */
+  readonly team?: string | undefined;
 }
 
 export class WriteLog {
@@ -55,7 +57,7 @@ export class WriteLog {
     if (found === null || method === 'GET') return;
     const written = body.length === 0 ? {} : (JSON.parse(body.toString('utf8')) as Written);
     const profile = found[1] ?? written.name ?? '';
-    this.writes.push({ method, profile, note: written.config?.['user.note'] });
+    this.writes.push({ method, profile, note: written.config?.['user.note'], team: written.config?.['user.team'] });
   }
 
   #join(request: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -74,12 +76,14 @@ interface Written {
   readonly config?: Readonly<Record<string, string>>;
 }
 
-/** PURE: what was changed twice, and what went back to an older note. The notes are numbers that only grow. */
+/** PURE: what was changed twice, what went back to an older note, and what a team wrote that is another's. The notes are numbers that only grow. */
 export function wrongWrites(host: string, writes: readonly Write[]): readonly string[] {
   const seen = new Set<string>();
   const newest = new Map<string, number>();
   const wrong: string[] = [];
-  for (const { method, profile, note } of writes) {
+  for (const { method, profile, note, team } of writes) {
+    if (team !== undefined && !profile.startsWith(`${team}-`))
+      wrong.push(`${host}: ${team} wrote the profile ${profile}`);
     if (note === undefined) {
       if (method !== 'DELETE') continue;
       if (seen.has(`${profile} deleted`)) wrong.push(`${host}: profile ${profile} was deleted twice`);
