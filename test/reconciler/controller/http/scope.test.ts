@@ -1,7 +1,13 @@
 // What a viewer sees whose grants name some of the sets: nothing of the others, wherever one looks.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { request as httpRequest } from 'node:http';
-import type { Overview } from '../../../../reconciler/controller/contract/index.ts';
+import type {
+  DriftRecord,
+  Overview,
+  RunRecord,
+  SearchResult,
+  TimelineEntry,
+} from '../../../../reconciler/controller/contract/index.ts';
 import { scopeOf } from '../../../../reconciler/controller/http/access/scope.ts';
 import { anObject, anOperation, aSet, FakeController } from '../../../support/controller/fake-controller.ts';
 import { startHttp, tokens, type HttpHarness } from '../../../support/controller/http-harness.ts';
@@ -40,6 +46,25 @@ class TwoTeams extends FakeController {
     };
   }
 
+  override objects(set: string) {
+    const found = super.objects(set);
+    return { ...found, objects: found.objects.map((one) => ({ ...one, message: `${set} says so` })) };
+  }
+
+  override history(set: string): RunRecord[] {
+    super.history(set);
+    const { id, startedAt, hosts = [] } = anOperation(set);
+    const [host] = this.sets.find(({ name }) => name === set)?.hosts ?? [];
+    const at = startedAt;
+    return [{ id, at, hosts: [host?.host ?? '', ...hosts], reason: `${set} ran` } as unknown as RunRecord];
+  }
+
+  override drift(set: string): DriftRecord[] {
+    super.drift(set);
+    const [host] = this.sets.find(({ name }) => name === set)?.hosts ?? [];
+    return [{ id: set, at, host: host?.host, address: `profile/${set}`, fields: [] } as unknown as DriftRecord];
+  }
+
   override operations() {
     return [anOperation('shop'), anOperation('secret')];
   }
@@ -64,6 +89,8 @@ const paths = [
   '/api/v1/logs?set=secret',
   '/metrics',
   '/api/v1/session',
+  '/api/v1/timeline',
+  '/api/v1/search?words=s',
 ];
 
 describe('a viewer whose grants name one set', () => {
@@ -73,6 +100,31 @@ describe('a viewer whose grants name one set', () => {
     expect(text).not.toMatch(/secret|hidden|h9/);
     const all = await http.ask(path, { token: tokens.operate });
     if (path !== '/api/v1/session') expect(all.text).toMatch(/secret/);
+  });
+
+  test.each(['secret', 'h9', 'hidden', 'git.test/secret', 'secret says'])(
+    'finds nothing of the other by searching for %s, and no number of what there is',
+    async (words) => {
+      const path = `/api/v1/search?words=${encodeURIComponent(words)}`;
+      expect((await own(path)).json()).toEqual({ hits: [], total: 0 });
+      const all = (await http.ask(path, { token: tokens.operate })).json<SearchResult>();
+      expect(all.total).toBeGreaterThan(0);
+    },
+  );
+
+  test('finds what the own set has, and its history in the timeline', async () => {
+    const { hits } = (await own('/api/v1/search?words=shop')).json<SearchResult>();
+    expect(hits.map(({ type, set = '' }) => `${type} ${set}`)).toEqual(expect.arrayContaining(['set ', 'object shop']));
+    const happened = (await own('/api/v1/timeline')).json<readonly TimelineEntry[]>();
+    expect(happened.map(({ set }) => set)).toEqual(['shop', 'shop']);
+  });
+
+  test('gets no timeline of the other, neither by its name nor by its host', async () => {
+    const [hidden, missing] = [await own('/api/v1/timeline?set=secret'), await own('/api/v1/timeline?set=nosuch')];
+    expect([hidden.status, hidden.text]).toEqual([404, missing.text.replaceAll('nosuch', 'secret')]);
+    expect((await own('/api/v1/timeline?host=h9')).json()).toEqual([]);
+    const all = await http.ask('/api/v1/timeline?host=h9', { token: tokens.operate });
+    expect(all.json<readonly TimelineEntry[]>().map(({ set }) => set)).toEqual(['secret', 'secret']);
   });
 
   test.each(['objects', 'drift', 'history', 'object?host=h9&address=container/web1'])(
