@@ -7,7 +7,12 @@ import type { HookPhase } from '../config/hook-schema.ts';
 export interface HookState {
   readonly revision: string;
   readonly ran: Readonly<Record<string, 'began' | 'done'>>;
+  /** The hooks after the sync; absent where the revision came without any. */
+  readonly afterSync?: AfterSync;
 }
+
+/** `due`: not all of them have run. */
+export type AfterSync = 'due' | 'done' | { readonly failed: string };
 
 export const hookKey = (phase: HookPhase, name: string, host: string): string => `${phase}/${name}@${host}`;
 
@@ -31,6 +36,17 @@ export function withHook(
   key: string,
   outcome: 'began' | 'done' | 'failed',
 ): HookState {
-  const { [key]: _before, ...others } = state?.revision === revision ? state.ran : {};
-  return { revision, ran: outcome === 'failed' ? others : { ...others, [key]: outcome } };
+  const { afterSync, ran } = ofRevision(state, revision);
+  const { [key]: _before, ...others } = ran;
+  const now = outcome === 'failed' ? others : { ...others, [key]: outcome };
+  return { revision, ran: now, ...(afterSync === undefined ? {} : { afterSync }) };
 }
+
+export const withAfterSync = (state: HookState | undefined, revision: string, afterSync: AfterSync): HookState => ({
+  revision,
+  ran: ofRevision(state, revision).ran,
+  afterSync,
+});
+
+const ofRevision = (state: HookState | undefined, revision: string): Pick<HookState, 'ran' | 'afterSync'> =>
+  state?.revision === revision ? state : { ran: {} };

@@ -112,7 +112,10 @@ export class ManagedSet {
       rollout: config.rollout,
       batchesOf: (hosts) => batchesOf(config.rollout, hosts),
       hosts: this.hosts,
-      ended: (phase, revision) => this.#hooks.ended(phase, revision, this.#end ?? new AbortController().signal),
+      owe: (revision) => void this.#hooks.owe(revision).catch((error: unknown) => this.#notStored(error)),
+      afterSync: (revision, isNews) =>
+        this.#hooks.afterSync(revision, isNews, this.#end ?? new AbortController().signal),
+      onFailure: (revision) => this.#hooks.onFailure(revision, this.#end ?? new AbortController().signal),
       check: (revision, on, overtaken) =>
         watchMetrics(config.rollout.checks, { set: config.name, revision, hosts: on }, overtaken),
       appliedText: (host) => this.#stored.state.hosts[host]?.text,

@@ -27,8 +27,12 @@ export interface RolloutDeps {
     from: string,
   ) => Promise<{ readonly revision: string; readonly loaded: LoadedRevision } | undefined>;
   readonly onWithdrawn: (revision: string, message: string) => void;
-  /** Runs the hooks at the end of a rollout. Why one failed. */
-  readonly ended?: (phase: 'afterSync' | 'onFailure', revision: string) => Promise<string | undefined>;
+  /** Hooks follow when all hosts have the revision. */
+  readonly owe?: (revision: string) => void;
+  /** Runs the hooks after a sync. `isNews`: this rollout brought the revision to hosts. Why one failed. */
+  readonly afterSync?: (revision: string, isNews: boolean) => Promise<string | undefined>;
+  /** Runs the hooks after a failure. Why one failed. */
+  readonly onFailure?: (revision: string) => Promise<string | undefined>;
   /** Watches metrics of the hosts that have it. Why the rollout must stop. */
   readonly check?: (revision: string, hosts: readonly string[], overtaken: AbortSignal) => Promise<string | undefined>;
   /** All hosts have it. */
@@ -87,6 +91,7 @@ export class Rollouts {
     const chosen = hosts.filter(({ name }) => onlyOn === undefined || onlyOn.includes(name));
     const isNews = chosen.some(({ name }) => appliedText(name) !== loaded.get(name)?.text);
     const run = isNews || wasStopped || start.kind === 'rollback' ? begin({ ...start, revision }) : undefined;
+    if (run !== undefined) this.#deps.owe?.(revision);
     void this.#batches(revision, loaded, chosen, run, overtaken.signal).catch((error: unknown) => {
       onError(`the rollout of ${short(revision)} broke: ${reasonOf(error)}`);
       run?.end('failed', nowMs(), reasonOf(error));
@@ -127,16 +132,25 @@ export class Rollouts {
     }
     const failed = failedNames(given);
     const late = given.filter((host) => !host.isSynced && !host.isFailed).map(({ name }) => name);
-    if (failed.length > 0) return run?.end('partial', nowMs(), `It failed on ${listOf(failed)}${causeOf(given)}`);
-    const why = run === undefined || late.length > 0 ? undefined : await this.#deps.ended?.('afterSync', revision);
+    if (failed.length > 0) run?.end('partial', nowMs(), `It failed on ${listOf(failed)}${causeOf(given)}`);
+    else if (late.length > 0) run?.end('done', nowMs(), `Not yet on ${listOf(late)}: they get it later.`);
+    await this.#allSynced(given, overtaken);
+    const why = overtaken.aborted ? undefined : await this.#deps.afterSync?.(revision, run !== undefined);
+    if (overtaken.aborted) return run?.end('cancelled', nowMs(), String(overtaken.reason));
     if (why !== undefined) {
       this.#isStopped = true;
       this.#message = `All hosts have revision ${short(revision)}, but ${why}`;
       this.#deps.onError(this.#message);
       return run?.end('partial', nowMs(), this.#message);
     }
-    if (late.length === 0) onGood(revision);
-    run?.end('done', nowMs(), late.length === 0 ? undefined : `Not yet on ${listOf(late)}: they get it later.`);
+    if (failed.length === 0) onGood(revision);
+    run?.end('done', nowMs());
+  }
+
+  /** Hosts that were away or failed get the revision later, in runs of their own. */
+  async #allSynced(hosts: readonly SetOnHost[], overtaken: AbortSignal): Promise<void> {
+    while (!overtaken.aborted && !hosts.every(({ isSynced }) => isSynced))
+      await new Promise<void>((resolve) => (this.#changed = resolve));
   }
 
   async #verdictOf(
@@ -194,8 +208,8 @@ export class Rollouts {
   }
 
   async #afterFailure(revision: string): Promise<void> {
-    const { ended, onError } = this.#deps;
-    const why = await ended?.('onFailure', revision);
+    const { onFailure, onError } = this.#deps;
+    const why = await onFailure?.(revision);
     if (why !== undefined) onError(why);
   }
 

@@ -1,5 +1,5 @@
 // Controllers as processes: the verbs that talk to one, and the takeover after a kill.
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -7,7 +7,8 @@ import type { Overview } from '../../../reconciler/controller/contract/index.ts'
 import { claimIn, claimMs } from '../../../reconciler/controller/decide/set-claim.ts';
 import { claimKey } from '../../../reconciler/core/ownership/set-state.ts';
 import { cli } from '../../support/cli/io.ts';
-import { buildPrograms, plainEnv } from '../../support/cli/programs.ts';
+import { buildPrograms } from '../../support/cli/programs.ts';
+import { killed, listening, spawnController } from '../../support/controller/process.ts';
 import { openControllerWorld, profileText, waitMs, type ControllerWorld } from '../../support/controller/world.ts';
 import { until } from '../../support/until.ts';
 
@@ -44,28 +45,9 @@ sets:
   - { name: web, source: shop }
 `,
   );
-  const child = spawn(process.execPath, [programs.gantry, 'controller', '--config', file], {
-    env: plainEnv(),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  children.add(child);
-  let out = '';
-  let log = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
-  await until(() => {
-    if (child.exitCode !== null) throw new Error(log);
-    return out.includes('Listening on ');
-  }, waitMs);
-  return { child, url: /Listening on (\S+)/.exec(out)?.[1] ?? '' };
-}
-
-async function killed(child: ChildProcess): Promise<void> {
-  children.delete(child);
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGKILL');
-  await gone;
+  const running = spawnController(programs.gantry, file);
+  children.add(running.child);
+  return { child: running.child, url: await listening(running) };
 }
 
 const noteOf = async (host: number): Promise<string | undefined> => (await world.profile(host, 'web'))?.['user.note'];

@@ -5,7 +5,15 @@ import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { withoutSecrets } from '../../../../server/lib/shared/without-secrets.ts';
 import type { HookPhase } from '../../config/hook-schema.ts';
 import type { Hook, Hooks } from '../../config/config.ts';
-import { hookKey, hostsOfHook, stateOfHook, withHook, type HookState } from '../../decide/hooks.ts';
+import {
+  hookKey,
+  hostsOfHook,
+  stateOfHook,
+  withAfterSync,
+  withHook,
+  type AfterSync,
+  type HookState,
+} from '../../decide/hooks.ts';
 import type { HostLink } from '../../hosts/host-link.ts';
 import type { RecordLog } from '../state-file.ts';
 import { runHook, type HookResult } from './run-hook.ts';
@@ -61,8 +69,30 @@ export class SetHooks {
     await this.#phase('afterHost', link, revision, signal);
   }
 
-  /** At the end of a rollout. Why a hook failed; undefined: none did. */
-  async ended(phase: 'afterSync' | 'onFailure', revision: string, signal: AbortSignal): Promise<string | undefined> {
+  /** A rollout brings the revision: the hooks after it are owed from now on, whatever ends the process. */
+  async owe(revision: string): Promise<void> {
+    const { hooks, state, store } = this.#deps;
+    if ((hooks.afterSync ?? []).length > 0) await store(withAfterSync(state(), revision, 'due'));
+  }
+
+  /** All hosts have the revision; those that nothing was brought to run only what an earlier process still owed. Why a hook failed. */
+  async afterSync(revision: string, isNews: boolean, signal: AbortSignal): Promise<string | undefined> {
+    const { state, store } = this.#deps;
+    const known = state()?.revision === revision ? state()?.afterSync : undefined;
+    if (!isNews && known !== 'due') return typeof known === 'object' ? known.failed : undefined;
+    const why = await this.#ended('afterSync', revision, signal);
+    const outcome: AfterSync = why === undefined ? 'done' : { failed: why };
+    if (known !== undefined && state()?.revision === revision && !signal.aborted)
+      await store(withAfterSync(state(), revision, outcome));
+    return why;
+  }
+
+  /** A rollout stopped. Why a hook failed. */
+  async onFailure(revision: string, signal: AbortSignal): Promise<string | undefined> {
+    return this.#ended('onFailure', revision, signal);
+  }
+
+  async #ended(phase: HookPhase, revision: string, signal: AbortSignal): Promise<string | undefined> {
     try {
       await this.#phase(phase, undefined, revision, signal);
       return undefined;
@@ -101,7 +131,9 @@ export class SetHooks {
     const environment = { GANTRY_SET: set, GANTRY_HOST_NAME: name, GANTRY_REVISION: revision, GANTRY_HOOK: phase };
     const result = await runHook(hook, client, environment, signal);
     const { outcome, message } = result;
-    await store(withHook(state(), revision, key, outcome === 'failed' ? 'failed' : 'done'));
+    // A newer revision has a state of its own.
+    if (state()?.revision === revision)
+      await store(withHook(state(), revision, key, outcome === 'failed' ? 'failed' : 'done'));
     this.#keep(phase, hook, name, revision, result);
     if (outcome === 'failed') throw new HookError(`${what} failed on ${name}: ${message ?? 'no reason is known'}`);
   }
