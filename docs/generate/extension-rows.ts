@@ -346,6 +346,8 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   cloud_init: ['services/containers/guest-view.ts', 'server/guest/socket.test.ts', 'cloud-init'],
   network_dns_search: ['drivers/network/config.ts', 'server/drivers/network/decisions.test.ts', 'dns.search'],
   network_nat_address: ['drivers/network/config.ts', 'server/drivers/network/bridge-host.test.ts', 'nat.address'],
+  network_acl: ['services/networks/network-acls.ts', 'server/services/network-acls.test.ts', 'network-acl-created'],
+  network_bridge_acl: ['drivers/network/acl-rules.ts', 'server/drivers/network/acl-host.test.ts', 'security.acls'],
   container_nic_routes: ['drivers/runtime/nic/routes.ts', 'server/drivers/devices/served-keys.test.ts', 'routes'],
   container_raw_mount: ['drivers/devices/disk.ts', 'server/drivers/devices/served-keys.test.ts', 'raw.mount.options'],
   projects_limits: ['services/limits/guard.ts', 'server/services/limits.test.ts', 'limits.'],

@@ -72,12 +72,13 @@ const groups: readonly VerbGroup[] = [
   { of: 'network', verbs: 'edit get info list list-leases rename set show unset', state: works, note: 'bridges' },
   {
     of: 'network acl',
-    verbs: 'create delete edit get list rename set show show-log unset',
+    verbs: 'show-log',
     state: refused,
-    note: 'there are no ACLs',
-    says: /"network_acl/,
+    note: 'the kernel has the log of bridges',
+    says: /"network_acl_log/,
   },
-  { of: 'network acl rule', verbs: 'add remove', state: refused, note: 'there are no ACLs', says: /"network_acl/ },
+  { of: 'network acl', verbs: 'create delete edit get list rename set show unset', state: works, note: '' },
+  { of: 'network acl rule', verbs: 'add remove', state: works, note: 'rules of bridges name addresses' },
   {
     of: 'network forward',
     verbs: 'create delete edit get list set show unset',

@@ -2,6 +2,8 @@
 // with the schemas.
 
 const decisions = 'server/drivers/network/decisions.test.ts';
+const acls = 'server/drivers/network/acl-host.test.ts';
+const aclRules = 'server/drivers/network/acl-rules.test.ts';
 const onHost = 'server/drivers/network/bridge-host.test.ts';
 const suite = 'conformance/network.ts';
 
@@ -41,6 +43,11 @@ export const networkKeyTests: Readonly<Record<string, string>> = {
   'ipv6.routes': decisions,
   'ipv6.routing': decisions,
   'raw.dnsmasq': onHost,
+  'security.acls': acls,
+  'security.acls.default.egress.action': acls,
+  'security.acls.default.egress.logged': aclRules,
+  'security.acls.default.ingress.action': acls,
+  'security.acls.default.ingress.logged': aclRules,
   'tunnel.NAME.group': onHost,
   'tunnel.NAME.id': onHost,
   'tunnel.NAME.interface': onHost,

@@ -5,6 +5,7 @@ import { Container, ContainerCreate, ContainerPut } from './container/container.
 import { Profile, ProfileCreate, ProfilePut } from './container/profile.ts';
 import { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, ImagePut } from './image/image.ts';
 import type { KindName } from './kinds.ts';
+import { NetworkAcl, NetworkAclCreate, NetworkAclPut } from './network/network-acl.ts';
 import { Network, NetworkCreate, NetworkPut } from './network/network.ts';
 import { Certificate, CertificateCreate, CertificatePut } from './server/certificate.ts';
 import { ServerDocument, ServerDocumentPut } from './server/server-document.ts';
@@ -35,6 +36,7 @@ export const kindSchemas = {
   project: { object: Project, create: ProjectCreate, put: ProjectPut },
   storage_pool: { object: StoragePool, create: StoragePoolCreate, put: StoragePoolPut },
   storage_volume: { object: StorageVolume, create: PooledVolumeCreate, put: StorageVolumePut },
+  network_acl: { object: NetworkAcl, create: NetworkAclCreate, put: NetworkAclPut },
   network: { object: Network, create: NetworkCreate, put: NetworkPut, omitted: ['managed'] },
   profile: { object: Profile, create: ProfileCreate, put: ProfilePut },
   image: {

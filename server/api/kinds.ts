@@ -3,6 +3,7 @@
 import {
   aliasName,
   containerName,
+  networkAclName,
   networkName,
   poolName,
   profileName,
@@ -90,6 +91,18 @@ export const kinds = {
     words: ['volume', 'volumes', 'custom_volume'],
     projectFeature: 'features.storage.volumes',
     columns: ['used_by', 'description'],
+  },
+  network_acl: {
+    doc: 'Rules for what may pass between a network and the host or other networks. Networks name it in `security.acls`.',
+    label: 'network ACL',
+    collection: '/1.0/network-acls',
+    nameRule: networkAclName,
+    plural: 'network_acls',
+    table: 'acls',
+    words: ['acl', 'acls'],
+    projectFeature: 'features.networks',
+    columns: ['used_by', 'description'],
+    since: 'network_acl',
   },
   network: {
     doc: 'A managed bridge.',

@@ -62,6 +62,12 @@ export const networkName: NameRule = (name) => {
   return undefined;
 };
 
+/** As real servers have it: the beginning of names that OVN makes of it. */
+export const networkAclName: NameRule = (name) =>
+  /^[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/.test(name)
+    ? undefined
+    : 'must be 1 to 63 of letters, digits and dashes, start with a letter and end with a letter or digit';
+
 /** Alias names may hold slashes (`debian/12`). */
 export const aliasName: NameRule = (name) => {
   if (name.length === 0) return 'must not be empty';

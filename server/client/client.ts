@@ -85,8 +85,6 @@ export interface Client {
   warnings(signal?: AbortSignal): Promise<readonly Warning[]>;
   /** What of the server's records is lost and found in its pools. LXD has no such call. */
   recover(body: RecoveryPost, signal?: AbortSignal): Promise<Recovery>;
-  /** Names of the network ACLs, which LXD has. */
-  acls(signal?: AbortSignal): Promise<readonly string[]>;
   /** These four may return an operation: wrap them in `operations.run` to wait for it. */
   create<K extends KindName>(
     kind: K,
@@ -202,8 +200,6 @@ function clientOver(transport: Link, host: string, options: ClientOptions): Clie
           : kind === 'storage_pool'
             ? await pools(signal)
             : await listOf(send, kinds[kind].collection, signal)) as readonly KindTypes[K]['object'][],
-    acls: async (signal) =>
-      (await listOf(send, '/1.0/network-acls', signal)).map((one) => (one as { name: string }).name),
     warnings: async (signal) => (await listOf(send, '/1.0/warnings', signal)) as readonly Warning[],
     recover: async (json, signal) =>
       (await send<Recovery>({ method: 'POST', path: '/1.0/recovery', json }, signal)).metadata,

@@ -62,7 +62,7 @@ export class ClusterPart {
       },
       true,
     );
-    const unfollow = [services.profiles.follow(), services.projects.follow()];
+    const unfollow = [services.networkAcls.follow(), services.profiles.follow(), services.projects.follow()];
     this.#unfollow = () => {
       for (const one of unfollow) one();
     };

@@ -8,6 +8,7 @@ const newestVersion: { readonly [K in Kind]: number } = {
   backups: 1,
   profiles: 1,
   networks: 1,
+  networkAcls: 1,
   pools: 1,
   volumes: 1,
   volumeSnapshots: 1,

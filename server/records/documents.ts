@@ -1,4 +1,5 @@
 // The stored documents: everything the daemon must remember of each object. Services render wire objects from them.
+import type { NetworkAclRule } from '../api/network/network-acl.ts';
 import type { ConfigMap, DeviceMap } from '../api/schema/common-schemas.ts';
 
 /** creating/deleting: a saga owns the object; it is visible, but nothing else may change it. */
@@ -60,6 +61,15 @@ export interface NetworkDocument {
   readonly type: 'bridge';
   readonly config: ConfigMap;
   readonly lifecycle: Lifecycle;
+}
+
+/** Rules that networks name. */
+export interface NetworkAclDocument {
+  readonly v: 1;
+  readonly description: string;
+  readonly config: ConfigMap;
+  readonly ingress: readonly NetworkAclRule[];
+  readonly egress: readonly NetworkAclRule[];
 }
 
 export interface PoolDocument {
@@ -304,6 +314,7 @@ export interface Documents {
   readonly backups: BackupDocument;
   readonly profiles: ProfileDocument;
   readonly networks: NetworkDocument;
+  readonly networkAcls: NetworkAclDocument;
   readonly pools: PoolDocument;
   readonly volumes: VolumeDocument;
   readonly volumeSnapshots: VolumeSnapshotDocument;
@@ -332,6 +343,7 @@ export const kindNames = [
   'backups',
   'profiles',
   'networks',
+  'networkAcls',
   'pools',
   'volumes',
   'volumeSnapshots',

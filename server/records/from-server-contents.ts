@@ -40,6 +40,9 @@ export function recordsOf(contents: ServerContents): readonly Put[] {
     ...contents.pools.map(({ name, description, driver, config }): Put => {
       return { kind: 'pools', name, document: { v: 1, description, driver, config, lifecycle: 'ready' } };
     }),
+    ...contents.acls.map(({ name, description, config, ingress, egress }): Put => {
+      return { kind: 'networkAcls', name, document: { v: 1, description, config, ingress, egress } };
+    }),
     ...contents.networks
       .filter(({ managed, type }) => managed && type === 'bridge')
       .map(({ name, description, config }): Put => {

@@ -94,6 +94,9 @@ export class Records {
   get networks(): Collection<'networks'> {
     return this.#collections.networks;
   }
+  get networkAcls(): Collection<'networkAcls'> {
+    return this.#collections.networkAcls;
+  }
   get pools(): Collection<'pools'> {
     return this.#collections.pools;
   }

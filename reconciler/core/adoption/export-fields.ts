@@ -36,7 +36,7 @@ function exportField(own: Own, field: string): Json | undefined {
   if (isOwned(own, [field])) return value;
   if (field === 'architecture') return undefined;
   if (field === 'profiles') return isDefaultOnly(value) ? undefined : value;
-  if (field === 'projects' && Array.isArray(value) && value.length === 0) return undefined;
+  if (Array.isArray(value) && value.length === 0) return undefined;
   const isBlank = field === 'type' && own.kind !== 'certificate' ? false : value === unwritten[field];
   return isBlank ? undefined : value;
 }

@@ -167,14 +167,3 @@ function volumeLoss(name: string, live: JsonObject): string | undefined {
     ? undefined
     : `has the content type ${content}: a document would create a file system`;
 }
-
-/** Network ACLs, for which there is no kind of document. */
-export const exportAcls = (names: readonly string[]): readonly ExportedObject[] =>
-  names.map((name) => ({
-    address: addressOf('network', name),
-    kind: 'network',
-    name,
-    comments: [`the network ACL ${name} is left out: documents cannot declare ACLs`],
-    isLeftOut: true,
-    remarks: [],
-  }));

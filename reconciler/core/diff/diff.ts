@@ -188,7 +188,14 @@ function diffList(walk: Walk, field: string, live: Json | undefined, wanted: Jso
   const then = Array.isArray(wanted) ? (wanted as readonly Json[]) : [];
   const isSameSet = now.length === then.length && now.every((item) => then.includes(item));
   if (walk.kind.unordered?.includes(field) === true && isSameSet) return;
-  if (now.length !== then.length || now.some((item, index) => item !== then[index])) add(walk, [field], now, then);
+  if (now.length !== then.length || now.some((item, index) => !isSameItem(item, then[index])))
+    add(walk, [field], now, then);
+}
+
+/** Members of a map in any order; a member without a value is as good as none. */
+function isSameItem(a: Json, b: Json | undefined): boolean {
+  if (!isMap(a) || !isMap(b)) return a === b;
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].every((name) => asText(a[name]) === asText(b[name]));
 }
 
 function diffScalar(walk: Walk, field: string, live: Json | undefined, wanted: Json): void {

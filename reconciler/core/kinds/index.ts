@@ -5,6 +5,7 @@ import { container } from './container.ts';
 import { imageAlias } from './image-alias.ts';
 import { image } from './image.ts';
 import type { CoreKind } from './kind.ts';
+import { networkAcl } from './network-acl.ts';
 import { network } from './network.ts';
 import { profile } from './profile.ts';
 import { project } from './project.ts';
@@ -18,6 +19,7 @@ export const coreKinds = {
   project,
   storage_pool: storagePool,
   storage_volume: storageVolume,
+  network_acl: networkAcl,
   network,
   profile,
   image,

@@ -1,8 +1,9 @@
 // The network kind: managed bridges. Any value that the server picked fulfils `auto`.
 import type { Problem } from '../../../server/api/problem.ts';
-import type { JsonObject } from '../documents/document.ts';
+import { splitList } from '../../../server/api/network/network-values.ts';
+import type { Json, JsonObject } from '../documents/document.ts';
 import { networkProblems } from '../settings/setting-effects.ts';
-import { defineKind } from './kind.ts';
+import { defineKind, type Reference } from './kind.ts';
 import { isHalfMade, overrideProblems } from './member-overrides.ts';
 import { asText, mapOf, presentTexts, textOf } from '../documents/json-values.ts';
 
@@ -19,6 +20,8 @@ export const network = defineKind('network', {
     const live = observed.networks.get(name);
     return live?.object.managed === false || isHalfMade(observed, live?.object.status) ? undefined : live;
   },
+  references: (document) => aclReferences(document.values['config']),
+  liveReferences: (live) => aclReferences(live['config']),
   isComputed: ([field, key = '']) => field === 'config' && (computed.has(key) || key.startsWith('volatile.')),
   fulfils: (key, live, desired) =>
     desired === 'auto' && picked.has(key) && live !== undefined && live !== '' && live !== 'none',
@@ -29,6 +32,14 @@ export const network = defineKind('network', {
     ...emptyAddresses(mapOf(values['config'])),
   ],
 });
+
+const aclReferences = (config: Json | undefined): readonly Reference[] =>
+  splitList(asText(mapOf(config)['security.acls'])).map((name) => ({
+    kind: 'network_acl',
+    name,
+    path: 'config.security.acls',
+    severity: 'error',
+  }));
 
 const families = ['ipv4', 'ipv6'] as const;
 

@@ -38,6 +38,7 @@ export async function readServerContents(
     snapshots,
     profiles: objects(observed.profiles),
     projects: [...observed.projects.values()].map(({ object }) => object),
+    acls: shared(observed.acls),
     networks: shared(observed.networks),
     pools: shared(observed.pools),
     volumes: objects(observed.volumes),

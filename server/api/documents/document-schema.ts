@@ -116,5 +116,12 @@ function lenient(schema: JsonSchema, inMap: boolean): JsonSchema {
     const map = { type: 'object', additionalProperties: lenient(values, true) };
     return inMap ? { anyOf: [map, { type: 'null' }], ...described } : { ...map, ...described };
   }
-  return schema;
+  const items = schema['items'] as JsonSchema | undefined;
+  return schema['type'] === 'array' && items?.['type'] === 'object' ? { ...schema, items: lenientItem(items) } : schema;
+}
+
+function lenientItem(item: JsonSchema): JsonSchema {
+  const { properties, required } = item as unknown as ObjectSchema;
+  const members = Object.entries(properties).map(([name, member]) => [name, lenient(member, false)] as const);
+  return closed(Object.fromEntries(members), required);
 }

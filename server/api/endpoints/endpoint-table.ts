@@ -4,7 +4,7 @@ import type { Endpoint } from './endpoint.ts';
 import { serverEndpoints, certificateEndpoints } from './server.ts';
 import { containerEndpoints, snapshotEndpoints } from './containers.ts';
 import { imageEndpoints } from './images.ts';
-import { networkEndpoints, operationEndpoints, profileEndpoints } from './networks.ts';
+import { networkAclEndpoints, networkEndpoints, operationEndpoints, profileEndpoints } from './networks.ts';
 import { storageEndpoints } from './storage.ts';
 import { clusterEndpoints } from './cluster.ts';
 import { projectEndpoints } from './projects.ts';
@@ -17,6 +17,7 @@ export const endpoints = [
   ...snapshotEndpoints,
   ...imageEndpoints,
   ...networkEndpoints,
+  ...networkAclEndpoints,
   ...operationEndpoints,
   ...profileEndpoints,
   ...storageEndpoints,

@@ -1,6 +1,7 @@
-// Endpoints of networks, operations and profiles (spec 4.9 to 4.11).
+// Endpoints of networks, network ACLs, operations and profiles (spec 4.9 to 4.11).
 import { endpointsOf, everyone } from './endpoint.ts';
 import { Network, NetworkCreate, NetworkLease, NetworkPut, NetworkState } from '../network/network.ts';
+import { NetworkAcl, NetworkAclCreate, NetworkAclPut } from '../network/network-acl.ts';
 import { Operation } from '../operation.ts';
 import { Profile, ProfileCreate, ProfilePut, RenamePost } from '../container/profile.ts';
 import { Type } from 'typebox';
@@ -58,6 +59,44 @@ export const networkEndpoints = [
     query: ['target'],
     result: Type.Array(NetworkLease),
     extension: 'network_leases',
+  }),
+];
+
+const acls = { extension: 'network_acl' } as const;
+
+export const networkAclEndpoints = [
+  endpoint('networkAcls.list', 'GET /1.0/network-acls', 'sync', 'Network ACLs.', {
+    ...recursion,
+    scope: 'shared',
+    ...acls,
+  }),
+  endpoint('networkAcls.create', 'POST /1.0/network-acls', 'sync', 'Create a network ACL.', {
+    body: NetworkAclCreate,
+    ...acls,
+  }),
+  endpoint('networkAcls.get', 'GET /1.0/network-acls/:name', 'sync', 'One network ACL.', {
+    result: NetworkAcl,
+    etag: true,
+    ...acls,
+  }),
+  endpoint('networkAcls.put', 'PUT /1.0/network-acls/:name', 'sync', 'Replace rules, config and description.', {
+    body: NetworkAclPut,
+    etag: true,
+    ...acls,
+  }),
+  endpoint('networkAcls.patch', 'PATCH /1.0/network-acls/:name', 'sync', 'Change the given members.', {
+    body: NetworkAclPut,
+    etag: true,
+    ...acls,
+  }),
+  endpoint('networkAcls.post', 'POST /1.0/network-acls/:name', 'sync', 'Rename an unused network ACL.', {
+    body: RenamePost,
+    status: 204,
+    ...acls,
+  }),
+  endpoint('networkAcls.delete', 'DELETE /1.0/network-acls/:name', 'sync', 'Delete an unused network ACL.', {
+    status: 202,
+    ...acls,
   }),
 ];
 

@@ -8,6 +8,7 @@ import * as envelope from '../envelope.ts';
 import * as event from '../event.ts';
 import * as image from '../image/image.ts';
 import * as network from '../network/network.ts';
+import * as networkAcl from '../network/network-acl.ts';
 import * as operation from '../operation.ts';
 import * as pool from '../storage/pool.ts';
 import * as project from '../project/project.ts';
@@ -28,6 +29,7 @@ const modules: readonly object[] = [
   snapshot,
   image,
   network,
+  networkAcl,
   operation,
   event,
   profile,

@@ -119,6 +119,25 @@ export const networkConfigKeys: readonly NetworkConfigKey[] = [
     { kind: 'text', multiline: true },
     'More dnsmasq configuration, one option a line. Trusted input: it may run programs.',
   ),
+  key(
+    'security.acls',
+    { kind: 'acl-list' },
+    'Network ACLs, separated by commas, for what passes between the network and the host or other networks. Containers of the network reach each other whatever they say.',
+  ),
+  ...(['ingress', 'egress'] as const).flatMap((direction) => [
+    key(
+      `security.acls.default.${direction}.action`,
+      { kind: 'enum', values: ['allow', 'reject', 'drop'] },
+      `What becomes of ${direction} packets that no rule matches (with security.acls).`,
+      'reject',
+    ),
+    key(
+      `security.acls.default.${direction}.logged`,
+      bool,
+      `Write ${direction} packets that no rule matches to the log of the kernel (with security.acls).`,
+      'false',
+    ),
+  ]),
   key('tunnel.NAME.group', { kind: 'multicast' }, 'Multicast group (vxlan).', '239.0.0.1'),
   key('tunnel.NAME.id', { kind: 'integer', min: 0, max: 16_777_215 }, 'Tunnel id (vxlan).', '1'),
   key(

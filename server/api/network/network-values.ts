@@ -9,6 +9,7 @@ import {
   type Cidr,
   type IpFamily,
 } from '../text/ip.ts';
+import { networkAclName } from '../names.ts';
 
 export type NetworkKeyType =
   | { readonly kind: 'text'; readonly multiline?: boolean }
@@ -20,6 +21,7 @@ export type NetworkKeyType =
   | { readonly kind: 'cidr'; readonly family: IpFamily; readonly words: readonly string[]; readonly host?: boolean }
   | { readonly kind: 'cidr-list'; readonly family: IpFamily }
   | { readonly kind: 'range-list'; readonly family: IpFamily }
+  | { readonly kind: 'acl-list' }
   | { readonly kind: 'hwaddr' }
   | { readonly kind: 'domain' }
   | { readonly kind: 'domain-list' }
@@ -66,6 +68,8 @@ export function networkValueRule(type: NetworkKeyType, value: string): string | 
       return firstBroken(value, (part) => cidrRule(part, type.family, [], false));
     case 'range-list':
       return firstBroken(value, (part) => rangeRule(part, type.family));
+    case 'acl-list':
+      return firstBroken(value, networkAclName) ?? twiceRule(value);
     case 'hwaddr':
       return hwaddrRule(value);
     case 'domain':
@@ -91,6 +95,11 @@ function firstBroken(value: string, rule: (part: string) => string | undefined):
     if (broken !== undefined) return part.trim() === '' ? broken : `${broken} (in ${JSON.stringify(part.trim())})`;
   }
   return undefined;
+}
+
+function twiceRule(value: string): string | undefined {
+  const twin = splitList(value).find((name, index, all) => all.indexOf(name) < index);
+  return twin === undefined ? undefined : `must name each once, and names ${twin} twice`;
 }
 
 function integerRule(value: string, min: number, max: number): string | undefined {

@@ -54,6 +54,8 @@ const laterExtensions = [
   'cloud_init',
   'network_dns_search',
   'network_nat_address',
+  'network_acl',
+  'network_bridge_acl',
   'container_nic_routes',
   'container_raw_mount',
   'projects_limits',

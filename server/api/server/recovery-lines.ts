@@ -4,6 +4,7 @@ import type { Recovery } from './recovery.ts';
 const kinds: readonly (readonly [kind: string, one: string, many: string])[] = [
   ['pools', 'pool', 'pools'],
   ['projects', 'project', 'projects'],
+  ['networkAcls', 'network ACL', 'network ACLs'],
   ['networks', 'network', 'networks'],
   ['profiles', 'profile', 'profiles'],
   ['images', 'image', 'images'],
@@ -17,7 +18,7 @@ const kinds: readonly (readonly [kind: string, one: string, many: string])[] = [
 ];
 
 /** Kinds whose names say something to people: others are stored under ids. */
-const named = new Set(['pools', 'projects', 'networks', 'profiles', 'volumes', 'containers']);
+const named = new Set(['pools', 'projects', 'networkAcls', 'networks', 'profiles', 'volumes', 'containers']);
 
 export function recoveryLines({ applied, recovered, kept, unknown, problems }: Recovery): readonly string[] {
   const verb = applied ? 'Recovered' : 'Can recover';

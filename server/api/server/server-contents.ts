@@ -2,6 +2,7 @@
 import type { Certificate } from './certificate.ts';
 import type { Container } from '../container/container.ts';
 import type { Image, ImageAlias } from '../image/image.ts';
+import type { NetworkAcl } from '../network/network-acl.ts';
 import type { Network } from '../network/network.ts';
 import type { StoragePool } from '../storage/pool.ts';
 import type { Profile } from '../container/profile.ts';
@@ -21,6 +22,7 @@ export interface ServerContents {
   /** By qualified name of the container; nothing is known about absent ones. */
   readonly snapshots: Readonly<Record<string, readonly Snapshot[]>>;
   readonly profiles: readonly InProject<Profile>[];
+  readonly acls: readonly NetworkAcl[];
   /** Includes the host's own interfaces, which are not managed. */
   readonly networks: readonly Network[];
   readonly pools: readonly StoragePool[];

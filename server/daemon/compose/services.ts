@@ -14,6 +14,7 @@ import { TrustTokens } from '../../auth/trust-tokens.ts';
 import { dialChannel } from '../../http/dial-channel.ts';
 import { patchContainer } from '../../services/containers/update/update.ts';
 import { replicateImages } from '../../services/images/replicate-images.ts';
+import { NetworkAcls } from '../../services/networks/network-acls.ts';
 import { Networks } from '../../services/networks/networks.ts';
 import { Profiles } from '../../services/profiles/profiles.ts';
 import { Projects } from '../../services/projects/projects.ts';
@@ -71,6 +72,7 @@ export function composeServices(base: Foundation, { remoteLimits, stateDir }: Co
     maas,
     metrics: new ServerMetrics({ records, view, runtime, pools, operations, loop, warnings: watched.warnings }),
     migrationDeps: { ...containerDeps, dial: dialChannel },
+    networkAcls: new NetworkAcls(common),
     networks,
     pools,
     profiles: new Profiles({ ...common, running, guests }),

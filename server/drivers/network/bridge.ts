@@ -7,7 +7,7 @@ import { withRevert } from '../../lib/revert.ts';
 import { DriverError } from '../driver-error.ts';
 import { listLeases, releaseLeases, setReservations } from './bridge-leases.ts';
 import { planNetwork } from './config.ts';
-import { converge, ownTunnels, type ConvergeDeps } from './converge.ts';
+import { converge, convergeRules, ownTunnels, type ConvergeDeps } from './converge.ts';
 import { stopDnsmasq } from './dnsmasq/process.ts';
 import type { NetworkDriver, NetworkSpec } from './driver.ts';
 import { fillNetworkConfig } from './fill-config.ts';
@@ -46,6 +46,7 @@ export function openBridgeNetwork(deps: BridgeNetworkDeps): NetworkDriver {
       planNetwork(spec); // refuses a bad config before anything is looked at
       await mutex.run(spec.name, () => bringUp(context, spec, signal));
     },
+    setRules: (spec) => mutex.run(spec.name, () => convergeRules(context, spec)),
     down: (name) => mutex.run(name, () => takeDown(context, name, 'all')),
     setHosts: (name, hosts) => mutex.run(name, () => setReservations(context, name, hosts)),
     releaseLease: (name, hwaddr) => mutex.run(name, () => releaseLeases(context, name, hwaddr)),
@@ -125,7 +126,7 @@ async function undoUp(
     await takeDown(context, name, 'volatile');
     return context.files.write(name, before);
   }
-  return converge(context, { name, config: before.config });
+  return converge(context, { name, config: before.config, acls: before.acls ?? [] });
 }
 
 async function takeDown(context: Context, name: string, what: 'volatile' | 'all'): Promise<void> {

@@ -4,6 +4,7 @@ import type { Cidr, IpFamily, IpRange } from '../../api/text/ip.ts';
 import { networkBool, splitList } from '../../api/network/network-values.ts';
 import { tunnelNames, validateNetworkConfig } from '../../api/network/validate-network-config.ts';
 import { DriverError } from '../driver-error.ts';
+import type { AclDefault, AclPlan } from './acl-rules.ts';
 import type { NetworkSpec } from './driver.ts';
 
 export { validateNetworkConfig } from '../../api/network/validate-network-config.ts';
@@ -57,6 +58,8 @@ export interface NetworkPlan {
   readonly rawDnsmasq: string;
   readonly external: readonly string[];
   readonly tunnels: readonly TunnelPlan[];
+  /** Absent: nothing is filtered. */
+  readonly acls?: AclPlan;
 }
 
 /** Throws DriverError Invalid naming every problem, NotSupported for what no driver here does. */
@@ -78,6 +81,7 @@ export function planNetwork(spec: NetworkSpec): NetworkPlan {
     rawDnsmasq: config['raw.dnsmasq'] ?? '',
     external: [...new Set(splitList(config['bridge.external_interfaces']))],
     tunnels,
+    ...planAcls(spec, config),
   };
 }
 
@@ -121,6 +125,19 @@ function planFamily(family: IpFamily, config: Readonly<Record<string, string>>):
       routing: networkBool(config[`${v}.routing`], true),
     },
   ];
+}
+
+function planAcls({ acls = [] }: NetworkSpec, config: NetworkSpec['config']): Pick<NetworkPlan, 'acls'> {
+  if (splitList(config['security.acls']).length === 0) return {};
+  return { acls: { acls, defaults: { ingress: aclDefault(config, 'ingress'), egress: aclDefault(config, 'egress') } } };
+}
+
+function aclDefault(config: NetworkSpec['config'], direction: string): AclDefault {
+  const action = config[`security.acls.default.${direction}.action`] ?? 'reject';
+  return {
+    action: action as AclDefault['action'],
+    logged: networkBool(config[`security.acls.default.${direction}.logged`], false),
+  };
 }
 
 function cidrs(value: string | undefined): Cidr[] {

@@ -32,6 +32,15 @@ export interface ConvergeDeps {
   readonly datapath: Datapath;
 }
 
+/** Replaces the rules of a network that is up, and remembers by which ACLs. */
+export async function convergeRules({ files }: ConvergeDeps, spec: NetworkSpec): Promise<void> {
+  const record = await files.read(spec.name);
+  if (record === undefined || (await readLink(spec.name)) === undefined)
+    throw new DriverError('NotFound', `network ${spec.name} is not up: its rules cannot be set`);
+  await nftApply(`set the firewall of network ${spec.name}`, renderFirewall(planNetwork(spec)));
+  await files.write(spec.name, { ...record, acls: spec.acls ?? [] });
+}
+
 export async function converge(deps: ConvergeDeps, spec: NetworkSpec, signal?: AbortSignal): Promise<void> {
   const { files } = deps;
   const plan = planNetwork(spec);
@@ -42,6 +51,7 @@ export async function converge(deps: ConvergeDeps, spec: NetworkSpec, signal?: A
   checkMembers(plan, others);
   const record: NetworkRecord = {
     config: spec.config,
+    acls: spec.acls ?? [],
     // Until the old members have left, both are remembered.
     external: [...new Set([...(before?.external ?? []), ...plan.external])],
     hosts: before?.hosts ?? [],

@@ -1,10 +1,13 @@
 // The contract of network drivers: make a managed network on this host match its config, and read its state.
 import type { InterfaceState } from '../interface-state.ts';
+import type { NamedAcl } from './acl-rules.ts';
 
 export interface NetworkSpec {
   readonly name: string;
   /** Validated config with every `auto` already resolved by fillConfig. */
   readonly config: Readonly<Record<string, string>>;
+  /** The ACLs that `security.acls` names. */
+  readonly acls?: readonly NamedAcl[];
 }
 
 /** A container's nic on a network, for static leases and names. */
@@ -42,6 +45,8 @@ export interface NetworkDriver {
   /** Creates or converges bridge, addresses, firewall, DHCP/DNS to the spec. Idempotent; re-attaches to a DHCP server of an
    *  earlier daemon that still fits. On a throw nothing new is left behind. */
   up(spec: NetworkSpec, signal: AbortSignal): Promise<void>;
+  /** Replaces the rules of a network that is up, all or none, and nothing else: for a change of its ACLs. */
+  setRules(spec: NetworkSpec): Promise<void>;
   /** Removes everything `up` made. Idempotent. */
   down(name: string): Promise<void>;
   /** Replaces the static leases and names of a network. Takes effect without interrupting service. */

@@ -1,5 +1,6 @@
 // Renders the nftables rules of one network; pure. One table per network, replaced as a whole in one transaction.
 import { formatCidr, subnetOf } from '../../api/text/ip.ts';
+import { aclChains } from './acl-rules.ts';
 import type { FamilyPlan, NetworkPlan } from './config.ts';
 
 export function firewallTable(name: string): string {
@@ -27,6 +28,7 @@ export function renderFirewall(plan: NetworkPlan): string {
     ),
     ...chain('net_fwd', 'filter', 'forward', 0, forwardRules(plan.name, filtered)),
     ...(['before', 'after'] as const).flatMap((order) => natChain(plan, order)),
+    ...(plan.acls === undefined ? [] : aclChains(plan.name, plan.acls)),
   ];
   const table = firewallTable(plan.name);
   return `${renderFirewallRemoval(plan.name)}table inet ${table} {\n${chains.map((line) => `  ${line}\n`).join('')}}\n`;

@@ -5,11 +5,14 @@ import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { networkName } from '../../api/names.ts';
 import { DriverError } from '../driver-error.ts';
+import type { NamedAcl } from './acl-rules.ts';
 import type { NetworkHost } from './driver.ts';
 import type { DnsmasqPlaces } from './dnsmasq/format.ts';
 
 export interface NetworkRecord {
   readonly config: Readonly<Record<string, string>>;
+  /** Absent: it has none. */
+  readonly acls?: readonly NamedAcl[];
   /** Host interfaces that we made members of the bridge. */
   readonly external: readonly string[];
   readonly hosts: readonly NetworkHost[];

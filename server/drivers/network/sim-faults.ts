@@ -4,6 +4,7 @@ import { SimFaultList, type InjectedFault } from '../sim-fault-list.ts';
 export type SimNetworkOperation =
   | 'fillConfig'
   | 'up'
+  | 'setRules'
   | 'down'
   | 'setHosts'
   | 'releaseLease'

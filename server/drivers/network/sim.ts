@@ -10,6 +10,7 @@ import { planNetwork, type NetworkPlan } from './config.ts';
 import { distinctHosts } from './dnsmasq/format.ts';
 import type { DynamicLease, HostInterface, NetworkDriver, NetworkHost, NetworkSpec, NetworkState } from './driver.ts';
 import { fillNetworkConfig } from './fill-config.ts';
+import { renderFirewall } from './firewall.ts';
 import { SimNetworkFaults } from './sim-faults.ts';
 import { giveLease, type SimAddresses, type SimClient } from './sim-leases.ts';
 
@@ -104,6 +105,14 @@ class Sim implements SimNetwork {
         leases,
         since: before?.since ?? this.#now(),
       });
+    });
+  }
+
+  async setRules(spec: NetworkSpec): Promise<void> {
+    await this.#mutex.run(spec.name, async () => {
+      await this.faults.pass('setRules', spec.name);
+      renderFirewall(planNetwork(spec));
+      this.#need(spec.name, 'set its rules');
     });
   }
 

@@ -22,6 +22,7 @@ import { containerMetadataRoutes } from './container-metadata.ts';
 import { containerSessionRoutes } from './container-sessions.ts';
 import { containerRoutes } from './containers.ts';
 import { imageRoutes, type ImageRouteDeps } from './images.ts';
+import { networkAclRoutes } from './network-acls.ts';
 import { networkRoutes } from './networks.ts';
 import { operationRoutes } from './operations.ts';
 import { poolRoutes } from './pools.ts';
@@ -43,6 +44,7 @@ export type RoutedServices = Omit<ServicesOf<typeof containerRoutes>, 'restore'>
   ServicesOf<typeof containerFileRoutes> &
   ServicesOf<typeof containerMetadataRoutes> &
   ServicesOf<typeof containerSessionRoutes> &
+  ServicesOf<typeof networkAclRoutes> &
   ServicesOf<typeof networkRoutes> &
   ServicesOf<typeof poolRoutes> &
   ServicesOf<typeof profileRoutes> &
@@ -116,6 +118,7 @@ export function routesOf(
       dir: dirs.images,
       headerPrefix,
     }),
+    ...networkAclRoutes(services),
     ...networkRoutes(services),
     ...operationRoutes(operations),
     ...poolRoutes(services),

@@ -6,10 +6,11 @@ import type { NetworkDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import { KnownProblems } from '../shared/known-problems.ts';
 import type { NetworkHosts } from './network-hosts.ts';
+import { networkSpec } from './network-spec.ts';
 import { networkLock } from './networks.ts';
 
 export interface NetworkWatchDeps extends Pick<ServiceParts, 'locks' | 'log'> {
-  readonly records: Pick<Records, 'networks'>;
+  readonly records: Pick<Records, 'networkAcls' | 'networks'>;
   readonly network: Pick<NetworkDriver, 'up'>;
   readonly hosts: Pick<NetworkHosts, 'refresh'>;
 }
@@ -45,9 +46,9 @@ export class NetworkWatch {
   }
 
   async #up(name: string, { config }: NetworkDocument): Promise<void> {
-    const { network, hosts, log } = this.#deps;
+    const { records, network, hosts, log } = this.#deps;
     try {
-      await network.up({ name, config }, new AbortController().signal);
+      await network.up(networkSpec(records, name, config), new AbortController().signal);
       await hosts.refresh([name]);
       if (this.#problems.forget(name)) log.info(`The network ${name} is up`);
     } catch (error) {

@@ -19,6 +19,7 @@ import { mergeConfig, replaceConfig } from '../shared/patch.ts';
 import { containersWith } from '../shared/used-by.ts';
 import { createNetworkSaga } from './sagas/network-create.ts';
 import { refuseUsedNetwork, networkUsers } from './network-users.ts';
+import { missingAcls, networkSpec, requireAcls } from './network-spec.ts';
 import { renameNetworkSaga } from './sagas/network-rename.ts';
 import { deleteNetworkSaga } from './sagas/network-delete.ts';
 
@@ -79,7 +80,7 @@ export class Networks {
       ]);
     }
     const sent = replaceConfig(body.config);
-    check(name, sent);
+    this.#check(name, sent);
     await this.#deps.locks.run(networkLock(name), async () => {
       await this.#refuseTaken(name);
       await this.#withSubnets(name, sent, undefined, async (config) => {
@@ -177,7 +178,7 @@ export class Networks {
       const { document } = this.#managed(name);
       checkIfMatch(ifMatch, this.#etag(name, document), 'network', name);
       const drafted = next(document);
-      check(name, drafted.config);
+      this.#check(name, drafted.config);
       refuseNicHwaddr(this.#deps, name, drafted.config, document.config);
       await this.#withSubnets(name, drafted.config, document.config, (config) =>
         this.#changeTo(name, document, { ...drafted, config }),
@@ -192,10 +193,10 @@ export class Networks {
     // Recorded first: after a crash in between, the next start brings the host to what was recorded.
     await this.#commit(name, wanted);
     try {
-      await this.#deps.network.up({ name, config: wanted.config }, new AbortController().signal);
+      await this.#deps.network.up(networkSpec(this.#deps.records, name, wanted.config), new AbortController().signal);
     } catch (error) {
       await this.#commit(name, before);
-      await this.#deps.network.up({ name, config: before.config }, new AbortController().signal);
+      await this.#deps.network.up(networkSpec(this.#deps.records, name, before.config), new AbortController().signal);
       throw error;
     }
   }
@@ -244,7 +245,10 @@ export class Networks {
   }
 
   #commit(name: string, document: NetworkDocument): Promise<void> {
-    return this.#deps.records.retry((changes) => changes.put('networks', name, document));
+    return this.#deps.records.retry((changes) => {
+      requireAcls(changes, document.config);
+      changes.put('networks', name, document);
+    });
   }
 
   async #refuseTaken(name: string): Promise<void> {
@@ -254,6 +258,11 @@ export class Networks {
         { path: 'name', message: 'is an interface of the host' },
       ]);
     }
+  }
+
+  #check(name: string, config: ConfigMap): void {
+    const problems = [...validateNetworkConfig(name, config), ...missingAcls(this.#deps.records, config)];
+    if (problems.length > 0) throw errors.invalid(`network ${name}`, problems);
   }
 
   #managed(name: string): Entry<NetworkDocument> {
@@ -287,9 +296,4 @@ export class Networks {
       used_by: [...networkUsers(this.#deps.records, name)],
     };
   }
-}
-
-function check(name: string, config: Readonly<Record<string, string>>): void {
-  const problems = validateNetworkConfig(name, config);
-  if (problems.length > 0) throw errors.invalid(`network ${name}`, problems);
 }

@@ -11,6 +11,7 @@ export const copiedKinds = [
   'server',
   'projects',
   'pools',
+  'networkAcls',
   'networks',
   'profiles',
   'images',

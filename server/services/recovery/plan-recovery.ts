@@ -108,6 +108,7 @@ class Plan {
         return this.#ofAlias(record);
       case 'projects':
       case 'pools':
+      case 'networkAcls':
       case 'networks':
       case 'profiles':
         break;
@@ -115,7 +116,7 @@ class Plan {
     return this.#ofShared(record);
   }
 
-  #ofShared(record: CopiedRecord<'projects' | 'pools' | 'networks' | 'profiles'>): string | undefined {
+  #ofShared(record: CopiedRecord<'projects' | 'pools' | 'networkAcls' | 'networks' | 'profiles'>): string | undefined {
     const found = this.#here.get(record.kind, record.name);
     if (found === undefined) return undefined;
     if (isSame(found, record.document)) return '';

@@ -11,6 +11,7 @@ import type {
   CertificateDocument,
   ContainerDocument,
   ImageDocument,
+  NetworkAclDocument,
   NetworkDocument,
   PoolDocument,
   ProfileDocument,
@@ -38,6 +39,7 @@ export const etagOf = {
   containerMetadata: (m: ContainerMetadata) => canonicalHash(m),
   profile: (p: ProfileDocument) => canonicalHash([p.config, p.description, p.devices]),
   network: (n: NetworkDocument) => canonicalHash([n.config, n.description]),
+  networkAcl: (n: NetworkAclDocument) => canonicalHash([n.config, n.description, n.egress, n.ingress]),
   pool: (p: PoolDocument) => canonicalHash([p.config, p.description]),
   volume: (v: Pick<VolumeDocument, 'config' | 'description'>) =>
     canonicalHash([withoutServerKeys(v.config), v.description]),

@@ -11,6 +11,7 @@ import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { isLongRun } from '../../support/left-out.ts';
 import { containerProofs } from './containers.ts';
+import { networkAclProofs } from './network-acls.ts';
 import { serverProofs } from './server.ts';
 import { storageProofs } from './storage.ts';
 import { made, type Proof, type World } from './world.ts';
@@ -19,7 +20,12 @@ import { tempFolder } from '../../support/temp-folder.ts';
 const missing = clientMissing('lxc') ?? busyboxMissing();
 if (missing !== undefined) console.log(`skipped: the verbs of lxc: ${missing}`);
 
-const allProofs: Readonly<Record<string, Proof>> = { ...containerProofs, ...serverProofs, ...storageProofs };
+const allProofs: Readonly<Record<string, Proof>> = {
+  ...containerProofs,
+  ...networkAclProofs,
+  ...serverProofs,
+  ...storageProofs,
+};
 const verbsThat = (...states: VerbState[]): string[] =>
   [...lxcVerbs].flatMap(([verb, { state }]) => (states.includes(state) ? [verb] : []));
 

@@ -136,7 +136,7 @@ describe.skipIf(missing !== undefined)('a stock LXD host that moves', () => {
       '+ container/r1 (runs: copied',
       '+ container/withdata (runs: stopped while',
       '+ container/t1@team',
-      '- network-acl/wall: is a network ACL',
+      '+ network_acl/wall',
       `- network/${bridge}: the bridge ${bridge} is on the target's host already`,
       '- container/brief: is ephemeral',
       '~ storage_volume/default/busy: withdata stay stopped',

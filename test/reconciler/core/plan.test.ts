@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { checkPlan } from '../../../reconciler/core/decide/check-plan.ts';
 import type { Document, JsonObject } from '../../../reconciler/core/documents/document.ts';
 import type { Observed } from '../../../reconciler/core/documents/observed.ts';
-import { exportAcls, exportObject, exportWorld } from '../../../reconciler/core/adoption/export.ts';
+import { exportObject, exportWorld } from '../../../reconciler/core/adoption/export.ts';
 import { writeExport } from '../../../reconciler/manifest/write-export.ts';
 import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
 import { planDestroy } from '../../../reconciler/core/decide/plan-destroy.ts';
@@ -646,19 +646,18 @@ describe('texts for people', () => {
   });
 });
 
-test('an export leaves out and names volumes that no document can recreate, and network ACLs', () => {
+test('an export leaves out and names volumes that no document can recreate', () => {
   const volume = (name: string, content_type: string) =>
     [`fast/${name}`, { object: { ...liveVolume(`fast/${name}`), content_type } }] as const;
   const observed = {
     ...host,
     volumes: new Map([volume('plain', 'filesystem'), volume('disk', 'block'), volume('plain/snap0', '')]),
   };
-  const objects = [...exportWorld(observed).filter(({ kind }) => kind === 'storage_volume'), ...exportAcls(['web'])];
+  const objects = exportWorld(observed).filter(({ kind }) => kind === 'storage_volume');
   const { refused, parts } = writeExport(objects, false);
   expect(refused).toEqual([
     'storage_volume/fast/disk has the content type block: a document would create a file system',
     'storage_volume/fast/plain/snap0 is a snapshot of a volume, which no document can recreate',
-    'the network ACL web is left out: documents cannot declare ACLs',
   ]);
   expect(parts.filter(({ text }) => text.startsWith('---')).map(({ exported }) => exported.address)).toEqual([
     'storage_volume/fast/plain',

@@ -127,6 +127,11 @@ const freshNetwork = async (): Promise<string> => {
   await daemon.call('POST', '/1.0/networks', { name, config: { 'ipv4.address': 'none', 'ipv6.address': 'none' } });
   return `/1.0/networks/${name}`;
 };
+const freshAcl = async (): Promise<string> => {
+  const name = `acl${(count += 1)}`;
+  await daemon.call('POST', '/1.0/network-acls', { name });
+  return `/1.0/network-acls/${name}`;
+};
 const freshPool = async (): Promise<string> => {
   const name = fresh();
   await daemon.call('POST', '/1.0/storage-pools', { name, driver: 'dir' });
@@ -303,6 +308,17 @@ const good: Partial<Record<EndpointId, () => Promise<Answer>>> = {
   'networks.delete': on('DELETE', freshNetwork),
   'networks.state': get('/1.0/networks/gtyabr0/state'),
   'networks.leases': get('/1.0/networks/gtyabr0/leases'),
+  'networkAcls.list': get('/1.0/network-acls'),
+  'networkAcls.create': on(
+    'POST',
+    () => '/1.0/network-acls',
+    () => ({ name: `acl${(count += 1)}` }),
+  ),
+  'networkAcls.get': on('GET', freshAcl),
+  'networkAcls.put': on('PUT', freshAcl, { ingress: [{ action: 'allow', state: 'enabled' }] }),
+  'networkAcls.patch': on('PATCH', freshAcl, { config: { 'user.a': 'b' } }),
+  'networkAcls.post': on('POST', freshAcl, () => ({ name: `acl${(count += 1)}` })),
+  'networkAcls.delete': on('DELETE', freshAcl),
   'operations.list': get('/1.0/operations'),
   'operations.get': on('GET', secretOperation),
   'operations.delete': on('DELETE', secretOperation),

@@ -22,6 +22,7 @@ export async function daemonState(
   const state = {
     pools,
     volumes: Object.assign({}, ...volumes) as Record<string, Json>,
+    acls: await list('network-acls'),
     networks: await list('networks'),
     profiles: await list('profiles'),
     images: await list('images', ({ fingerprint }) => fingerprint),

@@ -16,6 +16,7 @@ const empty: ServerContents = {
   containers: [],
   snapshots: {},
   profiles: [],
+  acls: [],
   networks: [],
   pools: [],
   volumes: [],

@@ -20,6 +20,7 @@ export class FakeWorld {
     container: new Map(),
     profile: new Map([['default', { name: 'default', description: '', config: {}, devices: { root }, used_by: [] }]]),
     network: new Map(),
+    network_acl: new Map(),
     storage_pool: new Map(),
     image: new Map(),
     image_alias: new Map(),

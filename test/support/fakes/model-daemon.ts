@@ -37,6 +37,7 @@ import {
   livePool,
   liveProfile,
   liveProject,
+  liveAcl,
   liveVolume,
 } from './worlds.ts';
 
@@ -66,6 +67,7 @@ class ModelDaemon {
       project: new Map(observed.projects),
       storage_pool: new Map(observed.pools),
       storage_volume: new Map(observed.volumes),
+      network_acl: new Map(observed.acls),
       network: new Map(observed.networks),
       profile: new Map(observed.profiles),
       image: new Map(observed.images),
@@ -88,6 +90,7 @@ class ModelDaemon {
       sets: this.#sets,
       containers: new Map(containers),
       profiles,
+      acls: tables.network_acl as Map<string, never>,
       networks: tables.network as Map<string, never>,
       pools: tables.storage_pool as Map<string, never>,
       images: tables.image as Map<string, never>,
@@ -235,6 +238,7 @@ const blanks: Record<KindName, (name: string) => object> = {
   project: (name) => liveProject(name),
   storage_volume: (name) => liveVolume(name),
   storage_pool: (name) => livePool(name),
+  network_acl: (name) => liveAcl(name),
   network: (name) => liveNetwork(name),
   profile: (name) => liveProfile(name),
   image: (name) => liveImage(name),

@@ -4,6 +4,7 @@ import type { Project } from '../../../server/api/project/project.ts';
 import type { Container } from '../../../server/api/container/container.ts';
 import type { Image, ImageAlias } from '../../../server/api/image/image.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
+import type { NetworkAcl } from '../../../server/api/network/network-acl.ts';
 import type { Network } from '../../../server/api/network/network.ts';
 import type { StoragePool } from '../../../server/api/storage/pool.ts';
 import type { Profile } from '../../../server/api/container/profile.ts';
@@ -87,6 +88,16 @@ export const liveNetwork = (name: string, part: Partial<Network> = {}): Network 
   ...part,
 });
 
+export const liveAcl = (name: string, part: Partial<NetworkAcl> = {}): NetworkAcl => ({
+  name,
+  description: '',
+  ingress: [],
+  egress: [],
+  config: {},
+  used_by: [],
+  ...part,
+});
+
 export const livePool = (name: string, part: Partial<StoragePool> = {}): StoragePool => ({
   name,
   description: '',
@@ -151,6 +162,8 @@ export const liveProject = (name: string, part: Partial<Project> = {}): Project 
 interface Parts {
   readonly containers?: readonly Container[];
   readonly profiles?: readonly Profile[];
+  /** The server supports them if there are any. */
+  readonly acls?: readonly NetworkAcl[];
   readonly networks?: readonly Network[];
   readonly pools?: readonly StoragePool[];
   readonly images?: readonly Image[];
@@ -166,9 +179,15 @@ export function world(parts: Parts = {}): Observed {
   const profiles = byName(parts.profiles ?? []);
   const images = parts.images ?? [];
   return {
-    server: { extensions: parts.projects === undefined ? [] : ['projects'] },
+    server: {
+      extensions: [
+        ...(parts.projects === undefined ? [] : ['projects']),
+        ...(parts.acls === undefined ? [] : ['network_acl', 'network_bridge_acl']),
+      ],
+    },
     containers: byName((parts.containers ?? []).map((container) => expanded(container, profiles))),
     profiles,
+    acls: byName(parts.acls ?? []),
     networks: byName(parts.networks ?? []),
     pools: byName(parts.pools ?? []),
     images: new Map(images.map((image) => [image.fingerprint, { object: image }])),

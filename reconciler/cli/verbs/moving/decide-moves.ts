@@ -16,13 +16,12 @@ export function decideMoves(request: MoveRequest): MovePlan {
   };
 }
 
-function aboutServer({ source: { world, virtualMachines, acls } }: MoveRequest): readonly Difference[] {
+function aboutServer({ source: { world, virtualMachines } }: MoveRequest): readonly Difference[] {
   const left = (id: string, text: string): Difference => ({ id, effect: 'left', text });
   return [
     ...virtualMachines.map((name) =>
       left(`virtual-machine/${name}`, 'is a virtual machine: Gantry runs containers only, leave it on LXD'),
     ),
-    ...acls.map((name) => left(`network-acl/${name}`, 'is a network ACL: write its rules as a firewall of the host')),
     ...(world.members === undefined
       ? []
       : [

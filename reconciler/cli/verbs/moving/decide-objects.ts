@@ -1,4 +1,6 @@
-// Decides about objects whose whole content is text: certificates, projects, pools, networks, images, aliases, profiles, server config. Pure.
+// Decides about objects whose whole content is text: certificates, projects, pools, networks and their ACLs, images, aliases, profiles, server config. Pure.
+import { kindRow } from '../../../../server/api/kinds.ts';
+import { lackOfExtension } from '../../../../server/api/server/capability.ts';
 import { assertNever } from '../../../../server/lib/shared/assert-never.ts';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { asText, mapOf, presentDevices, presentTexts, textOf } from '../../../core/documents/json-values.ts';
@@ -10,7 +12,16 @@ import { onHostBridges } from './host-bridges.ts';
 import type { Difference, Move, MovePlan, MoveRequest } from './moves.ts';
 
 /** In the order of creation. */
-const textKinds = ['certificate', 'project', 'storage_pool', 'network', 'image', 'image_alias', 'profile'] as const;
+const textKinds = [
+  'certificate',
+  'project',
+  'storage_pool',
+  'network_acl',
+  'network',
+  'image',
+  'image_alias',
+  'profile',
+] as const;
 type TextKind = (typeof textKinds)[number];
 
 export function decideObjects(request: MoveRequest): MovePlan {
@@ -73,8 +84,13 @@ function decideImage(
 function staysBehind({ source, target }: MoveRequest, kind: TextKind, live: JsonObject): string | undefined {
   if (kind === 'certificate' && live['type'] !== 'client' && target.server.isGantry === true)
     return `is trusted as ${asText(live['type'])}: gantryd trusts clients only, add it as one if it has to connect`;
-  if (kind === 'network' && live['project'] !== undefined && target.server.isGantry === true)
-    return `belongs to the project ${asText(live['project'])}: gantryd shares networks between projects, make it there under a name of its own`;
+  if (
+    (kind === 'network' || kind === 'network_acl') &&
+    live['project'] !== undefined &&
+    target.server.isGantry === true
+  )
+    return `belongs to the project ${asText(live['project'])}: gantryd shares networks and their ACLs between projects, make it there under a name of its own`;
+  if (kind === 'network_acl') return lackOfExtension(target.server.extensions, kindRow(kind).since ?? '');
   if (kind === 'image_alias' && source.world.images.get(aliasTarget(live))?.object.cached === true)
     return 'names a cached image, which is fetched again where it is needed';
   if (kind !== 'storage_pool') return undefined;
@@ -119,6 +135,8 @@ function bodyOf(kind: TextKind, live: JsonObject, request: MoveRequest): JsonObj
       return { ...description, driver: asText(live['driver']), config: withoutSize(live, config) };
     case 'network':
       return { ...description, type: asText(live['type']), config };
+    case 'network_acl':
+      return { ...description, config, ingress: live['ingress'] ?? [], egress: live['egress'] ?? [] };
     case 'image_alias':
       return { ...description, target: asText(live['target']) };
     case 'profile':

@@ -66,7 +66,6 @@ export interface MovePlan {
 export interface Inventory {
   readonly world: Observed;
   readonly virtualMachines: readonly string[];
-  readonly acls: readonly string[];
   /** Leased IPv4 addresses by hardware address, of networks that the server manages. */
   readonly leases: ReadonlyMap<string, string>;
 }

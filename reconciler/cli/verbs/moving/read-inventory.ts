@@ -11,7 +11,6 @@ export async function readInventory(client: Client, signal: AbortSignal): Promis
   return {
     world,
     virtualMachines: machines,
-    acls: has('network_acl') ? await client.acls(signal) : [],
     leases: await leasesOf(client, world.networks, signal),
   };
 }

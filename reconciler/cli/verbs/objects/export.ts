@@ -32,17 +32,15 @@ async function exportTo(
 ): Promise<void> {
   const { options } = context;
   const set = setNameOf(context.options, []);
-  const [{ exportAcls, exportWorld }, { writeExport }, { formatManifest }] = await Promise.all([
+  const [{ exportWorld }, { writeExport }, { formatManifest }] = await Promise.all([
     import('../../../core/adoption/export.ts'),
     import('../../../manifest/write-export.ts'),
     import('../../../manifest/text/format.ts'),
   ]);
   const { objects, host } = await withClient(context, async (client) => {
     const world = await observeWhole(context, client, set);
-    const isWhole = words.length === 0 && world.server.extensions.includes('network_acl');
-    const acls = isWhole ? exportAcls(await client.acls(context.stop)) : [];
     const chosen = selectObjects(words, filterExported(context.options, exportWorld(world, { set })));
-    return { objects: [...chosen, ...acls], host: client.host };
+    return { objects: chosen, host: client.host };
   });
   const written = writeExport(objects, options.redact === true);
   const head = `# Written by gantry export from ${host}. Keys that the server generates are left out.

@@ -3,6 +3,7 @@ import type { ServiceParts } from '../../shared/service-parts.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import type { NetworkDocument } from '../../../records/documents.ts';
 import { removeRecord } from '../../shared/saga-records.ts';
+import { networkSpec, requireAcls } from '../network-spec.ts';
 
 export interface NetworkParams {
   readonly name: string;
@@ -15,11 +16,14 @@ export function createNetworkSaga({ records, network }: NetworkSagaDeps): Saga<N
   return {
     kind: 'network-create',
     onRestart: 'unwind',
-    begin: (changes, { name, document }) => changes.put('networks', name, { ...document, lifecycle: 'creating' }),
+    begin: (changes, { name, document }) => {
+      requireAcls(changes, document.config);
+      changes.put('networks', name, { ...document, lifecycle: 'creating' });
+    },
     steps: [
       {
         name: 'bridge',
-        execute: ({ name, document }, { signal }) => network.up({ name, config: document.config }, signal),
+        execute: ({ name, document }, { signal }) => network.up(networkSpec(records, name, document.config), signal),
         undo: ({ name }) => network.down(name),
       },
     ],

@@ -1,6 +1,7 @@
 // The bridge of an unused network is removed with its record.
 import type { Saga } from '../../../operations/saga.ts';
 import { removeRecord } from '../../shared/saga-records.ts';
+import { networkSpec } from '../network-spec.ts';
 import { refuseUsedNetwork } from '../network-users.ts';
 import type { NetworkParams, NetworkSagaDeps } from './network-create.ts';
 
@@ -17,7 +18,8 @@ export function deleteNetworkSaga({ records, network }: NetworkSagaDeps): Saga<N
       {
         name: 'bridge',
         execute: ({ name }) => network.down(name),
-        undo: ({ name, document }) => network.up({ name, config: document.config }, new AbortController().signal),
+        undo: ({ name, document }) =>
+          network.up(networkSpec(records, name, document.config), new AbortController().signal),
       },
     ],
     commit: (changes, { name }) => removeRecord(records, changes, 'networks', name),

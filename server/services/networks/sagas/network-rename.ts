@@ -1,5 +1,6 @@
 // An unused network gets another name: the old bridge goes, a new one comes.
 import type { Saga } from '../../../operations/saga.ts';
+import { networkSpec } from '../network-spec.ts';
 import { refuseUsedNetwork } from '../network-users.ts';
 import type { NetworkParams, NetworkSagaDeps } from './network-create.ts';
 
@@ -18,11 +19,12 @@ export function renameNetworkSaga({ records, network }: NetworkSagaDeps): Saga<R
       {
         name: 'old bridge',
         execute: ({ name }) => network.down(name),
-        undo: ({ name, document }) => network.up({ name, config: document.config }, new AbortController().signal),
+        undo: ({ name, document }) =>
+          network.up(networkSpec(records, name, document.config), new AbortController().signal),
       },
       {
         name: 'new bridge',
-        execute: ({ to, document }, { signal }) => network.up({ name: to, config: document.config }, signal),
+        execute: ({ to, document }, { signal }) => network.up(networkSpec(records, to, document.config), signal),
         undo: ({ to }) => network.down(to),
       },
     ],

@@ -5,6 +5,7 @@ import type { Inventory, MovePlan, MoveRequest } from '../../../../reconciler/cl
 import type { Observed } from '../../../../reconciler/core/documents/observed.ts';
 import {
   fingerprintOf,
+  liveAcl,
   liveContainer,
   liveImage,
   liveNetwork,
@@ -25,9 +26,9 @@ const gantryd: Observed = {
 };
 
 function decide(source: Observed, target = gantryd, more: Partial<MoveRequest & Inventory> = {}): MovePlan {
-  const { virtualMachines = [], acls = [], leases = new Map(), begun = new Set() } = more;
+  const { virtualMachines = [], leases = new Map(), begun = new Set() } = more;
   const keepsAddresses = more.keepsAddresses === true;
-  return decideMoves({ source: { world: source, virtualMachines, acls, leases }, target, keepsAddresses, begun });
+  return decideMoves({ source: { world: source, virtualMachines, leases }, target, keepsAddresses, begun });
 }
 
 const ids = ({ moves }: MovePlan): readonly string[] => moves.map(({ id }) => id);
@@ -122,19 +123,34 @@ describe('the decisions of a move', () => {
     ]);
   });
 
-  test('a running ephemeral container, machines, ACLs and names that are taken stay behind', () => {
+  test('a running ephemeral container, machines, ACLs of a target without them and names that are taken stay behind', () => {
     const plan = decide(
-      world({ containers: [liveContainer('brief', { ...running, ephemeral: true }), liveContainer('web')] }),
+      world({
+        acls: [liveAcl('wall')],
+        containers: [liveContainer('brief', { ...running, ephemeral: true }), liveContainer('web')],
+      }),
       { ...gantryd, containers: world({ containers: [liveContainer('web')] }).containers },
-      { virtualMachines: ['win'], acls: ['wall'] },
+      { virtualMachines: ['win'] },
     );
     expect(plan.moves).toEqual([]);
     expect(plan.differences.map(({ id, effect }) => `${effect} ${id}`)).toEqual([
       'left virtual-machine/win',
-      'left network-acl/wall',
+      'left network_acl/wall',
       'left container/brief',
       'left container/web',
     ]);
+  });
+
+  test('an ACL moves before the network that names it', () => {
+    const rule = { action: 'allow', state: 'enabled', protocol: 'tcp', destination_port: '80' };
+    const source = world({
+      acls: [liveAcl('wall', { ingress: [rule] })],
+      networks: [liveNetwork('lan0', { config: { 'ipv4.address': 'none', 'security.acls': 'wall' } })],
+    });
+    const target = { ...gantryd, server: { ...gantryd.server, extensions: ['network_acl', 'network_bridge_acl'] } };
+    const plan = decide(source, target);
+    expect(ids(plan)).toEqual(['network_acl/wall', 'network/lan0']);
+    expect(plan.moves[0]).toMatchObject({ body: { name: 'wall', ingress: [rule] } });
   });
 
   test('a container that an earlier run began is continued', () => {

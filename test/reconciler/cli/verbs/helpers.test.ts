@@ -131,7 +131,7 @@ describe('completion', () => {
     expect(offered(script, 'apply', '--auto')).toEqual(['--auto-approve']);
     expect(offered(script, 'export', 'container/container-t')).toEqual(['container/container-two']);
     expect(offered(script, 'export', 'prof')).toEqual(['profile/']);
-    expect(offered(script, 'get', 'netw')).toEqual(['network']);
+    expect(offered(script, 'get', 'netw')).toEqual(['network_acl', 'network']);
     expect(offered(script, 'get', 'network', '')).toEqual(['network-one', 'network-two']);
     expect(offered(script, 'exec', 'container-o')).toEqual(['container-one']);
     const every = buildProgram(() => Promise.resolve()).commands.map((command) => command.name());
