@@ -10,6 +10,7 @@ import type { NetworkDriver } from '../drivers/network/driver.ts';
 import type { RuntimeDriver } from '../drivers/runtime/driver.ts';
 import type { HostIds } from '../drivers/runtime/idmap/id-map.ts';
 import { btrfsMissing, openBtrfsStorage } from '../drivers/storage/btrfs/btrfs.ts';
+import { cephMissing, openCephStorage } from '../drivers/storage/ceph/ceph.ts';
 import { lvmMissing, openLvmStorage } from '../drivers/storage/lvm/lvm.ts';
 import { openZfsStorage, zfsMissing } from '../drivers/storage/zfs/zfs.ts';
 import { openDirStorage } from '../drivers/storage/dir.ts';
@@ -74,6 +75,7 @@ const drivers = {
   btrfs: [btrfsMissing, openBtrfsStorage],
   lvm: [lvmMissing, openLvmStorage],
   zfs: [zfsMissing, openZfsStorage],
+  ceph: [cephMissing, openCephStorage],
 } as const;
 
 async function usableDrivers(deps: SharedDeps): Promise<{

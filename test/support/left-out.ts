@@ -16,6 +16,8 @@ export const longRuns: readonly string[] = [
   'test/server/membership/store-faults.test.ts',
   // A real debootstrap takes minutes; first-container.test.ts has the rest of gantry init, systemd-guest.test.ts a Debian that boots.
   'test/e2e/examples/first-debian.test.ts',
+  // A cluster of Ceph and the suite of all drivers on it take a quarter of an hour; blocks.test.ts has what volumes with file systems share.
+  'test/server/drivers/storage/ceph.test.ts',
   // Figures of the page; `npm run bench` has them.
   'test/reconciler/web/speed.test.ts',
   'test/reconciler/web/screenshots.test.ts',

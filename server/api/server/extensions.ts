@@ -81,14 +81,8 @@ export const extensions: readonly string[] = [
   ...laterExtensions,
 ];
 
-const noDriver = (driver: string): string => `there is no storage driver ${driver}`;
-
 /** Extensions of the contract that this release does not have, with the reason. Clients test for names before they use a feature. */
-export const unservedExtensions: Readonly<Record<string, string>> = {
-  storage_driver_ceph: noDriver('ceph'),
-  storage_ceph_user_name: noDriver('ceph'),
-  storage_ceph_force_osd_reuse: noDriver('ceph'),
-};
+export const unservedExtensions: Readonly<Record<string, string>> = {};
 
 /** What GET /1.0 advertises. */
 export const servedExtensions: readonly string[] = extensions.filter(

@@ -66,9 +66,7 @@ const rows: Readonly<Record<LxdPlace, Rows>> = {
   ],
   storage_pool: [
     ['storage_rsync_compression', 'live', 'rsync.compression'],
-    ['ceph_data_pool_name', 'recreate', 'ceph.osd.data_pool_name'],
     ['ceph_rbd_du', 'live', 'ceph.rbd.du'],
-    ['storage_ceph_features', 'live', 'ceph.rbd.features'],
     ['storage_cephfs', 'recreate', 'cephfs.*'],
     ['storage_lvm_thinpool_metadata_size', 'recreate', 'lvm.thinpool_metadata_size'],
     ['storage_lvm_vg_force_reuse', 'recreate', 'lvm.vg.force_reuse'],

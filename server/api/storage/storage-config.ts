@@ -29,6 +29,10 @@ const never: readonly PoolDriver[] = [];
 /** Zero is a size too: for most keys it means no limit. */
 const size: Check = (value) =>
   parseBytes(value) === undefined ? 'must be a size in bytes such as 512MB or 2GiB' : undefined;
+const cephName = is.matches(
+  /^[A-Za-z0-9_.][A-Za-z0-9_.-]*$/,
+  'must be letters, digits and _.-, and must not begin with -',
+);
 const fileSystem = is.oneOf('btrfs', 'ext4', 'xfs');
 
 function key(
@@ -72,7 +76,7 @@ export const poolConfigKeys = {
   source: key(
     'text',
     every,
-    'Directory, block device, volume group, dataset or file of the pool. Unset: made by the daemon.',
+    'Directory, block device, volume group, dataset, OSD pool or file of the pool. Unset: made by the daemon.',
   ),
   'source.shared': key(
     'bool',
@@ -88,11 +92,27 @@ export const poolConfigKeys = {
     default: 'user_subvol_rm_allowed',
     changeable: ['btrfs'],
   }),
-  'ceph.cluster_name': key('text', ['ceph'], 'Cluster that holds the pool.', { default: 'ceph' }),
-  'ceph.user.name': key('text', ['ceph'], 'User of the cluster.', { default: 'admin' }),
-  'ceph.osd.pool_name': key('text', ['ceph'], 'Name of the pool in the cluster. Unset: the name of this pool.'),
-  'ceph.osd.pg_num': key('size', ['ceph'], 'Placement groups.', { default: '32' }),
-  'ceph.osd.force_reuse': key('bool', ['ceph'], 'Use a pool that exists in the cluster.', { default: 'false' }),
+  'ceph.cluster_name': key('text', ['ceph'], 'Cluster that holds the pool: /etc/ceph/NAME.conf says where it is.', {
+    check: cephName,
+    default: 'ceph',
+  }),
+  'ceph.user.name': key('text', ['ceph'], 'User of the cluster, whose keyring is in /etc/ceph.', {
+    check: cephName,
+    default: 'admin',
+  }),
+  'ceph.osd.pool_name': key('text', ['ceph'], 'OSD pool. Unset: the name of the pool.', { check: cephName }),
+  'ceph.osd.data_pool_name': key('text', ['ceph'], 'OSD pool, such as an erasure coded one, for the data of images.', {
+    check: cephName,
+  }),
+  'ceph.osd.pg_num': key('size', ['ceph'], 'Placement groups of an OSD pool that is made.', {
+    check: is.integer(1, 65_536),
+    default: '32',
+  }),
+  'ceph.osd.force_reuse': key('bool', ['ceph'], 'Share an OSD pool that has something in it.', { default: 'false' }),
+  'ceph.rbd.features': key('text', ['ceph'], 'Features of new images, layering among them.', {
+    check: is.matches(/^(?:[a-z-]+, ?)*layering(?:, ?[a-z-]+)*$/, 'must be words of RBD with layering among them'),
+    default: 'layering',
+  }),
   'ceph.rbd.clone_copy': key('bool', ['ceph'], 'Copies share the blocks of their origin.', { default: 'true' }),
   'lvm.vg_name': key('text', ['lvm'], 'Volume group. Unset: the name of the pool.', { changeable: ['lvm'] }),
   'lvm.thinpool_name': key('text', ['lvm'], 'Thin pool. Unset: GantryThinPool.', { changeable: ['lvm'] }),

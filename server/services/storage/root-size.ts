@@ -6,7 +6,7 @@ import type { Pools } from './pools.ts';
 
 /** What to use instead of a pool that cannot limit. */
 export const limitingPools =
-  'a pool of driver btrfs, lvm or zfs, or of driver dir on ext4 or xfs with project quotas (mount option prjquota)';
+  'a pool of driver btrfs, lvm, zfs or ceph, or of driver dir on ext4 or xfs with project quotas (mount option prjquota)';
 
 /** Undefined: no limit. */
 export function rootSize(devices: DeviceMap): number | undefined {

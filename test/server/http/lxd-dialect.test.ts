@@ -151,7 +151,7 @@ test('the server reports itself as LXD, and advertises only served features', as
   expect(metadata.api_extensions).toEqual(lxdExtensions);
   expect(lxdExtensions).toEqual(expect.arrayContaining(['resource_limits', 'unix_priv_drop', 'api_filtering']));
   // Without `instances` clients use the endpoints of containers.
-  for (const name of ['instances', 'instance_types', 'storage_driver_ceph']) expect(lxdExtensions).not.toContain(name);
+  for (const name of ['instances', 'instance_types']) expect(lxdExtensions).not.toContain(name);
   const own = await daemon.get('/1.0');
   expect([own.environment.server, own.api_extensions]).toEqual(['gantry', [...servedExtensions]]);
 });

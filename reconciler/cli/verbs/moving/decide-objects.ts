@@ -112,7 +112,7 @@ const aliasTarget = (live: JsonObject): string => {
 };
 
 /** Where a pool is on the disk of a server says nothing about another server. */
-const placeKeys = /^(source|zfs\.pool_name|lvm\.vg_name|lvm\.thinpool_name|volatile\..*)$/;
+const placeKeys = /^(source|zfs\.pool_name|ceph\.osd\.pool_name|lvm\.vg_name|lvm\.thinpool_name|volatile\..*)$/;
 
 function bodyOf(kind: TextKind, live: JsonObject, request: MoveRequest): JsonObject {
   const description: JsonObject =

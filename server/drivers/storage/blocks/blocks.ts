@@ -10,6 +10,7 @@ import { temporaryFolder, volumeFolder } from '../layout.ts';
 import { isMounted, run, unmountDevice } from '../mounted/mounts.ts';
 import { isKeptMounted, isWritten, MountedTrees, type MountedDeps, type Place } from '../mounted/trees.ts';
 import type { TreeKind } from '../tree-kind.ts';
+import { OpenDevices } from './open-devices.ts';
 import { commands, isFileSystem, smallest, type FileSystem } from './commands.ts';
 import { fileSystemOn, makeFileSystem, mountDevice, mountNew, remount } from './mounts.ts';
 import { fitToDevice, type Mounting, resizeVolume } from './resize.ts';
@@ -35,17 +36,29 @@ export type BlockKind = Pick<
 
 export class BlockTrees extends MountedTrees<BlockVolume> {
   readonly #store: BlockStore;
+  readonly #devices: OpenDevices;
   /** Mount options of volumes that have their own, by path. */
   readonly #options = new Map<string, string>();
 
   constructor(store: BlockStore, deps: MountedDeps) {
     super(store, deps);
     this.#store = store;
+    this.#devices = new OpenDevices(store);
   }
 
   override async mount(place: Place): Promise<void> {
-    const device = await this.#store.open(place.pool, place.id);
-    await mountDevice(device, place.path, await this.#form(place, device));
+    await this.#devices.within(place, async (device) =>
+      mountDevice(device, place.path, await this.#form(place, device)),
+    );
+  }
+
+  override async unmount(place: Place, how?: { readonly goes?: boolean }): Promise<void> {
+    await super.unmount(place, how);
+    await this.#devices.closeIdle(place);
+  }
+
+  #fileSystemOf(place: Place): Promise<FileSystem> {
+    return this.#devices.within(place, fileSystemOn);
   }
 
   #optionsOf({ pool, path }: Place): string {
@@ -76,24 +89,27 @@ export class BlockTrees extends MountedTrees<BlockVolume> {
   }
 
   async make(path: string, shape: VolumeShape = {}, signal?: AbortSignal): Promise<void> {
-    const { pool, id } = this.place(path);
+    const place = this.place(path);
+    const { pool, id } = place;
     const fileSystem = fileSystemFor(pool, shape);
     const bytes = shape.bytes ?? (parseBytes(pool.config['volume.size'] ?? '') || defaultBytes);
     if (bytes < smallest[fileSystem])
       throw new DriverError('Invalid', `${bytes} bytes are too few: ${fileSystem} needs ${smallest[fileSystem]}`);
     await this.#store.create(pool, id, bytes);
-    const device = await this.#store.open(pool, id);
-    await makeFileSystem(fileSystem, device, signal);
     const readsZeros = this.#store.readsZeros(pool);
-    const options = this.#optionsOf(this.place(path));
-    await mountNew(device, path, { fileSystem, options, readOnly: false, readsZeros });
+    const options = this.#optionsOf(place);
+    await this.#devices.within(place, async (device) => {
+      await makeFileSystem(fileSystem, device, signal);
+      await mountNew(device, path, { fileSystem, options, readOnly: false, readsZeros });
+    });
     await chmod(path, 0o700);
   }
 
   async copy(from: string, to: string, signal: AbortSignal, shape: VolumeShape = {}): Promise<void> {
     const [source, target] = [this.place(from), this.place(to)];
-    const { pool } = source;
-    if (!this.#store.canClone(pool) || !(await this.#fitsAsClone(source, shape))) {
+    const { pool, id } = source;
+    const isCopied = !this.#store.canClone(pool) || this.#store.copiesFiles?.(pool, id) === true;
+    if (isCopied || !(await this.#fitsAsClone(source, shape))) {
       await this.make(to, { ...(await this.shapeOf(from)), ...shape }, signal);
       return this.withFiles(from, () => copyGuestTreeInto(from, to, true, signal));
     }
@@ -104,7 +120,7 @@ export class BlockTrees extends MountedTrees<BlockVolume> {
 
   async #fitsAsClone(source: Place, shape: VolumeShape): Promise<boolean> {
     const { pool, id } = source;
-    const fileSystem = await fileSystemOn(await this.#store.open(pool, id));
+    const fileSystem = await this.#fileSystemOf(source);
     const wanted = id.startsWith(`${volumeFolder('image')}/`) ? fileSystemFor(pool, shape) : shape.fileSystem;
     if (wanted !== undefined && wanted !== fileSystem) return false;
     if (fileSystem !== 'xfs' || shape.bytes === undefined) return true;
@@ -114,12 +130,14 @@ export class BlockTrees extends MountedTrees<BlockVolume> {
   /** Whole before it has its name: a btrfs file system gets an id of its own. */
   async clone(source: Place, target: Place): Promise<void> {
     const { pool } = source;
-    const fileSystem = await fileSystemOn(await this.#store.open(pool, source.id));
-    if (fileSystem !== 'btrfs') return this.#store.clone(pool, source.id, target.id);
+    const fileSystem = await this.#fileSystemOf(source);
+    const path = isWritten(source.id) && (await isMounted(source.path)) ? source.path : undefined;
+    if (fileSystem !== 'btrfs') return this.#store.clone(pool, source.id, target.id, path);
     const draft = target.id.startsWith(`${temporaryFolder}/`) ? target.id : `${temporaryFolder}/${randomUUID()}`;
     try {
-      await this.#store.clone(pool, source.id, draft);
-      await run(commands.newId(await this.#store.open(pool, draft)));
+      await this.#store.clone(pool, source.id, draft, path);
+      const place = { pool, id: draft, path: join(this.root(pool), draft) };
+      await this.#devices.within(place, async (device) => void (await run(commands.newId(device))));
       if (draft !== target.id) await this.#store.rename(pool, draft, target.id);
     } catch (error) {
       await this.#store.remove(pool, draft);
@@ -139,15 +157,15 @@ export class BlockTrees extends MountedTrees<BlockVolume> {
   }
 
   async shapeOf(path: string): Promise<VolumeShape> {
-    const { pool, id } = this.place(path);
-    const found = await this.#store.find(pool, id);
+    const place = this.place(path);
+    const found = await this.#store.find(place.pool, place.id);
     if (found === undefined) return {};
-    return { bytes: found.bytes, fileSystem: await fileSystemOn(await this.#store.open(pool, id)) };
+    return { bytes: found.bytes, fileSystem: await this.#fileSystemOf(place) };
   }
 
   async resize(path: string, bytes: number): Promise<void> {
     const place = this.place(path);
-    await resizeVolume(this.#store, place, bytes, this.#mounting(place));
+    await this.#devices.within(place, () => resizeVolume(this.#store, place, bytes, this.#mounting(place)));
   }
 
   #mounting(place: Place): Mounting {
@@ -174,7 +192,10 @@ export class BlockTrees extends MountedTrees<BlockVolume> {
   }
 
   protected override async mend(place: Place, { isResizing }: BlockVolume): Promise<void> {
-    if (isResizing) await fitToDevice(this.#store, place, this.#mounting(place));
+    const isLost = (await isMounted(place.path)) && (await this.#store.isOpen?.(place.pool, place.id)) === false;
+    if (isLost) await this.unmount(place, { goes: true });
+    if (!isResizing) return;
+    await this.#devices.within(place, () => fitToDevice(this.#store, place, this.#mounting(place)));
   }
 
   /** Volumes in use get the mount options that the pool has now. */

@@ -3,7 +3,15 @@ import { join, relative } from 'node:path';
 import type { Log } from '../../../lib/log.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { PoolSpec } from '../driver.ts';
-import { isInside, poolSource, replacedFolder, replacedVolume, temporaryFolder, volumeFolder } from '../layout.ts';
+import {
+  isInside,
+  poolSource,
+  recordsFolder,
+  replacedFolder,
+  replacedVolume,
+  temporaryFolder,
+  volumeFolder,
+} from '../layout.ts';
 import { isMounted, unmountDevice } from './mounts.ts';
 import { storeNames } from './names.ts';
 import type { Kept, TreeStore } from './store.ts';
@@ -26,7 +34,7 @@ export const isKeptMounted = (id: string): boolean =>
   [volumeFolder('container'), volumeFolder('custom')].some((folder) => id.startsWith(`${folder}/`));
 const isTemporary = (id: string): boolean => id.startsWith(`${temporaryFolder}/`);
 /** All others are only ever mounted to be read. */
-export const isWritten = (id: string): boolean => isKeptMounted(id) || isTemporary(id);
+export const isWritten = (id: string): boolean => isKeptMounted(id) || isTemporary(id) || id === recordsFolder;
 
 export abstract class MountedTrees<Entry extends Kept = Kept> {
   readonly #store: TreeStore<Entry>;
@@ -42,6 +50,10 @@ export abstract class MountedTrees<Entry extends Kept = Kept> {
   }
 
   abstract mount(place: Place): Promise<void>;
+
+  async unmount(place: Place, how: { readonly goes?: boolean } = {}): Promise<void> {
+    await unmountDevice(place.path, how);
+  }
 
   /** What a crash left half done to a volume is ended before it is mounted. */
   protected async mend(_place: Place, _entry: Entry): Promise<void> {}
@@ -77,7 +89,7 @@ export abstract class MountedTrees<Entry extends Kept = Kept> {
       reader.count -= 1;
       if (reader.count === 0) {
         this.#readers.delete(path);
-        await unmountDevice(path);
+        await this.unmount(place);
       }
     }
   }
@@ -87,15 +99,15 @@ export abstract class MountedTrees<Entry extends Kept = Kept> {
   }
 
   async remove(path: string): Promise<void> {
-    const { pool, id } = this.place(path);
-    await unmountDevice(path, { goes: true });
-    await this.#store.remove(pool, id);
+    const place = this.place(path);
+    await this.unmount(place, { goes: true });
+    await this.#store.remove(place.pool, place.id);
   }
 
   async move(from: string, to: string): Promise<void> {
     const [source, target] = [this.place(from), this.place(to)];
     // What is deleted is moved there first.
-    await unmountDevice(from, { goes: isTemporary(target.id) });
+    await this.unmount(source, { goes: isTemporary(target.id) });
     await this.#store.rename(source.pool, source.id, target.id);
     if (!isKeptMounted(target.id)) return;
     await this.mount(target).catch(async (error: unknown) => {
@@ -138,7 +150,7 @@ export abstract class MountedTrees<Entry extends Kept = Kept> {
 
   async unmountAll(pool: PoolSpec): Promise<void> {
     const root = this.root(pool);
-    for (const { id } of await this.#store.list(pool)) await unmountDevice(join(root, id));
+    for (const { id } of await this.#store.list(pool)) await this.unmount({ pool, id, path: join(root, id) });
   }
 
   /** What it adds to tree-driver.ts. */

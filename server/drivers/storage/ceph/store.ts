@@ -1,0 +1,298 @@
+// Volumes as images of RBD in an OSD pool. A copy, and a snapshot, is a clone; what has clones is kept aside when it is deleted.
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isTrue } from '../../../api/text/value-checks.ts';
+import { exec, ExecError } from '../../../lib/exec.ts';
+import { KeyedMutex } from '../../../lib/keyed-mutex.ts';
+import { DriverError } from '../../driver-error.ts';
+import type { BlockStore, BlockVolume } from '../blocks/store.ts';
+import type { PoolSpec } from '../driver.ts';
+import { recordsFolder, volumeFolder } from '../layout.ts';
+import { isWritten } from '../mounted/trees.ts';
+import { clusterOf, mark, marksOf, osdPoolOf, runCeph, unless, unmark } from './calls.ts';
+import {
+  codes,
+  commands,
+  imageIn,
+  imagesIn,
+  leftIn,
+  sealed,
+  snapshotsOf,
+  watchersIn,
+  type Image,
+  type ImageForm,
+  type Images,
+} from './commands.ts';
+import type { RbdDevices } from './devices.ts';
+import { deletedPrefix, idOf, imageName, needsMark } from './names.ts';
+
+/** The kernel takes chains of 16 clones. */
+const longestChain = 12;
+/** A client that has died is forgotten after 30 s. */
+const patienceMs = 40_000;
+const [idMark, resizingMark] = ['id:', 'resizing:'];
+
+const idsIn = (marks: readonly string[]): readonly string[] =>
+  marks.flatMap((each) => (each.startsWith(idMark) ? [each.slice(idMark.length)] : []));
+
+/** What does not change once it is there: it has one snapshot that all its copies are clones of. */
+const isSealed = (id: string): boolean => isOfImage(id) || /^[a-z]+-snapshots\//.test(id);
+const isOfImage = (id: string): boolean => id.startsWith(`${volumeFolder('image')}/`);
+
+export class CephStore implements BlockStore {
+  readonly #devices: RbdDevices;
+  /** Snapshots that are being cloned. */
+  readonly #cloned = new Set<string>();
+  readonly #sweeping = new KeyedMutex();
+  readonly #fsids = new Map<string, Promise<string>>();
+
+  constructor(devices: RbdDevices) {
+    this.#devices = devices;
+  }
+
+  canClone(): boolean {
+    return true;
+  }
+  /** Containers of an image are always clones. */
+  copiesFiles({ config }: PoolSpec, id: string): boolean {
+    return !isTrue(config['ceph.rbd.clone_copy'] || 'true') && !isOfImage(id);
+  }
+  readsZeros(): boolean {
+    return true;
+  }
+  rounded(_pool: PoolSpec, bytes: number): number {
+    return Math.ceil(bytes / 4096) * 4096;
+  }
+
+  async list(pool: PoolSpec): Promise<readonly BlockVolume[]> {
+    const [{ images }, marks] = await Promise.all([imagesOf(pool), marksOf(pool)]);
+    return images.flatMap((image) => asVolume(image, marks) ?? []);
+  }
+  async has(pool: PoolSpec, id: string): Promise<boolean> {
+    return (await this.#image(pool, imageName(id))) !== undefined;
+  }
+  async find(pool: PoolSpec, id: string): Promise<BlockVolume | undefined> {
+    const [image, marks] = await Promise.all([this.#image(pool, imageName(id)), marksOf(pool)]);
+    return image && { id, bytes: image.bytes, isResizing: marks.includes(`${resizingMark}${id}`) };
+  }
+  async #image(pool: PoolSpec, name: string): Promise<Image | undefined> {
+    const shown = await unless(['NotFound'], call(pool, 'image', name, `cannot read the image ${name}`));
+    return shown === undefined ? undefined : imageIn(shown);
+  }
+
+  async create(pool: PoolSpec, id: string, bytes: number): Promise<void> {
+    if (needsMark(id)) await mark(pool, `${idMark}${id}`);
+    const form = { ...formOf(pool), bytes: this.rounded(pool, bytes) };
+    const image = `${osdPoolOf(pool)}/${imageName(id)}`;
+    await runCeph(commands.make(clusterOf(pool), image, form), `cannot make an image of ${form.bytes} bytes`);
+  }
+
+  async clone(pool: PoolSpec, from: string, to: string, mountedAt?: string): Promise<void> {
+    if (needsMark(to)) await mark(pool, `${idMark}${to}`);
+    const source = `${osdPoolOf(pool)}/${imageName(from)}`;
+    const snapshot = `${source}@${isSealed(from) ? sealed : randomUUID()}`;
+    this.#cloned.add(snapshot);
+    try {
+      if (!isSealed(from)) await this.#snapshot(pool, snapshot, mountedAt);
+      else if ((await unless(['NotFound'], this.#cloneTo(pool, snapshot, to))) !== undefined) return;
+      else await unless(['Exists'], this.#snapshot(pool, snapshot, undefined));
+      await this.#cloneTo(pool, snapshot, to);
+    } finally {
+      this.#cloned.delete(snapshot);
+    }
+  }
+
+  async #snapshot(pool: PoolSpec, snapshot: string, mountedAt: string | undefined): Promise<string> {
+    const what = `cannot make the snapshot ${snapshot}`;
+    const command = commands.snapshot(clusterOf(pool), snapshot);
+    return runCeph(mountedAt === undefined ? command : commands.atRest(mountedAt, command), what);
+  }
+
+  async #cloneTo(pool: PoolSpec, snapshot: string, to: string): Promise<string> {
+    const [cluster, what] = [clusterOf(pool), `cannot clone ${snapshot}`];
+    const image = `${osdPoolOf(pool)}/${imageName(to)}`;
+    // Protected already: busy.
+    await unless(['InUse'], runCeph(commands.protect(cluster, snapshot), what));
+    await runCeph(commands.clone(cluster, snapshot, image, formOf(pool)), what);
+    if (await this.#isLongChain(pool, imageName(to))) await runCeph(commands.flatten(cluster, image), what);
+    return image;
+  }
+
+  async #isLongChain(pool: PoolSpec, name: string): Promise<boolean> {
+    let parent = await this.#image(pool, name);
+    for (let links = 0; parent?.parent !== undefined; links += 1) {
+      if (links >= longestChain) return true;
+      parent = await this.#image(pool, parent.parent.slice(0, parent.parent.lastIndexOf('@')));
+    }
+    return false;
+  }
+
+  async rename(pool: PoolSpec, from: string, to: string): Promise<void> {
+    await this.close(pool, from);
+    // The name is the one step: a mark of a name that no image has is nothing.
+    if (needsMark(to)) await mark(pool, `${idMark}${to}`);
+    const [source, target] = [from, to].map((id) => `${osdPoolOf(pool)}/${imageName(id)}`) as [string, string];
+    await runCeph(commands.rename(clusterOf(pool), source, target), `cannot rename ${from} to ${to}`);
+    if (needsMark(from)) await unmark(pool, `${idMark}${from}`);
+  }
+
+  async remove(pool: PoolSpec, id: string): Promise<void> {
+    await this.close(pool, id);
+    const name = imageName(id);
+    const all = await imagesOf(pool);
+    if (!all.images.some((image) => image.name === name)) return;
+    if (snapshotsOf(all, name).length > 0) await this.#bury(pool, name);
+    else await this.#drop(pool, name);
+    if (needsMark(id)) await unmark(pool, `${idMark}${id}`);
+    await this.sweep(pool);
+  }
+
+  /** Only what clones need of it is kept. */
+  async #bury(pool: PoolSpec, name: string): Promise<void> {
+    const cluster = clusterOf(pool);
+    const grave = `${osdPoolOf(pool)}/${deletedPrefix}${randomUUID()}`;
+    const what = `cannot delete the image ${name}`;
+    await runCeph(commands.rename(cluster, `${osdPoolOf(pool)}/${name}`, grave), what);
+    await runCeph(commands.resize(cluster, grave, 0), what);
+  }
+
+  async #drop(pool: PoolSpec, name: string): Promise<void> {
+    await unless(['NotFound'], call(pool, 'remove', name, `cannot delete the image ${name}`));
+  }
+
+  /** Deleted volumes go when their last clone has gone; one that goes may have been the last clone of another. */
+  async sweep(pool: PoolSpec): Promise<void> {
+    const osdPool = osdPoolOf(pool);
+    await this.#sweeping.run(osdPool, async () => {
+      for (;;) {
+        const left = leftIn(await imagesOf(pool));
+        const snapshots = left.snapshots.filter((each) => !this.#cloned.has(`${osdPool}/${each}`));
+        let gone = 0;
+        for (const snapshot of snapshots) if (await this.#dropSnapshot(pool, snapshot)) gone += 1;
+        for (const image of left.images) await this.#drop(pool, image);
+        if (gone + left.images.length === 0) return;
+      }
+    });
+  }
+
+  /** False: somebody else has a clone of it. */
+  async #dropSnapshot(pool: PoolSpec, snapshot: string): Promise<boolean> {
+    const what = `cannot delete the snapshot ${snapshot}`;
+    // Not protected: Failed, by which the next step is not stopped.
+    const freed = await unless(['NotFound', 'Failed'], call(pool, 'unprotect', snapshot, what)).catch(ofOthers);
+    if (freed === false) return false;
+    return (await unless(['NotFound'], call(pool, 'removeSnapshot', snapshot, what)).catch(ofOthers)) !== false;
+  }
+
+  async beginResize(pool: PoolSpec, id: string): Promise<void> {
+    await mark(pool, `${resizingMark}${id}`);
+  }
+  async resize(pool: PoolSpec, id: string, bytes: number): Promise<void> {
+    const name = imageName(id);
+    if ((await this.#image(pool, name))?.bytes === bytes) return;
+    const command = commands.resize(clusterOf(pool), `${osdPoolOf(pool)}/${name}`, bytes);
+    await runCeph(command, `cannot change the size of ${id} to ${bytes} bytes`);
+    await this.#devices.resized?.(`${osdPoolOf(pool)}/${name}`, bytes);
+  }
+  async endResize(pool: PoolSpec, id: string): Promise<void> {
+    await unmark(pool, `${resizingMark}${id}`);
+  }
+
+  /** The devices of the pool's images, by the names of those. */
+  async mapped(pool: PoolSpec): Promise<ReadonlyMap<string, string>> {
+    const [fsid, all] = [await this.#fsid(pool), await this.#devices.list()];
+    const begin = `${osdPoolOf(pool)}/`;
+    const own = all.filter((each) => each.fsid === fsid && each.image.startsWith(begin));
+    return new Map(own.map(({ image, device }) => [image.slice(begin.length), device]));
+  }
+  async #fsid(pool: PoolSpec): Promise<string> {
+    const { name, user } = clusterOf(pool);
+    const known = this.#fsids.get(name) ?? runCeph(commands.fsid({ name, user }), `cannot reach the cluster ${name}`);
+    this.#fsids.set(name, known);
+    return known.then(
+      (text) => text.trim(),
+      (error: unknown) => {
+        this.#fsids.delete(name);
+        throw error;
+      },
+    );
+  }
+  async isOpen(pool: PoolSpec, id: string): Promise<boolean> {
+    return (await this.mapped(pool)).has(imageName(id));
+  }
+  async open(pool: PoolSpec, id: string): Promise<string> {
+    const name = imageName(id);
+    const found = (await this.mapped(pool)).get(name);
+    if (found !== undefined) return found;
+    if (isWritten(id)) await waitUntilFree(pool, id);
+    try {
+      return await this.#devices.map(clusterOf(pool), `${osdPoolOf(pool)}/${name}`, !isWritten(id));
+    } catch (error) {
+      throw new DriverError('Failed', `cannot map the image ${osdPoolOf(pool)}/${name} as a block device`, error);
+    }
+  }
+  async close(pool: PoolSpec, id: string): Promise<void> {
+    const device = (await this.mapped(pool)).get(imageName(id));
+    if (device === undefined) return;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#devices.unmap(device);
+      } catch (error) {
+        // udev looks at a device that was just closed.
+        const isBusy = error instanceof ExecError && error.code === codes.busy;
+        if (isBusy && attempt >= 20)
+          throw new DriverError('InUse', `${device} of ${id} cannot be unmapped: something on the host uses it`, error);
+        if (!isBusy) throw new DriverError('Failed', `${device} of ${id} cannot be unmapped`, error);
+        await sleep(25 * attempt);
+      }
+    }
+  }
+}
+
+const call = (
+  pool: PoolSpec,
+  command: 'image' | 'remove' | 'unprotect' | 'removeSnapshot',
+  name: string,
+  what: string,
+): Promise<string> => runCeph(commands[command](clusterOf(pool), `${osdPoolOf(pool)}/${name}`), what);
+
+function ofOthers(error: unknown): false {
+  if (error instanceof DriverError && error.code === 'InUse') return false;
+  throw error;
+}
+
+async function imagesOf(pool: PoolSpec): Promise<Images> {
+  const osdPool = osdPoolOf(pool);
+  return imagesIn(
+    await runCeph(commands.images(clusterOf(pool), osdPool), `cannot list the images of the OSD pool ${osdPool}`),
+  );
+}
+
+function asVolume({ name, bytes }: Image, marks: readonly string[]): BlockVolume | undefined {
+  const id = idOf(name, idsIn(marks));
+  return id === undefined ? undefined : { id, bytes, isResizing: marks.includes(`${resizingMark}${id}`) };
+}
+
+function formOf({ config }: PoolSpec): Omit<ImageForm, 'bytes'> {
+  const features = (config['ceph.rbd.features'] || 'layering').split(',').map((each) => each.trim());
+  return { features, dataPool: config['ceph.osd.data_pool_name'] || undefined };
+}
+
+/** A client that writes watches the image: two file systems on it at once would be the end of both. */
+async function waitUntilFree(pool: PoolSpec, id: string): Promise<void> {
+  const image = `${osdPoolOf(pool)}/${imageName(id)}`;
+  const until = Date.now() + patienceMs;
+  for (;;) {
+    const { stdout } = await exec(commands.watchers(clusterOf(pool), image));
+    const [other] = watchersIn(stdout);
+    if (other === undefined) return;
+    if (Date.now() > until) {
+      const what = id === recordsFolder ? `pool ${pool.name}` : `volume ${id} of pool ${pool.name}`;
+      throw new DriverError(
+        'InUse',
+        `${what} is in use at another host: the client ${other} has the image ${image} open; stop it there first`,
+      );
+    }
+    await sleep(1_000);
+  }
+}
