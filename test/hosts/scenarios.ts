@@ -89,8 +89,8 @@ export const scenarios: readonly Scenario[] = [
     checks: [...installChecks, ...startChecks, ...quotaChecks],
   },
   {
-    // Not run as a whole yet. On Debian 12 each test of `pools of zfs`, the steps of the container with a plain backup, and of the suite with clones the
-    // tests of pools, volumes, snapshots (of bad names one) and streams passed; with whole copies those of a copy and of many who create one volume.
+    // Not run as a whole yet. On Debian 12 each test of `pools of zfs`, the steps of the container with a plain backup, and the suite with clones
+    // passed, in parts and but for eight bad names of snapshots; with whole copies those of a copy and of many who create one volume.
     // A test takes five to ten seconds on an idle host, up to a minute on a busy one.
     name: 'zfs',
     long: true,
