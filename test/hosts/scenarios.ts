@@ -4,6 +4,7 @@ import type { ExtraFile } from './extras-disk.ts';
 import type { DiskCache } from './machine.ts';
 import { zfsExtra, type Extra } from './releases.ts';
 import { confinementChecks } from './checks/confinement.ts';
+import { cephChecks } from './checks/ceph.ts';
 import { checkpointChecks, checkpointPackages } from './checks/checkpoints.ts';
 import { lifeChecks, startChecks } from './checks/containers.ts';
 import { deviceChecks } from './checks/devices.ts';
@@ -19,6 +20,7 @@ import { migrateChecks, migratePackages } from './checks/migrate.ts';
 import { neighbourChecks, neighbourPackages } from './checks/neighbours.ts';
 import { powerCutChecks } from './checks/power-cuts.ts';
 import { zfsChecks } from './checks/zfs.ts';
+import { cephPackages } from '../support/drivers/ceph-cluster.ts';
 import { storageChecks } from './checks/storage.ts';
 import { teamChecks } from './checks/teams.ts';
 import { terraformChecks } from './checks/terraform.ts';
@@ -105,6 +107,12 @@ export const scenarios: readonly Scenario[] = [
     long: true,
     packages: neighbourPackages,
     checks: [...installChecks, ...startChecks, ...neighbourChecks],
+  },
+  {
+    name: 'ceph',
+    long: true,
+    packages: [...cephPackages, 'uuid-runtime'],
+    checks: [...installChecks, ...startChecks, ...cephChecks],
   },
   {
     name: 'checkpoints',

@@ -4,8 +4,8 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isInstalled } from '../../../server/drivers/storage/programs.ts';
 
-/** Arguments: the name of the cluster, a new directory for all that it has, a free port. */
-const script = `
+/** A script of sh. Arguments: the name of the cluster, a new directory for all that it has, a free port. */
+export const clusterScript = `
 set -eu
 name=$1 dir=$2 port=$3 conf=/etc/ceph/$1.conf uuid=$(uuidgen) fsid=$(uuidgen)
 mkdir -p /etc/ceph "$dir/run" "$dir/mon" "$dir/osd" "$dir/mgr" "$dir/mds"
@@ -81,7 +81,7 @@ export function startCluster(name: string, dir: string): CephCluster {
     for (const path of [`/etc/ceph/${name}.conf`, dir]) rmSync(path, { recursive: true, force: true });
   };
   try {
-    execFileSync('sh', ['-c', script, 'sh', name, dir, String(port)], { timeout: 120_000, stdio: 'pipe' });
+    execFileSync('sh', ['-c', clusterScript, 'sh', name, dir, String(port)], { timeout: 120_000, stdio: 'pipe' });
   } catch (error) {
     close();
     throw error;

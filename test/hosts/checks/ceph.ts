@@ -1,0 +1,63 @@
+// A pool of ceph on a cluster of one host, with the kernel's own RBD.
+import { clusterScript } from '../../support/drivers/ceph-cluster.ts';
+import { expectMatch, expectSame, type Check } from '../check.ts';
+import { installing } from '../packages-disk.ts';
+import { apply, destroy } from './shell.ts';
+import { momentsOf, on } from './storage.ts';
+
+import { cephPackages } from '../../support/drivers/ceph-cluster.ts';
+
+const documents = [
+  'kind: storage_pool\nname: lane-ceph\ndriver: ceph\nconfig: { ceph.osd.pg_num: 8 }',
+  on('on-ceph', 'lane-ceph').replace('40MiB', '96MiB'),
+];
+
+export const cephChecks: readonly Check[] = [
+  {
+    name: 'a cluster of Ceph runs, and the module rbd loads',
+    vital: true,
+    async run(host) {
+      await host.run(installing(...cephPackages, 'uuid-runtime'), 900);
+      await host.run(
+        `modprobe rbd; cat >/root/cluster.sh <<'END'\n${clusterScript}\nEND\nsh /root/cluster.sh ceph /var/lib/lane-ceph 6789`,
+        600,
+      );
+      await host.run('until ceph osd stat | grep "1 up"; do sleep 1; done', 300);
+    },
+  },
+  {
+    name: 'a pool of ceph holds a container, whose root disk is an image that the kernel maps, as large as it says',
+    vital: true,
+    async run(host) {
+      expectMatch(await host.run(apply('ceph', documents.join('\n---\n')), 900), /Apply complete! 2 added/, 'apply');
+      expectMatch(await host.run('rbd device list'), /lane-ceph .*on-ceph/, 'what is mapped');
+      const fill = 'dd if=/dev/urandom of=/root/much bs=1M count=128 conv=fsync 2>&1; rm /root/much';
+      expectMatch(await host.run(`gantry exec on-ceph -- sh -c '${fill}'`, 600), /No space left/, 'what dd said');
+    },
+  },
+  momentsOf('on-ceph'),
+  {
+    name: 'a daemon that was killed finds the container on ceph again, and a restart maps its image again',
+    async run(host) {
+      await host.run(
+        `
+        kill -9 $(systemctl show -p MainPID --value gantryd); until gantry exec on-ceph -- true 2>/dev/null; do sleep 1; done
+        gantry restart on-ceph; gantry exec on-ceph -- cat /root/note`,
+        600,
+      );
+    },
+  },
+  {
+    name: 'the pool of ceph goes without an image mapped or an OSD pool left',
+    async run(host) {
+      await host.run(destroy('ceph'), 600);
+      expectSame(
+        await host.run(
+          'rbd device list; ceph osd pool ls | grep lane-ceph || true; grep /dev/rbd /proc/self/mountinfo || true',
+        ),
+        '',
+        'what is left',
+      );
+    },
+  },
+];
