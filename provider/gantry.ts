@@ -12,6 +12,7 @@ import { snapshotRestore } from './actions/snapshot-restore.ts';
 import { containerData, containersData } from './datasources/containers.ts';
 import {
   imageData,
+  networkAclData,
   networkData,
   networkLeasesData,
   profileData,
@@ -32,6 +33,7 @@ import { containerFile } from './resources/container/container-file-resource.ts'
 import { containerDevice } from './resources/container/container-device.ts';
 import { image } from './resources/image/image.ts';
 import { imageAlias } from './resources/image/image-alias.ts';
+import { networkAcl } from './resources/network-acl.ts';
 import { network } from './resources/network.ts';
 import { profile } from './resources/profile.ts';
 import { project } from './resources/project.ts';
@@ -77,6 +79,7 @@ export function gantryProvider({ env, log }: GantryDeps): AnyProvider<Link> {
       image,
       imageAlias,
       network,
+      networkAcl,
       profile,
       project,
       serverConfig,
@@ -91,6 +94,7 @@ export function gantryProvider({ env, log }: GantryDeps): AnyProvider<Link> {
       containerData,
       containersData,
       imageData,
+      networkAclData,
       networkData,
       networkLeasesData,
       profileData,

@@ -1,8 +1,10 @@
-// Data sources of images, profiles, networks with their leases, storage pools and projects.
+// Data sources of images, profiles, networks with their ACLs and leases, storage pools and projects.
 import { isNotServed } from '../../server/client/client-error.ts';
 import { image, network, networkLeases, profile, project, storagePool } from '../../server/client/facts/objects.ts';
+import { networkAcl } from '../../server/client/facts/network-acl.ts';
 import { lacking } from '../connection/link.ts';
 import { flag, integer, objects, text, shownTextMaps, textMap, texts } from '../framework/attribute.ts';
+import { shownRulesAttribute } from '../resources/network-acl-rules.ts';
 import { gantryData, serverWideData } from '../resources/shared/common-attributes.ts';
 import { find, nameToFind, shownText } from './read-existing.ts';
 
@@ -58,6 +60,20 @@ export const networkData = gantryData({
     locations: texts({ doc: 'Cluster members that have it.', computed: true }),
   },
   read: (config, context) => find(context, 'network', config.name, (ask) => network(ask, config)),
+});
+
+export const networkAclData = gantryData({
+  typeName: 'gantry_network_acl',
+  doc: 'A network ACL and its rules.',
+  attributes: {
+    name: nameToFind('network ACL'),
+    description,
+    config,
+    ingress: shownRulesAttribute('Rules for what comes to the containers of a network.'),
+    egress: shownRulesAttribute('Rules for what the containers of a network send.'),
+    used_by: usedBy,
+  },
+  read: (config, context) => find(context, 'network ACL', config.name, (ask) => networkAcl(ask, config)),
 });
 
 const lease = {

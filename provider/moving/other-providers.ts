@@ -49,6 +49,7 @@ const moves: Readonly<Record<string, Move>> = {
   container: instance,
   profile: named('gantry_profile'),
   network: named('gantry_network'),
+  network_acl: named('gantry_network_acl'),
   storage_pool: { ...named('gantry_storage_pool'), inNoProject: true },
   project: { ...named('gantry_project'), inNoProject: true },
   volume,

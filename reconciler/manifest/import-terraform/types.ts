@@ -44,6 +44,13 @@ const network: TypeRow = {
   id: [['name']],
 };
 
+const networkAcl: TypeRow = {
+  target: 'gantry_network_acl',
+  same: [...place, 'config', 'ingress', 'egress'],
+  groups: [timeouts],
+  id: [['name']],
+};
+
 /** The source of a pool is a key of its config here. */
 const poolConfig: Group = {
   takes: ['config', 'source'],
@@ -170,6 +177,7 @@ export const resourceRows: Readonly<Record<string, TypeRow>> = {
   container: instance,
   profile,
   network,
+  network_acl: networkAcl,
   storage_pool: pool,
   volume,
   storage_volume: volume,
@@ -199,6 +207,7 @@ const looked = (target: string, same: readonly string[], gone: TypeRow['gone'] =
 export const dataRows: Readonly<Record<string, TypeRow>> = {
   instance: looked('gantry_container', ['name', 'project', 'remote']),
   network: looked('gantry_network', ['name', 'project', 'remote']),
+  network_acl: looked('gantry_network_acl', ['name', 'project', 'remote']),
   profile: looked('gantry_profile', ['name', 'project', 'remote']),
   project: looked('gantry_project', ['name', 'remote']),
   storage_pool: looked('gantry_storage_pool', ['name', 'remote']),

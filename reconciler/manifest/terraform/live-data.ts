@@ -3,6 +3,7 @@ import type { Client } from '../../../server/client/client.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
 import { FactsArgumentError, type Ask } from '../../../server/client/facts/ask.ts';
 import * as containers from '../../../server/client/facts/containers.ts';
+import { networkAcl } from '../../../server/client/facts/network-acl.ts';
 import * as objects from '../../../server/client/facts/objects.ts';
 import * as servers from '../../../server/client/facts/server.ts';
 import type { JsonObject } from '../../core/documents/document.ts';
@@ -59,6 +60,7 @@ const readers: Readonly<Record<string, (ask: Ask, args: DataArguments) => Promis
   gantry_image: objects.image,
   gantry_profile: objects.profile,
   gantry_network: objects.network,
+  gantry_network_acl: networkAcl,
   gantry_network_leases: objects.networkLeases,
   gantry_storage_pool: objects.storagePool,
   gantry_storage_volume: objects.storageVolume,

@@ -25,6 +25,7 @@ export const NetworkAclRule = Type.Object({
   icmp_code: optionalText('Code of the ICMP message, a number; for icmp4 and icmp6.'),
 });
 export type NetworkAclRule = Readonly<Static<typeof NetworkAclRule>>;
+export const ruleMembers = Object.keys(NetworkAclRule.properties) as readonly (keyof NetworkAclRule)[];
 
 export const NetworkAcl = Type.Object({
   name: Type.String(facts({ immutable: true })),

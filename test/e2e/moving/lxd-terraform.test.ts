@@ -82,7 +82,6 @@ describe.skipIf(missing !== undefined)('A configuration that was imported', () =
       text: readFileSync(join(fixtures, 'shop', path), 'utf8')
         // The provider that stays is not installed here.
         .replace(/resource "lxd_instance" "machine" \{[^}]*\}/, '')
-        .replace(/resource "lxd_network_acl" "acl" \{[^}]*\}/, '')
         .replace('random = { source = "hashicorp/random" }', ''),
     }));
     const { files, replaced, errors } = importTerraform(given, 'import');

@@ -3,7 +3,6 @@
 # main.tf:54: project is left out: the object is in no project here
 # main.tf:82: gantry_image.debian: only the server knows its id: write an import block for it in the root module, or run terraform import
 # main.tf:155: lxd_instance.machine stays with its provider: type = "virtual-machine": gantry has only container
-# main.tf:158: lxd_network_acl.acl stays with its provider: there is no such type here
 # modules/db/main.tf.json:6: gantry_container.db: a module has no import blocks: write an import block for it in the root module, or run terraform import
 
 # ---- main.tf
@@ -166,7 +165,7 @@ resource "lxd_instance" "machine" {
   type  = "virtual-machine"
 }
 
-resource "lxd_network_acl" "acl" {
+resource "gantry_network_acl" "acl" {
   name = "acl"
 }
 
@@ -234,6 +233,11 @@ import {
 import {
   to = gantry_container.other
   id = "other,image=https://images.lxd.canonical.com/${trimprefix(var.image, "images:")}"
+}
+
+import {
+  to = gantry_network_acl.acl
+  id = "acl"
 }
 
 import {

@@ -2,7 +2,6 @@
 # main.tf:12: provider: generate_client_certificates is left out: make a client certificate: gantry trust join HOST, or openssl
 # main.tf:54: project is left out: the object is in no project here
 # main.tf:155: lxd_instance.machine stays with its provider: type = "virtual-machine": gantry has only container
-# main.tf:158: lxd_network_acl.acl stays with its provider: there is no such type here
 
 # ---- main.tf
 
@@ -164,7 +163,7 @@ resource "lxd_instance" "machine" {
   type  = "virtual-machine"
 }
 
-resource "lxd_network_acl" "acl" {
+resource "gantry_network_acl" "acl" {
   name = "acl"
 }
 
@@ -236,6 +235,11 @@ moved {
 moved {
   from = lxd_instance.other
   to   = gantry_container.other
+}
+
+moved {
+  from = lxd_network_acl.acl
+  to   = gantry_network_acl.acl
 }
 
 moved {

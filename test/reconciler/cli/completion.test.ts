@@ -42,7 +42,7 @@ const typed: readonly (readonly [string, string])[] = [
   ['gantry image ref', 'gantry image refresh'],
   ['gantry history sh', 'gantry history show'],
   ['gantry apply --auto', 'gantry apply --auto-approve'],
-  ['gantry get netw', 'gantry get network'],
+  ['gantry get network_', 'gantry get network_acl'],
   ['gantry get network network-o', 'gantry get network network-one'],
   ['gantry exec container-t', 'gantry exec container-two'],
   ['gantry export container/container-t', 'gantry export container/container-two'],

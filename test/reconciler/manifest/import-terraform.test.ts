@@ -70,9 +70,20 @@ describe('An argument', () => {
 
 test('A resource of a type that is not here stays, and resources that refer to it are converted', () => {
   const text =
-    'resource "lxd_network_acl" "a" {\n  name = "a"\n}\nresource "lxd_network" "n" {\n  name   = lxd_network_acl.a.name\n}\n';
-  expect(notesOf(text)).toEqual(['1: lxd_network_acl.a stays with its provider: there is no such type here']);
-  expect(converted(text)).toContain('resource "gantry_network" "n" {\n  name   = lxd_network_acl.a.name');
+    'resource "lxd_network_zone" "a" {\n  name = "a"\n}\nresource "lxd_network" "n" {\n  name   = lxd_network_zone.a.name\n}\n';
+  expect(notesOf(text)).toEqual(['1: lxd_network_zone.a stays with its provider: there is no such type here']);
+  expect(converted(text)).toContain('resource "gantry_network" "n" {\n  name   = lxd_network_zone.a.name');
+});
+
+test('A network ACL and the network that names it are converted with their rules', () => {
+  const rules = `  ingress = [
+    { action = "allow", protocol = "tcp", destination_port = "80" },
+  ]
+`;
+  const text = (prefix: string) =>
+    `resource "${prefix}_network_acl" "a" {\n  name = "a"\n${rules}}\nresource "${prefix}_network" "n" {\n  name   = "n0"\n  config = { "security.acls" = ${prefix}_network_acl.a.name }\n}\n`;
+  expect(notesOf(text('lxd'))).toEqual([]);
+  for (const prefix of ['lxd', 'incus']) expect(converted(text(prefix))).toContain(text('gantry'));
 });
 
 test('References are renamed wherever they stand, and names that only look like them are not', () => {

@@ -12,6 +12,7 @@ import {
   isPart,
   isSet,
   refuse,
+  rulesOf,
   same,
   type Arguments,
   type ObjectType,
@@ -60,6 +61,8 @@ const copyOf = (source: Json | undefined, pool: Json | undefined): JsonObject =>
       }
     : {};
 
+const networkAcl = simple('network_acl');
+
 /** Kinds whose resource has more or other arguments than the fields of the kind. */
 const special: Readonly<Partial<Record<KindName, ObjectType>>> = {
   server_config: simple('server_config', { refused: { trust_password: writeOnly, trust_password_version: writeOnly } }),
@@ -71,6 +74,10 @@ const special: Readonly<Partial<Record<KindName, ObjectType>>> = {
     refused: { force_destroy: 'gantry never deletes a project with contents: declare its contents' },
     defaults: { force_destroy: false },
   }),
+  network_acl: {
+    ...networkAcl,
+    document: (args, ...more) => ({ ...networkAcl.document(args, ...more), ...rulesOf(args) }),
+  },
   image,
   container,
 };

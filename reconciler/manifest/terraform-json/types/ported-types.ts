@@ -13,6 +13,7 @@ import {
   same,
   wordOf,
   refuse,
+  rulesOf,
   type ObjectType,
   type ResourceType,
 } from './resource-type.ts';
@@ -157,6 +158,12 @@ function ofBoth(prefix: Provider): Readonly<Record<string, ResourceType>> {
       ['name', 'description', 'type', 'config', 'member_overrides'],
       [],
       () => ({}),
+    ),
+    [`${prefix}_network_acl`]: foreign(
+      'network_acl',
+      ['name', 'description', 'config'],
+      ['ingress', 'egress'],
+      rulesOf,
     ),
     [`${prefix}_storage_pool`]: foreign(
       'storage_pool',

@@ -218,6 +218,46 @@ export const resources: Readonly<Record<string, TypeRow>> = {
     filled: 'config description type',
     computed: 'effective_config ipv4_address ipv6_address locations',
   },
+  gantry_network_acl: {
+    shapes: {
+      name: 'text',
+      description: 'text',
+      ingress: {
+        list: {
+          action: 'text',
+          state: 'text',
+          description: 'text',
+          source: 'text',
+          destination: 'text',
+          protocol: 'text',
+          source_port: 'text',
+          destination_port: 'text',
+          icmp_type: 'text',
+          icmp_code: 'text',
+        },
+      },
+      egress: {
+        list: {
+          action: 'text',
+          state: 'text',
+          description: 'text',
+          source: 'text',
+          destination: 'text',
+          protocol: 'text',
+          source_port: 'text',
+          destination_port: 'text',
+          icmp_type: 'text',
+          icmp_code: 'text',
+        },
+      },
+      config: 'map',
+      timeouts: { object: { create: 'text', read: 'text', update: 'text', delete: 'text' } },
+      remote: 'text',
+      project: 'text',
+    },
+    filled: 'config description egress ingress',
+    computed: '',
+  },
   gantry_profile: {
     shapes: {
       name: 'text',
@@ -334,6 +374,11 @@ export const dataSources: Readonly<Record<string, TypeRow>> = {
     shapes: { alias: 'text', fingerprint: 'text', remote: 'text', project: 'text' },
     filled: 'fingerprint',
     computed: 'aliases architecture created_at properties public size_bytes uploaded_at',
+  },
+  gantry_network_acl: {
+    shapes: { name: 'text', remote: 'text', project: 'text' },
+    filled: '',
+    computed: 'config description egress ingress used_by',
   },
   gantry_network: {
     shapes: { name: 'text', remote: 'text', project: 'text' },

@@ -67,6 +67,16 @@ export const objects = (value: Json | undefined): readonly JsonObject[] =>
 export const withoutNull = (map: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(map).filter(([, value]) => value !== null));
 
+/** The rules of a network ACL: Terraform's arguments leave the state out, documents have it. */
+export const rulesOf = (args: Arguments): JsonObject =>
+  Object.fromEntries(
+    ['ingress', 'egress'].flatMap((name) =>
+      isSet(args[name])
+        ? [[name, objects(args[name]).map((rule) => ({ state: 'enabled', ...withoutNull(rule) }))] as const]
+        : [],
+    ),
+  );
+
 export function configOf(args: Arguments, more: JsonObject): JsonObject {
   const config = { ...(isMap(args['config']) ? args['config'] : {}), ...more };
   return Object.keys(config).length === 0 ? {} : { config };

@@ -30,6 +30,8 @@ beforeAll(async () => {
   const volume = { name: 'kept', description: 'for long', config: { 'user.a': 'b' } };
   await daemon.call('POST', '/1.0/storage-pools/data/volumes/custom', volume);
   await trust(daemon, 'ci');
+  const ingress = [{ action: 'allow', state: 'enabled', protocol: 'tcp', destination_port: '80' }];
+  await daemon.call('POST', '/1.0/network-acls', { name: 'wall', ingress });
   await daemon.call('POST', '/1.0/networks', {
     name: 'lan0',
     config: { 'ipv4.address': '10.9.8.1/24', 'ipv6.address': 'none' },
@@ -64,6 +66,8 @@ describe('data of a daemon', () => {
     ['gantry_containers', { name_prefix: null, status: 'Running', profile: null, config: null }],
     ['gantry_profile', { name: 'p' }],
     ['gantry_network', { name: 'lan0' }],
+    ['gantry_network_acl', { name: 'wall' }],
+    ['gantry_network_acl', { name: 'nothing' }],
     ['gantry_network_leases', { network: 'lan0' }],
     ['gantry_storage_pool', { name: 'data' }],
     ['gantry_storage_volume', { pool: 'data', name: 'kept' }],

@@ -567,6 +567,30 @@ describe('everything that is not evaluated is refused, all at once', () => {
   });
 });
 
+test.each(['lxd', 'incus', 'gantry'])('a network ACL of %s has the state that its rules leave out', (prefix) => {
+  const value: Json = {
+    resource: {
+      [`${prefix}_network_acl`]: {
+        a: {
+          name: 'web',
+          ingress: [
+            { action: 'allow', protocol: 'tcp', destination_port: 80, source: null },
+            { action: 'drop', state: 'logged' },
+          ],
+        },
+      },
+      [`${prefix}_network`]: { n: { name: 'n0', config: { 'security.acls': `\${${prefix}_network_acl.a.name}` } } },
+    },
+  };
+  const [acl, network] = documents(value);
+  const rules = [
+    { action: 'allow', state: 'enabled', protocol: 'tcp', destination_port: prefix === 'gantry' ? '80' : 80 },
+    { action: 'drop', state: 'logged' },
+  ];
+  expect(acl).toMatchObject({ kind: 'network_acl', name: 'web', ingress: rules });
+  expect(network).toMatchObject({ kind: 'network', config: { 'security.acls': 'web' } });
+});
+
 test('a copied container keeps what only its source has, as the provider leaves it', () => {
   const source = { type: 'copy', source: 'web' };
   const [copy] = documents({

@@ -1,0 +1,3 @@
+data "gantry_network_acl" "web" {
+  name = "web"
+}

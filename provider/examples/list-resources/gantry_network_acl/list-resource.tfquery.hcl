@@ -1,0 +1,3 @@
+list "gantry_network_acl" "all" {
+  provider = gantry
+}

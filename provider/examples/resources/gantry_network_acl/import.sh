@@ -1,0 +1,1 @@
+terraform import gantry_network_acl.example 'web'

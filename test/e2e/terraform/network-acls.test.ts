@@ -1,0 +1,92 @@
+// Real Terraform with network ACLs against gantryd on the simulation.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { serveHere, Terraform, terraformMissing, type Attached } from '../../support/terraform/terraform.ts';
+
+const missing = terraformMissing('real Terraform with network ACLs');
+
+let attached: Attached;
+let daemon: TestDaemon;
+let terraform: Terraform;
+
+const stack = (rules: string, more = '', name = 'web'): string => `
+resource "gantry_network_acl" "a" {
+  name = "${name}"
+  ${rules}
+}
+resource "gantry_network" "n" {
+  name   = "tfacl0"
+  config = { "ipv4.address" = "10.87.3.1/24", "ipv6.address" = "none", ${more} }
+}
+`;
+const named = '"security.acls" = gantry_network_acl.a.name';
+const web = `ingress = [
+    { action = "allow", protocol = "tcp", destination_port = " 80, 443" },
+    { action = "drop", state = "logged", source = "192.0.2.0/24" },
+  ]`;
+
+describe.skipIf(missing !== undefined)('network ACLs', () => {
+  beforeAll(async () => void (attached = await serveHere()));
+  afterAll(() => attached?.stop());
+  beforeEach(async () => {
+    daemon = await makeDaemon();
+    terraform = new Terraform(attached, { address: `unix://${daemon.socketPath}` });
+  });
+  afterEach(() => daemon.cleanUp());
+
+  test('an ACL is made before its network, plans to nothing, changes, is imported, and goes with it', async () => {
+    terraform.write(stack(web, named));
+    expect(await terraform.apply()).toContain('2 added, 0 changed, 0 destroyed');
+    await terraform.expectNoChanges();
+    expect(await daemon.get('/1.0/network-acls/web')).toMatchObject({
+      ingress: [
+        { action: 'allow', state: 'enabled', protocol: 'tcp', destination_port: '80, 443' },
+        { action: 'drop', state: 'logged', source: '192.0.2.0/24' },
+      ],
+      egress: [],
+      used_by: ['/1.0/networks/tfacl0'],
+    });
+
+    const only = 'ingress = [{ action = "allow", protocol = "icmp4" }]\n  egress = [{ action = "reject" }]';
+    terraform.write(stack(only, named));
+    expect(await terraform.apply()).toContain('0 added, 1 changed, 0 destroyed');
+    await terraform.expectNoChanges();
+    await terraform.forget('gantry_network_acl.a');
+    await terraform.import('gantry_network_acl.a', 'web');
+    await terraform.expectNoChanges();
+
+    // Terraform ends the use of the ACL and deletes it in one apply.
+    terraform.write(stack(only).replace(/resource "gantry_network_acl"[^]*?\n\}\n/, ''));
+    expect(await terraform.apply()).toContain('0 added, 1 changed, 1 destroyed');
+    expect(await daemon.get('/1.0/network-acls')).toEqual([]);
+  });
+
+  test('what others changed comes back, and a data source shows it', async () => {
+    const data =
+      'data "gantry_network_acl" "d" {\n  name = gantry_network_acl.a.name\n}\noutput "d" {\n  value = data.gantry_network_acl.d\n}\n';
+    terraform.write(stack(web, named) + data);
+    await terraform.apply();
+    await daemon.call('PATCH', '/1.0/network-acls/web', { ingress: [{ action: 'allow', state: 'enabled' }] });
+    const { changes, output } = await terraform.plan();
+    expect(changes, output).toBe(true);
+    await terraform.apply();
+    expect((await daemon.get('/1.0/network-acls/web')).ingress).toHaveLength(2);
+    await terraform.expectNoChanges();
+    expect((await terraform.outputs())['d']).toMatchObject({
+      ingress: [
+        { action: 'allow', state: 'enabled', protocol: 'tcp', source: null },
+        { action: 'drop', state: 'logged', source: '192.0.2.0/24' },
+      ],
+      egress: [],
+    });
+  });
+
+  test('a mistake in a rule is named at its place before anything is made', async () => {
+    terraform.write(stack('ingress = [{ action = "allow", protocol = "tcp", destination_port = "http" }]'));
+    expect(await terraform.fails('plan')).toMatch(/ingress\[0\]\.destination_port[^]*must be a port from 0 to 65535/);
+    terraform.write(stack('ingress = [{ action = "allow" }, { action = "allow" }]'));
+    expect(await terraform.fails('plan')).toContain('leave one of them out');
+    terraform.write(stack('config = { "limits.x" = "1" }'));
+    expect(await terraform.fails('plan')).toContain('config["limits.x"]');
+  });
+});
