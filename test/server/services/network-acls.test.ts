@@ -1,5 +1,5 @@
 // Network ACLs over the real daemon on the simulation: the rules of the API, and that networks and their ACLs stay together.
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { lifecycleOf, type Json } from '../../support/daemons/daemon.ts';
 import { seededDaemon } from '../../support/daemons/file-daemon.ts';
 
@@ -102,5 +102,22 @@ describe('network ACLs', () => {
     const changed = await daemon.call('PATCH', `/1.0/networks/${name}`, { config: { 'security.acls': 'nowhere' } });
     expect(changed.body.metadata.message).toContain('there is no network ACL nowhere');
     expect(await daemon.get(`/1.0/networks/${name}`)).toMatchObject({ config: { 'security.acls': acl } });
+  });
+
+  test('rules that the host refuses are taken back from all networks and from the record', async () => {
+    const acl = await made({ ingress: [rule] });
+    const [first, second] = [await networkUsing(acl), await networkUsing(acl)];
+    const set = vi.spyOn(daemon.simNetwork, 'setRules');
+    onTestFinished(() => set.mockRestore());
+    const rulesOf = (network: string) => set.mock.calls.findLast(([{ name }]) => name === network)?.[0].acls;
+    daemon.simNetwork.faults.inject({ operation: 'setRules', network: second, error: 'no luck', times: 1 });
+    const before = (await daemon.call('GET', url(acl))).headers.etag;
+    const answer = await daemon.call('PUT', url(acl), { ingress: [{ ...rule, destination_port: '81' }] });
+    expect(answer.status).toBe(500);
+    expect(answer.body.metadata.message).toContain('no luck');
+    expect((await daemon.call('GET', url(acl))).headers.etag).toBe(before);
+    for (const name of [first, second]) expect(rulesOf(name)).toMatchObject([{ name: acl, ingress: [rule] }]);
+    expect((await daemon.call('PUT', url(acl), { ingress: [] })).status).toBe(200);
+    for (const name of [first, second]) expect(rulesOf(name)).toMatchObject([{ ingress: [] }]);
   });
 });
