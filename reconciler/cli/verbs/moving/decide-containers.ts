@@ -84,9 +84,11 @@ function needsOf({ source }: MoveRequest, live: JsonObject, project: string | un
   return [
     ...(project === undefined ? [] : [`project/${project}`]),
     ...textsOf(live['profiles'] as Json).map((name) => `profile/${keyOf('profile', name, project)}`),
-    ...devices.flatMap(({ type, pool, network }) => [
+    ...devices.flatMap(({ type, pool, network, parent }) => [
       ...(type === 'disk' && pool !== undefined ? [`storage_pool/${pool}`] : []),
-      ...(network === undefined ? [] : [`network/${keyOf('network', network, project)}`]),
+      ...(type === 'nic'
+        ? [network, parent].flatMap((one) => (one === undefined ? [] : [`network/${keyOf('network', one, project)}`]))
+        : []),
     ]),
   ];
 }

@@ -1,5 +1,6 @@
 // Decides about objects whose whole content is text: certificates, projects, pools, networks and their ACLs, images, aliases, profiles, server config. Pure.
 import { kindRow } from '../../../../server/api/kinds.ts';
+import { splitList } from '../../../../server/api/network/network-values.ts';
 import { lackOfExtension } from '../../../../server/api/server/capability.ts';
 import { assertNever } from '../../../../server/lib/shared/assert-never.ts';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
@@ -81,7 +82,8 @@ function decideImage(
   return { moves: [{ ...base, type: 'image', isPublic: live['public'] === true }], differences: [] };
 }
 
-function staysBehind({ source, target }: MoveRequest, kind: TextKind, live: JsonObject): string | undefined {
+function staysBehind(request: MoveRequest, kind: TextKind, live: JsonObject): string | undefined {
+  const { source, target } = request;
   if (kind === 'certificate' && live['type'] !== 'client' && target.server.isGantry === true)
     return `is trusted as ${asText(live['type'])}: gantryd trusts clients only, add it as one if it has to connect`;
   if (
@@ -91,6 +93,7 @@ function staysBehind({ source, target }: MoveRequest, kind: TextKind, live: Json
   )
     return `belongs to the project ${asText(live['project'])}: gantryd shares networks and their ACLs between projects, make it there under a name of its own`;
   if (kind === 'network_acl') return lackOfExtension(target.server.extensions, kindRow(kind).since ?? '');
+  if (kind === 'network') return aclBehind(request, live);
   if (kind === 'image_alias' && source.world.images.get(aliasTarget(live))?.object.cached === true)
     return 'names a cached image, which is fetched again where it is needed';
   if (kind !== 'storage_pool') return undefined;
@@ -104,6 +107,20 @@ function staysBehind({ source, target }: MoveRequest, kind: TextKind, live: Json
   return driver !== 'dir' && origin.startsWith('/dev/')
     ? `is on ${origin}, which the target cannot share: ${remedy}`
     : undefined;
+}
+
+/** Without one of its ACLs a network would let through what their rules deny. */
+function aclBehind(request: MoveRequest, live: JsonObject): string | undefined {
+  const project = textOf(live['project']);
+  const behind = splitList(presentTexts(live['config'])['security.acls']).find((name) => {
+    const key = project === undefined ? name : `${name}@${project}`;
+    const acl = tableOf(request.source.world, 'network_acl').get(key);
+    const moves = acl !== undefined && decideObject(request, 'network_acl', key, acl).moves.length > 0;
+    return !moves && !tableOf(request.target, 'network_acl').has(key);
+  });
+  return behind === undefined
+    ? undefined
+    : `names the network ACL ${behind} in security.acls, which stays behind: without its rules the network would let through what they deny. Make the ACL on the target first, or take it out of security.acls`;
 }
 
 const aliasTarget = (live: JsonObject): string => {

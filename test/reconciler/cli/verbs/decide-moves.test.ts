@@ -153,6 +153,30 @@ describe('the decisions of a move', () => {
     expect(plan.moves[0]).toMatchObject({ body: { name: 'wall', ingress: [rule] } });
   });
 
+  test('a network whose ACL stays behind is held back with its containers, and moves once the ACL is there', () => {
+    const source = world({
+      acls: [liveAcl('wall', { ingress: [{ action: 'allow', state: 'enabled', source: '@internal' }] })],
+      networks: [liveNetwork('lan0', { config: { 'ipv4.address': 'none', 'security.acls': 'wall' } })],
+      containers: [
+        liveContainer('db', { profiles: [], devices: { eth0: { type: 'nic', nictype: 'bridged', parent: 'lan0' } } }),
+        liveContainer('web', { profiles: [], devices: { eth0: { type: 'nic', network: 'lan0' } } }),
+      ],
+    });
+    const target = { ...gantryd, server: { ...gantryd.server, extensions: ['network_acl', 'network_bridge_acl'] } };
+    for (const there of [gantryd, target]) {
+      const plan = decide(source, there);
+      expect(plan.moves).toEqual([]);
+      expect(texts(plan)).toEqual([
+        expect.stringContaining('left network_acl/wall: '),
+        'left network/lan0: names the network ACL wall in security.acls, which stays behind: without its rules the network would let through what they deny. Make the ACL on the target first, or take it out of security.acls',
+        'left container/db: needs network/lan0, which stays behind',
+        'left container/web: needs network/lan0, which stays behind',
+      ]);
+    }
+    const made = { ...target, acls: world({ acls: [liveAcl('wall')] }).acls };
+    expect(ids(decide(source, made))).toEqual(['network/lan0', 'container/db', 'container/web']);
+  });
+
   test('a container that an earlier run began is continued', () => {
     const source = world({ containers: [liveContainer('web')] });
     const target = { ...gantryd, containers: world({ containers: [liveContainer('web')] }).containers };
