@@ -3,6 +3,7 @@ import type { Change } from '../documents/change.ts';
 import type { Json } from '../documents/document.ts';
 import { groupEqual, spellRanges, type Group, type ChangeText } from './equal-changes.ts';
 import { shownInside } from '../documents/inside.ts';
+import { changedEntries } from './list-entries.ts';
 import { ignoredBlock, type IgnoredLine } from '../ownership/ignored-paths.ts';
 import { paints, printable, type Paints, type Color } from '../text/terminal-text.ts';
 import type { AffectedObject, Guard, Plan, ResourceChange } from '../plan/plan.ts';
@@ -150,7 +151,29 @@ function titleOf(change: ResourceChange): string {
 
 function renderEdits(change: ResourceChange, paint: Paints): readonly string[] {
   const width = Math.max(0, ...change.changes.map((edit) => edit.path.length));
-  return change.changes.map((edit) => `      ${renderEdit(edit, Math.min(width, 40), change, paint)}`);
+  return change.changes.flatMap((edit) => [
+    `      ${renderEdit(edit, Math.min(width, 40), change, paint)}`,
+    ...renderEntries(edit, paint),
+  ]);
+}
+
+const mostEntries = 20;
+
+/** The entries of a list that differ, where the list is too long for its line. */
+function renderEntries(edit: Change, paint: Paints): readonly string[] {
+  const [before, after] = [edit.before, edit.after].map((value) =>
+    value === undefined || edit.isClear === true ? value : redact(value, edit.segments),
+  );
+  if (edit.secret || Math.max(...[before, after].map((value) => JSON.stringify(value ?? '').length)) <= longest)
+    return [];
+  const found = changedEntries(before, after);
+  if (found === undefined || shownInside(edit.segments, edit.after ?? [], edit.secret) !== undefined) return [];
+  const lines = [
+    ...found.gone.map((entry) => `          ${paint.red('-')} ${cut(entry)}`),
+    ...found.come.map((entry) => `          ${paint.green('+')} ${cut(entry)}`),
+  ];
+  const more = lines.length - mostEntries;
+  return more <= 0 ? lines : [...lines.slice(0, mostEntries), paint.dim(`          and ${more} more entries`)];
 }
 
 function renderEdit(edit: Change, width: number, change: ResourceChange, paint: Paints): string {
@@ -175,10 +198,13 @@ export function shownValue(edit: Change, value: Json | undefined): string {
   const inside = shownInside(edit.segments, value, edit.secret);
   if (edit.secret && inside === undefined) return hidden;
   const text = inside ?? JSON.stringify(edit.isClear === true ? value : redact(value, edit.segments));
-  if (text.length <= longest) return printable(text);
-  const lines = typeof value === 'string' ? value.split('\n').length : 1;
-  return `${printable(text.slice(0, longest))}... (${text.length} characters${lines > 1 ? `, ${lines} lines` : ''})`;
+  return cut(text, typeof value === 'string' ? value.split('\n').length : 1);
 }
+
+const cut = (text: string, lines = 1): string =>
+  text.length <= longest
+    ? printable(text)
+    : `${printable(text.slice(0, longest))}... (${text.length} characters${lines > 1 ? `, ${lines} lines` : ''})`;
 
 function renderAffected({ address, effect, foreign }: AffectedObject, paint: Paints): string {
   const target = printable(address);

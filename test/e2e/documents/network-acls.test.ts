@@ -50,6 +50,8 @@ describe('network ACLs as documents', () => {
     const seen = await bench.gantry('plan', '--detailed-exitcode');
     expect(seen.code, seen.stderr).toBe(2);
     expect(seen.stdout).toMatch(/~ ingress = .* # was changed outside/);
+    expect(seen.stdout).toContain('- {"action":"allow","state":"enabled","source":"192.0.2.1"}\n');
+    expect(seen.stdout).not.toContain('          + ');
     await bench.settle();
     expect((await bench.get('/1.0/network-acls/wall')).ingress).toEqual(ingress);
   });

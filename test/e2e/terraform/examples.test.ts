@@ -50,6 +50,7 @@ describe.skipIf(missing !== undefined)('the examples', () => {
 
   test('Every example of a data source can be read', async () => {
     await seed(daemon);
+    await daemon.call('POST', '/1.0/network-acls', { name: 'web' });
     await daemon.call('POST', '/1.0/networks', {
       name: 'lan0',
       config: { 'ipv4.address': '10.9.9.1/24', 'ipv6.address': 'none' },

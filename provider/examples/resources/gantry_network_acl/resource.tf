@@ -1,3 +1,4 @@
+# A gantry_network uses it: config = { "security.acls" = gantry_network_acl.web.name }
 resource "gantry_network_acl" "web" {
   name = "web"
   ingress = [
@@ -7,9 +8,4 @@ resource "gantry_network_acl" "web" {
   egress = [
     { action = "allow", destination = "10.0.0.0/8", description = "our own machines" },
   ]
-}
-
-resource "gantry_network" "shop" {
-  name   = "shop0"
-  config = { "security.acls" = gantry_network_acl.web.name }
 }
