@@ -9,6 +9,7 @@ import {
   document,
   fingerprintOf,
   imageDocument,
+  liveAcl,
   liveAlias,
   liveContainer,
   liveImage,
@@ -22,6 +23,7 @@ export const secretText = 'S3CR3T';
 
 const pools = ['fast', 'slow', 'big'] as const;
 const networks = ['web0', 'db0', 'lan0'] as const;
+const acls = ['wall', 'gate'] as const;
 const containers = ['c1', 'c2', 'c3', 'c4', 'c5'] as const;
 const aliases = ['base', 'other'] as const;
 const images = ['i1', 'i2'] as const;
@@ -200,8 +202,19 @@ const networkDocument = (name: string): fc.Arbitrary<Document> =>
       'ipv4.address': fc.constantFrom('auto', '10.0.0.1/24', '10.9.0.1/24', 'none'),
       'ipv4.nat': truth,
       'ipv6.address': fc.constantFrom('auto', 'fd42:0001::1/64', 'FD42:1:0::1/64', 'none'),
+      'security.acls': fc.constantFrom('', '', 'wall', 'gate', 'wall,gate'),
     })
     .map((config) => document('network', name, { type: 'bridge', config }));
+const aclRule = fc.constantFrom(
+  { action: 'allow', state: 'enabled' },
+  { action: 'drop', state: 'logged', source: '192.0.2.0/24' },
+  { action: 'allow', state: 'enabled', protocol: 'tcp', destination_port: '80,443' },
+);
+const aclRules = fc.uniqueArray(aclRule, { maxLength: 3, selector: (rule) => JSON.stringify(rule) });
+const aclDocument = (name: string): fc.Arbitrary<Document> =>
+  fc
+    .record({ ingress: aclRules, egress: aclRules, config: fc.constantFrom({}, { 'user.x': '1' }) })
+    .map((values) => document('network_acl', name, values));
 const profileDocument = (name: string): fc.Arbitrary<Document> =>
   fc
     .record({ config, devices: devices(['fast', 'fast', 'fast', 'slow']), description: fc.constantFrom('', 'p') })
@@ -220,10 +233,11 @@ function some(
   return fc.subarray([...names]).chain((chosen) => fc.tuple(...chosen.map(make)));
 }
 
-/** Pools, networks, profiles, images and aliases are all declared, so that every reference can be followed. */
+/** Pools, ACLs, networks, profiles, images and aliases are all declared, so that every reference can be followed. */
 const documents: fc.Arbitrary<readonly Document[]> = fc
   .tuple(
     ...pools.map(poolDocument),
+    ...acls.map(aclDocument),
     ...networks.map(networkDocument),
     ...['web', 'db'].map(profileDocument),
     ...images.map(imageDoc),
@@ -250,6 +264,9 @@ const observed: fc.Arbitrary<Observed> = fc
           ),
         ),
       ),
+    acls: fc
+      .subarray([...acls, 'stray'])
+      .chain((names) => fc.tuple(...names.map((name) => aclRules.map((ingress) => liveAcl(name, { ingress }))))),
     networks: fc.subarray([...networks]).map((names) => names.map((name) => liveNetwork(name))),
     profiles: fc.subarray(['web', 'db']).chain((names) =>
       fc.tuple(

@@ -2,11 +2,12 @@
 import type { Container } from '../../../server/api/container/container.ts';
 import type { Profile } from '../../../server/api/container/profile.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
+import { splitList } from '../../../server/api/network/network-values.ts';
 import { joinMark, startedAt } from '../../../reconciler/core/decide/decide-inside.ts';
 import type { Json, JsonObject } from '../../../reconciler/core/documents/document.ts';
 import { isStale, putBody } from '../../../reconciler/core/plan/apply-edits.ts';
 import type { Live, Observed } from '../../../reconciler/core/documents/observed.ts';
-import { mapOf } from '../../../reconciler/core/documents/json-values.ts';
+import { mapOf, presentTexts } from '../../../reconciler/core/documents/json-values.ts';
 import {
   hasConfig,
   isRelease,
@@ -131,6 +132,7 @@ class ModelDaemon {
     if (step.action === 'update') {
       if (isStale(live, step)) throw new Error(`${step.id}: stale`);
       const body = this.#owned(step, putBody(step.kind, live, step.edits));
+      this.#checkAcls(step, body);
       table.set(step.name, { object: stored(step.kind, { ...live, ...body }) });
       this.#note(step, body);
     } else if (step.action === 'rebuild') {
@@ -197,7 +199,15 @@ class ModelDaemon {
     for (const profile of (body['profiles'] ?? []) as readonly string[]) {
       if (!this.#tables.profile.has(profile)) throw new Error(`${step.id}: no profile ${profile}`);
     }
+    this.#checkAcls(step, body);
     return stored(kind, { ...blanks[kind](name), ...body });
+  }
+
+  /** Without the rules of an ACL a network would let through what they deny. */
+  #checkAcls({ id, kind }: Step, { config }: JsonObject): void {
+    if (kind !== 'network') return;
+    const missing = splitList(presentTexts(config)['security.acls']).find((acl) => !this.#tables.network_acl.has(acl));
+    if (missing !== undefined) throw new Error(`${id}: no network ACL ${missing}`);
   }
 
   #checkDelete(step: Step, live: object): void {
@@ -210,7 +220,7 @@ class ModelDaemon {
   }
 
   #usersOf(kind: KindName, name: string): readonly string[] {
-    const { containers, profiles, volumes } = this.observed();
+    const { containers, profiles, volumes, networks } = this.observed();
     const property = kind === 'storage_pool' ? 'pool' : kind === 'network' ? 'parent' : undefined;
     const uses = (devices: Readonly<Record<string, Readonly<Record<string, string>>>>): boolean =>
       kind === 'storage_volume'
@@ -219,6 +229,9 @@ class ModelDaemon {
     const within = [...volumes].filter(([, { object }]) => kind === 'storage_pool' && object.pool === name);
     return [
       ...within.map(([volume]) => volume),
+      ...[...networks.values()]
+        .filter(({ object }) => kind === 'network_acl' && splitList(object.config['security.acls']).includes(name))
+        .map(({ object }) => object.name),
       ...[...containers.values()]
         .filter(({ object }) => uses(object.expanded_devices))
         .map(({ object }) => object.name),
