@@ -13,7 +13,7 @@ const counter = (name: string, more: string): string => `kind: container
 name: ${name}
 source: { type: image, alias: quick/busybox }
 config: { raw.lxc: lxc.console.path = none }
-files: [{ path: /etc/init.d/rcS, content: "${counting}", mode: 0o755 }]
+files: [{ path: /etc/init.d/rcS, content: "${counting}", mode: "0755" }]
 ${more}`;
 
 const plain = 'profiles: []\ndevices: { root: { type: disk, path: /, pool: quick } }\nstate: stopped';
