@@ -158,8 +158,9 @@ export class IdMaps {
   #takenBy(name: string, document: ContainerDocument): readonly TakenIds[] {
     const { ids, runtime } = this.#deps;
     const { config } = document;
-    const running = runtime.probe(name).status !== 'stopped' ? [config[idMapKeys.current]] : [];
-    const maps = [config[idMapKeys.next], config[idMapKeys.files], ...running];
+    // Files that came from elsewhere may be in a map that was never handed out here.
+    const isInUse = runtime.probe(name).status !== 'stopped' || config[idMapKeys.files] === config[idMapKeys.current];
+    const maps = [config[idMapKeys.next], ...(isInUse ? [config[idMapKeys.current]] : [])];
     const whole = maps.flatMap((value) => rangesOf(ids, parseIdMap(value) ?? []));
     return whole.map((range) => ({ ...range, owner: name }));
   }

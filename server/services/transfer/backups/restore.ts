@@ -49,7 +49,7 @@ export function restoreBackup(
     const pool = choosePool(deps, caller.project, index, upload.pool);
     if (index.parts !== undefined) {
       checkHostAccess(index.parts, allowsHostAccess(deps.records, upload));
-      draft(deps, { name, index, pool }, index.parts);
+      draft(deps, caller, { name, index, pool }, index.parts);
     }
     return {
       resources: { containers: [containerUrl(name)] },
@@ -77,7 +77,7 @@ async function restoreNow(
   const parts = await inspectBackup(upload.path, index, await deps.pools.room(pool), signal);
   checkHostAccess(parts, allowsHostAccess(deps.records, upload));
   await deps.locks.run(lockOf(name), async () => {
-    const params = draft(deps, { name, index, pool }, parts);
+    const params = draft(deps, caller, { name, index, pool }, parts);
     const profileOf = profilesOf(deps.records, name);
     const isPrivileged = (machine: Parameters<typeof expand>[0]): boolean =>
       isTrue(expand(machine, profileOf).config['security.privileged'] ?? '');
@@ -132,16 +132,23 @@ function choosePool(
 /** Throws AppError badRequest with all problems. */
 function draft(
   deps: RestoreDeps,
+  caller: Caller,
   { name, index, pool }: Omit<Restore, 'upload'>,
   parts: SavedParts,
 ): ReceiveContainerParams {
-  const saved = parts.container;
+  const isUntrusted = isUntrustedSource(deps.records, caller, name);
+  const believed = <T extends SavedMachine>(machine: T): T => (isUntrusted ? withoutOwners(machine) : machine);
+  const saved = believed(parts.container);
   const plain = machineOf(deps, name, saved, pool);
   const identity = arrivedInstanceId(saved.config, index.name === plainName(name));
   const machine = { ...plain, config: { ...plain.config, ...identity } };
   const document = arrivingContainer(deps, name, machine, factsOf(deps, saved));
   deps.idMaps.check(name, document);
-  return { name, document, snapshots: parts.snapshots.map((snapshot) => snapshotOf(deps, name, snapshot, pool)) };
+  return {
+    name,
+    document,
+    snapshots: parts.snapshots.map((snapshot) => snapshotOf(deps, name, believed(snapshot), pool)),
+  };
 }
 
 function machineOf(deps: RestoreDeps, name: string, saved: SavedMachine, pool: string) {
@@ -158,6 +165,12 @@ function machineOf(deps: RestoreDeps, name: string, saved: SavedMachine, pool: s
   };
   return { ...machine, devices: withRootIn(deps.records, name, machine, pool) };
 }
+
+/** What others say of owners could name ids of the host. */
+const withoutOwners = <T extends SavedMachine>(machine: T): T => ({
+  ...machine,
+  config: { ...machine.config, [idMapKeys.files]: '[]' },
+});
 
 /** LXD packs owners as they are on its disk, and this daemon as the container sees them. */
 function ownersIn({ config }: SavedMachine): string {

@@ -327,7 +327,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
       expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(join(dir, 'later'));
       await patch({ data: { type: 'none' } });
       const file = await real.call('PATCH', '/1.0/containers/c1', {
-        devices: { data: { ...disk, source: join(work, 'image'), path: '/etc/passwd' } },
+        devices: { data: { ...disk, source: work, path: '/etc/passwd' } },
       });
       expect([file.status, file.body.metadata.message]).toEqual([
         400,

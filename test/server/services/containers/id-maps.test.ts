@@ -109,6 +109,17 @@ describe('recorded id maps', () => {
     }
   });
 
+  test('a map that files brought from elsewhere reserves no ids', async () => {
+    const entry = { Isuid: true, Isgid: true, Hostid: 0, Nsid: 0, Maprange: 2 ** 31 };
+    const foreign = fresh();
+    await createContainer(daemon, foreign, { config: { 'volatile.last_state.idmap': JSON.stringify([entry]) } });
+    const { config } = await daemon.get(`/1.0/containers/${foreign}`);
+    expect(config['volatile.last_state.idmap']).toContain('2147483648');
+    const own = fresh();
+    await createContainer(daemon, own, { config: isolated });
+    sliceOf(own, (await daemon.get(`/1.0/containers/${own}`)).config);
+  });
+
   test('ids of a running container stay reserved, although its next start will use others', async () => {
     const [runs, other] = [fresh(), fresh()];
     await createContainer(daemon, runs, { config: isolated });
