@@ -3,18 +3,24 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { hasStatus, openControllerWorld, waitMs, type ControllerWorld } from '../../support/controller/world.ts';
+import type { ControllerWorld } from '../../support/controller/world.ts';
 import { makeTenant, type Tenant } from '../../support/cli/tenant.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { makeProject } from '../../support/daemons/projects.ts';
 import { until } from '../../support/until.ts';
 
-vi.mock(import('../../../reconciler/controller/tenancy/check-documents.ts'), async (original) => ({
-  ...(await original()),
-  tenantProblems: () => [],
-}));
-vi.mock(import('../../../reconciler/controller/tenancy/step-guard.ts'), () => ({ stepGuard: () => () => {} }));
+/** Files share the modules of their process: the controller is loaded once more here, without its fence. */
+async function openFence() {
+  vi.resetModules();
+  vi.doMock(import('../../../reconciler/controller/tenancy/check-documents.ts'), async (original) => ({
+    ...(await original()),
+    tenantProblems: () => [],
+  }));
+  vi.doMock(import('../../../reconciler/controller/tenancy/step-guard.ts'), () => ({ stepGuard: () => () => {} }));
+  return await import('../../support/controller/world.ts');
+}
 
+let opened: Awaited<ReturnType<typeof openFence>>;
 let daemon: TestDaemon;
 let shop: Tenant;
 let wide: Tenant;
@@ -22,6 +28,7 @@ let admin: Tenant;
 let world: ControllerWorld;
 
 beforeAll(async () => {
+  opened = await openFence();
   daemon = await makeDaemon({ https: '127.0.0.1:0' });
   await makeProject(daemon, 'shop');
   await makeProject(daemon, 'payroll');
@@ -39,9 +46,12 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const one of [shop, wide, admin]) one?.remove();
   await daemon?.cleanUp();
+  vi.doUnmock(import('../../../reconciler/controller/tenancy/check-documents.ts'));
+  vi.doUnmock(import('../../../reconciler/controller/tenancy/step-guard.ts'));
+  vi.resetModules();
 });
 beforeEach(async () => {
-  world = await openControllerWorld(0);
+  world = await opened.openControllerWorld(0);
 });
 afterEach(() => world.close());
 
@@ -73,14 +83,14 @@ const said = (): string =>
 
 test('a set connects with the certificate of its tenant, works in its project, and deletes there', async () => {
   await start(shop, `${profile('shop-a')}---\n${profile('shop-b')}`);
-  await hasStatus(world, 'web', 'synced');
+  await opened.hasStatus(world, 'web', 'synced');
   expect([await has('shop', 'shop-a'), await has('default', 'shop-a')]).toEqual([true, false]);
   await daemon.call('PATCH', '/1.0/profiles/shop-a?project=shop', { config: { 'user.note': 'by hand' } });
   const note = async (): Promise<unknown> =>
     (await daemon.call('GET', '/1.0/profiles/shop-a?project=shop')).metadata.config['user.note'];
-  await until(async () => (await note()) === 'x', waitMs);
+  await until(async () => (await note()) === 'x', opened.waitMs);
   await world.write('a.yaml', profile('shop-a'));
-  await until(async () => !(await has('shop', 'shop-b')), waitMs);
+  await until(async () => !(await has('shop', 'shop-b')), opened.waitMs);
 });
 
 test.each([
@@ -91,7 +101,7 @@ test.each([
   ['a pool', 'kind: storage_pool\nname: mine\ndriver: dir\n', undefined],
 ] as const)('gantryd refuses %s when the fence is open', async (_what, text, place) => {
   await start(shop, `${profile('shop-ok')}---\n${text}`);
-  await until(() => state()?.status === 'failed', waitMs);
+  await until(() => state()?.status === 'failed', opened.waitMs);
   if (place !== undefined) expect(await has(place, 'shop-p')).toBe(false);
   expect((await daemon.call('GET', '/1.0/projects/mine')).status).toBe(404);
   expect((await daemon.call('GET', '/1.0/storage-pools/mine')).status).toBe(404);
@@ -100,7 +110,7 @@ test.each([
 
 test('the same document is carried out with the certificate of the controller, so it is the daemon that refuses', async () => {
   await start(undefined, profile('shop-p', 'project: payroll\n'));
-  await until(() => has('payroll', 'shop-p'), waitMs);
+  await until(() => has('payroll', 'shop-p'), opened.waitMs);
   await daemon.call('DELETE', '/1.0/profiles/shop-p?project=payroll');
 });
 
@@ -109,13 +119,13 @@ test.each([
   ['is not restricted', () => admin, 'reaches all of the host on h1, and nothing is changed with it'],
 ])('a certificate that %s is not used', async (_what, certificate, message) => {
   await start(certificate(), profile('shop-never'));
-  await until(() => said().includes(message), waitMs);
+  await until(() => said().includes(message), opened.waitMs);
   expect(said()).toContain('gantry trust add shop --restricted --projects shop');
   expect(await has('shop', 'shop-never')).toBe(false);
 });
 
 test('a host that is reached by its socket gets nothing of a tenant with a certificate', async () => {
   await start(shop, profile('shop-never'), `unix://${daemon.socketPath}`);
-  await until(() => said().includes('h1 is reached by its socket'), waitMs);
+  await until(() => said().includes('h1 is reached by its socket'), opened.waitMs);
   expect(await has('shop', 'shop-never')).toBe(false);
 });
