@@ -10,6 +10,7 @@ import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { makeContainerIn, makeProject } from '../../../support/daemons/projects.ts';
 import { callTls } from '../../../support/daemons/tls.ts';
 import { goodMetadata, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
+import { until } from '../../../support/until.ts';
 
 const daemon = await seededDaemon({ https: '127.0.0.1:0' });
 beforeAll(async () => {
@@ -70,7 +71,8 @@ describe('an image of two projects', () => {
     const fingerprint = await uploaded('red', bytes);
     await uploaded('blue', bytes);
     await useIn('red', 'first', { fingerprint });
-    expect(unpacked(fingerprint)).toBe(true);
+    // The first container does not wait until the unpacked copy is on the disk.
+    await until(() => unpacked(fingerprint));
     await remove('red', fingerprint);
     expect(await fingerprints('red')).not.toContain(fingerprint);
     expect([existsSync(file(fingerprint)), unpacked(fingerprint)]).toEqual([true, true]);
