@@ -271,6 +271,8 @@ test('A state of another provider gives the remote and project of the object, an
     container: 'a',
     path: '/b',
   });
+  for (const type of ['lxd_network_acl', 'incus_network_acl'])
+    expect(from(type, 'gantry_network_acl', { name: 'wall' })).toEqual({ name: 'wall' });
   expect(() => from('incus_image', 'gantry_image', { aliases: 'x' })).toThrow();
   expect(() => from('incus_instance', 'gantry_container', { name: 'a' }, 'registry.terraform.io/x/other')).toThrow();
   expect(() => from('lxd_volume', 'gantry_storage_volume', { pool: 'p', name: 'v', type: 'container' })).toThrow();
