@@ -172,8 +172,8 @@ describe('calls', () => {
     const schema = wire.SchemaReply.decode((await caller.call(rpc('GetProviderSchema'))).body);
     const metadata = wire.MetadataReply.decode((await caller.call(rpc('GetMetadata'))).body);
     expect(Object.keys(schema.resources).sort()).toEqual(metadata.resources.map(({ name }) => name).sort());
-    expect(Object.keys(schema.resources)).toHaveLength(16);
-    expect(Object.keys(schema.dataSources)).toHaveLength(13);
+    expect(Object.keys(schema.resources)).toHaveLength(17);
+    expect(Object.keys(schema.dataSources)).toHaveLength(14);
     expect(Object.keys(schema.ephemeralResources)).toEqual(['gantry_container_exec', 'gantry_container_file']);
     expect(metadata.ephemeralResources.map(({ name }) => name)).toEqual(Object.keys(schema.ephemeralResources));
     expect(Object.keys(schema.functions)).toEqual(['image_reference', 'parse_size']);
@@ -181,7 +181,7 @@ describe('calls', () => {
     const functions = wire.FunctionsReply.decode((await caller.call(rpc('GetFunctions'))).body);
     expect(functions.functions).toEqual(schema.functions);
     const identities = wire.IdentitySchemasReply.decode((await caller.call(rpc('GetResourceIdentitySchemas'))).body);
-    expect(Object.keys(identities.schemas)).toHaveLength(16);
+    expect(Object.keys(identities.schemas)).toHaveLength(17);
     const attributes = identities.schemas['gantry_snapshot']?.attributes ?? [];
     expect(attributes.map(({ name, requiredForImport }) => [name, requiredForImport])).toEqual([
       ['container', true],
