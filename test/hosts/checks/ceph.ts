@@ -19,7 +19,7 @@ export const cephChecks: readonly Check[] = [
     async run(host) {
       await host.run(installing(...cephPackages, 'uuid-runtime'), 900);
       await host.run(
-        `modprobe rbd; cat >/root/cluster.sh <<'END'\n${clusterScript}\nEND\nsh /root/cluster.sh ceph /var/lib/lane-ceph 6789`,
+        `modprobe rbd; cat >/root/cluster.sh <<'SCRIPT'\n${clusterScript}\nSCRIPT\nsh /root/cluster.sh ceph /var/lib/lane-ceph 6789`,
         600,
       );
       await host.run('until ceph osd stat | grep "1 up"; do sleep 1; done', 300);
