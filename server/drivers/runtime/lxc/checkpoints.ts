@@ -98,7 +98,6 @@ export class LxcCheckpoints implements Checkpoints {
     const ended = await this.#book.lock(name, async () => {
       this.#refuseUnreceptive(name);
       this.#refuseConsole(name);
-      await this.#refuseRestored(name);
       const wait = this.#book.nextStop(name);
       const settings = await this.#probe.settings(programs.criu, linkTo(dir, previous));
       try {
@@ -116,7 +115,9 @@ export class LxcCheckpoints implements Checkpoints {
         // Ends the listening: the exit is not awaited.
         wait(0, AbortSignal.abort()).catch(() => {});
         await this.#thaw(name);
-        throw error;
+        if (!(await this.#isUnknownGroup(name))) throw error;
+        const why = 'this version of LXC cannot store a container that it restored from a checkpoint: restart it first';
+        throw new DriverError('Failed', `${storing} container "${name}"`, new Error(why));
       }
     });
     if (leave === 'stopped') await ended(exitTimeoutMs, new AbortController().signal);
@@ -205,14 +206,13 @@ export class LxcCheckpoints implements Checkpoints {
     throw new DriverError('NotSupported', `${storing} container "${name}"`, new Error(why));
   }
 
-  /** On cgroup v2 the monitor of a restored container does not know its group (LXC 5.0), which a dump asks it for. */
-  async #refuseRestored(name: string): Promise<void> {
+  /** On cgroup v2 the monitor of a restored container does not know its group (LXC 5.0), which a dump asks it for: why a dump failed then. */
+  async #isUnknownGroup(name: string): Promise<boolean> {
     const { tree, paths } = this.#deps;
-    if (tree.version === 1) return;
-    const argv = ['lxc-cgroup', '-q', '-P', paths.lxcPath, '-n', paths.key(name), 'cgroup.events'];
-    if ((await exec(argv, { cwd: '/', okCodes: [0, 1] })).code === 0) return;
-    const why = 'this version of LXC cannot store a container that it restored from a checkpoint: restart it first';
-    throw new DriverError('NotSupported', `${storing} container "${name}"`, new Error(why));
+    if (tree.version === 1) return false;
+    const argv = ['lxc-cgroup', '-q', '-P', paths.lxcPath, '-n', paths.key(name), 'memory.current'];
+    const { code } = await exec(argv, { cwd: '/', okCodes: [0, 1] }).catch(() => ({ code: 0 }));
+    return code !== 0;
   }
 
   async #thaw(name: string): Promise<void> {
