@@ -21,7 +21,7 @@ const plain = 'profiles: []\ndevices: { root: { type: disk, path: /, pool: quick
 /** Defines `count ARGUMENTS OF EXEC`, which prints the number, and `power NAME BODY`, which ends when the operation went well. */
 const words = `${operations}
   count() { gantry exec "$@" -- cat /count; }
-  power() { operation PUT /1.0/containers/$1/state "$2" | tee /dev/stderr | grep -q '"err":""'; }`;
+  power() { said=$(operation PUT /1.0/containers/$1/state "$2"); echo "$said" >&2; [[ $said == *'"err":""'* ]]; }`;
 
 const other = 'unix:///var/lib/other/unix.socket';
 
