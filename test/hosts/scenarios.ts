@@ -115,6 +115,7 @@ export const scenarios: readonly Scenario[] = [
     checks: [...installChecks, ...startChecks, ...cephChecks],
   },
   {
+    // Passed on Debian 12 but for the live move, whose restore fails: its init ends at once.
     name: 'checkpoints',
     long: true,
     packages: checkpointPackages,
