@@ -131,11 +131,15 @@ export class NetworkAcls {
     this.#deps.events.lifecycle('network-acl-updated', networkAclUrl(name), undefined, caller.requestor);
   }
 
+  /** Throws AppError notFound when it was deleted or renamed meanwhile. */
   #commit(name: string, document: NetworkAclDocument): Promise<void> {
-    return this.#deps.records.retry((changes) => changes.put('networkAcls', name, document));
+    return this.#deps.records.retry((changes) => {
+      this.#find(name);
+      changes.put('networkAcls', name, document);
+    });
   }
 
-  /** To the networks of this host. One that is not up takes the rules when it comes up. */
+  /** The networks of this host get it. One that is not up takes the rules when it comes up. */
   async #apply(acl: string): Promise<void> {
     const { records, network, locks } = this.#deps;
     const users = records.networks.list().filter(({ document }) => aclsOf(document.config).includes(acl));

@@ -66,6 +66,18 @@ describe('network ACLs', () => {
     expect((await daemon.call('GET', url(to))).status).toBe(404);
   });
 
+  test('an ACL that is deleted or renamed at the moment of a change does not come back', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const name = await made();
+      const to = fresh();
+      const goes = round % 2 === 0 ? daemon.call('DELETE', url(name)) : daemon.call('POST', url(name), { name: to });
+      const [change, gone] = await Promise.all([daemon.call('PUT', url(name), { egress: [rule] }), goes]);
+      expect([200, 404]).toContain(change.status);
+      expect(gone.status).toBe(round % 2 === 0 ? 202 : 204);
+      expect([round, (await daemon.call('GET', url(name))).status]).toEqual([round, 404]);
+    }
+  });
+
   test('names that are taken or impossible, wrong rules and stale writes are refused', async () => {
     const name = await made();
     expect((await create(name)).status).toBe(409);
