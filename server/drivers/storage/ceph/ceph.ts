@@ -1,6 +1,6 @@
 // The `ceph` storage driver: a volume is an image of RBD with a file system on it; copies and snapshots are clones, which share its blocks.
-import { stat } from 'node:fs/promises';
 import { exec } from '../../../lib/exec.ts';
+import { isThere } from '../../../lib/shared/missing-files.ts';
 import { BlockTrees } from '../blocks/blocks.ts';
 import type { StorageDriver, UnpackImage } from '../driver.ts';
 import type { MountedDeps } from '../mounted/trees.ts';
@@ -31,12 +31,7 @@ export async function cephMissing(): Promise<string | undefined> {
   return (await kernelHasRbd()) ? undefined : 'the kernel of this host has no module rbd';
 }
 
-async function kernelHasRbd(): Promise<boolean> {
-  return stat('/sys/bus/rbd').then(
-    () => true,
-    () => false,
-  );
-}
+const kernelHasRbd = (): Promise<boolean> => isThere('/sys/bus/rbd');
 
 export function openCephStorage(deps: CephStorageDeps): StorageDriver {
   const store = new CephStore(deps.devices ?? kernelDevices);

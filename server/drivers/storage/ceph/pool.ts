@@ -1,16 +1,17 @@
 // Makes, finds and removes the OSD pool of a pool: one of its own, or one that is there.
-import { createHash, randomUUID } from 'node:crypto';
-import { chmod, mkdir, stat } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { exec } from '../../../lib/exec.ts';
+import { isThere } from '../../../lib/shared/missing-files.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { BlockTrees } from '../blocks/blocks.ts';
 import { makeFolders } from '../dir-pool.ts';
 import type { PoolResources, PoolSpec } from '../driver.ts';
 import { recordsFolder, temporaryFolder } from '../layout.ts';
 import { isMounted } from '../mounted/mounts.ts';
-import { refuseVolumes, removePlace } from '../mounted/pool-place.ts';
+import { refuseVolumes, removePlace, tagOf } from '../mounted/pool-place.ts';
 import { isKeptMounted } from '../mounted/trees.ts';
 import { clusterOf, mark, marksOf, osdPoolOf, runCeph, unmark } from './calls.ts';
 import { applicationsIn, commands, linesIn, marksObject, poolsIn, usageIn, type Cluster } from './commands.ts';
@@ -29,8 +30,7 @@ const recordsBytes = 64 * 1_048_576;
 const empty = new Set([marksObject, 'rbd_directory', 'rbd_info', 'rbd_children', 'rbd_trash', 'rbd_object_map']);
 
 /** Recognizes the OSD pool of a pool of this daemon. */
-const markOf = (root: string, { name }: PoolSpec): string =>
-  `${poolMark}${createHash('sha256').update(`${root}\n${name}`).digest('hex').slice(0, 16)}`;
+const markOf = (root: string, pool: PoolSpec): string => `${poolMark}${tagOf(root, pool)}`;
 
 /** Whether the OSD pool is the user's, and stays when the pool is deleted. */
 const isGiven = ({ config }: PoolSpec): boolean => (config['volatile.initial_source'] ?? '') !== '';
@@ -38,11 +38,7 @@ const isGiven = ({ config }: PoolSpec): boolean => (config['volatile.initial_sou
 /** Throws Invalid where the cluster cannot be reached. */
 export async function osdPools(cluster: Cluster): Promise<readonly string[]> {
   const conf = `/etc/ceph/${cluster.name}.conf`;
-  const isThere = await stat(conf).then(
-    () => true,
-    () => false,
-  );
-  if (!isThere)
+  if (!(await isThere(conf)))
     throw new DriverError(
       'Invalid',
       `config.ceph.cluster_name: this host knows no cluster ${cluster.name}: it has no ${conf}`,
@@ -116,24 +112,32 @@ async function contentOf(pool: PoolSpec): Promise<string | undefined> {
 export async function createCephPool(parts: Parts, pool: PoolSpec): Promise<void> {
   const { root, store, trees } = parts;
   const name = osdPoolOf(pool);
-  const isThere = (await osdPools(clusterOf(pool))).includes(name);
-  const marks = isThere ? await marksOf(pool) : [];
-  if (!marks.includes(markOf(root, pool))) await take(pool, isThere, marks);
+  const isFound = (await osdPools(clusterOf(pool))).includes(name);
+  const marks = isFound ? await marksOf(pool) : [];
+  if (!marks.includes(markOf(root, pool))) await take(pool, isFound, marks);
   await refuseVolumes(store, pool, `config.source: the OSD pool ${name} of pool ${pool.name} is not empty: it has`);
   await makePlace(trees, store, pool);
   await sign(root, pool, marks);
 }
 
-async function take(pool: PoolSpec, isThere: boolean, marks: readonly string[]): Promise<void> {
+async function take(pool: PoolSpec, isFound: boolean, marks: readonly string[]): Promise<void> {
   const [name, cluster] = [osdPoolOf(pool), clusterOf(pool)];
   const isForced = isTrue(pool.config['ceph.osd.force_reuse'] ?? '');
-  if (!isThere) {
+  if (!isFound) {
     if (isGiven(pool)) throw new DriverError('Invalid', `config.source: there is no OSD pool ${name} any more`);
     const groups = pool.config['ceph.osd.pg_num'] || '32';
     await runCeph(commands.makePool(cluster, name, groups), `cannot make the OSD pool ${name} of pool ${pool.name}`);
   } else if (!isForced) await refuseUsed(pool, marks);
-  const used = applicationsIn(await runCeph(commands.applications(cluster, name), `cannot read the OSD pool ${name}`));
-  if (!used.includes('rbd')) await runCeph(commands.enable(cluster, name), `cannot use the OSD pool ${name} for RBD`);
+  if (!(await applicationsOf(pool)).includes('rbd'))
+    await runCeph(commands.enable(cluster, name), `cannot use the OSD pool ${name} for RBD`);
+}
+
+/** The uses that the OSD pool is marked for. */
+async function applicationsOf(pool: PoolSpec): Promise<readonly string[]> {
+  const name = osdPoolOf(pool);
+  return applicationsIn(
+    await runCeph(commands.applications(clusterOf(pool), name), `cannot read the OSD pool ${name}`),
+  );
 }
 
 async function refuseUsed(pool: PoolSpec, marks: readonly string[]): Promise<void> {
@@ -148,11 +152,8 @@ async function refuseUsed(pool: PoolSpec, marks: readonly string[]): Promise<voi
   const content = await contentOf(pool);
   if (content !== undefined)
     throw new DriverError('InUse', `config.source: ${what}: it has ${content}; ${remedy} with what is in it`);
-  const used = applicationsIn(
-    await runCeph(commands.applications(clusterOf(pool), name), `cannot read the OSD pool ${name}`),
-  );
-  // Without an application it is what a creation left that a crash cut short.
-  if (!isGiven(pool) && used.length > 0)
+  // A creation that a crash cut short leaves it without an application.
+  if (!isGiven(pool) && (await applicationsOf(pool)).length > 0)
     throw new DriverError(
       'InUse',
       `config.ceph.osd.pool_name: the cluster has an OSD pool ${name} already; give it as source to use it, or choose another name for that of pool ${pool.name}`,
@@ -239,8 +240,8 @@ async function closeLeft(
 /** Idempotent. Of an OSD pool that was there before the pool only what the pool made goes. */
 export async function deleteCephPool({ root, store, trees }: Parts, pool: PoolSpec): Promise<void> {
   const name = osdPoolOf(pool);
-  const isThere = (await osdPools(clusterOf(pool))).includes(name);
-  const marks = isThere ? await marksOf(pool) : [];
+  const isFound = (await osdPools(clusterOf(pool))).includes(name);
+  const marks = isFound ? await marksOf(pool) : [];
   if (marks.includes(markOf(root, pool))) {
     await refuseVolumes(store, pool, `pool ${pool.name} still has`);
     await trees.unmountAll(pool);

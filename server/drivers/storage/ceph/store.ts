@@ -8,6 +8,7 @@ import { DriverError } from '../../driver-error.ts';
 import type { BlockStore, BlockVolume } from '../blocks/store.ts';
 import type { PoolSpec } from '../driver.ts';
 import { recordsFolder, volumeFolder } from '../layout.ts';
+import { patiently } from '../mounted/mounts.ts';
 import { isWritten } from '../mounted/trees.ts';
 import { clusterOf, mark, marksOf, osdPoolOf, runCeph, unless, unmark } from './calls.ts';
 import {
@@ -234,20 +235,17 @@ export class CephStore implements BlockStore {
   async close(pool: PoolSpec, id: string): Promise<void> {
     const device = (await this.mapped(pool)).get(imageName(id));
     if (device === undefined) return;
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.#devices.unmap(device);
-      } catch (error) {
-        // udev looks at a device that was just closed.
-        const isBusy = error instanceof ExecError && error.code === codes.busy;
-        if (isBusy && attempt >= 20)
-          throw new DriverError('InUse', `${device} of ${id} cannot be unmapped: something on the host uses it`, error);
-        if (!isBusy) throw new DriverError('Failed', `${device} of ${id} cannot be unmapped`, error);
-        await sleep(25 * attempt);
-      }
-    }
+    // udev looks at a device that was just closed.
+    await patiently(() => this.#devices.unmap(device), isBusy).catch((error: unknown) => {
+      const [code, why] = isBusy(error)
+        ? (['InUse', ': something on the host uses it'] as const)
+        : (['Failed', ''] as const);
+      throw new DriverError(code, `${device} of ${id} cannot be unmapped${why}`, error);
+    });
   }
 }
+
+const isBusy = (error: unknown): boolean => error instanceof ExecError && error.code === codes.busy;
 
 const call = (
   pool: PoolSpec,

@@ -1,8 +1,8 @@
 // Volumes as logical volumes of a volume group: thin ones of a thin pool, or thick ones.
-import { access } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { exec, ExecError } from '../../../lib/exec.ts';
+import { isThere } from '../../../lib/shared/missing-files.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { BlockStore, BlockVolume } from '../blocks/store.ts';
 import type { PoolSpec } from '../driver.ts';
@@ -115,10 +115,3 @@ export const lvmStore: BlockStore = {
     return device;
   },
 };
-
-export async function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
-}
