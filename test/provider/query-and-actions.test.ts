@@ -2,17 +2,15 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { objectType, type Attributes } from '../../provider/framework/attribute.ts';
 import { listable } from '../../provider/framework/provider.ts';
-import { ProviderServer } from '../../provider/framework/server.ts';
 import type { Value, ValueMap } from '../../provider/framework/value.ts';
 import { gantryProvider } from '../../provider/gantry.ts';
 import { identityType } from '../../provider/wire/answers.ts';
 import { providerService } from '../../provider/wire/calls.ts';
 import * as wire from '../../provider/wire/messages.ts';
-import { cookie, startPlugin } from '../../provider/wire/plugin.ts';
-import { providerMethods } from '../../provider/wire/rpcs.ts';
 import { decodeValue, encodeValue } from '../../provider/wire/values.ts';
 import { createContainer, makeSeeded, type TestDaemon } from '../support/daemons/daemon.ts';
 import { grpcClient, type GrpcAnswer, type GrpcClient } from '../support/terraform/grpc-client.ts';
+import { pluginHere } from '../support/terraform/plugin-here.ts';
 
 const provider = gantryProvider({ env: {}, log() {} });
 console.log('skipped: terraform query and actions with Terraform itself, since it is older than 1.14');
@@ -23,17 +21,7 @@ let stop = (): void => {};
 
 beforeEach(async () => {
   daemon = await makeSeeded();
-  const server = new ProviderServer(provider);
-  const plugin = await startPlugin({
-    methods: providerMethods(server),
-    env: { [cookie.name]: cookie.value },
-    log() {},
-    print() {},
-    close: () => server.close(),
-    exit() {},
-    parentPid: () => process.ppid,
-    now: () => new Date(),
-  });
+  const plugin = await pluginHere(provider);
   client = grpcClient(plugin.socketPath);
   stop = () => {
     client.close();

@@ -2,9 +2,7 @@
 // servers of those providers.
 import { text, type Attributes } from '../../../provider/framework/attribute.ts';
 import { resource, type AnyProvider, type AnyResource } from '../../../provider/framework/provider.ts';
-import { ProviderServer } from '../../../provider/framework/server.ts';
-import { cookie, startPlugin } from '../../../provider/wire/plugin.ts';
-import { providerMethods } from '../../../provider/wire/rpcs.ts';
+import { pluginHere, reattached } from './plugin-here.ts';
 import type { Attached, Terraform } from './terraform.ts';
 
 const types = [
@@ -25,7 +23,8 @@ const types = [
 /** Terraform loads the schemas of all providers that a state names and calls nothing else. */
 function standIn(name: 'lxd' | 'incus'): AnyProvider<object> {
   const attributes: Attributes = { name: text({ doc: '' }) };
-  const never = (): Promise<never> => Promise.reject(new Error('Terraform called the stub'));
+  const never = (): Promise<never> =>
+    Promise.reject(new Error('Terraform called a stand-in, of which it needs the schemas alone'));
   const of = (short: string): AnyResource<object> =>
     resource<object>()({
       typeName: `${name}_${short}`,
@@ -53,20 +52,8 @@ function standIn(name: 'lxd' | 'incus'): AnyProvider<object> {
 }
 
 async function attach(provider: AnyProvider<object>, source: string): Promise<StandIn> {
-  const server = new ProviderServer(provider);
-  const plugin = await startPlugin({
-    methods: providerMethods(server),
-    env: { [cookie.name]: cookie.value },
-    log() {},
-    print() {},
-    close: () => server.close(),
-    exit() {},
-    parentPid: () => process.ppid,
-    now: () => new Date(),
-  });
-  const address = { Network: 'unix', String: plugin.socketPath };
-  const how = { Protocol: 'grpc', ProtocolVersion: 6, Pid: process.pid, Test: true, Addr: address };
-  return { entry: { [source]: how }, stop: () => plugin.stop() };
+  const plugin = await pluginHere(provider);
+  return { entry: reattached(source, plugin), stop: () => plugin.stop() };
 }
 
 export interface StandIn {

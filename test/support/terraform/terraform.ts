@@ -3,16 +3,14 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { ProviderServer } from '../../../provider/framework/server.ts';
 import { gantryProvider, providerSource } from '../../../provider/gantry.ts';
 import { bundleProvider } from '../../../provider/packaging/bundle.ts';
 import { releaseFiles, writeRelease } from '../../../provider/packaging/release.ts';
-import { cookie, startPlugin } from '../../../provider/wire/plugin.ts';
-import { providerMethods } from '../../../provider/wire/rpcs.ts';
 import { copyBuilt, keepBuilt } from '../built-once.ts';
 import { repository, runProcess, type Ran } from '../cli/programs.ts';
 import { programRuns } from '../hosts/program-runs.ts';
 import { tempFolder } from '../temp-folder.ts';
+import { pluginHere, reattached } from './plugin-here.ts';
 
 /** The reason why Terraform cannot run here; printed once a test file. */
 export function terraformMissing(what: string): string | undefined {
@@ -46,27 +44,11 @@ export interface Attached {
 }
 
 export async function serveHere(): Promise<Attached> {
-  const server = new ProviderServer(gantryProvider({ env: {}, log() {} }));
-  const plugin = await startPlugin({
-    methods: providerMethods(server),
-    env: { [cookie.name]: cookie.value },
-    log() {},
-    print() {},
-    close: () => server.close(),
-    exit() {},
-    parentPid: () => process.ppid,
-    now: () => new Date(),
-  });
-  const attach = {
-    [providerSource]: {
-      Protocol: 'grpc',
-      ProtocolVersion: 6,
-      Pid: process.pid,
-      Test: true,
-      Addr: { Network: 'unix', String: plugin.socketPath },
-    },
+  const plugin = await pluginHere(gantryProvider({ env: {}, log() {} }));
+  return {
+    env: { TF_REATTACH_PROVIDERS: JSON.stringify(reattached(providerSource, plugin)) },
+    stop: () => plugin.stop(),
   };
-  return { env: { TF_REATTACH_PROVIDERS: JSON.stringify(attach) }, stop: () => plugin.stop() };
 }
 
 export interface TerraformOptions {
