@@ -71,7 +71,7 @@ export const sharedRows: Readonly<Record<string, SharedRow>> = {
   'pools.get': { view: withoutConfig },
   'networks.list': { view: (result, sight) => mapped(listed(result, 'name', sight.network), withoutConfig) },
   'networks.get': network(withoutConfig),
-  // Those of the networks, whose config is hidden too.
+  // A restricted client sees no ACLs, as it sees no config of networks.
   'networkAcls.list': { view: () => [] },
   'networks.leases': network((result, sight) =>
     Array.isArray(result) ? result.filter((lease) => sight.address(textOf(lease, 'hwaddr'))) : [],

@@ -31,7 +31,7 @@ export class ClaimedError extends Error {
 export const othersClaim = (found: SetClaim | undefined, own: Claimant, atMs: number): SetClaim | undefined =>
   found === undefined || isSame(found, own) || Math.abs(atMs - Date.parse(found.at)) >= claimMs ? undefined : found;
 
-/** Those of one name that have a host with a lock in common never work at the same time. */
+/** Controllers of one name that have a host with a lock in common never work at the same time. */
 export const isSame = (found: Claimant, own: Claimant): boolean =>
   found.id === own.id ||
   (found.controller === own.controller && Object.entries(found.locks).some(([name, hash]) => own.locks[name] === hash));

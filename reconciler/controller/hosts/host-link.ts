@@ -176,7 +176,7 @@ export class HostLink {
   }
 }
 
-/** By the address and the certificates of the host. */
+/** The key is the address and the certificates of the host. */
 export async function connectTo(host: Host, parallelism: number): Promise<Client> {
   const { address, project, clientCert, clientKey, serverCert } = host;
   const names = { clientCert: 'client_cert', clientKey: 'client_key', serverCert: 'server_cert' };

@@ -11,7 +11,7 @@ export interface NamedAcl {
   readonly egress: readonly NetworkAclRule[];
 }
 
-/** What becomes of packets that no rule matches. */
+/** The fate of packets that no rule matches. */
 export interface AclDefault {
   readonly action: AclAction;
   readonly logged: boolean;
@@ -57,7 +57,7 @@ function serviceRules(at: string, way: 'in' | 'out'): readonly string[] {
   ];
 }
 
-const isOfFamilies: readonly (IpFamily | undefined)[] = [4, 6, undefined];
+const families: readonly (IpFamily | undefined)[] = [4, 6, undefined];
 
 function rulesOf(network: string, { acls }: AclPlan, action: AclAction): readonly string[] {
   return acls.flatMap((acl) =>
@@ -65,7 +65,7 @@ function rulesOf(network: string, { acls }: AclPlan, action: AclAction): readonl
       acl[direction].flatMap((rule, index) => {
         if (rule.action !== action || rule.state === 'disabled') return [];
         const log = rule.state === 'logged' ? logTo(`${network}-${acl.name}-${direction}-${index}`) : '';
-        return isOfFamilies.flatMap((family) => {
+        return families.flatMap((family) => {
           const match = matchOf(rule, family);
           return match === undefined ? [] : [`${interfaceOf(network, direction)} ${match}${log}${verdictOf(action)}`];
         });

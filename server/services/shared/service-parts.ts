@@ -1,4 +1,4 @@
-// What most services need of the daemon: each picks its parts.
+// The parts of the daemon that most services need: each picks its own.
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { NetworkDriver } from '../../drivers/network/driver.ts';
 import type { EventHub } from '../../events/hub.ts';

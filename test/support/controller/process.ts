@@ -33,7 +33,7 @@ export async function listening({ child, log, out }: ControllerProcess): Promise
   return /Listening on (\S+)/.exec(out())?.[1] ?? '';
 }
 
-/** By SIGKILL; at once when it has ended. */
+/** Sends SIGKILL; returns at once when it has ended. */
 export async function killed(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = new Promise((resolve) => child.once('exit', resolve));

@@ -1,4 +1,4 @@
-// What sources without history share: the files that they keep, and the checkout of a revision that may still be what the source has now.
+// Sources without history share this: the files that they keep, and the checkout of a revision that the source may still have.
 import { join } from 'node:path';
 import { SourceError, type Checkout, type Source, type SourceRevision } from '../source.ts';
 import type { SourceContext } from '../source-context.ts';

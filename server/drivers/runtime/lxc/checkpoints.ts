@@ -206,7 +206,7 @@ export class LxcCheckpoints implements Checkpoints {
     throw new DriverError('NotSupported', `${storing} container "${name}"`, new Error(why));
   }
 
-  /** On cgroup v2 the monitor of a restored container does not know its group (LXC 5.0), which a dump asks it for: why a dump failed then. */
+  /** The monitor of a restored container does not know its group on cgroup v2 (LXC 5.0); a dump asks for it, and fails. */
   async #isUnknownGroup(name: string): Promise<boolean> {
     const { tree, paths } = this.#deps;
     if (tree.version === 1) return false;

@@ -155,7 +155,7 @@ export const saysNotFound = (stderr: string): boolean => /\(2\) No such file or 
 
 /** The snapshot of what does not change: an unpacked image, or a snapshot of a volume. */
 export const sealed = 'sealed';
-/** What copies are clones of is called by a UUID. Other snapshots are those of programs that take backups. */
+/** A snapshot that copies are clones of is called by a UUID; other snapshots belong to programs that take backups. */
 const ofCopy = /@[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const imageOf = (snapshot: string): string => snapshot.slice(0, snapshot.lastIndexOf('@'));
@@ -166,7 +166,7 @@ export function snapshotsOf({ images, snapshots }: Images, image: string) {
   return snapshots.filter((each) => imageOf(each) === image).map((name) => ({ name, hasClones: parents.has(name) }));
 }
 
-/** What nobody needs: snapshots of copies without clones, all those of deleted volumes, and deleted volumes without snapshots. */
+/** Finds what can go: snapshots of copies without clones, all snapshots of deleted volumes, and deleted volumes without snapshots. */
 export function leftIn(all: Images): { readonly snapshots: readonly string[]; readonly images: readonly string[] } {
   const parents = new Set(all.images.map(({ parent }) => parent));
   const isDead = (name: string): boolean => name.startsWith(deletedPrefix);

@@ -26,7 +26,7 @@ interface Parts {
 
 const poolMark = 'pool:';
 const recordsBytes = 64 * 1_048_576;
-/** What an OSD pool has when each image in it is gone. */
+/** Objects that an OSD pool still has when each image in it is gone. */
 const empty = new Set([marksObject, 'rbd_directory', 'rbd_info', 'rbd_children', 'rbd_trash', 'rbd_object_map']);
 
 /** Recognizes the OSD pool of a pool of this daemon. */

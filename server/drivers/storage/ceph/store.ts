@@ -36,7 +36,7 @@ const [idMark, resizingMark] = ['id:', 'resizing:'];
 const idsIn = (marks: readonly string[]): readonly string[] =>
   marks.flatMap((each) => (each.startsWith(idMark) ? [each.slice(idMark.length)] : []));
 
-/** What does not change once it is there: it has one snapshot that all its copies are clones of. */
+/** A volume that does not change once it is there has one snapshot, and all its copies are clones of that. */
 const isSealed = (id: string): boolean => isOfImage(id) || /^[a-z]+-snapshots\//.test(id);
 const isOfImage = (id: string): boolean => id.startsWith(`${volumeFolder('image')}/`);
 

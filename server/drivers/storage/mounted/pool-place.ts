@@ -1,4 +1,4 @@
-// What pools with mounted trees do alike: where their source is, whose it is, and how they go.
+// Pools with mounted trees share this: where their source is, whose it is, and how they go.
 import { createHash } from 'node:crypto';
 import { rmdir } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -73,7 +73,7 @@ export async function datasetsBelow(name: string, depth?: number): Promise<reado
   return datasetsIn(shown).filter((dataset) => dataset.name !== name);
 }
 
-/** What does not change once it is there: it has one snapshot that all its copies are clones of. */
+/** A volume that does not change once it is there has one snapshot, and all its copies are clones of that. */
 const isSealed = (id: string): boolean => id.startsWith(`${volumeFolder('image')}/`) || /^[a-z]+-snapshots\//.test(id);
 
 export const zfsStore: TreeStore<KeptDataset> = {

@@ -166,7 +166,7 @@ function machineOf(deps: RestoreDeps, name: string, saved: SavedMachine, pool: s
   return { ...machine, devices: withRootIn(deps.records, name, machine, pool) };
 }
 
-/** What others say of owners could name ids of the host. */
+/** A map of owners that somebody else wrote could name ids of the host. */
 const withoutOwners = <T extends SavedMachine>(machine: T): T => ({
   ...machine,
   config: { ...machine.config, [idMapKeys.files]: '[]' },

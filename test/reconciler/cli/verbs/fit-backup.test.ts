@@ -1,4 +1,4 @@
-// What a backup of LXD says of its container, as another server can have it: the index changes, the files do not.
+// The index of a backup of LXD is changed so that another server can take the container; the files stay as they are.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
