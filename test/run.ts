@@ -21,7 +21,7 @@ interface VitestReport {
 const rule = '!'.repeat(100);
 
 /** More failed files than this are no chance failures: the suite is red at once. */
-const mostFlakyFiles = 5;
+const maxFlakyFiles = 5;
 
 function vitest(args: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -59,7 +59,7 @@ async function runSuite(args: readonly string[]): Promise<number> {
     printSlowest(report);
     if (code === 0 || process.env['CI'] !== 'true') return code;
     const failed = failedFiles(report);
-    if (failed.length === 0 || failed.length > mostFlakyFiles) return code;
+    if (failed.length === 0 || failed.length > maxFlakyFiles) return code;
     console.log(`\nRunning again, alone: ${failed.join(', ')}`);
     const again = await vitest([...failed, '--maxWorkers=1', '--retry=0']);
     if (again === 0)

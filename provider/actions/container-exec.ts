@@ -24,7 +24,7 @@ export const containerExecAction = gantryAction({
   async invoke({ container, show_output: shows, ...config }, context) {
     const showsOutput = shows === true;
     const { exit_code: code, stdout } = await runOne(context, container, config, at('command'), { showsOutput });
-    if (showsOutput) for (const line of (stdout ?? '').trimEnd().split('\n')) context.tell(line);
-    context.tell(`The command exited with ${code ?? 0}`);
+    if (showsOutput) for (const line of (stdout ?? '').trimEnd().split('\n')) context.sendProgress(line);
+    context.sendProgress(`The command exited with ${code ?? 0}`);
   },
 });

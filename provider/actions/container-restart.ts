@@ -19,10 +19,10 @@ export const containerRestart = gantryAction({
   async invoke({ container, stop_timeout: seconds }, context) {
     const { metadata } = await context.client.client.get('container', container, context.signal);
     if (isUp(metadata.status)) {
-      context.tell(`Stopping ${container}`);
+      context.sendProgress(`Stopping ${container}`);
       await stopContainer(context, metadata, seconds ?? 30);
     }
-    context.tell(`Starting ${container}`);
+    context.sendProgress(`Starting ${container}`);
     await startContainer(context, container);
     await awaitAddress(context, container);
   },

@@ -36,7 +36,7 @@ export const snapshotRestore = gantryAction({
           at('snapshot'),
         ),
       ]);
-    context.tell(`Restoring ${container} to ${snapshot}`);
+    context.sendProgress(`Restoring ${container} to ${snapshot}`);
     const call = { method: 'PUT', path: containerPath(container), json: { restore: snapshot } } as const;
     await perform(context, () => context.client.client.http.send(call, context.signal));
   },

@@ -98,10 +98,14 @@ export class ProviderServer<C> {
     return client === undefined ? [] : planAction(this.#actionDeps(typeName, client), config);
   }
 
-  async invokeAction(typeName: string, config: ValueMap, tell: (line: string) => void): Promise<readonly Diagnostic[]> {
+  async invokeAction(
+    typeName: string,
+    config: ValueMap,
+    sendProgress: (line: string) => void,
+  ): Promise<readonly Diagnostic[]> {
     const client = this.#client();
     if (client === undefined) return [this.#unconfigured(`run the action ${typeName}`)];
-    return invokeAction(this.#actionDeps(typeName, client), config, tell);
+    return invokeAction(this.#actionDeps(typeName, client), config, sendProgress);
   }
 
   #actionDeps(typeName: string, client: C) {

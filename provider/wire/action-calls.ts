@@ -35,14 +35,14 @@ export function actionCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): 
     async InvokeAction(bytes, send) {
       // Lines are sent in their order, and the end after all of them.
       let sent = Promise.resolve();
-      const tell = (line: string): void => {
+      const sendProgress = (line: string): void => {
         sent = sent.then(() => send(wire.ActionEvent.encode({ progress: { line } })));
         sent.catch(() => undefined);
       };
       let found: readonly Diagnostic[];
       try {
         const { typeName, values } = read(bytes);
-        found = await server.invokeAction(typeName, values, tell);
+        found = await server.invokeAction(typeName, values, sendProgress);
       } catch (error) {
         found = asDiagnostics(error);
       }

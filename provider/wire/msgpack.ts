@@ -34,10 +34,10 @@ export class MsgpackWriter extends ByteWriter {
   }
 
   text(value: string): void {
-    const most = 3 * value.length;
+    const max = 3 * value.length;
     // The head has room for the longest possible text; a longer head than needed is valid.
-    const head = most < 32 ? 1 : most < 0x100 ? 2 : most < 0x1_0000 ? 3 : 5;
-    const at = this.room(head + most);
+    const head = max < 32 ? 1 : max < 0x100 ? 2 : max < 0x1_0000 ? 3 : 5;
+    const at = this.room(head + max);
     const length = this.bytes.write(value, at + head);
     if (head === 1) this.bytes[at] = 0xa0 | length;
     else this.#sized(at, codes.text8, head, length);

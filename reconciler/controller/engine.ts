@@ -307,10 +307,10 @@ function requireHosts({ config, hosts }: ManagedSet, wanted: readonly string[] |
   throw new ControllerError('not-found', `the set ${config.name} has no host ${unknown}: it has ${known}`);
 }
 
-const mostNamed = 10;
+const maxNamed = 10;
 
 function listOf(names: Iterable<string>): string {
   const all = [...names];
-  const more = all.length > mostNamed ? ` and ${all.length - mostNamed} more` : '';
-  return `${all.slice(0, mostNamed).join(', ')}${more}`;
+  const more = all.length > maxNamed ? ` and ${all.length - maxNamed} more` : '';
+  return `${all.slice(0, maxNamed).join(', ')}${more}`;
 }

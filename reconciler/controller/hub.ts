@@ -3,7 +3,7 @@ import type { HttpLog } from './http/app.ts';
 import type { ControllerEvent, LogLevel, LogLine } from './contract/index.ts';
 import type { OpenTracer } from '../../server/traces/open.ts';
 
-const mostLines = 5000;
+const maxLines = 5000;
 const order: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 
 export class Hub {
@@ -35,7 +35,7 @@ export class Hub {
   log(level: LogLevel, message: string, about: Pick<LogLine, 'set' | 'host' | 'source'> = {}): void {
     const line: LogLine = { at: new Date().toISOString(), level, message, ...about };
     this.#lines.push(line);
-    if (this.#lines.length > 2 * mostLines) this.#lines.splice(0, this.#lines.length - mostLines);
+    if (this.#lines.length > 2 * maxLines) this.#lines.splice(0, this.#lines.length - maxLines);
     this.#print?.(line);
     this.emit({ type: 'log', line });
   }

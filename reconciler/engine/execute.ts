@@ -111,8 +111,8 @@ class Execution {
     if (this.#isStopping()) this.#skipAll('the run was interrupted');
     else if (this.#deps.failFast === true && this.#failures.length > 0) this.#skipAll('another step failed');
     else if (this.#isUnreachable) this.#skipAll('the server cannot be reached');
-    const most = Math.max(1, this.#deps.parallelism ?? 4);
-    while (this.#running < most) {
+    const max = Math.max(1, this.#deps.parallelism ?? 4);
+    while (this.#running < max) {
       const step = this.#queue.take();
       if (step === undefined) return;
       this.#start(step);

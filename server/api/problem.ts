@@ -12,9 +12,9 @@ export function countProblems(
   what: 'config' | 'devices',
   members: Readonly<Record<string, unknown>>,
 ): readonly Problem[] {
-  const [count, most] = [Object.keys(members).length, what === 'config' ? maxKeys : maxDevices];
-  return count > most
-    ? [{ path: what, message: `has ${count} ${what === 'config' ? 'keys' : 'devices'}, at most ${most} are possible` }]
+  const [count, max] = [Object.keys(members).length, what === 'config' ? maxKeys : maxDevices];
+  return count > max
+    ? [{ path: what, message: `has ${count} ${what === 'config' ? 'keys' : 'devices'}, at most ${max} are possible` }]
     : [];
 }
 
@@ -44,14 +44,14 @@ export type ProblemCode =
   /** Devices of another kind (nictype) have the property, this one does not. */
   | 'foreignProperty';
 
-/** A problem of a name that no table has. `tell` gets the hint, which is empty when no known name is close. */
+/** A problem of a name that no table has. `messageOf` gets the hint, which is empty when no known name is close. */
 export function unknownName(
   code: ProblemCode,
   path: string,
   word: string,
   known: Iterable<string>,
-  tell: (hint: string) => string,
+  messageOf: (hint: string) => string,
 ): Problem {
   const near = nearestName(word, known);
-  return { path, message: tell(didYouMean(near)), code, ...(near === undefined ? {} : { near }) };
+  return { path, message: messageOf(didYouMean(near)), code, ...(near === undefined ? {} : { near }) };
 }

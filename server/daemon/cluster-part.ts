@@ -18,7 +18,7 @@ import type { Foundation } from './foundation.ts';
 import type { Listeners } from './listeners.ts';
 
 /** Max warnings that a member sends to the others. */
-const mostWarnings = 5;
+const maxWarnings = 5;
 /** What a member missed while another one changed it is made up for in this time. */
 const realiseEveryMs = 60_000;
 /** For lost members, and whether this one is cut off: where something may follow from that, and elsewhere. */
@@ -136,10 +136,10 @@ export class ClusterPart {
         hasEtcd: ownEtcd.hasProgram,
         certificate: certificates.current.fingerprint,
         isReadOnly: this.#isReadOnly,
-        ...(keyChange.told === undefined ? {} : { keys: keyChange.told }),
+        ...(keyChange.published === undefined ? {} : { keys: keyChange.published }),
         warnings: [...this.#ownDisk(), ...ownEtcd.warnings, ...this.#unmade(), ...this.#wrongClock()].slice(
           0,
-          mostWarnings,
+          maxWarnings,
         ),
         load: {
           memoryTotalBytes: totalmem(),
@@ -198,7 +198,7 @@ export class ClusterPart {
     this.#keeper.look();
     if (this.#isReadOnly !== this.#isToldReadOnly) {
       this.#isToldReadOnly = this.#isReadOnly;
-      void this.#base.cluster.tell();
+      void this.#base.cluster.publish();
     }
     goOn.tick();
     void healing.tick();
@@ -220,7 +220,7 @@ export class ClusterPart {
     const { problem } = this.#clock;
     if (problem === before) return;
     if (problem !== undefined) log.warn(problem);
-    await cluster.tell();
+    await cluster.publish();
   }
 
   #wrongClock(): readonly string[] {
@@ -234,7 +234,7 @@ export class ClusterPart {
     const before = this.#unmade().join();
     await this.#services.clusterPools.definitions.realise();
     await this.#services.clusterNetworks.definitions.realise();
-    if (this.#unmade().join() !== before) await this.#base.cluster.tell();
+    if (this.#unmade().join() !== before) await this.#base.cluster.publish();
   }
 
   get #isReadOnly(): boolean {

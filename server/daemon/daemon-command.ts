@@ -9,7 +9,7 @@ import { errorText } from '../lib/shared/reason.ts';
 import { bool, isTrue } from '../api/text/value-checks.ts';
 import { guardOutput } from '../lib/shared/output-stream.ts';
 import { runShutdownCommand } from './shutdown-command.ts';
-import { tellSystemd } from './tell-systemd.ts';
+import { notifySystemd } from './notify-systemd.ts';
 import { readStoreFlags, storeFlagOptions } from './stores/store-choice.ts';
 
 export const daemonUsage = `Usage: gantryd --state-dir DIR [options]
@@ -186,7 +186,7 @@ async function serve(flags: Flags): Promise<number> {
       pid: process.pid,
     };
     output.write(`${JSON.stringify(ready)}\n`);
-    await tellSystemd(process.env, log);
+    await notifySystemd(process.env, log);
     optimize(true);
     await ((await stopping) === 'SIGPWR' ? daemon.shutDown() : daemon.stop());
     return exitCodes.ok;
@@ -241,6 +241,6 @@ function logTo(logger: Logger): Log {
     (level: 'debug' | 'info' | 'warn' | 'error') =>
     (message: string, context: LogContext = {}): void =>
       logger[level](context, message);
-  const hearsDebug = (): boolean => logger.isLevelEnabled('debug');
-  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error'), hearsDebug };
+  const writesDebug = (): boolean => logger.isLevelEnabled('debug');
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error'), writesDebug };
 }

@@ -24,7 +24,7 @@ export async function startEmbeddedDaemon(options: EmbeddedOptions): Promise<Dae
     info: () => {},
     warn: (message) => warn(`gantryd: ${message}`),
     error: (message) => warn(`gantryd: ${message}`),
-    hearsDebug: () => false,
+    writesDebug: () => false,
   };
   try {
     return await startDaemon({ stateDir, runtime, log });

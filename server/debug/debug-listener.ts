@@ -9,7 +9,7 @@ import { errorText } from '../lib/shared/reason.ts';
 import type { Profiler } from './profiler.ts';
 
 const defaultSeconds = 30;
-const mostSeconds = 300;
+const maxSeconds = 300;
 const compress = promisify(gzip);
 
 const index = `Profiles of gantryd, for "go tool pprof http://ADDRESS/debug/pprof/NAME":
@@ -134,10 +134,10 @@ async function profileFor(profiler: Profiler, url: string, signal: AbortSignal):
 
 async function cpuFor(profiler: Profiler, text: string, signal: AbortSignal): Promise<Answer> {
   const seconds = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (seconds < 1 || seconds > mostSeconds)
+  if (seconds < 1 || seconds > maxSeconds)
     return {
       status: 400,
-      body: `seconds must be a whole number from 1 to ${mostSeconds}, is ${JSON.stringify(text)}\n`,
+      body: `seconds must be a whole number from 1 to ${maxSeconds}, is ${JSON.stringify(text)}\n`,
     };
   const profile = await profiler.cpu(seconds, signal);
   if (profile === undefined)

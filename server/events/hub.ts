@@ -40,7 +40,7 @@ export class EventHub {
   }
 
   /** Whether anyone gets events of this type. */
-  hears(type: EventType): boolean {
+  hasListener(type: EventType): boolean {
     for (const { types } of this.#listeners.values()) if (types.has(type)) return true;
     return false;
   }

@@ -1,6 +1,6 @@
 // Sends the daemon's log lines to listeners as `logging` events: without secrets, in a bounded number, and never in reaction to itself.
 import type { Clock } from '../lib/clock.ts';
-import { hearsDebug, type Log, type LogContext } from '../lib/log.ts';
+import { writesDebug, type Log, type LogContext } from '../lib/log.ts';
 import { withoutSecrets } from '../lib/shared/without-secrets.ts';
 import type { EventHub } from './hub.ts';
 
@@ -51,7 +51,7 @@ export class LogFeed {
   }
 
   isHeard(): boolean {
-    return this.#hub.hears('logging');
+    return this.#hub.hasListener('logging');
   }
 
   send(level: Level, message: string, context: LogContext): void {
@@ -90,7 +90,7 @@ export function feedingLog(log: Log, feed: LogFeed): Log {
     info: write('info', 'info'),
     warn: write('warn', 'warning'),
     error: write('error', 'error'),
-    hearsDebug: () => hearsDebug(log) || feed.isHeard(),
+    writesDebug: () => writesDebug(log) || feed.isHeard(),
   };
 }
 

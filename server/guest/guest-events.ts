@@ -84,11 +84,11 @@ export class GuestEvents {
     if (!/^(container-(updated|snapshot-restored)|profile-updated)$/.test(action)) return;
     for (const audience of this.#audiences.values()) {
       const isMeant = action === 'profile-updated' || source === containerUrl(audience.guest.name);
-      if (isMeant) this.#tell(audience);
+      if (isMeant) this.#notify(audience);
     }
   }
 
-  #tell(audience: Audience): void {
+  #notify(audience: Audience): void {
     let now: GuestFacts;
     try {
       now = this.#deps.view.facts(audience.guest);

@@ -1,13 +1,13 @@
 // The log line of a request: level debug, with the facts that the specification names for logging events (part 6).
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
-import { hearsDebug, type Log } from '../lib/log.ts';
+import { writesDebug, type Log } from '../lib/log.ts';
 
 /** Longer ones are no address that a client needs to recognize its request. */
 const maxUrlLength = 500;
 
 export function logRequest(log: Log, request: IncomingMessage): void {
-  if (!hearsDebug(log)) return;
+  if (!writesDebug(log)) return;
   const { method = '', url = '', socket } = request;
   // Nobody has an address on a local socket.
   const ip = socket instanceof TLSSocket ? (socket.remoteAddress ?? '') : '@';

@@ -21,7 +21,7 @@ export interface RefusedRequest {
 export type SecondLook = { readonly at: 'here' } | { readonly at: Member };
 
 /** Max hops of a request for a container that moves meanwhile: each move is one more. */
-const mostHops = 4;
+const maxHops = 4;
 
 /** Nothing was done yet for these errors. Throws the error, or AppError unavailable when the store does not say whether it holds. */
 export async function lookAgain(
@@ -45,7 +45,7 @@ export async function lookAgain(
   }
   const member = cluster.routing.memberFor(asked);
   if (member === undefined) return { at: 'here' };
-  if (!canBeSentAgain(refused) || hopsOf(refused) >= mostHops) throw errors.moved(asked.params['name'] ?? '');
+  if (!canBeSentAgain(refused) || hopsOf(refused) >= maxHops) throw errors.moved(asked.params['name'] ?? '');
   return { at: member };
 }
 

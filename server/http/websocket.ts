@@ -234,8 +234,8 @@ export class Websockets {
       (event, svcText) => {
         if (sight !== undefined && !isSeen(event, sight)) return;
         if (project !== undefined && (event.project ?? project) !== project) return;
-        const told = dialect.event?.(event) ?? event;
-        const text = told === event ? svcText : JSON.stringify(told);
+        const published = dialect.event?.(event) ?? event;
+        const text = published === event ? svcText : JSON.stringify(published);
         sendEvent(peer, text, maxBacklogBytes);
       },
       isOwnOnly,

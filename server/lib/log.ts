@@ -8,7 +8,7 @@ export interface Log {
   warn(message: string, context?: LogContext): void;
   error(message: string, context?: LogContext): void;
   /** Whether lines of level debug go anywhere now; absent: yes. Whoever writes one for each request asks before it makes one. */
-  hearsDebug?(): boolean;
+  writesDebug?(): boolean;
 }
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
@@ -19,7 +19,7 @@ export const readableLog = (log: Log, readable: (text: string) => string): Log =
   info: (message, context) => log.info(readable(message), context),
   warn: (message, context) => log.warn(readable(message), context),
   error: (message, context) => log.error(readable(message), context),
-  hearsDebug: () => hearsDebug(log),
+  writesDebug: () => writesDebug(log),
 });
 
-export const hearsDebug = (log: Log): boolean => log.hearsDebug?.() ?? true;
+export const writesDebug = (log: Log): boolean => log.writesDebug?.() ?? true;

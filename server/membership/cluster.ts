@@ -221,8 +221,8 @@ export class Cluster {
   }
 
   /** When it resolves, other members can see what this one says of itself (`Self.present`). Never throws: they will see it later. */
-  async tell(): Promise<void> {
-    await this.#presence?.tell().catch(() => {});
+  async publish(): Promise<void> {
+    await this.#presence?.publish().catch(() => {});
   }
 
   async disappear(): Promise<void> {

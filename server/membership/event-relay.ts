@@ -74,17 +74,17 @@ export class EventRelay {
     const { links, headers, relay, log } = this.#deps;
     const socket = links.websocket(member, '/1.0/events?all-projects=true', headers());
     let silence: NodeJS.Timeout | undefined;
-    const heard = (): void => {
+    const onSign = (): void => {
       clearTimeout(silence);
       silence = setTimeout(() => socket.terminate(), silentMs);
       silence.unref();
     };
     const opened = new Promise<void>((resolve) => socket.once('open', resolve).once('close', () => resolve()));
     this.#links.set(member.number, { socket, opened });
-    heard();
-    socket.on('ping', heard);
+    onSign();
+    socket.on('ping', onSign);
     socket.on('message', (data: Buffer) => {
-      heard();
+      onSign();
       const text = data.toString();
       relay(JSON.parse(text) as Event, text);
     });

@@ -5,20 +5,20 @@ import type { PresentSignal } from './signals.ts';
 /** Publish free memory only if it changed by this share of all or crossed the line to scarce: every member receives each update. */
 const loadStep = 0.25;
 
-export function isOther(told: PresentSignal, now: PresentSignal): boolean {
+export function isOther(published: PresentSignal, now: PresentSignal): boolean {
   const { memoryTotalBytes, memoryFreeBytes } = now.load;
-  const moved = Math.abs(memoryFreeBytes - told.load.memoryFreeBytes) > memoryTotalBytes * loadStep;
+  const moved = Math.abs(memoryFreeBytes - published.load.memoryFreeBytes) > memoryTotalBytes * loadStep;
   return (
     moved ||
-    isMemoryScarce(told.load) !== isMemoryScarce(now.load) ||
-    told.version !== now.version ||
-    told.extensions !== now.extensions ||
-    told.hasEtcd !== now.hasEtcd ||
-    told.isReadOnly !== now.isReadOnly ||
-    told.certificate !== now.certificate ||
-    told.keys?.generation !== now.keys?.generation ||
-    told.keys?.phase !== now.keys?.phase ||
-    told.warnings?.join() !== now.warnings?.join()
+    isMemoryScarce(published.load) !== isMemoryScarce(now.load) ||
+    published.version !== now.version ||
+    published.extensions !== now.extensions ||
+    published.hasEtcd !== now.hasEtcd ||
+    published.isReadOnly !== now.isReadOnly ||
+    published.certificate !== now.certificate ||
+    published.keys?.generation !== now.keys?.generation ||
+    published.keys?.phase !== now.keys?.phase ||
+    published.warnings?.join() !== now.warnings?.join()
   );
 }
 

@@ -54,11 +54,11 @@ export class Presence {
   /** The same lease, also after it has ended. */
   #newest: Lease | undefined;
   /** The lease of the sign of life that the others see. */
-  #toldLease: Lease | undefined;
+  #publishedLease: Lease | undefined;
   #ttlSeconds = 0;
   #retiming: Promise<void> | undefined;
   /** What the others were told, and those whose status may be another now. */
-  #told = new Map<string, StatusCode>();
+  #published = new Map<string, StatusCode>();
   readonly #dirty = new Set<string>();
   #isAllDirty = true;
   #isSelfDirty = false;
@@ -91,9 +91,9 @@ export class Presence {
 
   /** On the clock of performance.now(): until then no other member takes this one for lost. */
   get heldUntilMs(): number {
-    const [lease, told] = [this.#lease, this.#toldLease];
-    if (lease === undefined || told === undefined) return Number.NEGATIVE_INFINITY;
-    return Math.min(lease.heldUntilMs(), told.heldUntilMs());
+    const [lease, published] = [this.#lease, this.#publishedLease];
+    if (lease === undefined || published === undefined) return Number.NEGATIVE_INFINITY;
+    return Math.min(lease.heldUntilMs(), published.heldUntilMs());
   }
 
   /** A renewal has failed: the store may not answer. */
@@ -123,7 +123,7 @@ export class Presence {
   }
 
   /** When it resolves, the others can see what this member says of itself. */
-  async tell(): Promise<void> {
+  async publish(): Promise<void> {
     this.#isSelfDirty = true;
     await this.flush();
   }
@@ -180,7 +180,7 @@ export class Presence {
 
   /** All keys are put again, under this lease. */
   #hold(lease: Lease, ttlSeconds: number): void {
-    this.#told = new Map();
+    this.#published = new Map();
     this.#present = undefined;
     this.#isToldFenced = undefined;
     this.#isAllDirty = true;
@@ -219,7 +219,7 @@ export class Presence {
       if (this.#ended.signal.aborted) return;
       if (this.#lease !== held) continue;
       this.#lease = undefined;
-      this.#toldLease = undefined;
+      this.#publishedLease = undefined;
       this.#deps.log.warn('The lease of this member has ended: the others count it as offline until it is renewed');
       this.#deps.onLost?.();
       while (this.#lease === undefined && !this.#ended.signal.aborted) {
@@ -243,7 +243,7 @@ export class Presence {
       for (let from = 0; from < ops.length; from += opsPerTxn)
         await this.#deps.store.txn([], ops.slice(from, from + opsPerTxn)).catch((error: unknown) => {
           this.#isAllDirty = true;
-          this.#told = new Map();
+          this.#published = new Map();
           this.#present = undefined;
           this.#isToldFenced = undefined;
           this.#deps.log.warn(`Telling the other members what runs here failed: ${errorText(error)}`);
@@ -251,7 +251,7 @@ export class Presence {
         });
       if (this.#lease !== lease) continue;
       this.#isToldFenced = isFenced;
-      this.#toldLease = lease;
+      this.#publishedLease = lease;
     }
   }
 
@@ -268,21 +268,21 @@ export class Presence {
       ops.push({ put: presentKey(member), value: encodePresent(signal), lease });
       this.#present = signal;
     }
-    const names = this.#isAllDirty ? new Set([...containers(), ...this.#told.keys()]) : new Set(this.#dirty);
+    const names = this.#isAllDirty ? new Set([...containers(), ...this.#published.keys()]) : new Set(this.#dirty);
     this.#isAllDirty = false;
     this.#isSelfDirty = false;
     this.#dirty.clear();
     for (const name of names) {
       const code = statusOf(name);
-      const told = this.#told.get(name);
-      if (code === (told ?? statusCodes.stopped)) continue;
+      const published = this.#published.get(name);
+      if (code === (published ?? statusCodes.stopped)) continue;
       const key = statusKey(member, name);
       if (code === statusCodes.stopped) {
         ops.push({ del: key });
-        this.#told.delete(name);
+        this.#published.delete(name);
       } else {
         ops.push({ put: key, value: encodeStatus(code), lease });
-        this.#told.set(name, code);
+        this.#published.set(name, code);
       }
     }
     return ops;

@@ -10,10 +10,10 @@ export class ChangeTooLarge extends Error {
 
 export function refuseTooLarge(changes: Changes): void {
   const records = Math.max(changes.compares.length, changes.ops.length);
-  const most = Math.min(storeLimits.comparesPerTxn, storeLimits.opsPerTxn);
-  if (records > most)
+  const max = Math.min(storeLimits.comparesPerTxn, storeLimits.opsPerTxn);
+  if (records > max)
     throw new ChangeTooLarge(
-      `This change holds ${records} records together (${kindsIn(changes)}), and one change can hold ${most}: name fewer of them in it`,
+      `This change holds ${records} records together (${kindsIn(changes)}), and one change can hold ${max}: name fewer of them in it`,
     );
   const sizes = changes.ops.map((op) => ('put' in op ? op.value.byteLength + op.put.length : op.del.length));
   const largest = Math.max(0, ...sizes);

@@ -28,7 +28,7 @@ import type { SpanPlace } from '../lib/shared/traceparent.ts';
 import type { TraceTarget } from './target.ts';
 
 const batchMs = 1000;
-const mostWaiting = 2000;
+const maxWaiting = 2000;
 const timeoutMs = 10_000;
 /** At the end of the process. */
 const lastMs = 2000;
@@ -43,7 +43,7 @@ export class TraceExporter implements Tracer {
     const batches = new BatchSpanProcessor({
       exporter: reporting(target, onProblem),
       scheduledDelayMillis: batchMs,
-      maxQueueSize: mostWaiting,
+      maxQueueSize: maxWaiting,
       exportTimeoutMillis: timeoutMs,
     });
     const share = new TraceIdRatioBasedSampler(target.ratio);

@@ -21,7 +21,7 @@ const containerCount = 10_000;
 /** Where making them all takes longer, the rest is measured with those that there are by then. */
 const longestCreatingMs = 6 * 60_000;
 /** Max attempts for one container while members answer that they cannot now. */
-const mostAttempts = 8;
+const maxAttempts = 8;
 const againMs = 500;
 const idleMs = 30_000;
 /** V8 collects the garbage of the work before in several passes, some seconds apart. */
@@ -181,7 +181,7 @@ async function createAll(wires: readonly Wire[], signal: AbortSignal): Promise<{
         await wire.change('POST', '/1.0/containers', body);
         break;
       } catch (error) {
-        if (!(error instanceof NotNow) || attempt === mostAttempts) throw error;
+        if (!(error instanceof NotNow) || attempt === maxAttempts) throw error;
         again += 1;
       }
       await pause(againMs, undefined, { signal });

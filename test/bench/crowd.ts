@@ -8,8 +8,8 @@ import { names, type Server } from './servers.ts';
 import { inParallel } from './wire.ts';
 
 /** At most; fewer when the bench is run with fewer containers. */
-const mostTogether = 50;
-const mostPolled = 200;
+const maxTogether = 50;
+const maxPolled = 200;
 /** After the start, until the containers have leases and the memory of the start is released. */
 const settleMs = 5_000;
 
@@ -34,8 +34,8 @@ export const crowdGroup: Group = async (context) =>
   });
 
 const sizesOf = ({ containers }: BenchContext) => ({
-  polled: Math.min(mostPolled, containers),
-  together: Math.min(mostTogether, containers),
+  polled: Math.min(maxPolled, containers),
+  together: Math.min(maxTogether, containers),
 });
 
 interface Round {

@@ -173,7 +173,7 @@ class Bench {
     } finally {
       await proxy.close();
     }
-    const most = Math.max(...countsOf(proxy.requests).values());
+    const max = Math.max(...countsOf(proxy.requests).values());
     const bare = await this.#measured(() => plan('--host', this.#host));
     await writeFile(this.#stack, manifest(count - 2, 'b'));
     const dry = await this.#measured(() => plan('--dry-run=server', '--host', this.#host));
@@ -181,7 +181,7 @@ class Bench {
     signal.throwIfAborted();
     return [
       row(`plan of ${count} objects that are there, whole program`, 'ms', bare.ms, { atMost: 3000 }),
-      row('requests for any one list in it', 'calls', [most], { atMost: 1 }),
+      row('requests for any one list in it', 'calls', [max], { atMost: 1 }),
       row('CPU time of it', 'ms', bare.cpu),
       row('most memory of it', 'MB', bare.mb),
       row(`dry run of one change on a copy of ${count} objects`, 'ms', dry.ms),

@@ -90,10 +90,10 @@ test('Messages of every size are carried both ways, many at once, with whatever 
   const { port, broken } = await startEcho();
   for (const settings of [{}, { initialWindowSize: 1 }, { initialWindowSize: 3000 }, { maxFrameSize: 2 ** 20 }]) {
     const session = open(port, settings);
-    const most = settings.initialWindowSize === 1 ? 300 : 3_000_000;
-    const sizes = [0, 1, 16_379, 16_384, 65_530, 65_536, 200_000, 3_000_000].filter((size) => size <= most);
+    const max = settings.initialWindowSize === 1 ? 300 : 3_000_000;
+    const sizes = [0, 1, 16_379, 16_384, 65_530, 65_536, 200_000, 3_000_000].filter((size) => size <= max);
     await Promise.all(
-      [...sizes, ...Array.from({ length: 60 }, (_, index) => (index * 997) % Math.min(most, 40_000))].map(
+      [...sizes, ...Array.from({ length: 60 }, (_, index) => (index * 997) % Math.min(max, 40_000))].map(
         async (size, index) => {
           const message = Buffer.alloc(size, index + 1);
           const { status, body } = await call(session, index % 2 === 0 ? '/echo' : '/later', message);

@@ -5,7 +5,7 @@ import type { ConfigOf, Context, ObjectType } from '../object-type.ts';
 
 export interface ActionContext<C> extends Context<C> {
   /** One line for the person who waits. */
-  readonly tell: (line: string) => void;
+  readonly sendProgress: (line: string) => void;
 }
 
 export interface Action<A extends Attributes, C> extends ObjectType<A> {

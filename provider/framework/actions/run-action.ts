@@ -24,9 +24,9 @@ export const planAction = <C>(deps: ActionDeps<C>, config: ValueMap): Promise<re
 export const invokeAction = <C>(
   deps: ActionDeps<C>,
   config: ValueMap,
-  tell: (line: string) => void,
+  sendProgress: (line: string) => void,
 ): Promise<readonly Diagnostic[]> =>
-  run(deps, 'run', config, (given, { context }) => deps.action.invoke(given, { ...context, tell }));
+  run(deps, 'run', config, (given, { context }) => deps.action.invoke(given, { ...context, sendProgress }));
 
 async function run<C>(
   { provider, action, client, stopping }: ActionDeps<C>,

@@ -18,7 +18,7 @@ export async function keepConnected(
   end: AbortSignal,
   work: (client: Client) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  let told = '';
+  let lastNote = '';
   let code: ExitCode = exitCodes.ok;
   while (!end.aborted) {
     try {
@@ -28,8 +28,8 @@ export async function keepConnected(
       code = codeOf(error);
       const text = `${outcomeWord(code)}: ${messageOf(error)}`;
       const isAgain = code === exitCodes.unreachable;
-      if (text !== told) context.note(isAgain ? `${text}; retrying` : text);
-      told = text;
+      if (text !== lastNote) context.note(isAgain ? `${text}; retrying` : text);
+      lastNote = text;
       if (!isAgain) return code;
       await pause(againMs, end).catch(() => undefined);
     }

@@ -70,10 +70,10 @@ export async function showDiagnostics(
       if (known === undefined) hosts.set(key, { diagnostic, names: [host.name] });
       else known.names.push(host.name);
     }
-  const told = [...hosts.values()].map(({ diagnostic, names }) =>
+  const merged = [...hosts.values()].map(({ diagnostic, names }) =>
     names.length === count || count === 1
       ? diagnostic
       : { ...diagnostic, message: `on ${names.join(', ')}: ${diagnostic.message}` },
   );
-  await context.diagnostics(told);
+  await context.diagnostics(merged);
 }

@@ -50,16 +50,16 @@ export function processIo(): CliIo {
       const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
       let count = 0;
       const stopListening = (): void => {
-        for (const signal of signals) process.off(signal, heard);
+        for (const signal of signals) process.off(signal, onSignal);
       };
       // The third signal ends the process even if something cannot be interrupted, such as opening a pipe without a writer.
-      const heard = (signal: NodeJS.Signals): void => {
+      const onSignal = (signal: NodeJS.Signals): void => {
         if (signal === 'SIGHUP' && hungUp !== undefined) return hungUp();
         count += 1;
         if (count === 2) stopListening();
         listener();
       };
-      for (const signal of signals) process.on(signal, heard);
+      for (const signal of signals) process.on(signal, onSignal);
       return stopListening;
     },
   };

@@ -35,11 +35,11 @@ function bar({ io }: Output, what: string): OnSent {
 const barText = (share: number): string => '='.repeat(Math.floor(share * barWidth)).padEnd(barWidth);
 
 function tenths({ note }: Output, what: string): OnSent {
-  let told = 0;
+  let shownTenth = 0;
   return (sent, total) => {
     const tenth = Math.floor((sent / total) * 10);
-    if (tenth <= told) return;
-    told = tenth;
+    if (tenth <= shownTenth) return;
+    shownTenth = tenth;
     note(`${what}: ${amounts(sent, total)} sent`);
   };
 }

@@ -12,14 +12,14 @@ export interface WatchTimes {
 }
 
 /** Full comparisons take at most 2 % of a processor, unless the interval would then exceed five minutes. */
-const mostOfProcessor = 0.02;
+const maxOfProcessor = 0.02;
 const longestPaceMs = 300_000;
 
 /** The time until the next full comparison; `lookCpuMs` is the processor time of the last one. Between two of them, events
  *  report changes at once. */
 export function pacedIntervalMs({ intervalMs, isIntervalGiven }: WatchTimes, lookCpuMs: number): number {
   if (isIntervalGiven) return intervalMs;
-  return Math.max(intervalMs, Math.min(longestPaceMs, lookCpuMs / mostOfProcessor));
+  return Math.max(intervalMs, Math.min(longestPaceMs, lookCpuMs / maxOfProcessor));
 }
 
 export function timesOf(

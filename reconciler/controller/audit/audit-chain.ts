@@ -45,7 +45,7 @@ export function linkOf(line: string, place: number): Link | undefined {
   return entry === undefined ? undefined : { number: entry.number, ...(hash === undefined ? {} : { hash }) };
 }
 
-const mostProblems = 20;
+const maxProblems = 20;
 
 /** Follows the chain line by line. */
 export class ChainCheck {
@@ -91,7 +91,7 @@ export class ChainCheck {
 
   get result(): AuditCheck {
     const { number, hash } = this.#before ?? emptyChain;
-    const more = this.#problems.length - mostProblems;
+    const more = this.#problems.length - maxProblems;
     return {
       entries: this.#entries,
       first: this.#first ?? 0,
@@ -99,7 +99,7 @@ export class ChainCheck {
       hash: hash ?? '',
       cutOff: this.#cutOff,
       unchained: this.#unchained,
-      problems: [...this.#problems.slice(0, mostProblems), ...(more > 0 ? [`${more} more`] : [])],
+      problems: [...this.#problems.slice(0, maxProblems), ...(more > 0 ? [`${more} more`] : [])],
     };
   }
 }

@@ -15,7 +15,7 @@ import { backupFormat, backupVersion, type BackupHead, type BackupPart } from '.
 /** Sources are fetched again, and journals are about processes. */
 const leftOut: ReadonlySet<string> = new Set(['sources', 'hosts']);
 /** Some six seconds. */
-const mostTries = 50;
+const maxTries = 50;
 
 interface StateCopy {
   readonly path: string;
@@ -81,7 +81,7 @@ async function settled(
   facts: Facts,
 ): Promise<readonly StateCopy[]> {
   const look = () => factsBelow(stateDir, isMeant, facts);
-  for (let attempt = 0; attempt < mostTries; attempt += 1) {
+  for (let attempt = 0; attempt < maxTries; attempt += 1) {
     await setTimeout(attempt * 5);
     const before = await look();
     const copies = await read(stateDir, [...before.keys()]).catch(ifMissing);

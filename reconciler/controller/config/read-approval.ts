@@ -5,11 +5,11 @@ import { approvalLevels, type ApprovalRule } from './config.ts';
 
 type Report = (path: string, message: string, remedy?: string) => void;
 
-const [dayMs, leastMs, mostMs] = [86_400_000, 60_000, 30 * 86_400_000];
+const [dayMs, leastMs, maxMs] = [86_400_000, 60_000, 30 * 86_400_000];
 
 export function readApproval({ for: level, expires }: WrittenApproval, at: string, report: Report): ApprovalRule {
   const expiresMs = expires === undefined ? dayMs : (durationMs(expires) ?? 0);
-  if (expiresMs < leastMs || expiresMs > mostMs)
+  if (expiresMs < leastMs || expiresMs > maxMs)
     report(`${at}.expires`, `must be a duration from 1m to 30d, is ${JSON.stringify(expires)}`);
   return { level, expiresMs };
 }

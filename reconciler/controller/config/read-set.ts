@@ -233,7 +233,7 @@ export class SetReader {
     value: string | number | undefined,
     otherwise: number,
     least: number,
-    most = longestMs,
+    max = longestMs,
   ): number {
     if (value === undefined) return otherwise;
     const found = durationMs(value);
@@ -241,8 +241,8 @@ export class SetReader {
       this.#wrong(path, `must be a duration such as 90s, 5m or 1h30m, is ${JSON.stringify(value)}`);
       return otherwise;
     }
-    if (found < least || found > most)
-      this.#wrong(path, `must be from ${least / 1000}s to ${most / 1000}s, is ${String(value)}`);
+    if (found < least || found > max)
+      this.#wrong(path, `must be from ${least / 1000}s to ${max / 1000}s, is ${String(value)}`);
     return found;
   }
 

@@ -79,12 +79,12 @@ export function unapproved(
   return steps.filter(({ digest }) => !approved.has(digest));
 }
 
-const mostNamed = 3;
+const maxNamed = 3;
 
 /** Why a plan waits. */
 export function approvalText(steps: readonly AskedStep[], set: string): string {
-  const named = steps.slice(0, mostNamed).map(({ text }) => text);
-  const more = steps.length > mostNamed ? ` and ${steps.length - mostNamed} more` : '';
+  const named = steps.slice(0, maxNamed).map(({ text }) => text);
+  const more = steps.length > maxNamed ? ` and ${steps.length - maxNamed} more` : '';
   return `It awaits an approval of: ${named.join(', ')}${more} (gantry controller approve ${set})`;
 }
 
@@ -117,7 +117,7 @@ export interface WaitingHost {
   readonly awaitsApproval: WaitingPlan | undefined;
 }
 
-const mostSteps = 50;
+const maxSteps = 50;
 
 /** The plans that wait with one revision: the wanted one, as long as some do. */
 export function waitingPlans(wanted: string | undefined, hosts: readonly WaitingHost[]) {
@@ -141,7 +141,7 @@ export function approvalGateOf(
     hosts: plans.map(({ name, steps }) => ({
       host: name,
       count: steps.length,
-      steps: steps.slice(0, mostSteps).map(({ text }) => text),
+      steps: steps.slice(0, maxSteps).map(({ text }) => text),
     })),
   };
 }

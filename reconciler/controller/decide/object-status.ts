@@ -76,12 +76,12 @@ function statusOf(change: ResourceChange, view: ObjectView): Status {
   return change.action === 'create' ? { status: 'missing' } : { status: 'drifted' };
 }
 
-const mostPaths = 5;
+const maxPaths = 5;
 
 function withDrift(reason: string, drifted: readonly string[] = []): string {
   if (drifted.length === 0) return reason;
-  const named = drifted.slice(0, mostPaths).map((path) => (path === '' ? 'the object' : path));
-  const more = drifted.length > mostPaths ? ` and ${drifted.length - mostPaths} more` : '';
+  const named = drifted.slice(0, maxPaths).map((path) => (path === '' ? 'the object' : path));
+  const more = drifted.length > maxPaths ? ` and ${drifted.length - maxPaths} more` : '';
   return `${reason}; drifted: ${named.join(', ')}${more}`;
 }
 

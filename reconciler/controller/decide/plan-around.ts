@@ -10,7 +10,7 @@ import type { Guard, Plan, ResourceChange } from '../../core/plan/plan.ts';
 import { compareObjects } from '../../core/text/listing-order.ts';
 import type { MadePlan } from '../../engine/runs/make-plan.ts';
 
-const mostErrors = 3;
+const maxErrors = 3;
 
 /** Throws with errors that belong to no declared object. `plan`: the plan without these objects and those that need them. */
 export function planAround(documents: readonly Document[], plan: (exclude: readonly Address[]) => MadePlan): MadePlan {
@@ -27,7 +27,7 @@ export function planAround(documents: readonly Document[], plan: (exclude: reado
       broken.set(address, error);
       isNews = true;
     }
-    if (!isNews) throw new Error(errors.slice(0, mostErrors).map(textOf).join('; '));
+    if (!isNews) throw new Error(errors.slice(0, maxErrors).map(textOf).join('; '));
   }
 }
 

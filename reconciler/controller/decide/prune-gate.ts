@@ -9,7 +9,7 @@ export interface PruneApproval {
   readonly at: string;
 }
 
-const mostNamed = 50;
+const maxNamed = 50;
 
 /** What a plan would delete if it were approved. */
 export const heldByGate = ({ changes }: Plan): readonly string[] =>
@@ -29,7 +29,7 @@ export function gateOf(revision: string | undefined, hosts: readonly GatedHost[]
     hosts: held.map(({ name, heldByGate: all }) => ({
       host: name,
       count: all.length,
-      objects: all.slice(0, mostNamed),
+      objects: all.slice(0, maxNamed),
     })),
   };
 }

@@ -6,7 +6,7 @@ import type { HostStatus, HostWarning } from '../contract/index.ts';
 
 export type HostFacts = Pick<HostStatus, 'capacity' | 'warnings'>;
 
-const mostWarnings = 20;
+const maxWarnings = 20;
 const severities = ['high', 'moderate', 'low'];
 
 /** Each is absent where the host has it not, or does not tell it to this certificate. */
@@ -49,7 +49,7 @@ export function warningsOf(warnings: readonly Warning[]): HostWarning[] {
         lastSeenAt,
       }))
       .toSorted((one, other) => severities.indexOf(one.severity) - severities.indexOf(other.severity))
-      .slice(0, mostWarnings)
+      .slice(0, maxWarnings)
   );
 }
 

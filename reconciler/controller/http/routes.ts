@@ -71,11 +71,11 @@ export function routesOf(deps: RouteDeps): Handlers {
       const { set, limit = 200, ...query } = call.query;
       const view = seen(call);
       const names = set === undefined ? view.overview().sets.map(({ name }) => name) : [set];
-      const most = query.before === undefined && query.host === undefined ? limit : 1000;
+      const max = query.before === undefined && query.host === undefined ? limit : 1000;
       const happened = names.map((name) => ({
         set: name,
-        runs: view.history(name, { limit: most }),
-        drift: view.drift(name, { limit: most }),
+        runs: view.history(name, { limit: max }),
+        drift: view.drift(name, { limit: max }),
       }));
       return timelineOf(happened, { ...query, limit });
     },

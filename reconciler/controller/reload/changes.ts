@@ -86,11 +86,11 @@ export function changesText({ hosts, described, sources, sets, moved, notificati
     ...(notifications ? ['notifications changed'] : []),
     ...(access ? ['access to the API changed'] : []),
   ];
-  const shown = texts.slice(0, mostShown);
-  return [...shown, ...(texts.length > mostShown ? [`${texts.length - mostShown} more`] : [])].join(', ');
+  const shown = texts.slice(0, maxShown);
+  return [...shown, ...(texts.length > maxShown ? [`${texts.length - maxShown} more`] : [])].join(', ');
 }
 
-const mostShown = 12;
+const maxShown = 12;
 
 const restartKeys = [
   ['name', 'controller.name'],

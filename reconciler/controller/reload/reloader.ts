@@ -27,7 +27,7 @@ export class Reloader {
   readonly #deps: ReloaderDeps;
   #working: Promise<void> | undefined;
   #isAsked = false;
-  #told = '';
+  #reported = '';
 
   constructor(deps: ReloaderDeps) {
     this.#deps = deps;
@@ -47,7 +47,7 @@ export class Reloader {
     while (!signal.aborted) {
       const text = await this.#texts();
       // Files that the configuration names, such as tokens, may be what was missing.
-      if (text !== seen || this.#told !== '') {
+      if (text !== seen || this.#reported !== '') {
         await pause(Math.min(settleMs, lookMs), signal).catch(() => undefined);
         if (!signal.aborted && (await this.#texts()) === text) {
           seen = text;
@@ -71,7 +71,7 @@ export class Reloader {
       const problems = await this.#deps.engine
         .reconfigure((old) => this.#take(old))
         .catch((error: unknown) => [reasonOf(error)]);
-      this.#tell(problems);
+      this.#reportOnce(problems);
     }
   }
 
@@ -99,12 +99,12 @@ export class Reloader {
     return [];
   }
 
-  #tell(problems: readonly string[]): void {
+  #reportOnce(problems: readonly string[]): void {
     const { engine, hub } = this.#deps;
     engine.configProblems = problems;
     const text = problems.join('; ');
-    if (text === this.#told) return;
-    this.#told = text;
+    if (text === this.#reported) return;
+    this.#reported = text;
     if (text === '') hub.log('info', 'the configuration has no problems now');
     else hub.log('error', `the new configuration is not used, the old one stays in force: ${text}`);
   }

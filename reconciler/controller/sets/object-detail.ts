@@ -10,7 +10,7 @@ import type { ManagedSet } from './managed-set.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';
 import { ofObject } from '../decide/suspensions.ts';
 
-const mostChanges = 50;
+const maxChanges = 50;
 
 export function objectDetail(set: ManagedSet, host: SetOnHost, address: string): ObjectDetail {
   const summary = host.objects.get(address);
@@ -70,5 +70,5 @@ function historyOf(set: ManagedSet, host: string, address: string): ObjectChange
     }));
   return [...set.changesOf(host, address), ...drift]
     .sort((one, other) => Date.parse(other.at) - Date.parse(one.at))
-    .slice(0, mostChanges);
+    .slice(0, maxChanges);
 }

@@ -5,7 +5,7 @@ import { joinedTries, repeatedBy } from '../decide/failed-alike.ts';
 import type { RecordLog } from './state-file.ts';
 import { Run, type RunStart } from './run.ts';
 
-const mostEnded = 100;
+const maxEnded = 100;
 
 export class RunBook {
   readonly #set: string;
@@ -38,7 +38,7 @@ export class RunBook {
     const run = new Run(this.#set, start, nowMs, (record) => this.#store(record), this.#hub);
     this.#runs.set(run.id, run);
     const ended = [...this.#runs.values()].filter(({ isEnded }) => isEnded);
-    for (const one of ended.slice(0, Math.max(0, ended.length - mostEnded))) this.#runs.delete(one.id);
+    for (const one of ended.slice(0, Math.max(0, ended.length - maxEnded))) this.#runs.delete(one.id);
     return run;
   }
 

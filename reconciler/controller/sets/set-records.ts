@@ -8,7 +8,7 @@ import { RunBook } from './run-book.ts';
 import { RecordLog } from './state-file.ts';
 
 /** Changes to single objects that a set remembers: some 20 MB at most. */
-const mostChanges = 200_000;
+const maxChanges = 200_000;
 
 export class SetRecords {
   readonly drift: RecordLog<DriftRecord>;
@@ -23,7 +23,7 @@ export class SetRecords {
     this.drift = new RecordLog(join(folder, 'drift.ndjson'), 5000);
     this.hooks = new RecordLog(join(folder, 'hooks.ndjson'), 200);
     this.#history = new RecordLog(join(folder, 'history.ndjson'), 1000);
-    this.#changes = new RecordLog(join(folder, 'changes.ndjson'), mostChanges, weightOfChanges);
+    this.#changes = new RecordLog(join(folder, 'changes.ndjson'), maxChanges, weightOfChanges);
     this.runs = new RunBook(set, this.#history, hub, ({ id, hosts }) => {
       for (const host of hosts) this.#changes.remove(changesId(id, host));
     });

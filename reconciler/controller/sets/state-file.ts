@@ -57,7 +57,7 @@ interface Removed extends RecordLine {
 /** The newest records by id, in memory and in a file of JSON lines; a record that changed is appended again. May be loaded again. */
 export class RecordLog<T extends RecordLine> {
   readonly #file: string;
-  readonly #most: number;
+  readonly #max: number;
   readonly #weightOf: (record: T) => number;
   #weight = 0;
   readonly #records = new Map<string, T>();
@@ -66,10 +66,10 @@ export class RecordLog<T extends RecordLine> {
   #isCut = false;
   #writing: Promise<void> = Promise.resolve();
 
-  /** `most`: how much is kept; each record counts as one, or as `weightOf` says. */
-  constructor(file: string, most: number, weightOf: (record: T) => number = () => 1) {
+  /** `max`: how much is kept; each record counts as one, or as `weightOf` says. */
+  constructor(file: string, max: number, weightOf: (record: T) => number = () => 1) {
     this.#file = file;
-    this.#most = most;
+    this.#max = max;
     this.#weightOf = weightOf;
   }
 
@@ -118,7 +118,7 @@ export class RecordLog<T extends RecordLine> {
   }
 
   #append(line: T | Removed): void {
-    const isLong = this.#written > 4 * this.#most;
+    const isLong = this.#written > 4 * this.#max;
     if (isLong) this.#written = this.#weight;
     const lines = isLong ? [...this.#records.values()] : [line];
     const text = (this.#isCut ? '\n' : '') + lines.map((one) => `${JSON.stringify(one)}\n`).join('');
@@ -143,7 +143,7 @@ export class RecordLog<T extends RecordLine> {
     this.#records.set(record.id, record);
     // The newest stays, however heavy it is.
     for (const [id, oldest] of this.#records) {
-      if (this.#weight <= this.#most || this.#records.size === 1) break;
+      if (this.#weight <= this.#max || this.#records.size === 1) break;
       this.#weight -= this.#weightOf(oldest);
       this.#records.delete(id);
     }

@@ -13,11 +13,11 @@ export class StoredSet {
   readonly #set: string;
   readonly #file: string;
   readonly #store: StateFile;
-  readonly #most: number;
+  readonly #max: number;
   #state = empty;
 
-  constructor(stateDir: string, set: string, most = standardKept) {
-    this.#most = most;
+  constructor(stateDir: string, set: string, max = standardKept) {
+    this.#max = max;
     this.#set = set;
     this.#file = join(stateDir, 'sets', set, 'state.json');
     this.#store = new StateFile(this.#file);
@@ -101,7 +101,7 @@ export class StoredSet {
   async advance(next: KnownRevision): Promise<void> {
     const { current, earlier } = this.#state;
     const before = current === undefined || current.revision === next.revision ? earlier : [current, ...earlier];
-    const older = before.filter(({ revision }) => revision !== next.revision).slice(0, this.#most);
+    const older = before.filter(({ revision }) => revision !== next.revision).slice(0, this.#max);
     const { withdrawn: _withdrawn, pruneApproval: _pruneApproval, ...others } = this.#state;
     const { askers: _askers, ...rest } = others;
     const isGood = [current, ...earlier].some((one) => one?.revision === next.revision && one.isGood === true);

@@ -51,7 +51,7 @@ export interface ViewerDeps {
 
 /** Manifests are read again as often. */
 const fullLookMs = 5000;
-const mostDrift = 1000;
+const maxDrift = 1000;
 
 export class HostViewer implements Controller {
   readonly #deps: ViewerDeps;
@@ -185,7 +185,7 @@ export class HostViewer implements Controller {
         if (signal.aborted) return;
         this.#problem = reasonOf(error);
       }
-      this.#tell(before, old);
+      this.#publishChanges(before, old);
     }
   }
 
@@ -224,7 +224,7 @@ export class HostViewer implements Controller {
   }
 
   /** Listeners hear of what changed only. */
-  #tell(before: string, old: ReadonlyMap<string, ObjectSummary>): void {
+  #publishChanges(before: string, old: ReadonlyMap<string, ObjectSummary>): void {
     const { hub, set } = this.#deps;
     const { changed, gone } = changedObjects(old, this.#summaries());
     for (const object of changed) hub.emit({ type: 'object', set, object });
@@ -237,7 +237,7 @@ export class HostViewer implements Controller {
     const known = this.#drift.findIndex(({ id }) => id === record.id);
     if (known >= 0) this.#drift[known] = record;
     else this.#drift.push(record);
-    if (this.#drift.length > mostDrift) this.#drift.shift();
+    if (this.#drift.length > maxDrift) this.#drift.shift();
     this.#deps.hub.emit({ type: 'drift', set: this.#deps.set, drift: record });
   }
 

@@ -104,7 +104,7 @@ export const driftObjectJson = ({ address, what, differences, seen }: DriftObjec
 const masked = ({ secret, path }: DriftDifference, value: Json): Json =>
   secret ? hidden : redact(value, path.split('.'));
 
-const mostRows = 500;
+const maxRows = 500;
 
 export function driftMarkdown(report: DriftReport): string {
   const rows = report.objects.flatMap(({ address, what, differences }) =>
@@ -116,9 +116,9 @@ export function driftMarkdown(report: DriftReport): string {
       return `| ${code(address)} | ${one.path === '' ? '' : code(one.path)} | ${code(live)} | ${declared === '' ? '' : code(declared)} | ${causes[one.cause]} |`;
     }),
   );
-  const more = rows.length > mostRows ? [`| and ${rows.length - mostRows} more | | | | |`] : [];
+  const more = rows.length > maxRows ? [`| and ${rows.length - maxRows} more | | | | |`] : [];
   const head = ['| object | key | is | declared | why |', '| --- | --- | --- | --- | --- |'];
-  const table = rows.length === 0 ? [] : ['', ...head, ...rows.slice(0, mostRows), ...more];
+  const table = rows.length === 0 ? [] : ['', ...head, ...rows.slice(0, maxRows), ...more];
   return `${[`### ${driftLine(report)}`, ...table].join('\n')}\n`;
 }
 

@@ -220,7 +220,7 @@ function withoutUnused(config: Config, set: string, used: ReadonlySet<string>): 
 }
 
 /** Histories of sets without objects that are kept beside each other. */
-const mostGone = 20;
+const maxGone = 20;
 
 /** Removes the histories of sets that are gone, but for the latest. `isGone`: the set has no objects left. */
 export function dropOldHistories(config: Config, isGone: (set: string) => boolean): Patch {
@@ -231,12 +231,12 @@ export function dropOldHistories(config: Config, isGone: (set: string) => boolea
     .sort((a, b) => (a.at < b.at ? 1 : -1));
   return Object.fromEntries(
     gone
-      .slice(mostGone)
+      .slice(maxGone)
       .flatMap(({ set }) => [[historyKey(set), ''], ...Object.entries(withoutUnused(config, set, new Set()))]),
   );
 }
 
-const mostChanges = 12;
+const maxChanges = 12;
 const signs = { create: '+', update: '~', replace: '±', delete: '-', 'no-op': '!' } as const;
 
 /** `+container/web1`, `~profile/web`, `and 7 more`. */
@@ -246,7 +246,7 @@ export function changesOf(plan: Plan): readonly string[] {
 }
 
 const firstOf = (texts: readonly string[]): readonly string[] =>
-  texts.length > mostChanges ? [...texts.slice(0, mostChanges), `and ${texts.length - mostChanges} more`] : texts;
+  texts.length > maxChanges ? [...texts.slice(0, maxChanges), `and ${texts.length - maxChanges} more`] : texts;
 
 /** `container/web1`, `and 7 more`: the objects that guards leave unchanged. */
 export const refusedOf = ({ guards }: Plan): readonly string[] =>

@@ -44,17 +44,17 @@ export interface IgnoredLine {
   readonly rule: IgnoreRule;
 }
 
-const mostLines = 20;
+const maxLines = 20;
 
 /** A separate block at the end of plans and reports; empty without lines. */
 export function ignoredBlock(lines: readonly IgnoredLine[], options: { readonly color: Color }): readonly string[] {
   if (lines.length === 0) return [];
   const paint = paints(options.color);
-  const shown = lines.slice(0, mostLines).map(({ address, path, sides, rule }) => {
+  const shown = lines.slice(0, maxLines).map(({ address, path, sides, rule }) => {
     const why = describeRule(rule);
     return `      ${printable(address)}${path === '' ? '' : ` ${printable(path)}`}: ${sides}${why === '' ? '' : `  # ${why}`}`;
   });
-  const more = lines.length > mostLines ? [`      and ${lines.length - mostLines} more`] : [];
+  const more = lines.length > maxLines ? [`      and ${lines.length - maxLines} more`] : [];
   return [paint.dim(['. ignored differences:', ...shown, ...more].join('\n'))];
 }
 

@@ -92,11 +92,11 @@ export function renderRecord({ keys, whole, policy, place, ran = {} }: OwnerReco
 
 /** A plan reads the records of an object several times, and equal texts are equal records. */
 const parsed = new Map<string, OwnerRecord | undefined>();
-const mostParsed = 20_000;
+const maxParsed = 20_000;
 
 export function parseRecord(text: string): OwnerRecord | undefined {
   if (parsed.has(text)) return parsed.get(text);
-  if (parsed.size >= mostParsed) parsed.clear();
+  if (parsed.size >= maxParsed) parsed.clear();
   const record = readText(text);
   parsed.set(text, record);
   return record;

@@ -200,7 +200,7 @@ export function trialJson({ stepId, address, action, verdict, why, code, details
   };
 }
 
-const mostRows = 100;
+const maxRows = 100;
 
 /** A section below the plan: the refused steps, then the count. */
 export function dryRunMarkdown(dryRun: DryRun): string {
@@ -211,9 +211,9 @@ export function dryRunMarkdown(dryRun: DryRun): string {
       .replaceAll('|', String.raw`\|`);
   const refused = dryRun.trials.filter(({ verdict }) => verdict === 'refused');
   const rows = refused
-    .slice(0, mostRows)
+    .slice(0, maxRows)
     .map(({ address, action, why = '' }) => `> **Would be refused:** \`${inline(address)}\` ${action}: ${inline(why)}`);
-  const more = refused.length > mostRows ? [`> and ${refused.length - mostRows} more`] : [];
+  const more = refused.length > maxRows ? [`> and ${refused.length - maxRows} more`] : [];
   const list = [...rows, ...more].join('\n>\n');
   return `\n${list}${list === '' ? '' : '\n\n'}${dryRunSummary(dryRun)} ${dryRunLimits}\n`;
 }

@@ -5,10 +5,10 @@ import { renderChangeText, setLine, takeoverNote } from './render-plan.ts';
 import { isChange, isTakeoverOnly, summaryLine } from '../plan/summary.ts';
 
 /** GitHub takes 65,536 characters, GitLab more. */
-const mostCharacters = 60_000;
+const maxCharacters = 60_000;
 
 /** `limit`: for a text that shares a comment with others. */
-export function renderMarkdown(plan: Plan, limit = mostCharacters): string {
+export function renderMarkdown(plan: Plan, limit = maxCharacters): string {
   const shown = plan.changes.filter(isChange);
   const head = [
     `### ${shown.length === 0 ? 'No changes' : summaryLine(plan.summary)}`,
@@ -45,10 +45,10 @@ function withDetails(head: string, shown: readonly ResourceChange[], tail: strin
   return `${text}${tail}`;
 }
 
-const mostRows = 200;
+const maxRows = 200;
 
 function table(shown: readonly ResourceChange[]): string {
-  const rows = shown.slice(0, mostRows).map((change) => {
+  const rows = shown.slice(0, maxRows).map((change) => {
     const action = [
       change.action === 'no-op' ? (change.claims.length > 0 ? 'take over' : '') : change.action,
       change.power ?? '',
@@ -56,7 +56,7 @@ function table(shown: readonly ResourceChange[]): string {
     const words = action.filter((word) => word !== '').join(', ');
     return `| \`${printable(change.address)}\` | ${words === '' ? 'record' : words} | ${change.guard === undefined ? change.effect : 'refused'} | ${change.changes.length} |`;
   });
-  const more = shown.length > mostRows ? [`| and ${shown.length - mostRows} more | | | |`] : [];
+  const more = shown.length > maxRows ? [`| and ${shown.length - maxRows} more | | | |`] : [];
   return ['| object | action | costs | keys |', '| --- | --- | --- | ---: |', ...rows, ...more].join('\n');
 }
 

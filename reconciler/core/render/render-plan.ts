@@ -157,7 +157,7 @@ function renderEdits(change: ResourceChange, paint: Paints): readonly string[] {
   ]);
 }
 
-const mostEntries = 20;
+const maxEntries = 20;
 
 /** The entries of a list that differ, where the list is too long for its line. */
 function renderEntries(edit: Change, paint: Paints): readonly string[] {
@@ -172,8 +172,8 @@ function renderEntries(edit: Change, paint: Paints): readonly string[] {
     ...found.gone.map((entry) => `          ${paint.red('-')} ${cut(entry)}`),
     ...found.come.map((entry) => `          ${paint.green('+')} ${cut(entry)}`),
   ];
-  const more = lines.length - mostEntries;
-  return more <= 0 ? lines : [...lines.slice(0, mostEntries), paint.dim(`          and ${more} more entries`)];
+  const more = lines.length - maxEntries;
+  return more <= 0 ? lines : [...lines.slice(0, maxEntries), paint.dim(`          and ${more} more entries`)];
 }
 
 function renderEdit(edit: Change, width: number, change: ResourceChange, paint: Paints): string {

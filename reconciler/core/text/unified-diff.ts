@@ -18,7 +18,7 @@ interface Edit {
 }
 
 /** The longest common subsequence of the lines between equal beginnings and ends. Very long parts are replaced as a whole. */
-const mostCells = 4_000_000;
+const maxCells = 4_000_000;
 
 function editsOf(a: readonly string[], b: readonly string[]): readonly Edit[] {
   let head = 0;
@@ -34,7 +34,7 @@ function editsOf(a: readonly string[], b: readonly string[]): readonly Edit[] {
 function between(a: readonly string[], b: readonly string[]): readonly Edit[] {
   const gone = (line: string): Edit => ({ sign: '-', line });
   const made = (line: string): Edit => ({ sign: '+', line });
-  if (a.length * b.length > mostCells) return [...a.map(gone), ...b.map(made)];
+  if (a.length * b.length > maxCells) return [...a.map(gone), ...b.map(made)];
   const width = b.length + 1;
   const common = new Uint32Array((a.length + 1) * width);
   const at = (i: number, j: number): number => common[i * width + j] ?? 0;

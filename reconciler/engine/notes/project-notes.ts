@@ -12,7 +12,7 @@ export type ProfileClient = Pick<Client, 'get' | 'create' | 'put' | 'delete'>;
 /** Marks a profile that its last writer is about to delete: nobody takes a lock in it. */
 const leavingKey = 'user.gantry.leaving';
 /** A writer that died in between left the mark: after this many reads another one deletes the profile. */
-const mostLeavingReads = 15;
+const maxLeavingReads = 15;
 
 export class ProjectNotes implements Notes {
   readonly #client: ProfileClient;
@@ -79,7 +79,7 @@ export class ProjectNotes implements Notes {
 
   async #awaitDeletion(signal: AbortSignal): Promise<never> {
     this.#leavingReads += 1;
-    if (this.#leavingReads >= mostLeavingReads) await this.#delete(signal);
+    if (this.#leavingReads >= maxLeavingReads) await this.#delete(signal);
     throw new OvertakenWriteError(`${notesProfile} is being deleted`);
   }
 

@@ -9,7 +9,7 @@ type Lists = Pick<Client, 'list' | 'get'>;
 
 const inPlace = /-(updated|started|stopped|shutdown|paused|resumed|restarted|file-pushed|file-deleted)$/;
 const readOne: readonly string[] = ['container', 'profile', 'network', 'storage_pool'] satisfies KindName[];
-const mostReads = 16;
+const maxReads = 16;
 
 export class CachedLists {
   readonly #client: Lists;
@@ -36,8 +36,7 @@ export class CachedLists {
   /** Reads the named objects again. A created, deleted or renamed object may be in several lists, so then it reads all lists. */
   async refresh(seen: readonly LifecycleChange[], signal: AbortSignal): Promise<void> {
     const addresses = new Set(seen.map(({ address }) => address));
-    const isSmall =
-      addresses.size <= mostReads && seen.every((one) => inPlace.test(one.action) && isPlain(one.address));
+    const isSmall = addresses.size <= maxReads && seen.every((one) => inPlace.test(one.action) && isPlain(one.address));
     if (!isSmall) this.forget();
     else await Promise.all([...addresses].map((address) => this.#refreshOne(address, signal)));
   }

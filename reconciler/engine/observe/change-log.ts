@@ -13,7 +13,7 @@ export interface SeenPlace {
 }
 
 /** Size of each of the two files: the older one is deleted when the newer one is full. */
-const mostBytes = 512 * 1024;
+const maxBytes = 512 * 1024;
 
 const fileOf = ({ directory, host }: SeenPlace): string =>
   join(directory, 'seen', `${createHash('sha256').update(host).digest('hex').slice(0, 16)}.ndjson`);
@@ -27,7 +27,7 @@ export async function logSeen(place: SeenPlace, seen: readonly LifecycleChange[]
     (found) => found.size,
     () => 0,
   );
-  if (size > mostBytes) await rename(file, `${file}.1`);
+  if (size > maxBytes) await rename(file, `${file}.1`);
   await appendFile(file, seen.map((one) => `${JSON.stringify(one)}\n`).join(''), { mode: 0o600 });
 }
 

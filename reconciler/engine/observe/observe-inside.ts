@@ -207,7 +207,7 @@ async function entryOf(
   return { type: 'file', content: `sha256:${await sha256Of(body)}`, ...owner };
 }
 
-const mostKeptBytes = 256 * 1024;
+const maxKeptBytes = 256 * 1024;
 
 /** Passes all bytes on, and returns the whole content at the end unless it is too large. */
 async function* kept(body: AsyncIterable<Buffer>, keep: Keep): AsyncIterable<Buffer> {
@@ -215,10 +215,10 @@ async function* kept(body: AsyncIterable<Buffer>, keep: Keep): AsyncIterable<Buf
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    if (size <= mostKeptBytes) chunks.push(chunk);
+    if (size <= maxKeptBytes) chunks.push(chunk);
     yield chunk;
   }
-  if (size > mostKeptBytes) return;
+  if (size > maxKeptBytes) return;
   const bytes = Buffer.concat(chunks);
   const text = bytes.toString('utf8');
   const isText = !text.includes('\0') && Buffer.from(text).equals(bytes);

@@ -115,11 +115,11 @@ export function packDocuments(documents: readonly WrittenDocument[]): { readonly
 }
 
 /** Anyone may write the config, so the unpacked size is limited. */
-const mostBytes = 64 * 1024 * 1024;
+const maxBytes = 64 * 1024 * 1024;
 
 /** Throws an Error when the text is damaged. */
 export function unpackDocuments(text: string, hash: string): readonly WrittenDocument[] {
-  const json = brotliDecompressSync(Buffer.from(text, 'base64'), { maxOutputLength: mostBytes }).toString('utf8');
+  const json = brotliDecompressSync(Buffer.from(text, 'base64'), { maxOutputLength: maxBytes }).toString('utf8');
   if (createHash('sha256').update(json).digest('hex').slice(0, 16) !== hash) throw new Error('its hash does not match');
   return JSON.parse(json) as readonly WrittenDocument[];
 }

@@ -12,7 +12,7 @@ export interface JournalledRun {
 /** Newest first, without lines that the end of the process cut off. */
 export async function readRuns(
   place: Pick<JournalPlace, 'directory' | 'set'>,
-  most = 100,
+  max = 100,
 ): Promise<readonly JournalledRun[]> {
   const folder = runsDirectory(place);
   const names = await readdir(folder).catch(() => []);
@@ -20,7 +20,7 @@ export async function readRuns(
     .filter((name) => name.endsWith('.ndjson'))
     .sort()
     .reverse()
-    .slice(0, most);
+    .slice(0, max);
   return Promise.all(newest.map((name) => readRun(join(folder, name), name.slice(0, -'.ndjson'.length))));
 }
 

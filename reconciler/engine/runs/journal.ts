@@ -73,12 +73,12 @@ export const runsDirectory = ({ directory, set }: Pick<JournalPlace, 'directory'
   join(directory, 'runs', set);
 
 /** Number of journals to keep for each set. */
-const mostJournals = 200;
+const maxJournals = 200;
 
 /** Names begin with the time. */
 function forgetOld(folder: string): void {
   const names = readdirSync(folder).filter((name) => name.endsWith('.ndjson'));
-  const old = names.sort().slice(0, Math.max(0, names.length - mostJournals));
+  const old = names.sort().slice(0, Math.max(0, names.length - maxJournals));
   for (const name of old) rmSync(join(folder, name), { force: true });
 }
 

@@ -10,7 +10,7 @@ interface RepairTimes {
 }
 
 /** More repairs would not make the pause longer. */
-const mostTimes = 12;
+const maxTimes = 12;
 
 export class RepairLog {
   readonly #repaired = new Map<Address, RepairTimes>();
@@ -44,7 +44,7 @@ export class RepairLog {
   note(addresses: Iterable<Address>, nowMs: number): void {
     for (const address of addresses) {
       const times = this.isNew(address) ? [] : (this.#repaired.get(address)?.times ?? []);
-      this.#repaired.set(address, { wanted: this.#textOf(address), times: [...times, nowMs].slice(-mostTimes) });
+      this.#repaired.set(address, { wanted: this.#textOf(address), times: [...times, nowMs].slice(-maxTimes) });
     }
   }
 

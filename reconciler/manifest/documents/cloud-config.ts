@@ -46,17 +46,17 @@ export const compareSeeds: CompareSeeds = (key, live, declared) => {
   return found === undefined ? undefined : differences(found, wanted, '');
 };
 
-const mostPaths = 10;
+const maxPaths = 10;
 
 function differences(a: Json | undefined, b: Json | undefined, path: string): readonly string[] {
   const below = (key: string): string => (path === '' ? key : `${path}.${key}`);
   if (isMap(a) && isMap(b)) {
     const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
-    return keys.flatMap((key) => differences(a[key], b[key], below(key))).slice(0, mostPaths);
+    return keys.flatMap((key) => differences(a[key], b[key], below(key))).slice(0, maxPaths);
   }
   if (Array.isArray(a) && Array.isArray(b) && a.length === b.length)
     return a
       .flatMap((item, index) => differences(item as Json, b[index] as Json, below(String(index))))
-      .slice(0, mostPaths);
+      .slice(0, maxPaths);
   return JSON.stringify(a) === JSON.stringify(b) ? [] : [path];
 }

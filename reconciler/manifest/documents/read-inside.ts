@@ -14,8 +14,8 @@ import { type InsideSetting, type EntrySpec } from './inside-settings.ts';
 export { type InsideSetting, type EntrySpec } from './inside-settings.ts';
 
 /** The limit of entries; more belong into an image or a volume, since the container stores the names of all. */
-const mostFiles = 1000;
-const mostNameBytes = 48_000;
+const maxFiles = 1000;
+const maxNameBytes = 48_000;
 
 export async function readInside(
   document: LooseDocument,
@@ -166,7 +166,7 @@ function checkTogether(placed: readonly PlacedEntry[], findings: Finding[]): voi
     }
   }
   const bytes = placed.reduce((sum, { path }) => sum + Buffer.byteLength(path), 0);
-  if (placed.length <= mostFiles && bytes <= mostNameBytes) return;
-  const message = `${placed.length} files with ${bytes} bytes of names are more than the ${mostFiles} files and ${mostNameBytes} bytes that a container may declare`;
+  if (placed.length <= maxFiles && bytes <= maxNameBytes) return;
+  const message = `${placed.length} files with ${bytes} bytes of names are more than the ${maxFiles} files and ${maxNameBytes} bytes that a container may declare`;
   findings.push(wrong('too-many-files', 'files', message, 'put big trees into an image, or into a volume'));
 }

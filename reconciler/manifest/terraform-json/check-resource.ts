@@ -11,7 +11,7 @@ const blocks = [...metaArguments, 'dynamic'];
 
 export function checkResource(resource: Resource, report: Report): void {
   const { type, address, file, steps, construct, body } = resource;
-  const tell = (code: Problem['code'], message: string, step?: string): void =>
+  const refuse = (code: Problem['code'], message: string, step?: string): void =>
     report({
       code,
       message,
@@ -19,46 +19,49 @@ export function checkResource(resource: Resource, report: Report): void {
       steps: step === undefined ? steps : [...steps, step],
       ...(construct === undefined ? {} : { construct }),
     });
-  if (resource.mode === 'data') return checkData(resource, tell);
+  if (resource.mode === 'data') return checkData(resource, refuse);
   const known = resourceTypeOf(type);
   if (known === undefined) {
     const reason = Object.hasOwn(gantryRefused, type) ? gantryRefused[type] : undefined;
     const isOwn = ownPrefixes.some((prefix) => type.startsWith(prefix));
-    if (reason !== undefined) tell('E_UNKNOWN_RESOURCE', `${address}: ${reason}`);
+    if (reason !== undefined) refuse('E_UNKNOWN_RESOURCE', `${address}: ${reason}`);
     else if (isOwn)
-      tell('E_UNKNOWN_RESOURCE', `${address}: the type ${type} is not available here${hint(type, resourceTypeNames)}`);
-    else tell('E_FOREIGN_RESOURCE', `${address} is of another provider`);
+      refuse(
+        'E_UNKNOWN_RESOURCE',
+        `${address}: the type ${type} is not available here${hint(type, resourceTypeNames)}`,
+      );
+    else refuse('E_FOREIGN_RESOURCE', `${address} is of another provider`);
     return;
   }
   if (body['provisioner'] !== undefined || body['connection'] !== undefined)
-    tell('E_PROVISIONER', `${address} has a provisioner`);
-  if (body['dynamic'] !== undefined) tell('E_DYNAMIC', `${address} has a dynamic block`, 'dynamic');
-  checkArguments(resource, known.arguments, tell);
+    refuse('E_PROVISIONER', `${address} has a provisioner`);
+  if (body['dynamic'] !== undefined) refuse('E_DYNAMIC', `${address} has a dynamic block`, 'dynamic');
+  checkArguments(resource, known.arguments, refuse);
   for (const lifecycle of listOf(body['lifecycle'])) {
     if (lifecycle['create_before_destroy'] === true)
-      tell('E_CREATE_BEFORE_DESTROY', `${address}: create_before_destroy`, 'lifecycle');
+      refuse('E_CREATE_BEFORE_DESTROY', `${address}: create_before_destroy`, 'lifecycle');
     if (lengthOf(lifecycle['replace_triggered_by']) > 0)
-      tell('E_REPLACE_TRIGGER', `${address}: replace_triggered_by`, 'lifecycle');
+      refuse('E_REPLACE_TRIGGER', `${address}: replace_triggered_by`, 'lifecycle');
   }
 }
 
-type Tell = (code: Problem['code'], message: string, step?: string) => void;
+type Refuse = (code: Problem['code'], message: string, step?: string) => void;
 
-function checkArguments({ body, address }: Resource, names: ReadonlySet<string>, tell: Tell): void {
+function checkArguments({ body, address }: Resource, names: ReadonlySet<string>, refuse: Refuse): void {
   for (const name of Object.keys(body)) {
     if (blocks.includes(name) || names.has(name)) continue;
-    tell('E_ARGUMENT', `${address} has no argument ${name}${hint(name, [...names])}`, name);
+    refuse('E_ARGUMENT', `${address} has no argument ${name}${hint(name, [...names])}`, name);
   }
 }
 
-function checkData(resource: Resource, tell: Tell): void {
+function checkData(resource: Resource, refuse: Refuse): void {
   const { type, address } = resource;
   const known = dataTypeOf(type);
-  if (known !== undefined) checkArguments(resource, known.arguments, tell);
-  else if (type === 'terraform_remote_state') tell('E_REMOTE_STATE', `${address} is not evaluated`);
+  if (known !== undefined) checkArguments(resource, known.arguments, refuse);
+  else if (type === 'terraform_remote_state') refuse('E_REMOTE_STATE', `${address} is not evaluated`);
   else if (type.startsWith('gantry_'))
-    tell('E_DATA', `${address}: there is no data source ${type}${hint(type, dataTypeNames)}`);
-  else tell('E_DATA', `${address} is of another provider`);
+    refuse('E_DATA', `${address}: there is no data source ${type}${hint(type, dataTypeNames)}`);
+  else refuse('E_DATA', `${address} is of another provider`);
 }
 
 const lengthOf = (value: Json | undefined): number => (Array.isArray(value) ? value.length : 0);

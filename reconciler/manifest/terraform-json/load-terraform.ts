@@ -86,9 +86,9 @@ function checkRemoved({ body, file, steps }: Piece, resources: ReadonlyMap<strin
   const from = typeof body['from'] === 'string' ? bareName(body['from']) : '';
   const lifecycle = Array.isArray(body['lifecycle']) ? (body['lifecycle'] as readonly Json[])[0] : body['lifecycle'];
   const destroy = (lifecycle as { readonly destroy?: Json } | undefined)?.destroy;
-  const tell = (message: string): void => report({ code: 'E_REMOVED', message, file, steps });
-  if (resources.has(from)) tell(`removed: ${from} is still declared`);
-  else if (destroy === false) tell(`removed: without a state, gantry cannot keep ${from}`);
+  const refuse = (message: string): void => report({ code: 'E_REMOVED', message, file, steps });
+  if (resources.has(from)) refuse(`removed: ${from} is still declared`);
+  else if (destroy === false) refuse(`removed: without a state, gantry cannot keep ${from}`);
 }
 
 /**
@@ -97,11 +97,11 @@ function checkRemoved({ body, file, steps }: Piece, resources: ReadonlyMap<strin
  */
 function importedBy({ body, file, steps }: Piece, evaluation: Evaluation, report: Report): readonly string[] {
   const target = typeof body['to'] === 'string' ? bareName(body['to']) : '';
-  const tell = (message: string): readonly [] => {
+  const refuse = (message: string): readonly [] => {
     report({ code: 'E_IMPORT', message: `import: ${message}`, file, steps });
     return [];
   };
-  if (body['for_each'] !== undefined) return tell('for_each is not evaluated; write a block for each object');
+  if (body['for_each'] !== undefined) return refuse('for_each is not evaluated; write a block for each object');
   const id = evaluation.root.evaluate(body['id'] ?? null, { place: { file, steps } });
   const instance = instanceAt(evaluation.instances(), target);
   const name = instance?.values['name'];
@@ -110,7 +110,7 @@ function importedBy({ body, file, steps }: Piece, evaluation: Evaluation, report
     typeof name === 'string' &&
     (id === name || id.split(',')[0]?.endsWith(`/${name}`) === true || id.split(',')[0] === name);
   if (isSame) return [instance?.address ?? ''];
-  return tell(
+  return refuse(
     instance === undefined
       ? `there is no ${target}`
       : `${typeof id === 'string' ? id : 'its id'} is not the name of ${target}`,

@@ -15,7 +15,7 @@ interface LoadedData {
   readonly unread: readonly string[];
 }
 
-const mostRounds = 20;
+const maxRounds = 20;
 
 /** Without `live` no server is asked. */
 export async function loadWithData(
@@ -34,7 +34,7 @@ export async function loadWithData(
     };
     const loaded = loadTerraform(files, given, { modules, read });
     if (asked.size === 0) return { loaded, unread: [] };
-    if (live === undefined || round >= mostRounds) return withoutData(loaded, [...asked.values()]);
+    if (live === undefined || round >= maxRounds) return withoutData(loaded, [...asked.values()]);
     const found = await live([...asked.values()]);
     for (const [at, key] of [...asked.keys()].entries()) answers.set(key, found[at]);
   }

@@ -30,24 +30,24 @@ export async function automaticFiles(folder: string): Promise<readonly string[]>
 
 /** A text that cannot be read is reported with its place, and has no values. */
 export async function readTfvars(file: string, diagnostics: Diagnostic[]): Promise<GivenValues> {
-  const tell = (message: string, line = 1, column = 1): GivenValues => {
+  const refuse = (message: string, line = 1, column = 1): GivenValues => {
     diagnostics.push({ severity: 'error', code: 'unreadable', path: '', message, file, line, column });
     return { file, values: new Map() };
   };
   let text: string;
   try {
     const { size } = await stat(inFence(file));
-    if (size > limits.fileBytes) return tell(`${file} has ${size} bytes; ${limits.fileBytes} may be read`);
+    if (size > limits.fileBytes) return refuse(`${file} has ${size} bytes; ${limits.fileBytes} may be read`);
     text = await readFile(file, 'utf8');
   } catch (error) {
-    return tell(`${file} cannot be read: ${(error as Error).message}`);
+    return refuse(`${file} cannot be read: ${(error as Error).message}`);
   }
   try {
     return { file, values: file.endsWith('.json') ? jsonValues(text) : hclValues(text) };
   } catch (error) {
-    if (!(error instanceof ExpressionError)) return tell(`${file} cannot be read: ${(error as Error).message}`);
+    if (!(error instanceof ExpressionError)) return refuse(`${file} cannot be read: ${(error as Error).message}`);
     const before = text.slice(0, error.span.start).split('\n');
-    return tell(`${basename(file)}: ${error.message}`, before.length, (before.at(-1) ?? '').length + 1);
+    return refuse(`${basename(file)}: ${error.message}`, before.length, (before.at(-1) ?? '').length + 1);
   }
 }
 

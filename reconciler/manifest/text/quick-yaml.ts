@@ -29,7 +29,7 @@ export interface QuickDocument {
 /** Text that the two parsers may read differently: tabs, foreign line breaks, byte order marks, directives, indented markers. */
 const rareText = /[\t\r\u0085\u2028\u2029\ufeff]|^ *%|^ +---/m;
 /** Well below the limit of parse-yaml.ts: the two count levels differently. */
-const most = { depth: 40, events: 100_000, keyLength: 500, partLength: 2000 } as const;
+const max = { depth: 40, events: 100_000, keyLength: 500, partLength: 2000 } as const;
 
 /** It ends a document at any place. */
 const documentMarker = /\n---(?=\s|$)/g;
@@ -41,7 +41,7 @@ export function quickYaml(text: string): readonly QuickDocument[] | undefined {
   try {
     let start = 0;
     for (const { index } of text.matchAll(documentMarker)) {
-      if (index - start < most.partLength) continue;
+      if (index - start < max.partLength) continue;
       readPart(text.slice(start, index + 1), start, documents);
       start = index + 1;
     }
@@ -54,8 +54,8 @@ export function quickYaml(text: string): readonly QuickDocument[] | undefined {
 
 /** Reads a few documents at a time, so that their events can be freed before the next ones are read. */
 function readPart(source: string, offset: number, documents: QuickDocument[]): void {
-  const events = parseEvents(source, { maxDepth: most.depth });
-  if (events.length > most.events) throw new NotPlain();
+  const events = parseEvents(source, { maxDepth: max.depth });
+  if (events.length > max.events) throw new NotPlain();
   const reader = new EventReader(source, events);
   while (!reader.isAtEnd) {
     const document = reader.readDocument();
@@ -138,7 +138,7 @@ class EventReader {
   }
 
   #readKey(event: Event, isFlow: boolean): string {
-    if (event.type !== EVENT_SCALAR || event.valueEnd - event.valueStart > most.keyLength) throw new NotPlain();
+    if (event.type !== EVENT_SCALAR || event.valueEnd - event.valueStart > max.keyLength) throw new NotPlain();
     const text = this.#textOf(event);
     if (notText.test(text) || isBlock(event) || !(isFlow || this.#beginsLine(event))) throw new NotPlain();
     return text;

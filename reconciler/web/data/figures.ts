@@ -15,10 +15,10 @@ export interface Rates {
 }
 
 /** Five minutes at a look every two seconds. */
-const mostSamples = 150;
+const maxSamples = 150;
 
 export const withSample = (samples: Samples, at: string, figures: ContainerFigures): Samples =>
-  [...samples, { atMs: Date.parse(at), figures }].slice(-mostSamples);
+  [...samples, { atMs: Date.parse(at), figures }].slice(-maxSamples);
 
 /** Between each two samples; a restart, which zeroes the counters, counts as nothing. */
 export function ratesOf(samples: Samples): readonly Rates[] {

@@ -36,9 +36,9 @@ export const may = (right: Right, set: string): boolean =>
   session.value?.may?.some((one) => one.set === set && one.rights.includes(right)) === true;
 export const canUseConsole = computed(() => session.value?.console === true);
 
-const mostLogLines = 2000;
-const mostDrift = 1000;
-const mostOperations = 200;
+const maxLogLines = 2000;
+const maxDrift = 1000;
+const maxOperations = 200;
 let stopEvents: (() => void) | undefined;
 
 export function setOf(name: string): SetStatus | undefined {
@@ -142,8 +142,8 @@ export function takeEvents(events: readonly ControllerEvent[]): void {
     }
     if (now !== overview.peek()) overview.value = now;
     if (objectNews.length > 0) takeObjectNews(objectNews);
-    if (lines.length > 0) newLogLines.value = [...newLogLines.peek(), ...lines].slice(-mostLogLines);
-    if (drift.length > 0) newDrift.value = [...drift, ...newDrift.peek()].slice(0, mostDrift);
+    if (lines.length > 0) newLogLines.value = [...newLogLines.peek(), ...lines].slice(-maxLogLines);
+    if (drift.length > 0) newDrift.value = [...drift, ...newDrift.peek()].slice(0, maxDrift);
   });
 }
 
@@ -151,7 +151,7 @@ export function takeOperation(operation: Operation): void {
   const before = operations.peek().find(({ id }) => id === operation.id);
   operations.value = before
     ? replaced(operations.peek(), operation, (a, b) => a.id === b.id)
-    : [operation, ...operations.peek()].slice(0, mostOperations);
+    : [operation, ...operations.peek()].slice(0, maxOperations);
   if (before?.status !== operation.status) runsSeen.value++;
 }
 

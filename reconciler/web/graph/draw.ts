@@ -180,4 +180,4 @@ function box(context: Context, x: number, y: number, width: number, height: numb
   context.roundRect(x, y, width, height, radius);
 }
 
-const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+const cut = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max - 1)}…` : text);

@@ -159,13 +159,13 @@ function orderLayers(layers: number[][], count: number, edges: Uint32Array, grou
 function placed(layers: readonly (readonly number[])[], count: number): Layout {
   const stepX = node.width + node.gapX;
   const stepY = node.height + node.gapY;
-  const most = Math.max(fewestRows, Math.ceil(Math.sqrt((count * stepX) / (shape * stepY))));
-  const tallest = Math.min(most, Math.max(0, ...layers.map(({ length }) => length)));
+  const max = Math.max(fewestRows, Math.ceil(Math.sqrt((count * stepX) / (shape * stepY))));
+  const tallest = Math.min(max, Math.max(0, ...layers.map(({ length }) => length)));
   const x = new Float32Array(count);
   const y = new Float32Array(count);
   let left = 0;
   for (const ids of layers) {
-    const columns = Math.ceil(ids.length / most);
+    const columns = Math.ceil(ids.length / max);
     const rows = Math.ceil(ids.length / columns);
     const top = ((tallest - rows) * stepY) / 2;
     for (const [at, id] of ids.entries()) {

@@ -30,12 +30,12 @@ export interface NodeFaces {
 }
 
 /** The names of more nodes than this cannot be read when all of them are in sight. */
-const mostReadable = 60;
+const maxReadable = 60;
 
 /** The finest grouping that leaves few enough nodes; `narrowed`: what the filter has fixed already. */
 export function groupingFor(entries: readonly Entry[], narrowed: ReadonlySet<string>): Grouping {
-  if (new Set(entries.map(({ object }) => object.host)).size <= 1 && entries.length <= mostReadable) return 'object';
-  if (new Set(entries.map(({ object }) => object.address)).size <= mostReadable) return 'name';
+  if (new Set(entries.map(({ object }) => object.host)).size <= 1 && entries.length <= maxReadable) return 'object';
+  if (new Set(entries.map(({ object }) => object.address)).size <= maxReadable) return 'name';
   return (['kind', 'host', 'status'] as const).find((each) => !narrowed.has(each)) ?? 'object';
 }
 

@@ -4,13 +4,13 @@ export interface SparklineProps {
   readonly value: string;
   readonly points: readonly number[];
   /** The largest value that the scale has room for; absent: the largest point. */
-  readonly most?: number;
+  readonly max?: number;
 }
 
 const [width, height] = [160, 36];
 
-export function Sparkline({ label, value, points, most }: SparklineProps) {
-  const top = Math.max(most ?? 0, ...points, Number.MIN_VALUE);
+export function Sparkline({ label, value, points, max }: SparklineProps) {
+  const top = Math.max(max ?? 0, ...points, Number.MIN_VALUE);
   const step = width / Math.max(1, points.length - 1);
   const line = points.map(
     (point, at) => `${(at * step).toFixed(1)},${(height - 2 - (point / top) * (height - 4)).toFixed(1)}`,

@@ -13,7 +13,7 @@ import {
 } from './network-acl.ts';
 
 /** Rules of one direction. The rules of a network are sent to the kernel whole at each change. */
-const mostRules = 1000;
+const maxRules = 1000;
 const longestValue = 8192;
 
 /** Empty = valid. */
@@ -25,8 +25,8 @@ export function validateNetworkAcl(acl: Pick<NetworkAcl, 'config' | 'egress' | '
   }
   for (const direction of aclDirections) {
     const rules = acl[direction];
-    if (rules.length > mostRules)
-      problems.push({ path: direction, message: `has ${rules.length} rules, at most ${mostRules} are possible` });
+    if (rules.length > maxRules)
+      problems.push({ path: direction, message: `has ${rules.length} rules, at most ${maxRules} are possible` });
     else problems.push(...checkRules(direction, rules));
   }
   return problems.slice(0, maxProblems);

@@ -18,7 +18,7 @@ export interface ServerConfigKey {
 }
 
 /** etcd itself advises against more. */
-const mostVoters = 7;
+const maxVoters = 7;
 
 type More = Partial<Pick<ServerConfigKey, 'default' | 'scope' | 'hidden'>>;
 
@@ -62,9 +62,9 @@ const replicas: Check = (value) =>
     ? undefined
     : 'must be a whole number of at least 1, or -1 for all';
 const voters: Check = (value) =>
-  is.paddedInteger(3)(value) === undefined && Number(value) % 2 === 1 && Number(value) <= mostVoters
+  is.paddedInteger(3)(value) === undefined && Number(value) % 2 === 1 && Number(value) <= maxVoters
     ? undefined
-    : `must be an odd number of at least 3, and ${mostVoters} at most: each write waits for more than half of them`;
+    : `must be an odd number of at least 3, and ${maxVoters} at most: each write waits for more than half of them`;
 const expiry: Check = (value) =>
   parseExpiry(value) === undefined
     ? 'must be numbers with a unit of M, H, d, w, m, y, such as 3H or 1d 12H'

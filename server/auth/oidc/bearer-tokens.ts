@@ -58,7 +58,7 @@ export class BearerTokens {
       this.#remember(token, { claims, settings, atMs: this.#deps.nowMs() });
     } catch (error) {
       this.#checked.delete(keyOf(token));
-      this.#tell(`A token from ${address} was refused: ${reasonOf(error)}`);
+      this.#logRefusal(`A token from ${address} was refused: ${reasonOf(error)}`);
       if (error instanceof AppError) throw error;
       throw errors.unauthorized('The token of the request is not accepted: log in again');
     }
@@ -141,7 +141,7 @@ export class BearerTokens {
     if (this.#checked.size > maxChecked && oldest !== undefined) this.#checked.delete(oldest);
   }
 
-  #tell(line: string): void {
+  #logRefusal(line: string): void {
     const minute = Math.floor(this.#deps.nowMs() / 60_000);
     if (this.#lines.minute !== minute) this.#lines = { minute, count: 0 };
     this.#lines.count += 1;

@@ -27,10 +27,10 @@ export function chooseVirtualFunction(
   const free = virtualFunctions(dir).filter(({ name }) => isFree(host, name));
   const found = free.find(({ name }) => name === preferred) ?? free[0];
   if (found !== undefined) return found;
-  const [made, most] = [readText(join(dir, 'sriov_numvfs')), readText(join(dir, 'sriov_totalvfs'))];
+  const [made, max] = [readText(join(dir, 'sriov_numvfs')), readText(join(dir, 'sriov_totalvfs'))];
   throw new DriverError(
     'NotFound',
-    `${what}: none of the ${made} virtual functions of ${parent} is free (the card can have ${most === '' ? '?' : most}: raise ${dir}/sriov_numvfs)`,
+    `${what}: none of the ${made} virtual functions of ${parent} is free (the card can have ${max === '' ? '?' : max}: raise ${dir}/sriov_numvfs)`,
   );
 }
 

@@ -38,11 +38,11 @@ export async function setReservations(deps: ConvergeDeps, name: string, hosts: r
   const isNew = JSON.stringify(kept) !== JSON.stringify(record.hosts);
   await Promise.all([
     isNew ? files.write(name, { ...record, hosts: kept }) : undefined,
-    tell(files, plan, renderHosts(kept, plan.dnsMode)),
+    reloadHosts(files, plan, renderHosts(kept, plan.dnsMode)),
   ]);
 }
 
-async function tell(files: NetworkFiles, plan: NetworkPlan, hosts: string): Promise<void> {
+async function reloadHosts(files: NetworkFiles, plan: NetworkPlan, hosts: string): Promise<void> {
   if (!(await files.writeHosts(plan.name, hosts))) return;
   // A reload makes dnsmasq forget what the file said before and read it again, without losing a query.
   if (reloadDnsmasq(files.pidFile(plan.name))) await waitUntilIdle(plan);

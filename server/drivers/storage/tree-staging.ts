@@ -37,7 +37,7 @@ export interface TreeStaging {
 }
 
 /** Max removals under way; the next one is waited for, as the disk is what they wait for, too. */
-const mostUnderWay = 4;
+const maxUnderWay = 4;
 /** Records that are written meanwhile would wait for every unlink: the file system writes both to its journal together. */
 const laterMs = 100;
 /** A client that deletes to make room uses the room at once. */
@@ -111,7 +111,7 @@ export function openTreeStaging(kind: Pick<TreeKind, 'removeTree' | 'tag' | 'nam
     underWay.set(root, removals);
     const removal = later(unlink, () => removals.delete(removal));
     removals.add(removal);
-    if (removals.size > mostUnderWay || !(await isRoomy(root))) await finish([removal]);
+    if (removals.size > maxUnderWay || !(await isRoomy(root))) await finish([removal]);
   }
 
   function behind(root: string, work: Promise<void>): void {

@@ -14,13 +14,13 @@ export interface ConnectionLimits {
 const quietMs = 60_000;
 
 /** Peers over the network; the local sockets, files and guests need the other descriptors. */
-export function networkLimits(descriptors = mostDescriptors()): ConnectionLimits {
+export function networkLimits(descriptors = maxDescriptors()): ConnectionLimits {
   const inAll = Math.max(16, Math.min(10_000, Math.floor(descriptors / 2)));
   return { inAll, perAddress: Math.ceil(inAll / 4) };
 }
 
 /** Open files that this process may have. */
-function mostDescriptors(): number {
+function maxDescriptors(): number {
   const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
   return soft === undefined ? 1024 : Number(soft);
 }
@@ -43,7 +43,7 @@ export class Connections {
     const own = this.#byAddress.get(address) ?? 0;
     const { inAll, perAddress } = this.#limits;
     if (own >= perAddress || this.#inAll >= inAll) {
-      this.#tell(own >= perAddress ? `${address} has ${own} connections` : `there are ${this.#inAll} connections`);
+      this.#warnFull(own >= perAddress ? `${address} has ${own} connections` : `there are ${this.#inAll} connections`);
       return undefined;
     }
     this.#inAll += 1;
@@ -58,7 +58,7 @@ export class Connections {
     };
   }
 
-  #tell(why: string): void {
+  #warnFull(why: string): void {
     const now = Date.now();
     if (now < this.#quietUntil) return;
     this.#quietUntil = now + quietMs;

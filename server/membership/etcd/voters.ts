@@ -15,14 +15,14 @@ export interface EtcdRoles {
 }
 
 /**
- * The first members vote, an odd number of them, `most` at most; when one leaves, the next one takes its place. Of two members one votes and the other has a copy: with two
+ * The first members vote, an odd number of them, `max` at most; when one leaves, the next one takes its place. Of two members one votes and the other has a copy: with two
  * votes, the loss of either member would end all writes.
  */
-export function etcdVoters(members: readonly EtcdCandidate[], most = 3): EtcdRoles {
+export function etcdVoters(members: readonly EtcdCandidate[], max = 3): EtcdRoles {
   const rank = ({ runsEtcd, isAvailable }: EtcdCandidate): number => (runsEtcd ? 0 : isAvailable ? 1 : 2);
   const ranked = [...members].sort((a, b) => rank(a) - rank(b) || a.number - b.number);
   const odd = ranked.length % 2 === 0 ? ranked.length - 1 : ranked.length;
-  const count = Math.max(1, Math.min(most, odd));
+  const count = Math.max(1, Math.min(max, odd));
   return { voters: ranked.slice(0, count), learner: ranked.length === 2 ? ranked[1] : undefined };
 }
 

@@ -52,7 +52,7 @@ export class MemberGroups {
       changes.put('memberGroups', name, { v: 1, description });
       this.#setMembers(changes, name, members ?? []);
     });
-    this.#tell(caller, 'cluster-group-created', name);
+    this.#emit(caller, 'cluster-group-created', name);
   }
 
   put(caller: Caller, name: string, body: ClusterGroupPut, ifMatch: string | undefined): Promise<void> {
@@ -81,7 +81,7 @@ export class MemberGroups {
         changes.put('members', member.name, { ...member.document, groups: renamed });
       }
     });
-    this.#tell(caller, 'cluster-group-renamed', to, { old_name: name });
+    this.#emit(caller, 'cluster-group-renamed', to, { old_name: name });
   }
 
   async delete(caller: Caller, name: string): Promise<void> {
@@ -93,7 +93,7 @@ export class MemberGroups {
       if (members.length > 0) throw errors.inUse('cluster group', name, members);
       changes.delete('memberGroups', name);
     });
-    this.#tell(caller, 'cluster-group-deleted', name);
+    this.#emit(caller, 'cluster-group-deleted', name);
   }
 
   async #change(caller: Caller, name: string, ifMatch: string | undefined, body: ClusterGroupPut): Promise<void> {
@@ -104,7 +104,7 @@ export class MemberGroups {
       changes.put('memberGroups', name, { v: 1, description: body.description ?? now.object.description });
       if (body.members !== undefined) this.#setMembers(changes, name, body.members ?? []);
     });
-    this.#tell(caller, 'cluster-group-updated', name);
+    this.#emit(caller, 'cluster-group-updated', name);
   }
 
   /** Throws AppError badRequest for one that does not exist, or that would be in no group. */
@@ -144,7 +144,7 @@ export class MemberGroups {
     if (!this.#deps.cluster.isOn) throw errors.notClustered('This server is not part of a cluster');
   }
 
-  #tell(caller: Caller, action: string, name: string, context?: Record<string, string>): void {
+  #emit(caller: Caller, action: string, name: string, context?: Record<string, string>): void {
     this.#deps.events.lifecycle(action, groupUrl(name), context, caller.requestor);
   }
 }

@@ -6,7 +6,7 @@ import { evacuateKeys } from '../containers/shared/evacuate-keys.ts';
 import { checkMemberName } from './member-name.ts';
 
 /** Records that fit into one transaction. */
-const mostAway = 100;
+const maxAway = 100;
 
 /** Throws AppError notFound, exists or badRequest. */
 export async function renameMember(records: Records, name: string, to: string): Promise<void> {
@@ -24,9 +24,9 @@ export async function renameMember(records: Records, name: string, to: string): 
     const here = records.containers.list().filter(isFrom);
     const elsewhere = [...records.others.list('containers')].filter(isFrom);
     const count = here.length + elsewhere.length;
-    if (count > mostAway)
+    if (count > maxAway)
       throw errors.badRequest(
-        `${count} containers are away from the member ${name} while it is evacuated, and at most ${mostAway} can follow a new name: restore it first`,
+        `${count} containers are away from the member ${name} while it is evacuated, and at most ${maxAway} can follow a new name: restore it first`,
       );
     changes.delete('members', name);
     changes.put('members', to, document);

@@ -130,7 +130,7 @@ export class ImagePulls {
       return { fingerprint, size: String(known.sizeBytes) };
     return this.#fetches.run(
       name,
-      (tell, shared) => this.#fetchAndStore(caller, name, image, source, tell, shared),
+      (onProgress, shared) => this.#fetchAndStore(caller, name, image, source, onProgress, shared),
       (progress) => report({ download_progress: progress }),
       signal,
     );
@@ -142,7 +142,7 @@ export class ImagePulls {
     name: string,
     image: RemoteImage,
     source: ImageSourceDocument | undefined,
-    tell: (progress: string) => void,
+    onProgress: (progress: string) => void,
     signal: AbortSignal,
   ): Promise<PulledImage> {
     const { fingerprint } = image;
@@ -155,7 +155,7 @@ export class ImagePulls {
         rootfsPath: await uploadPath(this.#deps.dir),
         ...(room === undefined ? {} : { take: counted(room) }),
       };
-      const { split } = await image.fetch(target, tell, signal);
+      const { split } = await image.fetch(target, onProgress, signal);
       try {
         return await storeImage(this.#deps, caller, this.#newImage(caller, image, source, target, split), name, signal);
       } finally {

@@ -86,14 +86,14 @@ function projectOfHeld(view: RecordView, kind: Kind, name: string): readonly str
 function refusal(project: string, changes: Changes, problems: readonly ProjectProblem[]): AppError {
   const changed = changes.puts.flatMap(subjectOf);
   const only = changed.length === 1 ? changed[0] : undefined;
-  const told: readonly Problem[] = problems.map(({ subject, path, message }) => {
+  const reported: readonly Problem[] = problems.map(({ subject, path, message }) => {
     if (subject === undefined || (only?.kind === subject.kind && only.name === subject.name)) return { path, message };
     const place = `${subject.kind} ${subject.name}`;
     return { path: path === '' ? place : `${place}: ${path}`, message };
   });
-  if (changes.puts.some(({ kind }) => kind === 'projects')) return errors.invalid(`project ${project}`, told);
-  const text = told.map(({ path, message }) => (path === '' ? message : `${path} ${message}`)).join('; ');
-  return new AppError('forbidden', `The project ${project} does not allow this: ${text}`, { details: told });
+  if (changes.puts.some(({ kind }) => kind === 'projects')) return errors.invalid(`project ${project}`, reported);
+  const text = reported.map(({ path, message }) => (path === '' ? message : `${path} ${message}`)).join('; ');
+  return new AppError('forbidden', `The project ${project} does not allow this: ${text}`, { details: reported });
 }
 
 const kinds: Partial<Record<Kind, SubjectKind>> = { containers: 'container', profiles: 'profile', volumes: 'volume' };

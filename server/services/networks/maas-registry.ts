@@ -32,7 +32,7 @@ export interface MaasRegistryDeps extends Pick<ServiceParts, 'records' | 'log'> 
 }
 
 /** What MAAS was told last of a container. */
-interface Told {
+interface Registration {
   readonly hostname: string;
   readonly wanted: string;
 }
@@ -45,7 +45,7 @@ export class MaasRegistry {
   readonly #locks = new KeyedMutex();
   readonly #problems: KnownProblems;
   /** By the uuid of a container. */
-  readonly #told = new Map<string, Told>();
+  readonly #registered = new Map<string, Registration>();
   /** Containers that are being made: they have no record yet. */
   readonly #making = new Set<string>();
   /** Settings of the server that was swept. */
@@ -68,7 +68,7 @@ export class MaasRegistry {
     if (place === undefined || wanted === undefined) return record();
     this.#making.add(wanted.uuid);
     try {
-      await this.#tell(place, wanted);
+      await this.#register(place, wanted);
       await record();
     } catch (error) {
       await this.#forget(place, wanted.uuid, wanted.hostname).catch((left: unknown) => this.#note(name, left));
@@ -84,9 +84,9 @@ export class MaasRegistry {
     const document = this.#deps.records.containers.get(name)?.document;
     if (place === undefined || document === undefined) return;
     const wanted = this.#wantedOf(name, document);
-    const told = this.#told.get(document.uuid);
-    if (wanted !== undefined) await this.#tell(place, wanted);
-    else if (told !== undefined) await this.#forget(place, document.uuid, told.hostname);
+    const registration = this.#registered.get(document.uuid);
+    if (wanted !== undefined) await this.#register(place, wanted);
+    else if (registration !== undefined) await this.#forget(place, document.uuid, registration.hostname);
     this.#problems.forget(document.uuid);
   }
 
@@ -98,9 +98,9 @@ export class MaasRegistry {
   /** A container has been deleted. */
   async released(name: string, uuid: string): Promise<void> {
     const place = this.#place();
-    const told = this.#told.get(uuid);
-    if (place === undefined || told === undefined) return;
-    await this.#forget(place, uuid, told.hostname).catch((error: unknown) => this.#note(name, error, uuid));
+    const registration = this.#registered.get(uuid);
+    if (place === undefined || registration === undefined) return;
+    await this.#forget(place, uuid, registration.hostname).catch((error: unknown) => this.#note(name, error, uuid));
   }
 
   /** At the start and each minute: tells MAAS what it does not know yet, also of profiles and of containers that came from elsewhere. Never throws. */
@@ -124,8 +124,8 @@ export class MaasRegistry {
       return;
     }
     for (const { name, wanted } of all)
-      if (this.#told.get(wanted.uuid)?.wanted !== JSON.stringify(wanted)) await this.followLater(name);
-    for (const [uuid, { hostname }] of this.#told) {
+      if (this.#registered.get(wanted.uuid)?.wanted !== JSON.stringify(wanted)) await this.followLater(name);
+    for (const [uuid, { hostname }] of this.#registered) {
       if (wantedNow.has(uuid) || this.#making.has(uuid)) continue;
       await this.#forget(place, uuid, hostname).catch((error: unknown) => this.#note(hostname, error, uuid));
     }
@@ -137,26 +137,26 @@ export class MaasRegistry {
     wanted: ReadonlySet<string>,
   ): Promise<void> {
     if (this.#swept === place.settings) return;
-    this.#told.clear();
+    this.#registered.clear();
     await sweep(place, wanted);
     this.#swept = place.settings;
   }
 
-  async #tell(place: RegistrationPlace, wanted: WantedDevice): Promise<void> {
+  async #register(place: RegistrationPlace, wanted: WantedDevice): Promise<void> {
     const text = JSON.stringify(wanted);
     await this.#locks.run(wanted.uuid, async () => {
-      if (this.#told.get(wanted.uuid)?.wanted === text) return;
+      if (this.#registered.get(wanted.uuid)?.wanted === text) return;
       // Until MAAS has all of it, it may have a part.
-      this.#told.set(wanted.uuid, { hostname: wanted.hostname, wanted: '' });
+      this.#registered.set(wanted.uuid, { hostname: wanted.hostname, wanted: '' });
       await register(place, wanted);
-      this.#told.set(wanted.uuid, { hostname: wanted.hostname, wanted: text });
+      this.#registered.set(wanted.uuid, { hostname: wanted.hostname, wanted: text });
     });
   }
 
   async #forget(place: RegistrationPlace, uuid: string, hostname: string): Promise<void> {
     await this.#locks.run(uuid, async () => {
       await unregister(place, uuid, hostname);
-      this.#told.delete(uuid);
+      this.#registered.delete(uuid);
       this.#problems.forget(uuid);
     });
   }

@@ -38,17 +38,17 @@ export async function findPools(
   }
   for (const spec of asked) found.set(spec.name, await openPool(deps, spec));
   const queue = new Map<string, PoolDocument>(await knownPools.all());
-  const tell = async (each: FoundPool): Promise<void> => {
-    for (const [name, document] of await toldBy(each)) queue.set(name, document);
+  const addKnown = async (each: FoundPool): Promise<void> => {
+    for (const [name, document] of await poolsKnownTo(each)) queue.set(name, document);
   };
-  for (const each of found.values()) await tell(each);
+  for (const each of found.values()) await addKnown(each);
   // Entries that are added while it runs are met, too.
   for (const [name, document] of queue) {
     if (found.has(name) || records.pools.has(name)) continue;
     try {
       const pool = await openPool(deps, poolSpec(name, document));
       found.set(name, pool);
-      await tell(pool);
+      await addKnown(pool);
     } catch (error) {
       say(`The storage pool ${name} cannot be recovered: ${errorText(error)}`);
     }
@@ -72,7 +72,7 @@ async function openPool({ pools }: FindPoolsDeps, asked: PoolSpec): Promise<Foun
 
 const copiesIn = ({ spec, driver }: FoundPool, kind: 'pools') => readCopies(driver.recordsPath(spec), kind, () => {});
 
-async function toldBy(pool: FoundPool): Promise<readonly (readonly [string, PoolDocument])[]> {
+async function poolsKnownTo(pool: FoundPool): Promise<readonly (readonly [string, PoolDocument])[]> {
   const copies = await copiesIn(pool, 'pools').catch(() => []);
   return copies.flatMap(({ record }) => (record.kind === 'pools' ? [[record.name, record.document] as const] : []));
 }

@@ -21,7 +21,7 @@ import { customUrl } from '../shared/volume-urls.ts';
 import { containersUsing, profilesUsing } from './volume-users.ts';
 
 /** Records of a volume, its users and two of its own must fit into one transaction. */
-const mostUsers = 100;
+const maxUsers = 100;
 
 export class VolumeMoves {
   readonly #deps: VolumesDeps;
@@ -85,9 +85,9 @@ export class VolumeMoves {
     if (rule !== undefined) throw errors.invalidName('storage volume', plainName(to.name), rule);
     refuseLeavingUsers(records, from, to);
     const count = containersUsing(records, from).length + profilesUsing(records, from).length;
-    if (count > mostUsers)
+    if (count > maxUsers)
       throw errors.badRequest(
-        `The storage volume ${volumeKey(from)} has ${count} users; at most ${mostUsers} can follow it`,
+        `The storage volume ${volumeKey(from)} has ${count} users; at most ${maxUsers} can follow it`,
       );
   }
 

@@ -76,7 +76,7 @@ export class VolumeSnapshots {
       lifecycle: 'ready',
     } as const;
     await this.#deps.sagas.run(createVolumeSnapshotSaga(this.#deps), { volume, uuid, snapshot, document }, { signal });
-    this.#tell('storage-volume-snapshot-created', caller, volume, snapshot);
+    this.#emit('storage-volume-snapshot-created', caller, volume, snapshot);
   }
 
   put(caller: Caller, volume: VolumeId, name: string, body: VolumeSnapshotPut, ifMatch?: string): Operation {
@@ -94,7 +94,7 @@ export class VolumeSnapshots {
           expiresAt: expiry ?? document.expiresAt ?? never.expires,
         });
       });
-      this.#tell('storage-volume-snapshot-updated', caller, volume, name);
+      this.#emit('storage-volume-snapshot-updated', caller, volume, name);
     });
   }
 
@@ -107,7 +107,7 @@ export class VolumeSnapshots {
     return this.#start(caller, 'Renaming storage volume snapshot', volume, async (signal) => {
       const params = { volume, uuid, snapshot: name, to };
       await this.#deps.sagas.run(renameVolumeSnapshotSaga(this.#deps), params, { signal });
-      this.#tell('storage-volume-snapshot-renamed', caller, volume, name, { new_name: to });
+      this.#emit('storage-volume-snapshot-renamed', caller, volume, name, { new_name: to });
     });
   }
 
@@ -126,7 +126,7 @@ export class VolumeSnapshots {
     const { uuid } = readyVolume(this.#deps.records, volume);
     const params = { volume, uuid, snapshot: name };
     await this.#deps.sagas.run(deleteVolumeSnapshotSaga(this.#deps), params, { signal });
-    this.#tell('storage-volume-snapshot-deleted', caller, volume, name);
+    this.#emit('storage-volume-snapshot-deleted', caller, volume, name);
   }
 
   #start(
@@ -151,7 +151,7 @@ export class VolumeSnapshots {
     return next.name;
   }
 
-  #tell(action: string, caller: Caller, volume: VolumeId, name: string, context?: Record<string, unknown>): void {
+  #emit(action: string, caller: Caller, volume: VolumeId, name: string, context?: Record<string, unknown>): void {
     this.#deps.events.lifecycle(action, snapshotUrl(volume, name), context, caller.requestor);
   }
 

@@ -25,7 +25,7 @@ export interface Sighting {
 }
 
 /** Max warnings of each member. A user who can make containers fail can make warnings, too. */
-export const mostWarnings = 500;
+export const maxWarnings = 500;
 const longestMessage = 1_000;
 /** Resolved ones stay so long. */
 const keptMs = 24 * 3_600_000;
@@ -113,12 +113,12 @@ export const isExpired = ({ status, updatedAt }: WarningDocument, nowMs: number)
 /** The surplus goes: resolved ones first, then less severe ones, then those that were not seen for longest. */
 export function surplus<T extends { readonly document: WarningDocument }>(
   all: readonly T[],
-  most = mostWarnings,
+  max = maxWarnings,
 ): readonly T[] {
-  if (all.length <= most) return [];
+  if (all.length <= max) return [];
   const ranked = all.map((each) => ({ each, rank: rankOf(each.document), seen: each.document.lastSeenAt }));
   ranked.sort((a, b) => a.rank - b.rank || (a.seen < b.seen ? -1 : a.seen > b.seen ? 1 : 0));
-  return ranked.slice(0, all.length - most).map(({ each }) => each);
+  return ranked.slice(0, all.length - max).map(({ each }) => each);
 }
 
 const severities = ['low', 'moderate', 'high'];

@@ -12,7 +12,7 @@ import {
   identityOf,
   isExpired,
   joined,
-  mostWarnings,
+  maxWarnings,
   nextWarning,
   nowOver,
   seenAgain,
@@ -149,7 +149,7 @@ export class WarningBook implements WarningSink {
 
   #note(key: string, next: (before: Sighting | undefined) => Sighting): void {
     const before = this.#pending.get(key);
-    if (before === undefined && this.#pending.size >= mostWarnings) return;
+    if (before === undefined && this.#pending.size >= maxWarnings) return;
     this.#pending.set(key, next(before));
     if (this.#isSoon || !this.#isDue(key)) return;
     this.#isSoon = true;

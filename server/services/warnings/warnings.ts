@@ -61,7 +61,7 @@ export class Warnings {
       else if (other !== undefined) changes.putOther('warnings', other, next(other.document));
       else throw errors.unavailable(`The warning ${uuid} cannot be stored at the moment; try again`);
     });
-    this.#tell(caller, settable[status], uuid);
+    this.#emit(caller, settable[status], uuid);
   }
 
   async delete(caller: Caller, uuid: string): Promise<void> {
@@ -73,7 +73,7 @@ export class Warnings {
       if (records.warnings.has(uuid)) changes.delete('warnings', uuid);
       else if (other !== undefined) changes.deleteOther('warnings', other);
     });
-    this.#tell(caller, 'warning-deleted', uuid);
+    this.#emit(caller, 'warning-deleted', uuid);
   }
 
   /** How many causes this member has that are not over. */
@@ -114,7 +114,7 @@ export class Warnings {
     ];
   }
 
-  #tell(caller: Caller, action: string, uuid: string): void {
+  #emit(caller: Caller, action: string, uuid: string): void {
     this.#deps.events.lifecycle(action, warningUrl(uuid), undefined, caller.requestor);
   }
 }

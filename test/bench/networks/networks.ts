@@ -15,7 +15,7 @@ import type { Server } from '../servers.ts';
 import { inParallel } from '../wire.ts';
 
 /** At most; fewer when the bench is run with fewer containers. */
-const mostStarted = 200;
+const maxStarted = 200;
 const rounds = 3;
 const seconds = 3;
 const group = 'networks';
@@ -23,7 +23,7 @@ const group = 'networks';
 export const networksGroup: Group = async (context) => [
   ...(await withImage(context, 'networks', async (containers) => {
     const { servers } = containers;
-    const count = Math.min(mostStarted, context.containers);
+    const count = Math.min(maxStarted, context.containers);
     const starts: Record<string, readonly number[]> = {};
     for (const server of servers) starts[server.name] = [await startAll(context, containers, server, count)];
     const traffic = await carry(context, servers);
@@ -141,7 +141,7 @@ async function ruleRows({ say, signal }: BenchContext): Promise<readonly Row[]> 
   if (process.getuid?.() !== 0) return [];
   say('networks: rules');
   const tag = 'gtybench';
-  const nics = Array.from({ length: mostStarted }, (_, index): NicRun => {
+  const nics = Array.from({ length: maxStarted }, (_, index): NicRun => {
     const last = index.toString(16).padStart(2, '0');
     const address = { ipFilter: { ipv4: [`10.215.9.${index + 2}`] }, macFilter: true };
     return {

@@ -37,7 +37,7 @@ function byObject(entries: readonly Entry[]): ReadonlyMap<string, readonly Entry
 }
 
 function finalRead(object: string, entries: readonly Entry[], saw: Seen): Entry {
-  const end = entries.reduce((most, entry) => Math.max(most, entry.end), 0) + 1;
+  const end = entries.reduce((max, entry) => Math.max(max, entry.end), 0) + 1;
   return { client: -1, member: 'all', object, action: { type: 'read', saw }, start: end, end, outcome: 'ok' };
 }
 

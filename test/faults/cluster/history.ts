@@ -102,7 +102,7 @@ export function longestStall(entries: readonly Entry[], from: number, to: number
     .filter(({ action, outcome, end }) => action.type !== 'read' && outcome === 'ok' && end >= from && end <= to)
     .map(({ end }) => end)
     .toSorted((a, b) => a - b);
-  return [...ends, to].reduce((most, end, index) => Math.max(most, end - (ends[index - 1] ?? from)), 0);
+  return [...ends, to].reduce((max, end, index) => Math.max(max, end - (ends[index - 1] ?? from)), 0);
 }
 
 /** The smallest of the values that at least `share` of all do not exceed. */

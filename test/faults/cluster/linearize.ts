@@ -15,9 +15,9 @@ export type Verdict =
   /** Too many pasts are possible to look at all of them. */
   | { readonly fits: undefined };
 
-export const mostPasts = 50_000;
+export const maxPasts = 50_000;
 
-export function linearize(entries: readonly Entry[], limit = mostPasts): Verdict {
+export function linearize(entries: readonly Entry[], limit = maxPasts): Verdict {
   const asked = entries.filter(({ outcome }) => outcome !== 'failed');
   const points = asked
     .flatMap((entry, id) => [

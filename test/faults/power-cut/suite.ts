@@ -30,7 +30,7 @@ const groups: readonly (readonly Writer[])[] = [
 const writers = groups.flat();
 const diskBytes = 1024 * 1024 * 1024;
 /** The kernel writes data older than 30 s by itself: a disk is used for some seconds only. */
-const mostCutsOfDisk = 3;
+const maxCutsOfDisk = 3;
 const longestWaitMs = 1500;
 
 export const powerCutSuite: FaultSuite = {
@@ -47,7 +47,7 @@ interface Tally {
 }
 
 /** `cutsOfDisk`: the next group of writers begins after so many. */
-export async function runPowerCuts(context: FaultContext, cutsOfDisk = mostCutsOfDisk): Promise<readonly Figures[]> {
+export async function runPowerCuts(context: FaultContext, cutsOfDisk = maxCutsOfDisk): Promise<readonly Figures[]> {
   const tallies = new Map<string, Tally>(writers.map(({ kind }) => [kind, { rounds: 0, acknowledged: 0, lost: [] }]));
   for (let done = 0; done < context.rounds; done += cutsOfDisk) {
     context.signal.throwIfAborted();
@@ -132,7 +132,7 @@ async function writeUntil(
     } catch (error) {
       if (stop.aborted) return;
       // Not acknowledged, so it need not survive.
-      if (isBrokenConnection(error) && (broken += 1) <= mostBrokenConnections) {
+      if (isBrokenConnection(error) && (broken += 1) <= maxBrokenConnections) {
         context.say(`a connection broke while ${writer.kind} were written`);
         continue;
       }
@@ -141,7 +141,7 @@ async function writeUntil(
   }
 }
 
-const mostBrokenConnections = 3;
+const maxBrokenConnections = 3;
 
 const isBrokenConnection = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'EPIPE' || error.code === 'ECONNRESET');

@@ -111,14 +111,14 @@ describe('apply and destroy', () => {
   });
 
   test('An apply never runs more steps at once than allowed', async () => {
-    for (const [parallelism, most] of [
+    for (const [parallelism, max] of [
       [1, 1],
       [2, 2],
     ] as const) {
       const world = new FakeWorld();
       world.beforeChange = () => new Promise((resolve) => setImmediate(resolve));
       await run(world, await planFor(world, stack()), { parallelism });
-      expect(world.mostRunning).toBe(most);
+      expect(world.maxRunning).toBe(max);
     }
   });
 
@@ -128,10 +128,10 @@ describe('apply and destroy', () => {
     const updated = async (...objects: readonly string[]): Promise<number> => {
       const world = await applied(declared('1GiB', objects));
       world.beforeChange = () => new Promise((resolve) => setImmediate(resolve));
-      world.mostRunning = 0;
+      world.maxRunning = 0;
       const { result } = await run(world, await planFor(world, declared('2GiB', objects)));
       expect(result).toMatchObject({ failures: [], done: { length: objects.length } });
-      return world.mostRunning;
+      return world.maxRunning;
     };
     const container = (name: string): string => `kind: container\nname: ${name}\nsource: { type: none }`;
     expect(await updated(...['a', 'b', 'c'].map((name) => `kind: profile\nname: ${name}`))).toBe(1);

@@ -11,7 +11,7 @@ if (chromiumPath === undefined) console.log(`skipped: ${noChromium}`);
 
 const folder = join(repositoryRoot, 'docs/page');
 /** Mean difference of blurred pixels, of 255: fonts and versions of Chromium give some, another view gives more. */
-const mostDifference = 16;
+const maxDifference = 16;
 
 /** Both pictures as 24 by 16 blocks, compared in the browser, which can read PNG. */
 const difference = (before: Buffer, now: Buffer): string => `(async () => {
@@ -47,7 +47,7 @@ describe.skipIf(chromiumPath === undefined)('screenshots', () => {
       expect(existsSync(file)).toBe(true);
       const found = (await page.evaluate(difference(readFileSync(file), now))) as { sizes: number[][]; mean: number };
       expect(found.sizes[0]).toEqual(found.sizes[1]);
-      expect(found.mean).toBeLessThan(mostDifference);
+      expect(found.mean).toBeLessThan(maxDifference);
       expect(now.length).toBeLessThan(150_000);
     } finally {
       await close();

@@ -9,9 +9,9 @@ test('a push over the quota is the fault of the caller, and says so, though Node
     errno: -constants.errno.EDQUOT,
     code: 'Unknown system error -122',
   });
-  const told = toAppError(asFileError('cannot write /big', raw));
-  expect(told.code).toBe('badRequest');
-  expect((told.cause as Error).message).toContain('the quota of the disk is used up');
+  const published = toAppError(asFileError('cannot write /big', raw));
+  expect(published.code).toBe('badRequest');
+  expect((published.cause as Error).message).toContain('the quota of the disk is used up');
 });
 
 test('a full disk is told as one, whatever was tried', () => {

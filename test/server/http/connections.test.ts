@@ -22,14 +22,14 @@ describe('the limits', () => {
   });
 
   test('hold for each address and for all, and an ended connection makes room', () => {
-    const told: string[] = [];
-    const connections = new Connections({ inAll: 3, perAddress: 2 }, { warn: (text) => told.push(text) });
+    const published: string[] = [];
+    const connections = new Connections({ inAll: 3, perAddress: 2 }, { warn: (text) => published.push(text) });
     const first = connections.take('10.0.0.1');
     connections.take('10.0.0.1');
     expect(connections.take('10.0.0.1')).toBeUndefined();
     expect(connections.take('10.0.0.2')).toBeDefined();
     expect(connections.take('10.0.0.3')).toBeUndefined();
-    expect(told).toEqual(['New connections are refused: 10.0.0.1 has 2 connections already, which is the limit']);
+    expect(published).toEqual(['New connections are refused: 10.0.0.1 has 2 connections already, which is the limit']);
     first?.ended();
     expect(connections.take('10.0.0.3')).toBeDefined();
   });

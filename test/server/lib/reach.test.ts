@@ -35,7 +35,7 @@ describe('names', () => {
   });
 
   test('an unknown name, a private address and a closed port are told in the same words', async () => {
-    const told = async (host: string, port: number): Promise<string> => {
+    const published = async (host: string, port: number): Promise<string> => {
       const socket = connect({ host, port, lookup: lookupWithin(reach) });
       const [error] = (await once(socket, 'error')) as [Error];
       return error.message.replace(host, 'HOST');
@@ -43,7 +43,11 @@ describe('names', () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const all = [await told('localhost', port), await told('localhost', 1), await told('nowhere.invalid', port)];
+    const all = [
+      await published('localhost', port),
+      await published('localhost', 1),
+      await published('nowhere.invalid', port),
+    ];
     server.close();
     expect(new Set(all)).toEqual(new Set(['HOST has no address, or one that may not be asked: the rule of a test']));
   });

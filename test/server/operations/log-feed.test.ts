@@ -67,7 +67,7 @@ describe('the feed of log lines', () => {
 
   test('needs no line of a request that neither a listener nor the log gets', () => {
     let written = 0;
-    const off = { ...silentLog, debug: () => void (written += 1), hearsDebug: () => false };
+    const off = { ...silentLog, debug: () => void (written += 1), writesDebug: () => false };
     const { log, lines, listen } = feed(off);
     let reads = 0;
     const request = {
@@ -86,7 +86,7 @@ describe('the feed of log lines', () => {
     stop();
     logRequest(log, request);
     expect([reads, lines.length]).toEqual([1, 1]);
-    logRequest(feed({ ...off, hearsDebug: () => true }).log, request);
+    logRequest(feed({ ...off, writesDebug: () => true }).log, request);
     logRequest(feed({ ...silentLog, debug: () => void (written += 1) }).log, request);
     expect(written).toBe(3);
   });

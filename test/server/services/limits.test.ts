@@ -66,8 +66,8 @@ describe('a container from elsewhere', () => {
     const copied = create('full', 'b', { source: { type: 'copy', source: 'b', project: 'from' } });
     await refused(copied, 'limits.containers would be 2');
     const moved = await daemon.call('POST', at('from', 'b'), { name: 'b', migration: true, project: 'full' });
-    const told = moved.status === 202 ? (await daemon.wait(moved.body.operation)).err : moved.bytes.toString();
-    expect(told).toContain('limits.containers would be 2, and the project full has at most 1');
+    const published = moved.status === 202 ? (await daemon.wait(moved.body.operation)).err : moved.bytes.toString();
+    expect(published).toContain('limits.containers would be 2, and the project full has at most 1');
     expect(await daemon.get('/1.0/containers?project=full')).toHaveLength(1);
     expect((await daemon.get(at('from', 'b'))).status).toBe('Stopped');
   });

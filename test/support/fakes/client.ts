@@ -53,7 +53,7 @@ export class FakeWorld {
   #starts = 0;
   exitsAtStart = new Set<string>();
   running = 0;
-  mostRunning = 0;
+  maxRunning = 0;
   #count = 0;
 
   get client(): EngineClient {
@@ -195,7 +195,7 @@ export class FakeWorld {
   async #change(what: string, signal: AbortSignal | undefined, effect: () => void): Promise<Reply<unknown>> {
     signal?.throwIfAborted();
     this.running += 1;
-    this.mostRunning = Math.max(this.mostRunning, this.running);
+    this.maxRunning = Math.max(this.maxRunning, this.running);
     try {
       await this.beforeChange?.(what, signal);
       await Promise.resolve();

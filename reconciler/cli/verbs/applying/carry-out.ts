@@ -28,14 +28,14 @@ export async function replanWhenOvertaken(
   context: Context<CarryOutOptions & GuardOptions>,
   client: Client,
   makePlan: (round: number) => Promise<SetPlan | ExitCode>,
-  tell?: (counts: Counts) => void,
+  onCounts?: (counts: Counts) => void,
 ): Promise<ExitCode> {
   const { OvertakenError } = await import('../../../engine/runs/set-run.ts');
   for (let round = 1; ; round += 1) {
     const planned = await makePlan(round);
     if (typeof planned === 'number') return planned;
     try {
-      const code = await carryOut(context, client, planned, tell);
+      const code = await carryOut(context, client, planned, onCounts);
       return code === exitCodes.ok ? exitCodeOfPlan(planned.plan, context.options.detailedExitcode) : code;
     } catch (error) {
       if (!(error instanceof OvertakenError)) throw error;
@@ -45,12 +45,12 @@ export async function replanWhenOvertaken(
   }
 }
 
-/** `tell` receives the counts, also of an incomplete run. */
+/** `onCounts` receives the counts, also of an incomplete run. */
 export async function carryOut(
   context: Context<CarryOutOptions>,
   client: Client,
   planned: SetPlan,
-  tell?: (counts: Counts) => void,
+  onCounts?: (counts: Counts) => void,
 ): Promise<ExitCode> {
   const { plan } = planned;
   const report = beginReport(context, plan);
@@ -59,7 +59,7 @@ export async function carryOut(
     .catch(withLockRemedy)
     .finally(() => report.finish());
   const counts = showOutcome(context, plan, result);
-  tell?.(counts);
+  onCounts?.(counts);
   return exitCodeOf(result);
 }
 

@@ -4,13 +4,13 @@ import { exitCodes } from '../../errors/exit-codes.ts';
 import type { RunOptions } from '../../flags/plan-flags.ts';
 import { CliError } from '../../errors/usage-error.ts';
 
-const mostNames = 5;
+const maxNames = 5;
 
 /** Why the plan is not carried out; undefined when nothing is refused or --partial allows the rest. */
 export function refusalOf({ partial }: Pick<RunOptions, 'partial'>, { guards }: Plan): string | undefined {
   if (guards.length === 0 || partial === true) return undefined;
   const names = [...new Set(guards.map(({ address }) => address))];
-  const list = `${names.slice(0, mostNames).join(', ')}${names.length > mostNames ? ` and ${names.length - mostNames} more` : ''}`;
+  const list = `${names.slice(0, maxNames).join(', ')}${names.length > maxNames ? ` and ${names.length - maxNames} more` : ''}`;
   const refused =
     guards.length === 1 ? 'One part of the plan is refused' : `${guards.length} parts of the plan are refused`;
   return `${refused} (${list}), so nothing is done: follow the advice for each, or apply the rest with --partial`;

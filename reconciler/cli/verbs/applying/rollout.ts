@@ -145,7 +145,7 @@ export function noteBatch(
 async function runHost(context: Command, one: PlannedHost): Promise<HostResult> {
   const { host, context: own, replan } = one;
   let counts: Counts | undefined;
-  const tell = (made: Counts): void => {
+  const onCounts = (made: Counts): void => {
     counts = made;
   };
   const outcome = await outcomeOf(one, () =>
@@ -159,7 +159,7 @@ async function runHost(context: Command, one: PlannedHost): Promise<HostResult> 
             throw new CliError('another run has worked on the set since the plan was made', exitCodes.stale);
           return planned.plan.steps.length === 0 ? exitCodes.ok : planned;
         },
-        tell,
+        onCounts,
       ),
     ),
   );

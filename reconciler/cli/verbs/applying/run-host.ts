@@ -35,7 +35,7 @@ export interface KeptHostDeps extends KeptHostsDeps, Pick<SetOnHostDeps, 'beginO
   readonly onLook: (cpuMs: number) => void;
 }
 
-const mostSeen = 2000;
+const maxSeen = 2000;
 
 export class KeptHost {
   readonly context: RunContext;
@@ -47,7 +47,7 @@ export class KeptHost {
   #applied: AppliedRevision | undefined;
   #failure: unknown;
   #cpu: NodeJS.CpuUsage | undefined;
-  #told = '';
+  #lastNote = '';
   #ended: Promise<unknown> = Promise.resolve();
 
   constructor(deps: KeptHostDeps) {
@@ -66,7 +66,7 @@ export class KeptHost {
     });
     this.#link.listen(({ seen, isWhole }) => {
       for (const one of seen) this.#seen.set(one.address, one);
-      if (this.#seen.size > mostSeen) this.#seen.clear();
+      if (this.#seen.size > maxSeen) this.#seen.clear();
       if (isWhole) this.#cpu = process.cpuUsage();
     });
     setMaxListeners(0, this.#closed.signal);
@@ -196,7 +196,7 @@ export class KeptHost {
 
   #tellWaiting(why: string): void {
     const text = `Waiting for the server: ${why}. Retrying`;
-    this.#tell(text);
+    this.#note(text);
     const fields = { diagnostic: { severity: 'warning', summary: why, detail: '' } };
     this.context.json(jsonLine('diagnostic', text, fields, this.context.io.nowMs(), 'warn'));
   }
@@ -211,7 +211,7 @@ export class KeptHost {
     }
     const locate = target?.loaded.loaded.locate ?? ((found) => found);
     void this.context.diagnostics((made?.plan.diagnostics ?? []).map(locate));
-    this.#tell(this.#textOfState());
+    this.#note(this.#textOfState());
     this.#deps.onState();
   }
 
@@ -230,8 +230,8 @@ export class KeptHost {
   }
 
   /** Prints a text once, until there is another one. */
-  #tell(text: string): void {
-    if (text !== '' && text !== this.#told) this.context.note(text);
-    this.#told = text;
+  #note(text: string): void {
+    if (text !== '' && text !== this.#lastNote) this.context.note(text);
+    this.#lastNote = text;
   }
 }

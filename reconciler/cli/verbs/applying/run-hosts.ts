@@ -23,7 +23,7 @@ export class KeptHosts {
   readonly #rollouts: Rollouts;
   #batches: readonly Batch<SetOnHost>[] = [];
   #at = 0;
-  #told = '';
+  #lastNote = '';
   #offered = '';
   /** Processor time of the longest full comparison. */
   #lookCpuMs = 0;
@@ -142,8 +142,8 @@ export class KeptHosts {
       return code === exitCodes.ok ? [] : [`${name} (${outcomeWord(code)})`];
     });
     const text = `Failing: ${bad.join(', ')}. Until they recover, these hosts are not changed: ${later.join(', ')}`;
-    if (bad.length === 0 || later.length === 0 || text === this.#told) return;
-    this.#told = text;
+    if (bad.length === 0 || later.length === 0 || text === this.#lastNote) return;
+    this.#lastNote = text;
     const { note, json, io } = this.#deps.context;
     note(text);
     json(jsonLine('fleet_halt', text, { waiting: later }, io.nowMs(), 'warn'));

@@ -74,7 +74,7 @@ export class ManifestSource {
   }
 
   /** Says that the manifests cannot be read. */
-  tell(why: string): void {
+  showError(why: string): void {
     const { io, json, note } = this.#context;
     const text =
       this.#latest.length === 0

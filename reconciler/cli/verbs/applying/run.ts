@@ -55,7 +55,7 @@ async function keepHosts(
       if (source.isReadOnce) once.abort();
     },
     onStatus: () => {},
-    onError: (why) => source.tell(why),
+    onError: (why) => source.showError(why),
     nowMs: context.io.nowMs,
   });
   await watch.run(AbortSignal.any([end, once.signal]));

@@ -46,7 +46,7 @@ export const createBackup: Run<BackupCreateOptions> = async (context, [container
     const backups = callsOf(client.http, container);
     const made = await followOperation(context, client, () => backups.create(body, context.stop));
     const shown = typeof made['backup_name'] === 'string' ? made['backup_name'] : (name ?? '');
-    if (context.isJson) tell(context, { container, name: shown });
+    if (context.isJson) printJson(context, { container, name: shown });
     else context.out(shown);
   });
   return exitCodes.ok;
@@ -55,7 +55,7 @@ export const createBackup: Run<BackupCreateOptions> = async (context, [container
 export const listBackups: Run<HostOptions> = async (context, [container = '']) => {
   await withClient(context, async (client) => {
     const backups = await callsOf(client.http, container).list(context.stop);
-    if (context.isJson) for (const backup of backups) tell(context, backup);
+    if (context.isJson) for (const backup of backups) printJson(context, backup);
     else {
       const head = ['NAME', 'CREATED', 'EXPIRES', 'SNAPSHOTS', 'OPTIMIZED', 'SIZE'];
       context.out(renderTable(head, backups.map(rowOf), paintFor(context.color)));
@@ -64,7 +64,7 @@ export const listBackups: Run<HostOptions> = async (context, [container = '']) =
   return exitCodes.ok;
 };
 
-const tell = (context: Output, object: object): void => {
+const printJson = (context: Output, object: object): void => {
   context.io.stdout.write(`${JSON.stringify(object)}\n`);
 };
 
@@ -171,7 +171,8 @@ export const importBackupFile: Run<BackupImportOptions> = async (context, [file 
       made = url === undefined ? made : decodeURIComponent(url.split('?')[0]?.split('/').at(-1) ?? '');
       return reply;
     });
-    if (context.isJson) tell(context, place === undefined ? { container: made } : { pool: place.pool, volume: made });
+    if (context.isJson)
+      printJson(context, place === undefined ? { container: made } : { pool: place.pool, volume: made });
     else context.out(place === undefined ? made : `${place.pool}/${made}`);
   });
   return exitCodes.ok;

@@ -34,10 +34,10 @@ export const createSnapshot: Run<SnapshotCreateOptions> = async (context, [text 
       .catch((error: unknown) => {
         throw isNotFound(error) ? new CliError(`Container ${container} not found`, exitCodes.error, error) : error;
       });
-    const told: unknown = reply.operation?.metadata?.['snapshot_name'];
+    const reported: unknown = reply.operation?.metadata?.['snapshot_name'];
     const name =
       snapshot ??
-      (typeof told === 'string' ? told : (await readSnapshots(client, container, context.stop)).at(-1)?.name);
+      (typeof reported === 'string' ? reported : (await readSnapshots(client, container, context.stop)).at(-1)?.name);
     say(context, { container, snapshot: name ?? '' });
   });
   return exitCodes.ok;

@@ -116,7 +116,7 @@ function codeOfPlan({ problems, hosts }: Preview, isDetailed: boolean): ExitCode
 }
 
 /** Objects are asked for one by one, and more than this are too many for a person. Scripts get all. */
-const mostDetails = 200;
+const maxDetails = 200;
 const atOnce = 8;
 
 export const showDiff: Run<DiffOptions> = (context, [set = '', address]) =>
@@ -129,7 +129,7 @@ export const showDiff: Run<DiffOptions> = (context, [set = '', address]) =>
         throw new CliError(`The set ${set} has no ${address}`, exitCodes.error);
       const apart = named.filter(({ status }) => status !== 'synced');
       const isText = !context.isJson && formatOf(context.options.output, ['text', 'json']) === 'text';
-      const details = await detailsOf(api, set, isText ? apart.slice(0, mostDetails) : apart);
+      const details = await detailsOf(api, set, isText ? apart.slice(0, maxDetails) : apart);
       const left = apart.length - details.length;
       const more = left > 0 ? [`and ${left} more objects: -o json has them all`] : [];
       const text = () =>

@@ -139,19 +139,19 @@ async function actOnEach(
     context.stop.throwIfAborted();
     try {
       const done = await act(target);
-      tell(context, target, done);
+      printDone(context, target, done);
       codes.push(exitCodes.ok);
     } catch (error) {
       if (context.stop.aborted || (targets.length === 1 && target.host === undefined)) throw error;
       const reason = messageOf(error);
-      tell(context, target, { text: '', json: { error: reason }, note: `${addressOf(target)}: ${reason}` });
+      printDone(context, target, { text: '', json: { error: reason }, note: `${addressOf(target)}: ${reason}` });
       codes.push(codeOf(error));
     }
   }
   return codes;
 }
 
-function tell(context: Output, { kind, name, host }: Target, { text, json, note }: Done): void {
+function printDone(context: Output, { kind, name, host }: Target, { text, json, note }: Done): void {
   const where = host === undefined ? {} : { host };
   if (context.isJson) context.io.stdout.write(`${JSON.stringify({ ...where, kind, name, ...json })}\n`);
   else if (text !== '') context.out(host === undefined ? text : `${host}: ${text}`);

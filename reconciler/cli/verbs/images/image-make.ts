@@ -32,7 +32,7 @@ export const importImage: Run<ImageImportOptions> = async (context, [file = '', 
   await withClient(context, async (client) => {
     const { fingerprint } = await followOperation(context, client, () => client.uploadImage(upload, context.stop));
     for (const alias of given.alias ?? []) await putAlias(client, alias, fingerprint, context.stop);
-    tell(context, fingerprint);
+    printFingerprint(context, fingerprint);
   });
   return exitCodes.ok;
 };
@@ -84,12 +84,12 @@ async function make(context: Context<HostOptions>, body: ImageCreate): Promise<E
     const { fingerprint } = await followOperation(context, client, () =>
       client.create('image', body, {}, context.stop),
     );
-    tell(context, fingerprint);
+    printFingerprint(context, fingerprint);
   });
   return exitCodes.ok;
 }
 
-function tell(context: Output, fingerprint: string): void {
+function printFingerprint(context: Output, fingerprint: string): void {
   if (context.isJson) context.io.stdout.write(`${JSON.stringify({ fingerprint })}\n`);
   context.out(fingerprint);
 }

@@ -22,7 +22,7 @@ export const events: Run<EventsOptions> = async (context) => {
         context.note(reason === 'disconnected' ? 'The connection is lost' : 'Events were missed');
       const book = new CertificateBook((kind, inner) => client.list(kind, inner));
       for await (const event of client.events(types, signal, { onGap }))
-        tell(context, event, context.isJson ? undefined : await namesFor(event, book, signal));
+        printEvent(context, event, context.isJson ? undefined : await namesFor(event, book, signal));
     };
     const stopWatching = context.io.watchReader();
     try {
@@ -56,7 +56,7 @@ async function namesFor(
   return requestor?.protocol === 'tls' ? book.names(signal) : undefined;
 }
 
-function tell(context: Output, event: Event, names: CertificateNames | undefined): void {
+function printEvent(context: Output, event: Event, names: CertificateNames | undefined): void {
   if (context.isJson) context.io.stdout.write(`${JSON.stringify(event)}\n`);
   else context.out([event.timestamp.slice(0, 19), event.type, printable(textOf(event, names))].join('  '));
 }

@@ -45,17 +45,17 @@ export const wait: Run<WaitOptions> = async (context, args) => {
 const running: WaitCondition = { type: 'running', timeoutMs: waitMs };
 
 async function hold(context: Context, client: Client, name: string, condition: WaitCondition): Promise<void> {
-  let told = '';
+  let lastNote = '';
   const onProgress = (text: string): void => {
-    if (text !== told) context.note(`container/${name}: ${text}`);
-    told = text;
+    if (text !== lastNote) context.note(`container/${name}: ${text}`);
+    lastNote = text;
   };
   try {
     await waitFor({ client, nowMs: context.io.nowMs, pause, onProgress }, name, condition, context.stop);
   } catch (error) {
     const { aborted, reason } = context.stop;
     if (aborted && reason instanceof ExpiredError) {
-      const last = told === '' ? '' : ` (${told})`;
+      const last = lastNote === '' ? '' : ` (${lastNote})`;
       const message = `container/${name} is not ready after --timeout ${context.options.timeout ?? ''}${last}`;
       throw new CliError(message, exitCodes.notReady, error);
     }

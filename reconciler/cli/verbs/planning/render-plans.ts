@@ -105,7 +105,7 @@ export const plansJson = (outcomes: readonly PlanOutcome[]): object => ({
 });
 
 /** Limit of a comment on a pull request. */
-const mostCharacters = 60_000;
+const maxCharacters = 60_000;
 
 export function plansMarkdown(outcomes: readonly PlanOutcome[]): string {
   const rows = outcomes.map((outcome) => `| ${[outcome.host.name, ...cellsOf(outcome)].map(cell).join(' | ')} |`);
@@ -117,7 +117,7 @@ export function plansMarkdown(outcomes: readonly PlanOutcome[]): string {
   const head = `### ${plansLine(outcomes)}\n\n${table.join('\n')}\n`;
   const whole = groupsOf(outcomes, ({ planned, tried }) => JSON.stringify([planJson(planned.plan), tried?.trials]));
   const changed = whole.filter(({ members: [first] }) => first !== undefined && hasChanges(first.planned.plan));
-  const each = Math.floor((mostCharacters - head.length) / Math.max(1, changed.length)) - 200;
+  const each = Math.floor((maxCharacters - head.length) / Math.max(1, changed.length)) - 200;
   const blocks = changed.map((group) => {
     const [first] = group.members;
     const plan = first === undefined ? '' : renderMarkdown(first.planned.plan, Math.max(1000, each)).trimEnd();
@@ -130,7 +130,7 @@ export function plansMarkdown(outcomes: readonly PlanOutcome[]): string {
 function cutBetween(head: string, blocks: readonly string[]): string {
   let text = head;
   for (const [index, block] of blocks.entries()) {
-    if (text.length + block.length > mostCharacters + 4000)
+    if (text.length + block.length > maxCharacters + 4000)
       return `${text}\n_The plans of ${blocks.length - index} more hosts are too long for this comment._\n`;
     text += block;
   }

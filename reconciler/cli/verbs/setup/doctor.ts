@@ -186,7 +186,7 @@ export function serverFindings({
   ];
 }
 
-const mostSkewMs = 30_000;
+const maxSkewMs = 30_000;
 
 /** The Date header has whole seconds. */
 export function clockFinding(date: unknown, beforeMs: number, afterMs: number): Finding {
@@ -194,7 +194,7 @@ export function clockFinding(date: unknown, beforeMs: number, afterMs: number): 
   if (Number.isNaN(serverMs)) return { name: 'clock', level: 'warning', text: 'the server reports no time' };
   const skewMs = Math.max(0, beforeMs - serverMs - 1000, serverMs - afterMs);
   const seconds = Math.round(skewMs / 1000);
-  if (skewMs <= mostSkewMs) return { name: 'clock', level: 'ok', text: 'both clocks agree' };
+  if (skewMs <= maxSkewMs) return { name: 'clock', level: 'ok', text: 'both clocks agree' };
   return {
     name: 'clock',
     level: 'warning',

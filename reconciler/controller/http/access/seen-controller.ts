@@ -4,7 +4,7 @@ import { aboutLine, isAbout, overviewIn, type Scope } from './scope.ts';
 
 type Reading = Pick<Controller, 'overview' | 'objects' | 'object' | 'drift' | 'history' | 'operations' | 'logs'>;
 
-const mostLines = 5000;
+const maxLines = 5000;
 
 export function seenController(controller: Controller, scope: Scope): Reading {
   if (scope === undefined) return controller;
@@ -23,7 +23,7 @@ export function seenController(controller: Controller, scope: Scope): Reading {
     operations: () => controller.operations().filter(({ set }) => scope(set)),
     logs: ({ limit = 500, ...query } = {}) => {
       const known = overview();
-      const lines = controller.logs({ ...query, limit: mostLines });
+      const lines = controller.logs({ ...query, limit: maxLines });
       return lines.filter((line) => isAbout(aboutLine(line), known, scope)).slice(-limit);
     },
   };

@@ -5,7 +5,7 @@ import { compareText } from '../../../core/text/listing-order.ts';
 import type { FileRow, FileView } from '../../contract/index.ts';
 
 /** More entries are not looked at: a person searches them by path. */
-const mostEntries = 500;
+const maxEntries = 500;
 const lookTogether = 8;
 const lookLimitMs = 5000;
 
@@ -14,7 +14,7 @@ export async function browse(files: Files, path: string, signal: AbortSignal): P
   const facts = factsOf(entry);
   if (entry.type !== 'directory') return { path, ...facts };
   const names = entry.names.toSorted(compareText);
-  const shown = names.slice(0, mostEntries);
+  const shown = names.slice(0, maxEntries);
   const entries: FileRow[] = [];
   for (let at = 0; at < shown.length; at += lookTogether)
     entries.push(

@@ -28,7 +28,7 @@ type ContainerRoutes = Pick<
 
 const graceS = 30;
 /** The end of a longer log. */
-const mostLogBytes = 512 * 1024;
+const maxLogBytes = 512 * 1024;
 
 export function containerRoutes({ controller, settings, nowMs }: ContainerDeps): ContainerRoutes {
   const on = async <T>(host: string, project: string | undefined, work: (client: Client) => Promise<T>): Promise<T> => {
@@ -69,7 +69,7 @@ export function containerRoutes({ controller, settings, nowMs }: ContainerDeps):
         const { body } = await client.http.open({ method: 'GET', path: containerPath(name, 'console') }, signal);
         return {
           headers: { 'content-type': 'text/plain; charset=utf-8' },
-          text: (await readText(body)).slice(-mostLogBytes),
+          text: (await readText(body)).slice(-maxLogBytes),
         };
       }),
     files: ({ params: { host, name }, query: { path = '/', project }, signal }) =>

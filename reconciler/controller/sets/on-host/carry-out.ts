@@ -67,12 +67,12 @@ export async function carryOut(
   }
 }
 
-const mostFailures = 3;
+const maxFailures = 3;
 
 const textOf = (failures: Failures): string | undefined =>
   failures.length === 0
     ? undefined
     : failures
         .map(({ what, why }) => `${what}: ${why}`)
-        .slice(0, mostFailures)
+        .slice(0, maxFailures)
         .join('; ');

@@ -2,7 +2,7 @@
 import type { LifecycleChange } from '../../../core/drift/lifecycle-changes.ts';
 import type { HostLink } from '../../hosts/host-link.ts';
 
-const mostKept = 2000;
+const maxKept = 2000;
 
 export class ReportedChanges {
   readonly #link: HostLink;
@@ -20,7 +20,7 @@ export class ReportedChanges {
   async of(addresses: ReadonlySet<string>, signal: AbortSignal): Promise<ReadonlyMap<string, LifecycleChange>> {
     const wanted = [...this.#latest.values()].filter(({ address }) => addresses.has(address));
     const named = await this.#link.named(wanted, signal);
-    if (this.#latest.size > mostKept) this.#latest.clear();
+    if (this.#latest.size > maxKept) this.#latest.clear();
     return new Map(named.map((one) => [one.address as string, one]));
   }
 }

@@ -28,7 +28,7 @@ export class SetOnHost {
     const display = new HostDisplay(deps.config.name, deps.link.host.name, deps.onObjects);
     this.#display = display;
     this.#reconciler = new HostReconciler({ ...deps, display, applied, look: () => this.look() });
-    this.#stopListening = deps.link.listen((occasion) => this.#heard(occasion));
+    this.#stopListening = deps.link.listen((occasion) => this.#onOccasion(occasion));
   }
 
   get name(): string {
@@ -164,7 +164,7 @@ export class SetOnHost {
     await this.#deps.claim?.renew(signal).catch(() => undefined);
   }
 
-  #heard({ seen, isWhole }: Occasion): void {
+  #onOccasion({ seen, isWhole }: Occasion): void {
     const declared = this.#target?.loaded.loaded.documents;
     const others = seen.filter(({ address }) => address !== 'server_config/server');
     this.#reconciler.noteChanges(others);

@@ -94,11 +94,11 @@ async function take(
 /** Every byte of the archive counts, also headers of entries that are left out: a gigabyte of nothing packs to a megabyte. */
 function limiting(what: string, limits: TreeLimits): Transform {
   let bytes = 0;
-  const most = limits.bytes + limits.files * 2048 + 64 * 1024;
+  const max = limits.bytes + limits.files * 2048 + 64 * 1024;
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length;
-      if (bytes > most) done(tooLarge(what, limits));
+      if (bytes > max) done(tooLarge(what, limits));
       else done(null, chunk);
     },
   });

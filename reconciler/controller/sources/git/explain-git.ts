@@ -74,13 +74,14 @@ const damage =
 
 const maxShown = 500;
 
-export function explainGit(verb: string, told: GitMessageOptions, stderr: string, code: number): SourceError {
+export function explainGit(verb: string, options: GitMessageOptions, stderr: string, code: number): SourceError {
   const [sign, problem = 'unreachable', say = '', isEnoughHere] = meanings.find(([each]) => each.test(stderr)) ?? [];
-  const said = lastWords(stderr, told.secrets ?? []);
+  const said = lastWords(stderr, options.secrets ?? []);
   const detail = said === '' ? `git ${verb} ended with ${code}` : `git ${verb}: ${said}`;
-  if (problem === 'unreachable' && damage.test(said)) return new DamagedCopyError(problem, `${told.shown}: ${detail}`);
-  if (sign === undefined || told.isOwn === true) return new SourceError(problem, `${told.shown}: ${detail}`);
-  return new SourceError(problem, `${told.shown}: ${say}${isEnoughHere === true ? '' : ` (${detail})`}`);
+  if (problem === 'unreachable' && damage.test(said))
+    return new DamagedCopyError(problem, `${options.shown}: ${detail}`);
+  if (sign === undefined || options.isOwn === true) return new SourceError(problem, `${options.shown}: ${detail}`);
+  return new SourceError(problem, `${options.shown}: ${say}${isEnoughHere === true ? '' : ` (${detail})`}`);
 }
 
 /** The lines that name the failure, without progress and without secrets. */

@@ -24,7 +24,7 @@ export interface FetchResult {
 
 const incoming = 'refs/gantry/incoming';
 /** The writers of no more commits are asked for. */
-const mostCommits = 200;
+const maxCommits = 200;
 
 export class Mirror {
   readonly dir: string;
@@ -98,14 +98,14 @@ export class Mirror {
 
   async #people(which: readonly string[], signal: AbortSignal | undefined): Promise<readonly string[]> {
     const format = '--format=%an%x00%ae%x00%cn%x00%ce';
-    const args = ['-c', 'log.showSignature=false', 'log', `-${mostCommits}`, format, ...which, '--'];
+    const args = ['-c', 'log.showSignature=false', 'log', `-${maxCommits}`, format, ...which, '--'];
     const { stdout } = await this.git({ args, maxBytes: 1024 * 1024 }, signal);
     return [...new Set(stdout.toString('utf8').split(/[\0\n]/))].filter((word) => word !== '');
   }
 
   async #deepen(commit: string, signal: AbortSignal | undefined): Promise<void> {
     const quiet = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--quiet'];
-    await this.git({ args: ['fetch', ...quiet, `--depth=${mostCommits}`, '--', this.#url.url, commit] }, signal);
+    await this.git({ args: ['fetch', ...quiet, `--depth=${maxCommits}`, '--', this.#url.url, commit] }, signal);
   }
 
   /** Whether `older` is `newer` or one of its ancestors. */

@@ -73,15 +73,15 @@ function filesOf(
   depth: number,
 ): { readonly files: readonly ConfigFile[]; readonly source: string } | undefined {
   const { source } = call.body;
-  const tell = (message: string): undefined => {
+  const refuse = (message: string): undefined => {
     const { file, steps, construct } = call;
     const problem: Problem = { code: 'E_MODULE', message: `module.${call.name}: ${message}`, file, steps };
     report(construct === undefined ? problem : { ...problem, construct });
     return undefined;
   };
-  if (typeof source !== 'string') return tell('source is missing');
-  if (!isLocalSource(source)) return tell(`${source} is not in a folder here`);
-  if (depth >= maxDepth) return tell(`modules call each other deeper than ${maxDepth}`);
+  if (typeof source !== 'string') return refuse('source is missing');
+  if (!isLocalSource(source)) return refuse(`${source} is not in a folder here`);
+  if (depth >= maxDepth) return refuse(`modules call each other deeper than ${maxDepth}`);
   const files = modules.get(resolve(folder, source)) ?? `${source} cannot be read from here`;
-  return typeof files === 'string' ? tell(files) : { files, source };
+  return typeof files === 'string' ? refuse(files) : { files, source };
 }

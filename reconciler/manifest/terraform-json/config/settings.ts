@@ -13,47 +13,47 @@ const silent: ReadonlySet<string> = new Set(['//', 'provider_meta']);
 export function checkSettings(piece: Piece, isRoot: boolean, report: Report): void {
   for (const [key, value] of Object.entries(piece.body)) {
     const steps = [...piece.steps, key];
-    const tell = (code: Parameters<Report>[0]['code'], message: string): void =>
+    const refuse = (code: Parameters<Report>[0]['code'], message: string): void =>
       report({ code, message, file: piece.file, steps });
     if (silent.has(key)) continue;
-    if (key === 'required_version') checkLanguage(value, tell);
-    else if (key === 'required_providers') checkProviders(value, tell);
+    if (key === 'required_version') checkLanguage(value, refuse);
+    else if (key === 'required_providers') checkProviders(value, refuse);
     else if (key === 'backend' || key === 'cloud') {
       const kinds = isMap(value) ? Object.keys(value) : [];
       // The default backend of synthesizers.
       const isPlain = key === 'backend' && kinds.every((kind) => kind === 'local');
       const name = key === 'cloud' ? 'cloud' : `backend ${kinds.join(', ')}`;
-      if (isRoot && !isPlain) tell('E_BACKEND', `the ${name} is not used: there is no state to keep in it`);
+      if (isRoot && !isPlain) refuse('E_BACKEND', `the ${name} is not used: there is no state to keep in it`);
     } else if (key === 'experiments') {
-      if (Array.isArray(value) && value.length > 0) tell('E_BLOCK', 'experiments of the language are not evaluated');
-    } else tell('E_BLOCK', `terraform has no setting ${key}`);
+      if (Array.isArray(value) && value.length > 0) refuse('E_BLOCK', 'experiments of the language are not evaluated');
+    } else refuse('E_BLOCK', `terraform has no setting ${key}`);
   }
 }
 
-type Tell = (code: Parameters<Report>[0]['code'], message: string) => void;
+type Refuse = (code: Parameters<Report>[0]['code'], message: string) => void;
 
-function checkLanguage(value: Json, tell: Tell): void {
+function checkLanguage(value: Json, refuse: Refuse): void {
   const isAllowed = typeof value === 'string' ? allows(value, languageVersion) : undefined;
   if (isAllowed === true) return;
-  if (isAllowed === undefined) tell('E_SHAPE', `required_version: ${JSON.stringify(value)} is no version constraint`);
+  if (isAllowed === undefined) refuse('E_SHAPE', `required_version: ${JSON.stringify(value)} is no version constraint`);
   else
-    tell(
+    refuse(
       'E_VERSION',
       `required_version is ${JSON.stringify(value)}, and the language is read as Terraform ${languageVersion} does`,
     );
 }
 
 /** The version of the gantry provider; resources of others are refused. */
-function checkProviders(value: Json, tell: Tell): void {
+function checkProviders(value: Json, refuse: Refuse): void {
   const blocks = (Array.isArray(value) ? (value as readonly Json[]) : [value]).filter(isMap);
   for (const [name, wanted] of blocks.flatMap((block) => Object.entries(block))) {
     const constraint = typeof wanted === 'string' ? wanted : isMap(wanted) ? wanted['version'] : undefined;
     if (typeof constraint !== 'string' || !isOwn(name, wanted)) continue;
     const isAllowed = allows(constraint, version);
     if (isAllowed === undefined)
-      tell('E_SHAPE', `required_providers.${name}: ${JSON.stringify(constraint)} is no version constraint`);
+      refuse('E_SHAPE', `required_providers.${name}: ${JSON.stringify(constraint)} is no version constraint`);
     else if (!isAllowed)
-      tell('E_VERSION', `required_providers.${name} is ${JSON.stringify(constraint)}, and this is gantry ${version}`);
+      refuse('E_VERSION', `required_providers.${name} is ${JSON.stringify(constraint)}, and this is gantry ${version}`);
   }
 }
 

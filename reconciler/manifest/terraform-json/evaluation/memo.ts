@@ -31,7 +31,7 @@ export class Memo {
     const key = name.startsWith(this.#address) ? name : `${this.#address}${name}`;
     const at = busy.indexOf(key);
     if (at >= 0) {
-      this.tell('E_CYCLE', `a circle of references: ${[...busy.slice(at), key].join(' -> ')}`, place);
+      this.refuse('E_CYCLE', `a circle of references: ${[...busy.slice(at), key].join(' -> ')}`, place);
       return undefined;
     }
     busy.push(key);
@@ -43,15 +43,15 @@ export class Memo {
   }
 
   fail(error: unknown, place: Context['place'], expression: string | undefined): void {
-    if (error instanceof ConversionError) return this.tell('E_BIG_NUMBER', error.message, place);
+    if (error instanceof ConversionError) return this.refuse('E_BIG_NUMBER', error.message, place);
     if (!(error instanceof ExpressionError)) throw error;
-    this.tell(error.code, error.message, place, {
+    this.refuse(error.code, error.message, place, {
       ...(expression === undefined ? {} : { expression }),
       offset: error.span.start,
     });
   }
 
-  tell(code: Code, message: string, { file, steps, construct }: Context['place'], more: Partial<Problem> = {}): void {
+  refuse(code: Code, message: string, { file, steps, construct }: Context['place'], more: Partial<Problem> = {}): void {
     this.#shared.report({ code, message, file, steps, ...(construct === undefined ? {} : { construct }), ...more });
   }
 }

@@ -175,14 +175,14 @@ export class ModuleEvaluation implements Module {
     try {
       const value = readVariable(piece, this.#given(name));
       if (value === undefined) {
-        this.#memo.tell('E_NO_VALUE', `the variable ${this.address}${name} has no value`, piece);
+        this.#memo.refuse('E_NO_VALUE', `the variable ${this.address}${name} has no value`, piece);
         return unknown;
       }
       validateVariable(name, piece, value, this.#scope({ place: piece }));
       return value;
     } catch (error) {
       if (!(error instanceof ConversionError || error instanceof ExpressionError)) throw error;
-      this.#memo.tell('E_VARIABLE', `the variable ${this.address}${name}: ${error.message}`, piece);
+      this.#memo.refuse('E_VARIABLE', `the variable ${this.address}${name}: ${error.message}`, piece);
       return unknown;
     }
   }
@@ -257,7 +257,7 @@ export class ModuleEvaluation implements Module {
     const references = this.references.child(name);
     if (known !== undefined || tree === undefined || call === undefined || references === undefined) return known ?? [];
     for (const { name, text } of unknownArguments(call, tree.config.variables))
-      this.#memo.tell('E_ARGUMENT', text, below(call, name));
+      this.#memo.refuse('E_ARGUMENT', text, below(call, name));
     const repeated = this.#memo.once(`module.${name}`, call, () => this.repetition(call)) ?? [];
     const { shared } = this;
     const made = repeated.map(({ key, context }) => {

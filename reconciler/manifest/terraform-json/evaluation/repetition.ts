@@ -5,7 +5,7 @@ import type { Report } from '../problem.ts';
 import type { Code } from '../unsupported.ts';
 import type { Repetition } from './instance.ts';
 
-const most = 10_000;
+const max = 10_000;
 
 /** Undefined, with a problem, when the value is unusable or unknown. `evaluate` gives the value at a place of the block. */
 export function repetitionOf(
@@ -23,7 +23,7 @@ export function repetitionOf(
   if (count === undefined && each === undefined) return [{ key: '', context: { place: piece } }];
   if (count !== undefined) {
     const number = numberIn(evaluate('count'));
-    if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= most)
+    if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= max)
       return Array.from({ length: number }, (_, at) => ({ key: `[${at}]`, context: { place: piece, count: at } }));
     return refuse('count', `count must be a whole number, and ${stateOf(number)}`, codeOf(number));
   }

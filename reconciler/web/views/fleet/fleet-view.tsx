@@ -8,8 +8,8 @@ import { Bones, Empty } from '../../parts/states.tsx';
 import { Meter, StatusMark } from '../../parts/status.tsx';
 import { fleetOf, groupsOf, labelKeys, type FleetGroup, type FleetHost } from './groups.ts';
 
-const mostShown = 200;
-const mostSets = 6;
+const maxShown = 200;
+const maxSets = 6;
 
 export function FleetView() {
   const now = overview.value;
@@ -67,12 +67,12 @@ function Group({ group: { value, hosts, total }, label }: { readonly group: Flee
         {total.offline > 0 && <StatusMark status="failed" text={`${total.offline} offline`} />}
       </header>
       <ul class="tiles">
-        {hosts.slice(0, mostShown).map((one) => (
+        {hosts.slice(0, maxShown).map((one) => (
           <Tile key={one.host.name} one={one} />
         ))}
       </ul>
-      {hosts.length > mostShown && (
-        <p class="pad soft small">and {hosts.length - mostShown} more, which are better: search for them</p>
+      {hosts.length > maxShown && (
+        <p class="pad soft small">and {hosts.length - maxShown} more, which are better: search for them</p>
       )}
     </section>
   );
@@ -90,12 +90,12 @@ function Tile({ one: { host, status, sets, counts } }: { readonly one: FleetHost
       </div>
       {counts.total > 0 && <Meter counts={counts} />}
       <p class="small tile-sets">
-        {sets.slice(0, mostSets).map(({ name }) => (
+        {sets.slice(0, maxSets).map(({ name }) => (
           <a key={name} href={to(['sets', name], { host: host.name })}>
             {name}
           </a>
         ))}
-        {sets.length > mostSets && <span class="soft">and {sets.length - mostSets} more</span>}
+        {sets.length > maxSets && <span class="soft">and {sets.length - maxSets} more</span>}
         {sets.length === 0 && <span class="soft">no sets</span>}
       </p>
       {capacity !== undefined && (

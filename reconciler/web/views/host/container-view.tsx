@@ -135,25 +135,25 @@ function Figures({ now, name, found: { figures } }: FiguresProps) {
             label="CPU"
             value={last === undefined ? '…' : cpuText(last.cpu)}
             points={rates.map(({ cpu }) => cpu)}
-            most={0.1}
+            max={0.1}
           />
           <Sparkline
             label="Memory"
             value={`${bytesText(figures.memoryBytes)}, peak ${bytesText(figures.memoryPeakBytes)}`}
             points={samples.map((one) => one.figures.memoryBytes)}
-            most={figures.memoryPeakBytes}
+            max={figures.memoryPeakBytes}
           />
           <Sparkline
             label="Received"
             value={`${bytesText(last?.receivedPerS ?? 0)}/s`}
             points={rates.map(({ receivedPerS }) => receivedPerS)}
-            most={1024}
+            max={1024}
           />
           <Sparkline
             label="Sent"
             value={`${bytesText(last?.sentPerS ?? 0)}/s`}
             points={rates.map(({ sentPerS }) => sentPerS)}
-            most={1024}
+            max={1024}
           />
           <p class="soft small">
             {figures.processes} processes

@@ -36,10 +36,10 @@ export interface DiffLine {
   readonly text: string;
 }
 
-const mostCells = 4_000_000;
+const maxCells = 4_000_000;
 
 export function diffLines(desired: readonly string[], live: readonly string[]): readonly DiffLine[] {
-  if (desired.length * live.length > mostCells) {
+  if (desired.length * live.length > maxCells) {
     return [
       ...live.map((text) => ({ side: 'live' as const, text })),
       ...desired.map((text) => ({ side: 'desired' as const, text })),

@@ -16,7 +16,7 @@ interface Entry {
   readonly drift: DriftRecord;
 }
 
-const mostShown = 500;
+const maxShown = 500;
 
 export function DriftList({ sets }: { readonly sets: readonly string[] }) {
   const { data, error, again } = useLoad((signal) => readAll(sets, signal), [sets.join('\n')]);
@@ -93,5 +93,5 @@ function merged(read: readonly Entry[], fresh: readonly Entry[], sets: readonly 
   for (const entry of read) found.set(`${entry.set} ${entry.drift.id}`, entry);
   for (const entry of fresh.toReversed())
     if (sets.includes(entry.set)) found.set(`${entry.set} ${entry.drift.id}`, entry);
-  return [...found.values()].sort((a, b) => (a.drift.at < b.drift.at ? 1 : -1)).slice(0, mostShown);
+  return [...found.values()].sort((a, b) => (a.drift.at < b.drift.at ? 1 : -1)).slice(0, maxShown);
 }

@@ -12,7 +12,7 @@ import { place, refine } from '../../data/router.ts';
 import { Choice } from '../../parts/choice.tsx';
 
 const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
-const mostShown = 1000;
+const maxShown = 1000;
 
 export function LogsView() {
   const { set = '', level = 'info', search = '' } = place.value.query;
@@ -127,5 +127,5 @@ function linesToShow(
         (set === '' || line.set === set) &&
         (word === '' || line.message.toLowerCase().includes(word)),
     )
-    .slice(-mostShown);
+    .slice(-maxShown);
 }

@@ -8,7 +8,7 @@ import { Ago, tookText } from '../../parts/time.tsx';
 import { to } from '../../data/router.ts';
 import { Revision } from '../../parts/revision.tsx';
 
-const mostShown = 60;
+const maxShown = 60;
 
 export function OperationsView() {
   const all = operations.value;
@@ -29,11 +29,11 @@ function List({ title, list }: { readonly title: string; readonly list: readonly
     <section class="card" aria-label={title}>
       <header>
         <h2>{title}</h2>
-        <span class="soft">{Math.min(list.length, mostShown)}</span>
+        <span class="soft">{Math.min(list.length, maxShown)}</span>
       </header>
       <ul class="runs">
         {folded(list, areTriesOfOne)
-          .slice(0, mostShown)
+          .slice(0, maxShown)
           .map((fold) => (
             <li key={fold.first.id}>
               <OperationRow fold={fold} />

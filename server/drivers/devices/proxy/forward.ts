@@ -17,7 +17,7 @@ export interface Listener {
 
 /** How long a client of a datagram forward is remembered after its last datagram, and how many of them. */
 const sessionMs = 60_000;
-const mostSessions = 1024;
+const maxSessions = 1024;
 
 /** `fd`: a listening socket, tcp or unix. Connections are read no faster than the other end takes it. */
 export async function listenStream(fd: number, ends: Ends): Promise<Listener> {
@@ -181,7 +181,7 @@ export function listenUdp(fd: number, host: string, ends: Ends): Listener {
         ends.connect.kind === 'udp' ? openSession(ends, reply) : streamSession(ends, reply, () => forget(key));
       if (made === undefined) return;
       const [oldest] = sessions.keys();
-      if (sessions.size >= mostSessions && oldest !== undefined) forget(oldest);
+      if (sessions.size >= maxSessions && oldest !== undefined) forget(oldest);
       session = { ...made, timer: setTimeout(() => forget(key), sessionMs) };
       session.timer.unref();
       sessions.set(key, session);

@@ -108,11 +108,11 @@ const criuSettings = (previous: string | undefined, skipsNetworkLock: boolean): 
 const ruleTools = ['iptables-save', 'iptables-restore', 'ip6tables-save', 'ip6tables-restore'] as const;
 
 /** The last errors in CRIU's output or log: the last lines name the step, the lines before it the cause. */
-export function reasonsIn(log: string, most = 4): string {
+export function reasonsIn(log: string, max = 4): string {
   const said = [...log.matchAll(/\bError \([^)]*\): (.*)$/gm)]
     .map((match) => (match[1] ?? '').trim())
     .filter((text) => text !== '' && !isNoise(text));
-  return [...new Set(said)].slice(-most).join('; ');
+  return [...new Set(said)].slice(-max).join('; ');
 }
 
 /** Printed in every run: helper programs that it ran, and limits that it may not raise here. */

@@ -43,7 +43,7 @@ const hostRange = (line: RawLine): IdRange => ({ start: line.host, count: line.c
 type IdKind = 'uid' | 'gid';
 const idKinds = ['uid', 'gid'] as const;
 /** Lines that the kernel takes in one map. */
-const mostLines = 340;
+const maxLines = 340;
 
 const isIsolated = (config: Config): boolean =>
   !isTrue(config['security.privileged']) && isTrue(config['security.idmap.isolated']);
@@ -212,7 +212,7 @@ function withRaw(
       }
       entries.push(entryOf(kind, line.host, line.inside, line.count));
     }
-    if (entries.length > mostLines) return rawProblem(config, `count makes a map of more than ${mostLines} parts`);
+    if (entries.length > maxLines) return rawProblem(config, `count makes a map of more than ${maxLines} parts`);
     map.push(...entries.toSorted((a, b) => a.nsid - b.nsid));
   }
   const reserved = [

@@ -7,7 +7,7 @@ import type { IdMapEntry } from '../driver.ts';
 import { programEnv } from '../../../lib/program-env.ts';
 
 /** More than containers start at once. Isolated containers have a map each. */
-const most = 32;
+const max = 32;
 
 export class UserNamespaces {
   readonly #fds = new Map<string, Promise<number>>();
@@ -29,7 +29,7 @@ export class UserNamespaces {
 
   #closeOldest(): void {
     const [oldest] = this.#fds;
-    if (this.#fds.size <= most || oldest === undefined) return;
+    if (this.#fds.size <= max || oldest === undefined) return;
     this.#fds.delete(oldest[0]);
     oldest[1].then(closeSync, () => {});
   }

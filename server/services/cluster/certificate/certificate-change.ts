@@ -15,7 +15,7 @@ import { judgePair } from './certificate-pair.ts';
 
 export interface CertificateChangeDeps extends Pick<ServiceParts, 'records' | 'events' | 'clock' | 'log'> {
   readonly stateDir: string;
-  readonly cluster: Pick<Cluster, 'isOn' | 'tell'> & { readonly members: Pick<Members, 'reachable'> };
+  readonly cluster: Pick<Cluster, 'isOn' | 'publish'> & { readonly members: Pick<Members, 'reachable'> };
   readonly certificates: ServingCertificate;
   /** A clock that nobody sets. */
   readonly nowMs: () => number;
@@ -125,7 +125,7 @@ export class CertificateChange {
   async #change(next: ServerCertificate): Promise<void> {
     const { certificates, cluster, log, stateDir } = this.#deps;
     certificates.use(next);
-    await cluster.tell();
+    await cluster.publish();
     await keepClusterPair(stateDir, next).catch((error: unknown) =>
       log.error(`Writing the certificate of the cluster failed, the next start takes it anew: ${errorText(error)}`),
     );

@@ -9,8 +9,8 @@ import { reasonOf } from '../../../lib/shared/reason.ts';
 
 const paths = { cert: 'cluster_certificate', key: 'cluster_certificate_key' } as const;
 const serverUsage = '1.3.6.1.5.5.7.3.1';
-const mostCharacters = 128 * 1024;
-const mostOfChain = 10;
+const maxCharacters = 128 * 1024;
+const maxOfChain = 10;
 const block = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
 /** Every problem at once. */
@@ -43,9 +43,9 @@ type Chain = [X509Certificate, ...X509Certificate[]];
 /** Or what is wrong. */
 function chainOf(text: string): Chain | string {
   if (text.trim() === '') return 'is required';
-  if (text.length > mostCharacters) return `must have at most ${mostCharacters} characters`;
+  if (text.length > maxCharacters) return `must have at most ${maxCharacters} characters`;
   const blocks = text.match(block) ?? [];
-  if (blocks.length > mostOfChain) return `must have at most ${mostOfChain} certificates`;
+  if (blocks.length > maxOfChain) return `must have at most ${maxOfChain} certificates`;
   try {
     const [first, ...others] = blocks.map((pem) => new X509Certificate(pem));
     if (first !== undefined) return [first, ...others];
@@ -70,7 +70,7 @@ function certificateProblems(certificate: X509Certificate, now: Date): readonly 
 /** Or what is wrong. */
 function keyOf(text: string): KeyObject | string {
   if (text.trim() === '') return 'is required';
-  if (text.length > mostCharacters) return `must have at most ${mostCharacters} characters`;
+  if (text.length > maxCharacters) return `must have at most ${maxCharacters} characters`;
   if (/^-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: *4, *ENCRYPTED/m.test(text))
     return 'has a passphrase, which the members do not know: take it off first (openssl pkey -in KEY -out PLAIN)';
   try {

@@ -16,7 +16,7 @@ export interface KnownCluster {
 
 const answerMs = 30_000;
 const connectMs = 5_000;
-const mostBytes = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 
 /** Throws AppError as the member answered, or unavailable when none can be asked. */
 export async function askToJoin(known: KnownCluster, body: ClusterAccept): Promise<ClusterAccepted> {
@@ -84,7 +84,7 @@ async function exchange(socket: TLSSocket, address: string, body: ClusterAccept)
   let answer = '';
   for await (const chunk of socket.setEncoding('utf8')) {
     answer += String(chunk);
-    if (answer.length > mostBytes) throw new Error('the answer is too long');
+    if (answer.length > maxBytes) throw new Error('the answer is too long');
   }
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0);
   const { metadata } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) as { readonly metadata?: unknown };

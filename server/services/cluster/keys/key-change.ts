@@ -39,7 +39,7 @@ export class KeyChange {
   readonly #deps: KeyChangeDeps;
   #loop: RestlessLoop | undefined;
   /** What this member tells the others that it has done. */
-  #told: Progress | undefined;
+  #published: Progress | undefined;
   readonly #closing = new AbortController();
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #problem: string | undefined;
@@ -48,8 +48,8 @@ export class KeyChange {
     this.#deps = deps;
   }
 
-  get told(): Progress | undefined {
-    return this.#told ?? this.#deps.keys.followed;
+  get published(): Progress | undefined {
+    return this.#published ?? this.#deps.keys.followed;
   }
 
   /** Why this member does not follow a change of keys; undefined: it does. */
@@ -59,7 +59,7 @@ export class KeyChange {
 
   /** The host is a member, and uses the keys that it has. */
   begin(): void {
-    this.#told = this.#deps.keys.followed;
+    this.#published = this.#deps.keys.followed;
     void this.#loop?.stop();
     this.#loop = new RestlessLoop({ look: () => this.#look(), everyMs: lookEveryMs, restlessMs });
     this.look();
@@ -156,10 +156,10 @@ export class KeyChange {
     const members = cluster.members.list().map(({ number, isHere, isPresent, present, address }) => ({
       number,
       isPresent,
-      followed: isHere ? this.told : present?.keys,
+      followed: isHere ? this.published : present?.keys,
       runsEtcd: this.#deps.runsEtcd(address),
     }));
-    const step = nextKeyStep(wanted, this.told, members, cluster.members.here);
+    const step = nextKeyStep(wanted, this.published, members, cluster.members.here);
     if (step === 'wait') return 'restless';
     if (step === 'follow') await this.#follow(wanted);
     else if (step === 'advance') await this.#advance(wanted);
@@ -172,9 +172,9 @@ export class KeyChange {
     await keys.take(wanted);
     await keys.follow(wanted);
     await use();
-    this.#told = { generation: wanted.generation, phase: wanted.phase };
+    this.#published = { generation: wanted.generation, phase: wanted.phase };
     log.info(`This member follows the change of the keys of the cluster: ${wanted.generation}, ${wanted.phase}`);
-    await cluster.tell();
+    await cluster.publish();
   }
 
   async #advance(from: ClusterKeysDocument): Promise<void> {
@@ -211,12 +211,12 @@ export class KeyChange {
     this.#askedAtMs = nowMs();
     const found = await askPeers(identity.current, keys.peers);
     // Keys that were taken, and could not be used at once, are used now.
-    const isUsed = found !== undefined && this.#told !== undefined && compareStates(found, this.#told) <= 0;
+    const isUsed = found !== undefined && this.#published !== undefined && compareStates(found, this.#published) <= 0;
     if (found === undefined || isUsed) return 'restless';
     await keys.take(found);
     if (keys.isNewer(found)) await keys.follow(found);
     await use();
-    this.#told = { generation: found.generation, phase: found.phase };
+    this.#published = { generation: found.generation, phase: found.phase };
     return 'restless';
   }
 

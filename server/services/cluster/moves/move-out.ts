@@ -78,7 +78,7 @@ export async function moveOutHeld(
   else await sendAway(deps, name, to, { uuid, pool }, running);
   await releaseLeases(deps, entry, devices);
   await deps.hosts.refresh(nicNetworks(devices));
-  tell(deps, caller, name, to);
+  emitMoved(deps, caller, name, to);
 }
 
 async function sendAway(
@@ -196,7 +196,7 @@ export function refuse({ records, runtime }: MoveOutDeps, name: string, to: Move
     );
 }
 
-function tell({ events }: MoveOutDeps, caller: Caller, name: string, to: MoveTo): void {
+function emitMoved({ events }: MoveOutDeps, caller: Caller, name: string, to: MoveTo): void {
   const location = to.member.name;
   if (to.name === name)
     return events.lifecycle('container-updated', containerUrl(name), { location }, caller.requestor);

@@ -71,10 +71,10 @@ const restrictedOperations = 200;
 /** Throws AppError forbidden: the commands of one project do not take the time of the others. */
 function checkRoom({ records, operations }: Pick<ExecDeps, 'records' | 'operations'>, project: string): void {
   const config = records.projects.get(project)?.document.config ?? {};
-  const most = config['limits.operations'] || (isRestricted(config) ? restrictedOperations : undefined);
-  if (most === undefined || operations.countOpen(project) < Number(most)) return;
+  const max = config['limits.operations'] || (isRestricted(config) ? restrictedOperations : undefined);
+  if (max === undefined || operations.countOpen(project) < Number(max)) return;
   throw errors.forbidden(
-    `The project ${project} has ${most} operations under way, the most that it may have with another command (limits.operations): try again when one has ended`,
+    `The project ${project} has ${max} operations under way, the most that it may have with another command (limits.operations): try again when one has ended`,
   );
 }
 

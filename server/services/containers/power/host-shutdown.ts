@@ -82,17 +82,17 @@ async function stopOne(deps: StateDeps, entry: ContainerEntry): Promise<void> {
 /** The caller holds the container's lock. */
 async function stopInTime(deps: StateDeps, name: string, timeoutMs: number): Promise<void> {
   const never = new AbortController().signal;
-  const tell = (action: 'container-shutdown' | 'container-stopped'): void =>
+  const emit = (action: 'container-shutdown' | 'container-stopped'): void =>
     deps.events.lifecycle(action, containerUrl(name), undefined, daemonCaller.requestor);
   try {
     if (timeoutMs === 0) throw new Error('boot.host_shutdown_timeout is 0');
     await halt(deps, name, { force: false, timeoutMs }, never);
-    tell('container-shutdown');
+    emit('container-shutdown');
   } catch (error) {
     if (deps.runtime.probe(name).status === 'stopped') return;
     deps.log.info(`${name} is stopped by force: ${errorText(error)}`);
     await halt(deps, name, { force: true, timeoutMs: undefined }, never);
-    tell('container-stopped');
+    emit('container-stopped');
   }
   // Only one that vanishes with its stop is not to come back.
   if (deps.records.containers.get(name)?.document.ephemeral === true) await afterStop(deps, daemonCaller, name, never);

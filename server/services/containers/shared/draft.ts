@@ -92,9 +92,9 @@ function checkLimits(
 export function newlyShared(
   devices: DeviceMap,
   before: DeviceMap | undefined,
-  told: readonly Problem[] = [],
+  reported: readonly Problem[] = [],
 ): readonly Problem[] {
-  const known = new Set([...told, ...sharedPaths(before ?? {})].map(({ path }) => path));
+  const known = new Set([...reported, ...sharedPaths(before ?? {})].map(({ path }) => path));
   return sharedPaths(devices).filter(({ path }) => !known.has(path));
 }
 

@@ -90,7 +90,7 @@ export class Backups {
             const params: CreateBackupParams = { ...of, uuid: now, backup: name, document: backup, algorithm };
             const progress = (metadata: Readonly<Record<string, unknown>>): void => handle.update(metadata);
             await this.#deps.sagas.run(createBackupSaga(this.#deps, share), params, { signal, progress });
-            this.#tell('created', caller, owner, name);
+            this.#emit('created', caller, owner, name);
           })
           .finally(() => this.#chosen.delete(key)),
     });
@@ -110,7 +110,7 @@ export class Backups {
         changes.delete('backups', ownedKey(uuid, name));
         changes.put('backups', ownedKey(uuid, to), document);
       });
-      this.#tell('renamed', caller, owner, name, { new_name: `${owner.plain}/${to}` });
+      this.#emit('renamed', caller, owner, name, { new_name: `${owner.plain}/${to}` });
     });
   }
 
@@ -137,7 +137,7 @@ export class Backups {
     const { file } = this.#ready(owner, name).document;
     await this.#deps.records.retry((changes) => changes.delete('backups', ownedKey(uuid, name)));
     await removeBackupFile(this.#deps.dir, file);
-    this.#tell('deleted', caller, owner, name);
+    this.#emit('deleted', caller, owner, name);
   }
 
   /** At the full hour. */
@@ -172,7 +172,7 @@ export class Backups {
     });
   }
 
-  #tell(what: string, caller: Caller, owner: BackupOwner, name: string, more: Record<string, unknown> = {}): void {
+  #emit(what: string, caller: Caller, owner: BackupOwner, name: string, more: Record<string, unknown> = {}): void {
     const context = { backup_name: `${owner.plain}/${name}`, ...more };
     this.#deps.events.lifecycle(`${owner.event}-${what}`, owner.url('backups', name), context, caller.requestor);
   }

@@ -17,7 +17,7 @@ import { checkedVolumeConfig, keysIn, volumeLock } from '../../storage/volume-ch
 import { receiveVolumeSaga, type ReceiveVolumeParams } from '../migration/sagas/volume-receive.ts';
 import { isUntrustedSource } from '../migration/untrusted-source.ts';
 import type { BackupIndex } from './index-yaml.ts';
-import { checkTold, inspectFiles } from './tarball-reader.ts';
+import { checkSnapshotNames, inspectFiles } from './tarball-reader.ts';
 import type { RestoreDeps } from './restore.ts';
 import { unpackBackup } from './unpack-backup.ts';
 import { allowsHostAccess, checkForm, takeUpload, type BackupUpload } from './uploaded.ts';
@@ -85,7 +85,7 @@ async function restoreNow(
 
 /** Throws AppError badRequest with all problems. */
 function draft(deps: RestoreDeps, volume: VolumeId, index: BackupIndex, saved: SavedVolume): ReceiveVolumeParams {
-  checkTold(index, saved.snapshots);
+  checkSnapshotNames(index, saved.snapshots);
   const { pool } = deps.pools.use(volume.pool);
   // The backup may be of a pool of another driver, and nobody can edit it.
   const own = (config: SavedVolume['config']): Record<string, string> =>
@@ -105,8 +105,8 @@ function draft(deps: RestoreDeps, volume: VolumeId, index: BackupIndex, saved: S
     snapshots: index.snapshots.map((snapshot) => {
       const rule = snapshotName(snapshot);
       if (rule !== undefined) throw errors.invalidName('snapshot', snapshot, rule);
-      const told = saved.snapshots.find((one) => one.name === snapshot);
-      const { description = '', config = {}, createdAt = now, expiresAt = never.expires } = told ?? {};
+      const before = saved.snapshots.find((one) => one.name === snapshot);
+      const { description = '', config = {}, createdAt = now, expiresAt = never.expires } = before ?? {};
       return {
         name: snapshot,
         document: { v: 1, description, config: own(config), createdAt, expiresAt, lifecycle: 'ready' },

@@ -50,7 +50,7 @@ export async function inspectBackup(
   const backupYaml = await inspectFiles(path, index, limits, signal);
   const parts = index.parts ?? (backupYaml === undefined ? undefined : await parseBackupYaml(backupYaml));
   if (parts === undefined) throw invalid('it does not say what the container was: no config in backup/index.yaml');
-  checkTold(index, parts.snapshots);
+  checkSnapshotNames(index, parts.snapshots);
   return onlyListed(parts, index.snapshots);
 }
 
@@ -149,8 +149,8 @@ function checkComplete(index: BackupIndex, done: ReadonlySet<string>): void {
 }
 
 /** The description must be of all snapshots. */
-export function checkTold(index: BackupIndex, told: readonly { readonly name: string }[]): void {
-  const silent = index.snapshots.find((name) => !told.some((one) => one.name === name));
+export function checkSnapshotNames(index: BackupIndex, expected: readonly { readonly name: string }[]): void {
+  const silent = index.snapshots.find((name) => !expected.some((one) => one.name === name));
   if (silent !== undefined) throw invalid(`nothing is said of the snapshot ${silent}`);
 }
 

@@ -16,14 +16,14 @@ export interface Progress {
 
 export interface ProgressDeps {
   readonly clock: Pick<Clock, 'nowMs'>;
-  readonly tell: (metadata: Readonly<Record<string, unknown>>) => void;
+  readonly onProgress: (metadata: Readonly<Record<string, unknown>>) => void;
   /** `rsync.bwlimit` of the pool: bytes a second; absent, empty or 0: no limit. */
   readonly limit?: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /** As real servers put it: `fs_progress` is `web1: 12.34MB (5.60MB/s)`. */
-export function trackProgress({ clock, tell, limit, signal }: ProgressDeps): Progress {
+export function trackProgress({ clock, onProgress, limit, signal }: ProgressDeps): Progress {
   const rate = parseBytes(limit ?? '') ?? 0;
   let part = '';
   let partBytes = 0;
@@ -32,7 +32,7 @@ export function trackProgress({ clock, tell, limit, signal }: ProgressDeps): Pro
   let dueMs = partStartMs;
   const say = (nowMs: number): void => {
     const seconds = Math.max(nowMs - partStartMs, 1) / 1000;
-    tell({ fs_progress: `${part}: ${formatBytes(partBytes)} (${formatBytes(partBytes / seconds)}/s)` });
+    onProgress({ fs_progress: `${part}: ${formatBytes(partBytes)} (${formatBytes(partBytes / seconds)}/s)` });
     toldMs = nowMs;
   };
   return {

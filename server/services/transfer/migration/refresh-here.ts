@@ -38,7 +38,11 @@ export function refreshFromHere(deps: RefreshDeps, caller: Caller, name: string,
           canBeNative: false,
           cheapCopies: driver.capabilities.cheapCopies,
         });
-        const progress = trackProgress({ clock: deps.clock, tell: (metadata) => handle.update(metadata), signal });
+        const progress = trackProgress({
+          clock: deps.clock,
+          onProgress: (metadata) => handle.update(metadata),
+          signal,
+        });
         const source = { pool: origin.from.pool, volume: refOf(origin.from.container), snapshot: origin.from.snapshot };
         const owners = await ownersOf(deps, source.pool, treeOf(source.volume, source.snapshot));
         const isCheap = source.pool === document.pool && driver.capabilities.cheapCopies && owners === undefined;

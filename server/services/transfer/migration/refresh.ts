@@ -104,7 +104,7 @@ async function receiveRefresh(
     canBeNative: native !== undefined && offer.formats.includes(native),
     cheapCopies: driver.capabilities.cheapCopies,
   });
-  const progress = trackProgress({ clock: deps.clock, tell: (metadata) => handle.update(metadata), signal });
+  const progress = trackProgress({ clock: deps.clock, onProgress: (metadata) => handle.update(metadata), signal });
   const parts = plan.parts.map(({ snapshot, base }) => ({
     ...(snapshot === undefined ? {} : { snapshot }),
     ...(plan.isNative ? (base === undefined ? {} : { parent: base }) : { compare: true }),

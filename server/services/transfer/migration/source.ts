@@ -122,7 +122,7 @@ const progressOf = (
 ): ReturnType<typeof trackProgress> =>
   trackProgress({
     clock,
-    tell: (metadata) => handle.update(metadata),
+    onProgress: (metadata) => handle.update(metadata),
     limit: records.pools.get(pool)?.document.config['rsync.bwlimit'],
     signal,
   });

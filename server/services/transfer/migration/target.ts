@@ -105,7 +105,7 @@ export async function receiveAll(
 ): Promise<void> {
   if (lxd !== undefined) return receiveAllOfLxd(deps, peer, volume, { lxd, snapshots }, handle, signal);
   const format = commonFormat(deps, volume.pool, offer.formats, untrusted !== undefined);
-  const progress = trackProgress({ clock: deps.clock, tell: (metadata) => handle.update(metadata), signal });
+  const progress = trackProgress({ clock: deps.clock, onProgress: (metadata) => handle.update(metadata), signal });
   const parts = [...snapshots, undefined].map((snapshot, index) => ({
     ...(snapshot === undefined ? {} : { snapshot }),
     ...(format === 'tar' || index === 0 ? {} : { parent: snapshots[index - 1] }),
@@ -132,7 +132,7 @@ async function receiveAllOfLxd(
   handle: OperationHandle,
   signal: AbortSignal,
 ): Promise<void> {
-  const progress = trackProgress({ clock, tell: (metadata) => handle.update(metadata), signal });
+  const progress = trackProgress({ clock, onProgress: (metadata) => handle.update(metadata), signal });
   const place = pools.use(pool);
   const answer = answerTo(lxd, snapshots, false, place.pool);
   await peer.sendHeader(answer);

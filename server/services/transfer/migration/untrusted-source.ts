@@ -23,7 +23,7 @@ export interface UntrustedFiles {
   /** A privileged container makes device nodes itself. */
   readonly keepNodes: boolean;
   /** Max bytes of one tree; undefined: as many as fit into the pool. */
-  readonly mostBytes: number | undefined;
+  readonly maxBytes: number | undefined;
   /** Called with what has come of a tree and of how many files; throws DriverError NoSpace. */
   readonly take: (bytes: number, files: number) => void;
 }
@@ -73,7 +73,7 @@ export async function untrustedContainer(
     tops: ['rootfs', 'metadata.yaml', 'templates'],
     // Each of them may become the container.
     keepNodes: machines.every((one) => isTrue(expand(one, profileOf).config['security.privileged'] ?? '')),
-    mostBytes: rootSize(expand(document, profileOf).devices),
+    maxBytes: rootSize(expand(document, profileOf).devices),
     take: await roomIn(pools, document.pool),
   };
 }
@@ -81,9 +81,9 @@ export async function untrustedContainer(
 export async function untrustedVolume(
   pools: Pools,
   pool: string,
-  mostBytes: number | undefined,
+  maxBytes: number | undefined,
 ): Promise<UntrustedFiles> {
-  return { keepNodes: false, mostBytes, take: await roomIn(pools, pool) };
+  return { keepNodes: false, maxBytes, take: await roomIn(pools, pool) };
 }
 
 /** All trees of a migration together must fit. */
@@ -100,7 +100,7 @@ async function roomIn(pools: Pools, pool: string): Promise<UntrustedFiles['take'
 /** The members that may come in, without an end mark. */
 export async function* harmless(
   members: AsyncIterable<TarMember>,
-  { tops, keepNodes, mostBytes, take }: UntrustedFiles,
+  { tops, keepNodes, maxBytes, take }: UntrustedFiles,
 ): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const member of members) {
@@ -112,8 +112,7 @@ export async function* harmless(
     for await (const piece of member.body()) {
       bytes += piece.length;
       take(piece.length, 0);
-      if (mostBytes !== undefined && bytes > mostBytes)
-        throw tooMuch(`${formatBinary(mostBytes)} that are its size here`);
+      if (maxBytes !== undefined && bytes > maxBytes) throw tooMuch(`${formatBinary(maxBytes)} that are its size here`);
       yield piece;
     }
   }

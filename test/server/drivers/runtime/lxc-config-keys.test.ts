@@ -297,17 +297,17 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
 
   describe('linux.kernel_modules', () => {
     let dir: string;
-    let told: string;
+    let published: string;
     let modular: RuntimeDriver;
     const config = (value: string) => ({ 'linux.kernel_modules': value });
 
     beforeEach(async () => {
       dir = join(harness.base, `modules-${++count}`);
-      told = join(dir, 'told');
+      published = join(dir, 'told');
       mkdirSync(join(dir, 'loaded/there'), { recursive: true });
       writeFileSync(join(dir, 'filesystems'), 'nodev\tsysfs\n\text4\n');
-      writeFileSync(told, '');
-      const script = `#!/bin/sh\nfor m; do :; done\n[ "$m" = missing ] && { echo "modprobe: FATAL: Module $m not found." >&2; exit 1; }\necho "$m" >> ${told}; mkdir ${dir}/loaded/$m\n`;
+      writeFileSync(published, '');
+      const script = `#!/bin/sh\nfor m; do :; done\n[ "$m" = missing ] && { echo "modprobe: FATAL: Module $m not found." >&2; exit 1; }\necho "$m" >> ${published}; mkdir ${dir}/loaded/$m\n`;
       writeFileSync(join(dir, 'modprobe'), script, { mode: 0o755 });
       const modules = {
         loaded: join(dir, 'loaded'),
@@ -322,9 +322,9 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
       const run = await prepare({ config: config('there, nf-nat,ext4,br_netfilter') });
       await modular.start(run, never);
       try {
-        expect(readFileSync(told, 'utf8')).toBe('nf_nat\nbr_netfilter\n');
+        expect(readFileSync(published, 'utf8')).toBe('nf_nat\nbr_netfilter\n');
         await modular.updateLimits(run.name, config('nf_nat,overlay'));
-        expect(readFileSync(told, 'utf8')).toBe('nf_nat\nbr_netfilter\noverlay\n');
+        expect(readFileSync(published, 'utf8')).toBe('nf_nat\nbr_netfilter\noverlay\n');
         await expect(modular.updateLimits(run.name, config('missing'))).rejects.toThrow(/missing.*not found/);
       } finally {
         await modular.stop(run.name, { force: true }, never);

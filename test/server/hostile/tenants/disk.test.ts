@@ -78,8 +78,8 @@ describe.skipIf(noBtrfs !== undefined)('a limit on disks', () => {
 
   test('backups count with their files, also when many are written at once, and a part of one is removed', async () => {
     const room = 10 * mib;
-    const most = (await used()) + room;
-    expect((await limit(String(most))).status).toBe(200);
+    const max = (await used()) + room;
+    expect((await limit(String(max))).status).toBe(200);
     const body = (name: string) => ({ name, compression_algorithm: 'none', container_only: true });
     const ends = await Promise.all(
       Array.from({ length: 8 }, (_, n) => ask('POST', '/1.0/containers/full/backups', body(`b${n}`))),
@@ -87,7 +87,7 @@ describe.skipIf(noBtrfs !== undefined)('a limit on disks', () => {
     expect(ends.filter((err) => err === '').length).toBeLessThanOrEqual(2);
     for (const err of ends) if (err !== '') expect(err).toMatch(/limits\.disk/);
     expect(await ask('POST', '/1.0/containers/full/backups', body('last'))).toMatch(/^$|limits\.disk/);
-    expect(await used()).toBeLessThanOrEqual(most);
+    expect(await used()).toBeLessThanOrEqual(max);
     const size = backupFiles().reduce((sum, each) => sum + each, 0);
     expect(size).toBeGreaterThanOrEqual(4 * mib);
     const { length: count } = (await suite.host.tenant('GET', `/1.0/containers/full/backups?${own}`)).metadata;

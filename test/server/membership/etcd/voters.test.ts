@@ -51,11 +51,11 @@ describe('the members that vote', () => {
   });
 
   test('as many as wanted, an odd number, and never half of them', () => {
-    const votersOf = (count: number, most: number): number[] =>
+    const votersOf = (count: number, max: number): number[] =>
       numbers(
         etcdVoters(
           Array.from({ length: count }, (_, n) => candidate(n + 1)),
-          most,
+          max,
         ).voters,
       );
     expect(votersOf(7, 5)).toEqual([1, 2, 3, 4, 5]);

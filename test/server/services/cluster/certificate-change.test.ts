@@ -34,12 +34,12 @@ describe('a member that is asked for another certificate of the cluster', () => 
     );
     const certificates = await ServingCertificate.open(dir, true);
     const other = { name: 'two', says: '', isPresent: true };
-    const told: string[] = [];
+    const published: string[] = [];
     const warnings: string[] = [];
     const clock = { nowMs: 0, stepMs: 0 };
     const cluster = {
       isOn: true,
-      tell: () => Promise.resolve(void told.push(certificates.current.fingerprint)),
+      publish: () => Promise.resolve(void published.push(certificates.current.fingerprint)),
       members: {
         reachable: () =>
           other.isPresent ? [{ name: other.name, present: { certificate: other.says } } as unknown as Member] : [],
@@ -58,19 +58,19 @@ describe('a member that is asked for another certificate of the cluster', () => 
     });
     const ask = ({ certPem, keyPem }: KeyAndCertificate): Promise<void> =>
       change.update(daemonCaller, { cluster_certificate: certPem, cluster_certificate_key: keyPem });
-    return { certificates, other, told, warnings, clock, change, ask };
+    return { certificates, other, published, warnings, clock, change, ask };
   }
 
   test('serves with it, says so, and answers when the other one serves with it', async () => {
-    const { certificates, other, told, change, ask } = await makeMember();
+    const { certificates, other, published, change, ask } = await makeMember();
     const former = certificates.current.fingerprint;
     let isAnswered = false;
     const asked = ask(await serverPair('second')).finally(() => {
       isAnswered = true;
     });
-    await until(() => told.length > 0);
+    await until(() => published.length > 0);
     const next = certificates.current.fingerprint;
-    expect([told, next === former, isAnswered]).toEqual([[next], false, false]);
+    expect([published, next === former, isAnswered]).toEqual([[next], false, false]);
     other.says = next;
     await asked;
     change.close();
@@ -88,14 +88,14 @@ describe('a member that is asked for another certificate of the cluster', () => 
   });
 
   test('a request that another one has overtaken ends without waiting', async () => {
-    const { certificates, other, told, change, ask } = await makeMember();
+    const { certificates, other, published, change, ask } = await makeMember();
     const overtaken = ask(await serverPair('fifth'));
-    await until(() => told.length > 0);
+    await until(() => published.length > 0);
     const asked = ask(await serverPair('sixth'));
     await overtaken;
     other.says = certificates.current.fingerprint;
     await asked;
-    expect([told.length, told.at(-1)]).toEqual([2, other.says]);
+    expect([published.length, published.at(-1)]).toEqual([2, other.says]);
     change.close();
   });
 });

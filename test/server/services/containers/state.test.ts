@@ -339,13 +339,13 @@ describe('ephemeral containers', () => {
 test('a start tells the runtime before it is prepared, so that what takes its time begins at once; a refused one does not', async () => {
   const name = await containerIn('Stopped');
   const runtime: RuntimeDriver = daemon.host.runtime;
-  const told: string[] = [];
-  runtime.expectStart = () => void told.push(runtime.probe(name).status);
+  const published: string[] = [];
+  runtime.expectStart = () => void published.push(runtime.probe(name).status);
   try {
     await must(name, 'start');
     expect((await setState(daemon, name, 'start', {})).err).toContain('already running');
   } finally {
     delete runtime.expectStart;
   }
-  expect(told).toEqual(['stopped']);
+  expect(published).toEqual(['stopped']);
 });

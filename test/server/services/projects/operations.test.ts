@@ -62,7 +62,8 @@ test.each(requests)('the %s belongs to the project that asks, not to the owner',
   expect(await statusesAt(url)).toEqual([200, 404]);
   const { metadata }: Answer = await daemon.call('GET', `${url}/wait?project=p&timeout=1`);
   if (method === 'POST' && path() === '/1.0/images') fingerprint ||= metadata.metadata.fingerprint;
-  const isIt = ({ metadata: told }: { metadata: unknown }): boolean => (told as { id: string }).id === metadata.id;
+  const isIt = ({ metadata: published }: { metadata: unknown }): boolean =>
+    (published as { id: string }).id === metadata.id;
   await heard[0]?.next(isIt);
   expect(heard[1]?.events.filter(isIt)).toEqual([]);
   for (const each of heard) each.close();

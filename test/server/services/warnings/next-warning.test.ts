@@ -6,7 +6,7 @@ import { Records } from '../../../../server/records/records.ts';
 import {
   isExpired,
   joined,
-  mostWarnings,
+  maxWarnings,
   nextWarning,
   nowOver,
   seenAgain,
@@ -112,7 +112,7 @@ describe('the next state of a warning', () => {
       { id: 'resolved', document: document({ severity: 'high', status: 'resolved', lastSeenAt: at(9) }) },
       { id: 'young', document: document({ lastSeenAt: at(2) }) },
     ];
-    const gone = (most: number): string[] => surplus(all, most).map(({ id }) => id);
+    const gone = (max: number): string[] => surplus(all, max).map(({ id }) => id);
     expect([gone(4), gone(3), gone(2), gone(1)]).toEqual([
       [],
       ['resolved'],
@@ -198,13 +198,12 @@ describe('the book of warnings', () => {
   test('keeps a bounded number, the severe ones before the others', async () => {
     const { book, records, minutes } = await makeBook();
     book.seen('pool', 'gone', { kind: 'pools', name: 'p' });
-    for (let count = 0; count < mostWarnings + 50; count += 1)
-      book.seen('imageUpdate', 'no answer', image(`a${count}`));
+    for (let count = 0; count < maxWarnings + 50; count += 1) book.seen('imageUpdate', 'no answer', image(`a${count}`));
     await book.write();
     minutes.pass(60_000);
     for (let count = 0; count < 70; count += 1) book.seen('imageUpdate', 'no answer', image(`b${count}`));
     await book.write();
-    expect(records.warnings.size).toBe(mostWarnings);
+    expect(records.warnings.size).toBe(maxWarnings);
     const entities = records.warnings.list().map((entry) => entry.document.entity?.name ?? '');
     expect(entities).toContain('p');
     expect(entities.filter((name) => name.startsWith('b'))).toHaveLength(70);

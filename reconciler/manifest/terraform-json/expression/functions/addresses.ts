@@ -95,9 +95,9 @@ function subnets(source: string, lengths: readonly number[]): Value {
 }
 
 export const addresses: Readonly<Record<string, FunctionRow>> = {
-  cidrhost: { least: 2, most: 2, run: (args) => host(text(args, 0), whole(args, 1)) },
-  cidrnetmask: { least: 1, most: 1, run: (args) => mask(text(args, 0)) },
-  cidrsubnet: { least: 3, most: 3, run: (args) => networkText(subnet(text(args, 0), whole(args, 1), whole(args, 2))) },
+  cidrhost: { least: 2, max: 2, run: (args) => host(text(args, 0), whole(args, 1)) },
+  cidrnetmask: { least: 1, max: 1, run: (args) => mask(text(args, 0)) },
+  cidrsubnet: { least: 3, max: 3, run: (args) => networkText(subnet(text(args, 0), whole(args, 1), whole(args, 2))) },
   cidrsubnets: {
     least: 1,
     run: (args) =>

@@ -22,7 +22,7 @@ import {
 } from '../values.ts';
 
 /** No hand-written configuration has more elements. */
-const mostElements = 1024;
+const maxElements = 1024;
 
 function length(value: Value): Value {
   if (value === unknown) return unknown;
@@ -81,7 +81,7 @@ function range(args: readonly Value[]): readonly Value[] {
     throw new ConversionError('the step does not lead from the start to the limit');
   }
   const count = Math.ceil((limit - start) / step);
-  if (count > mostElements) throw new ConversionError(`more than ${mostElements} elements`);
+  if (count > maxElements) throw new ConversionError(`more than ${maxElements} elements`);
   return Array.from({ length: count }, (_, index) => start + index * step);
 }
 
@@ -151,7 +151,7 @@ function transpose(object: ValueMap): Value {
 const [first, second] = [0, 1];
 const onList = (run: (items: readonly Value[]) => Value): FunctionRow => ({
   least: 1,
-  most: 1,
+  max: 1,
   run: (args) => run(list(args, first)),
 });
 /** Each becomes a set before they are combined: a list of bools and numbers cannot, regardless of the others. */
@@ -167,14 +167,14 @@ const sets = (keep: (item: Value, others: readonly (readonly Value[])[]) => bool
 });
 
 export const collections: Readonly<Record<string, FunctionRow>> = {
-  length: { least: 1, most: 1, seesUnknown: true, run: ([value = null]) => length(value) },
-  element: { least: 2, most: 2, run: (args) => element(sequence(args, first), whole(args, second)) },
-  lookup: { least: 2, most: 3, takesNull: true, run: lookup },
-  keys: { least: 1, most: 1, run: (args) => keysOf(map(args, first)) },
-  values: { least: 1, most: 1, run: (args) => keysOf(map(args, first)).map((key) => map(args, first)[key] ?? null) },
+  length: { least: 1, max: 1, seesUnknown: true, run: ([value = null]) => length(value) },
+  element: { least: 2, max: 2, run: (args) => element(sequence(args, first), whole(args, second)) },
+  lookup: { least: 2, max: 3, takesNull: true, run: lookup },
+  keys: { least: 1, max: 1, run: (args) => keysOf(map(args, first)) },
+  values: { least: 1, max: 1, run: (args) => keysOf(map(args, first)).map((key) => map(args, first)[key] ?? null) },
   merge: { least: 0, seesUnknown: true, takesNull: true, run: merge },
   concat: { least: 1, run: (args) => args.flatMap((_, index) => sequence(args, index)) },
-  contains: { least: 2, most: 2, run: (args) => isIn(list(args, first), args[second] ?? null) },
+  contains: { least: 2, max: 2, run: (args) => isIn(list(args, first), args[second] ?? null) },
   coalesce: { least: 1, seesUnknown: true, takesNull: true, run: coalesce },
   compact: onList((items) => textsOf(items.filter((item) => item !== null && item !== ''))),
   distinct: onList(distinct),
@@ -182,11 +182,11 @@ export const collections: Readonly<Record<string, FunctionRow>> = {
   reverse: onList((items) => [...items].reverse()),
   sort: onList((items) => [...textsOf(items)].sort(compareBytes)),
   one: onList(one),
-  range: { least: 1, most: 3, run: range },
-  slice: { least: 3, most: 3, run: (args) => slice(sequence(args, first), whole(args, 1), whole(args, 2)) },
-  index: { least: 2, most: 2, run: (args) => indexIn(sequence(args, first), args[second] ?? null) },
-  zipmap: { least: 2, most: 2, run: (args) => zip(textsOf(list(args, first)), list(args, second)) },
-  chunklist: { least: 2, most: 2, run: (args) => chunks(list(args, first), whole(args, second)) },
+  range: { least: 1, max: 3, run: range },
+  slice: { least: 3, max: 3, run: (args) => slice(sequence(args, first), whole(args, 1), whole(args, 2)) },
+  index: { least: 2, max: 2, run: (args) => indexIn(sequence(args, first), args[second] ?? null) },
+  zipmap: { least: 2, max: 2, run: (args) => zip(textsOf(list(args, first)), list(args, second)) },
+  chunklist: { least: 2, max: 2, run: (args) => chunks(list(args, first), whole(args, second)) },
   setunion: { least: 1, run: (args) => setOf(asSets(args).flat()) },
   setintersection: sets((item, others) => others.every((other) => isIn(other, item))),
   setsubtract: sets((item, others) => !others.some((other) => isIn(other, item))),
@@ -198,10 +198,10 @@ export const collections: Readonly<Record<string, FunctionRow>> = {
       return found;
     },
   },
-  matchkeys: { least: 3, most: 3, run: (args) => matchKeys(sequence(args, 0), sequence(args, 1), list(args, 2)) },
+  matchkeys: { least: 3, max: 3, run: (args) => matchKeys(sequence(args, 0), sequence(args, 1), list(args, 2)) },
   setproduct: { least: 1, run: product },
-  transpose: { least: 1, most: 1, run: (args) => transpose(map(args, first)) },
-  ephemeralasnull: { least: 1, most: 1, seesUnknown: true, takesNull: true, run: ([value = null]) => value },
-  sensitive: { least: 1, most: 1, seesUnknown: true, takesNull: true, run: ([value = null]) => value },
-  nonsensitive: { least: 1, most: 1, seesUnknown: true, takesNull: true, run: ([value = null]) => value },
+  transpose: { least: 1, max: 1, run: (args) => transpose(map(args, first)) },
+  ephemeralasnull: { least: 1, max: 1, seesUnknown: true, takesNull: true, run: ([value = null]) => value },
+  sensitive: { least: 1, max: 1, seesUnknown: true, takesNull: true, run: ([value = null]) => value },
+  nonsensitive: { least: 1, max: 1, seesUnknown: true, takesNull: true, run: ([value = null]) => value },
 };

@@ -21,14 +21,14 @@ import {
 
 const convert = (run: (value: Value) => Value): FunctionRow => ({
   least: 1,
-  most: 1,
+  max: 1,
   seesUnknown: true,
   takesNull: true,
   run: ([value = null]) => (value === unknown || value === null ? value : run(value)),
 });
 const digest = (algorithm: string, encoding: 'hex' | 'base64'): FunctionRow => ({
   least: 1,
-  most: 1,
+  max: 1,
   run: (args) => createHash(algorithm).update(text(args, 0)).digest(encoding),
 });
 
@@ -58,8 +58,8 @@ export const conversions: Readonly<Record<string, FunctionRow>> = {
   tolist: convert(toList),
   toset: convert(toSet),
   tomap: convert(toMap),
-  jsonencode: { least: 1, most: 1, takesNull: true, run: ([value = null]) => jsonText(value) },
-  jsondecode: { least: 1, most: 1, run: (args) => readJson(text(args, 0)) },
+  jsonencode: { least: 1, max: 1, takesNull: true, run: ([value = null]) => jsonText(value) },
+  jsondecode: { least: 1, max: 1, run: (args) => readJson(text(args, 0)) },
   md5: digest('md5', 'hex'),
   sha1: digest('sha1', 'hex'),
   sha256: digest('sha256', 'hex'),

@@ -21,9 +21,9 @@ interface Charset {
   readonly decode: (bytes: Buffer) => string;
 }
 
-const limited = (most: number, name: string): Charset => ({
+const limited = (max: number, name: string): Charset => ({
   encode: (source) => {
-    const odd = Array.from(source).find((char) => (char.codePointAt(0) ?? 0) > most);
+    const odd = Array.from(source).find((char) => (char.codePointAt(0) ?? 0) > max);
     if (odd !== undefined) throw new ConversionError(`${JSON.stringify(odd)} is not in ${name}`);
     return Buffer.from(source, 'latin1');
   },
@@ -115,15 +115,15 @@ function nameBased(space: string, name: string): string {
 }
 
 export const encodings: Readonly<Record<string, FunctionRow>> = {
-  base64encode: { least: 1, most: 1, run: (args) => Buffer.from(text(args, 0), 'utf8').toString('base64') },
-  base64decode: { least: 1, most: 1, run: (args) => utf8(fromBase64(text(args, 0))) },
+  base64encode: { least: 1, max: 1, run: (args) => Buffer.from(text(args, 0), 'utf8').toString('base64') },
+  base64decode: { least: 1, max: 1, run: (args) => utf8(fromBase64(text(args, 0))) },
   textencodebase64: {
     least: 2,
-    most: 2,
+    max: 2,
     run: (args) => charset(text(args, 1)).encode(text(args, 0)).toString('base64'),
   },
-  textdecodebase64: { least: 2, most: 2, run: (args) => charset(text(args, 1)).decode(fromBase64(text(args, 0))) },
-  urlencode: { least: 1, most: 1, run: (args) => urlEncoded(text(args, 0)) },
-  csvdecode: { least: 1, most: 1, run: (args) => readCsv(text(args, 0)) },
-  uuidv5: { least: 2, most: 2, run: (args) => nameBased(text(args, 0), text(args, 1)) },
+  textdecodebase64: { least: 2, max: 2, run: (args) => charset(text(args, 1)).decode(fromBase64(text(args, 0))) },
+  urlencode: { least: 1, max: 1, run: (args) => urlEncoded(text(args, 0)) },
+  csvdecode: { least: 1, max: 1, run: (args) => readCsv(text(args, 0)) },
+  uuidv5: { least: 2, max: 2, run: (args) => nameBased(text(args, 0), text(args, 1)) },
 };

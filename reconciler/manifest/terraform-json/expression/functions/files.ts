@@ -14,13 +14,13 @@ function filesOf({ files }: FunctionContext): FileReader {
 
 const ofPath = (run: (path: string) => string): FunctionRow => ({
   least: 1,
-  most: 1,
+  max: 1,
   run: (args) => run(text(args, 0)),
 });
 
 const ofFile = (run: (bytes: Buffer) => string): FunctionRow => ({
   least: 1,
-  most: 1,
+  max: 1,
   run: (args, context) => run(filesOf(context).read(expanded(text(args, 0), context))),
 });
 
@@ -70,8 +70,8 @@ function rendered(source: string, vars: Value, context: FunctionContext): Value 
 export const files: Readonly<Record<string, FunctionRow>> = {
   file: ofFile(utf8),
   filebase64: ofFile((bytes) => bytes.toString('base64')),
-  fileexists: { least: 1, most: 1, run: (args, context) => filesOf(context).exists(expanded(text(args, 0), context)) },
-  fileset: { least: 2, most: 2, run: fileSet },
+  fileexists: { least: 1, max: 1, run: (args, context) => filesOf(context).exists(expanded(text(args, 0), context)) },
+  fileset: { least: 2, max: 2, run: fileSet },
   filemd5: digest('md5', 'hex'),
   filesha1: digest('sha1', 'hex'),
   filesha256: digest('sha256', 'hex'),
@@ -80,13 +80,13 @@ export const files: Readonly<Record<string, FunctionRow>> = {
   filebase64sha512: digest('sha512', 'base64'),
   templatefile: {
     least: 2,
-    most: 2,
+    max: 2,
     run: (args, context) =>
       rendered(utf8(filesOf(context).read(expanded(text(args, 0), context))), args[1] ?? null, context),
   },
-  templatestring: { least: 2, most: 2, run: (args, context) => rendered(text(args, 0), args[1] ?? null, context) },
-  abspath: { least: 1, most: 1, run: (args, context) => resolve(filesOf(context).cwd, text(args, 0)) },
-  pathexpand: { least: 1, most: 1, run: (args, context) => expanded(text(args, 0), context) },
+  templatestring: { least: 2, max: 2, run: (args, context) => rendered(text(args, 0), args[1] ?? null, context) },
+  abspath: { least: 1, max: 1, run: (args, context) => resolve(filesOf(context).cwd, text(args, 0)) },
+  pathexpand: { least: 1, max: 1, run: (args, context) => expanded(text(args, 0), context) },
   basename: ofPath(baseOf),
   dirname: ofPath((path) => cleaned(path.slice(0, path.lastIndexOf('/') + 1))),
 };

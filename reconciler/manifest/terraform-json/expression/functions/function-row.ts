@@ -13,7 +13,7 @@ export interface FunctionContext {
 export interface FunctionRow {
   readonly least: number;
   /** Absent: any number. */
-  readonly most?: number;
+  readonly max?: number;
   /** Sees unknown values itself; the others answer unknown as soon as an argument is not wholly known. */
   readonly seesUnknown?: true;
   /** The others refuse null. */

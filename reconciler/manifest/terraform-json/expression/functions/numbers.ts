@@ -9,7 +9,7 @@ const extreme = (pick: (...values: number[]) => number): FunctionRow => ({
 });
 const single = (compute: (value: number) => number): FunctionRow => ({
   least: 1,
-  most: 1,
+  max: 1,
   run: (args) => tidy(compute(number(args, 0))),
 });
 
@@ -49,9 +49,9 @@ export const numbers: Readonly<Record<string, FunctionRow>> = {
   abs: single(Math.abs),
   floor: single(Math.floor),
   ceil: single(Math.ceil),
-  signum: { least: 1, most: 1, run: (args) => Math.sign(whole(args, 0)) },
-  log: { least: 2, most: 2, run: (args) => logarithm(number(args, 0), number(args, 1)) },
-  pow: { least: 2, most: 2, run: (args) => tidy(number(args, 0) ** number(args, 1)) },
-  parseint: { least: 2, most: 2, run: (args) => parseInteger(text(args, 0), whole(args, 1)) },
-  sum: { least: 1, most: 1, run: (args) => sum(list(args, 0)) },
+  signum: { least: 1, max: 1, run: (args) => Math.sign(whole(args, 0)) },
+  log: { least: 2, max: 2, run: (args) => logarithm(number(args, 0), number(args, 1)) },
+  pow: { least: 2, max: 2, run: (args) => tidy(number(args, 0) ** number(args, 1)) },
+  parseint: { least: 2, max: 2, run: (args) => parseInteger(text(args, 0), whole(args, 1)) },
+  sum: { least: 1, max: 1, run: (args) => sum(list(args, 0)) },
 };

@@ -32,6 +32,6 @@ function imageSource(reference: string): Value {
 }
 
 export const ownFunctions: Readonly<Record<string, FunctionRow>> = {
-  'provider::gantry::parse_size': { least: 1, most: 1, run: (args) => size(text(args, 0)) },
-  'provider::gantry::image_reference': { least: 1, most: 1, run: (args) => imageSource(text(args, 0)) },
+  'provider::gantry::parse_size': { least: 1, max: 1, run: (args) => size(text(args, 0)) },
+  'provider::gantry::image_reference': { least: 1, max: 1, run: (args) => imageSource(text(args, 0)) },
 };

@@ -47,6 +47,6 @@ export function replaceAll(source: string, pattern: string, put: string): string
 }
 
 export const regexes: Readonly<Record<string, FunctionRow>> = {
-  regex: { least: 2, most: 2, run: (args) => first(text(args, 0), text(args, 1)) },
-  regexall: { least: 2, most: 2, run: (args) => matchesOf(readRegex(text(args, 0), 'g'), text(args, 1)).map(resultOf) },
+  regex: { least: 2, max: 2, run: (args) => first(text(args, 0), text(args, 1)) },
+  regexall: { least: 2, max: 2, run: (args) => matchesOf(readRegex(text(args, 0), 'g'), text(args, 1)).map(resultOf) },
 };

@@ -43,7 +43,7 @@ export function callFunction(written: string, args: readonly Value[], span: Span
   const name = written.replace(/^core::/, '');
   const row = Object.hasOwn(table, name) ? table[name] : undefined;
   if (row === undefined) throw noFunction(name, span);
-  if (args.length < row.least || (row.most !== undefined && args.length > row.most)) {
+  if (args.length < row.least || (row.max !== undefined && args.length > row.max)) {
     throw new ExpressionError('E_TYPE', `${name}() takes ${countText(row)}, not ${args.length}`, span);
   }
   const empty = row.takesNull === true ? -1 : args.indexOf(null);
@@ -64,7 +64,7 @@ function noFunction(name: string, span: Span): ExpressionError {
   return new ExpressionError(code, `the function ${name} is not evaluated${why}`, span);
 }
 
-function countText({ least, most }: FunctionRow): string {
-  if (most === undefined) return `at least ${least} arguments`;
-  return least === most ? `${least} argument${least === 1 ? '' : 's'}` : `${least} to ${most} arguments`;
+function countText({ least, max }: FunctionRow): string {
+  if (max === undefined) return `at least ${least} arguments`;
+  return least === max ? `${least} argument${least === 1 ? '' : 's'}` : `${least} to ${max} arguments`;
 }

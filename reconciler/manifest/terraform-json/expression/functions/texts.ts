@@ -7,12 +7,12 @@ import { charactersOf, ConversionError, type Value } from '../values.ts';
 
 const change = (edit: (value: string) => string): FunctionRow => ({
   least: 1,
-  most: 1,
+  max: 1,
   run: (args) => edit(text(args, 0)),
 });
 const compare = (test: (value: string, other: string) => Value): FunctionRow => ({
   least: 2,
-  most: 2,
+  max: 2,
   run: (args) => test(text(args, 0), text(args, 1)),
 });
 
@@ -74,7 +74,7 @@ export const texts: Readonly<Record<string, FunctionRow>> = {
   strcontains: compare((value, part) => value.includes(part)),
   split: {
     least: 2,
-    most: 2,
+    max: 2,
     run: (args) => (text(args, 0) === '' ? Array.from(text(args, 1)) : text(args, 1).split(text(args, 0))),
   },
   join: {
@@ -85,13 +85,13 @@ export const texts: Readonly<Record<string, FunctionRow>> = {
         .flatMap((_, index) => textsOf(list(args, index + 1)))
         .join(text(args, 0)),
   },
-  replace: { least: 3, most: 3, run: (args) => replace(text(args, 0), text(args, 1), text(args, 2)) },
-  substr: { least: 3, most: 3, run: (args) => substring(text(args, 0), whole(args, 1), whole(args, 2)) },
-  indent: { least: 2, most: 2, run: (args) => indent(whole(args, 0), text(args, 1)) },
+  replace: { least: 3, max: 3, run: (args) => replace(text(args, 0), text(args, 1), text(args, 2)) },
+  substr: { least: 3, max: 3, run: (args) => substring(text(args, 0), whole(args, 1), whole(args, 2)) },
+  indent: { least: 2, max: 2, run: (args) => indent(whole(args, 0), text(args, 1)) },
   format: { least: 1, takesNull: true, run: (args) => formatTexts(text(args, 0), args.slice(1)) },
   formatlist: { least: 1, takesNull: true, run: (args) => formatList(text(args, 0), args.slice(1)) },
-  alltrue: { least: 1, most: 1, run: (args) => list(args, 0).every((value) => value !== null && truth(value)) },
-  anytrue: { least: 1, most: 1, run: (args) => list(args, 0).some((value) => value !== null && truth(value)) },
+  alltrue: { least: 1, max: 1, run: (args) => list(args, 0).every((value) => value !== null && truth(value)) },
+  anytrue: { least: 1, max: 1, run: (args) => list(args, 0).some((value) => value !== null && truth(value)) },
 };
 
 function formatList(pattern: string, args: readonly Value[]): Value {

@@ -134,7 +134,7 @@ function format(pattern: string, source: string): string {
 }
 
 export const times: Readonly<Record<string, FunctionRow>> = {
-  formatdate: { least: 2, most: 2, run: (args) => format(text(args, 0), text(args, 1)) },
-  timeadd: { least: 2, most: 2, run: (args) => add(text(args, 0), text(args, 1)) },
-  timecmp: { least: 2, most: 2, run: (args) => compare(text(args, 0), text(args, 1)) },
+  formatdate: { least: 2, max: 2, run: (args) => format(text(args, 0), text(args, 1)) },
+  timeadd: { least: 2, max: 2, run: (args) => add(text(args, 0), text(args, 1)) },
+  timecmp: { least: 2, max: 2, run: (args) => compare(text(args, 0), text(args, 1)) },
 };

@@ -119,6 +119,6 @@ function escaped(char: string): string {
 }
 
 export const yamls: Readonly<Record<string, FunctionRow>> = {
-  yamlencode: { least: 1, most: 1, takesNull: true, run: ([value = null]) => document(value) },
-  yamldecode: { least: 1, most: 1, run: (args) => readYaml(text(args, 0)) },
+  yamlencode: { least: 1, max: 1, takesNull: true, run: ([value = null]) => document(value) },
+  yamldecode: { least: 1, max: 1, run: (args) => readYaml(text(args, 0)) },
 };

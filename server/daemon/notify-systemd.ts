@@ -4,7 +4,7 @@ import type { Log } from '../lib/log.ts';
 import { programEnv } from '../lib/program-env.ts';
 import { errorText } from '../lib/shared/reason.ts';
 
-export async function tellSystemd(
+export async function notifySystemd(
   env: Readonly<Record<string, string | undefined>>,
   log: Log,
   program = 'systemd-notify',

@@ -2,14 +2,14 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { tellSystemd } from '../../../server/daemon/tell-systemd.ts';
+import { notifySystemd } from '../../../server/daemon/notify-systemd.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 let program: string;
 let said: string;
 let warnings: string[];
 const warn = (text: string): void => void warnings.push(text);
-const log = { debug: warn, info: warn, warn, error: warn, hearsDebug: () => true };
+const log = { debug: warn, info: warn, warn, error: warn, writesDebug: () => true };
 
 beforeEach(() => {
   const folder = tempFolder('gantry-notify-');
@@ -18,17 +18,17 @@ beforeEach(() => {
 });
 
 test('a unit of systemd is told by its socket that the daemon is ready', async () => {
-  await tellSystemd({ NOTIFY_SOCKET: '/run/systemd/notify' }, log, program);
+  await notifySystemd({ NOTIFY_SOCKET: '/run/systemd/notify' }, log, program);
   expect(readFileSync(said, 'utf8')).toBe('/run/systemd/notify --ready\n');
   expect(warnings).toEqual([]);
 });
 
 test('a daemon that is no unit of systemd starts no program', async () => {
-  await tellSystemd({}, log, program);
+  await notifySystemd({}, log, program);
   expect(existsSync(said)).toBe(false);
 });
 
 test('a daemon that cannot tell systemd says so in its log and runs on', async () => {
-  await tellSystemd({ NOTIFY_SOCKET: '/run/systemd/notify' }, log, `${program}-missing`);
+  await notifySystemd({ NOTIFY_SOCKET: '/run/systemd/notify' }, log, `${program}-missing`);
   expect(warnings).toEqual([expect.stringContaining('systemd does not know that the daemon is ready')]);
 });
