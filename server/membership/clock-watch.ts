@@ -1,19 +1,19 @@
-// Compares the clock of this member with those of a few others: what expires, is scheduled or is ordered by time goes by the clock of the
-// member that has it.
+// Compares the clock of this member with the clocks of a few others: expiry, schedules and ordering use the clock of the member that has
+// the object.
 import type { Member } from './members.ts';
 
 export interface ClockWatchDeps {
   readonly others: () => readonly Member[];
-  /** The clock of that member, in ms since 1970; undefined: it does not answer. */
+  /** The clock of that member, in ms since 1970; undefined if it does not answer. */
   readonly clockOf: (member: Member) => Promise<number | undefined>;
   readonly nowMs: () => number;
   /** From 0 to 1. */
   readonly random: () => number;
 }
 
-/** So many others are asked, so that one with a wrong clock is outvoted. */
+/** How many members are asked: enough to outvote one wrong clock. */
 const asked = 3;
-/** Certificates, tokens and schedules bear less than this. */
+/** Certificates, tokens and schedules tolerate less than this. */
 const toleratedMs = 30_000;
 
 export class ClockWatch {
@@ -24,7 +24,7 @@ export class ClockWatch {
     this.#deps = deps;
   }
 
-  /** In words for people; undefined: the clocks agree, or nobody answers. */
+  /** A sentence for the administrator; undefined if the clocks agree or no member answers. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -48,7 +48,7 @@ export class ClockWatch {
   }
 }
 
-/** `aheadMs`: how far this clock is ahead of each of the others. Pure. */
+/** `aheadMs`: how far this clock is ahead of each other one. Pure. */
 export function clockProblem(aheadMs: readonly number[]): string | undefined {
   const sorted = aheadMs.toSorted((a, b) => Math.abs(a) - Math.abs(b));
   const middle = sorted[Math.floor(sorted.length / 2)];

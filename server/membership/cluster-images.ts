@@ -1,4 +1,4 @@
-// The images of all members of a cluster, each once: which record tells of it, and which members have its files. Reads records only.
+// Lists the images of all members of a cluster, each once: which record describes it, and which members have its files. Reads records only.
 import type { Entry } from '../records/collection.ts';
 import type { ImageDocument } from '../records/documents.ts';
 import type { OtherEntry } from '../records/other-members.ts';
@@ -12,14 +12,14 @@ const isReady = ({ document }: Pick<Entry<ImageDocument>, 'document'>): boolean 
 export const otherHolders = (records: Reading, image: string): readonly OtherEntry<ImageDocument>[] =>
   records.others.having('images', image).filter(isReady);
 
-/** Numbers of all members that have it, lowest first. */
+/** Numbers of all members that have the image, lowest first. */
 export function holdersOf(records: Reading, image: string): readonly number[] {
   const own = records.images.get(image)?.document.lifecycle === 'ready' ? [records.member ?? 0] : [];
   return [...own, ...otherHolders(records, image).map(({ member }) => member)].toSorted((a, b) => a - b);
 }
 
-/** Ready ones of the cluster, and own ones in whatever state. Of several records the one of the member with the lowest number tells of the
- *  image, so that all members tell the same. */
+/** Ready images of the cluster, and own images in any state. The record of the member with the lowest number describes the image, so that
+ *  all members answer alike. */
 export function imagesOfCluster(records: Reading): readonly Entry<ImageDocument>[] {
   const own = records.images.list();
   if (records.others.generation('images') === 0) return own;
@@ -38,7 +38,7 @@ export function imagesOfCluster(records: Reading): readonly Entry<ImageDocument>
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The record that tells of it, as in the list. */
+/** The record that describes the image, as in the list. */
 export function imageOfCluster(records: Reading, image: string): Entry<ImageDocument> | undefined {
   const own = records.images.get(image);
   const others = otherHolders(records, image);
@@ -54,6 +54,6 @@ export function imageOfCluster(records: Reading, image: string): Entry<ImageDocu
 
 const later = (a: string | undefined, b: string): string => (a !== undefined && Date.parse(a) > Date.parse(b) ? a : b);
 
-/** Each member tells of the containers that it made of its own copy: the image was used when any of them was. */
+/** Each member records the use of its own copy: the image was last used when any member used it. */
 const usedAt = (entry: Entry<ImageDocument>, lastUsedAt = entry.document.lastUsedAt): Entry<ImageDocument> =>
   lastUsedAt === entry.document.lastUsedAt ? entry : { ...entry, document: { ...entry.document, lastUsedAt } };

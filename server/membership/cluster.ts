@@ -1,5 +1,5 @@
-// The part that this host plays in a cluster, for all rooms above: who the members are, who has what, how they are reached. Outside a
-// cluster it says so, and everything is here.
+// The part that this host plays in a cluster, for all rooms above: who the members are, who has what, how to reach them. Outside a cluster
+// it says so, and every object is here.
 import { type AppError, errors } from '../api/errors.ts';
 import { containerOfUrl } from '../api/project/project-of-url.ts';
 import { operationIdOf, Routing } from './routing.ts';
@@ -19,17 +19,17 @@ import { ReadBarrier } from './read-barrier.ts';
 export interface ClusterDeps {
   readonly records: Records;
   readonly store: () => Store;
-  /** By which the other members know this one. */
+  /** The key and certificate that identify this member to the others. */
   readonly identity: () => MemberPair | undefined;
   readonly log: Log;
-  /** The records are those that this member kept at that time: it waits for a majority. */
+  /** When this member saved the records that it serves while it waits for a majority. */
   readonly keptAt?: Date | undefined;
 }
 
-/** What this member tells the others. */
+/** What this member publishes. */
 export type Self = Pick<PresenceDeps, 'present' | 'statusOf' | 'ttlSeconds' | 'isFenced' | 'beforeTelling'>;
 
-/** A member whose clock is asked for answers in this time. */
+/** How long a member may take to answer a question about its clock. */
 const clockMs = 5_000;
 
 export class Cluster {
@@ -50,7 +50,7 @@ export class Cluster {
     this.links = new PeerLinks({ own: () => this.#ownPair(), certificateOf: (name) => this.certificates.of(name) });
     this.members.onPresence((number, isPresent) => {
       const member = this.members.byNumber(number);
-      // A host that leaves its cluster hears no more of anybody.
+      // A host that leaves its cluster gets no more presence changes.
       if (this.isOn && !isPresent && member?.isHere === false) this.links.giveUp(member);
     });
     this.#barrier = new ReadBarrier({ store: deps.store, contents: deps.records.contents });
@@ -70,18 +70,18 @@ export class Cluster {
     return this.isOn ? this.members.byNumber(this.members.here)?.address : undefined;
   }
 
-  /** Once its record says that the others know it by it. */
+  /** Undefined until the member's record has the certificate: peers reject it before. */
   #ownPair(): MemberPair | undefined {
     const pair = this.#deps.identity();
     return pair !== undefined && this.certificates.of(this.ownName) === pair.certPem ? pair : undefined;
   }
 
-  /** For an operation that begins here. */
+  /** The id of an operation that begins here. */
   operationId(random: string): string {
     return operationIdOf(this.members.here, random);
   }
 
-  /** What another member answers this one in its own dialect. Throws AppError as it answered, or unavailable. */
+  /** Another member's answer in its own dialect. Throws AppError: its own refusal, or unavailable. */
   ask<T = unknown>(
     member: Pick<Member, 'name' | 'address'>,
     method: string,
@@ -99,7 +99,7 @@ export class Cluster {
     });
   }
 
-  /** What the clock of another member says, in ms since 1970, to a second; undefined: it does not say. */
+  /** The clock of another member, in ms since 1970, to a second; undefined if it does not say. */
   async clockOf(member: Member): Promise<number | undefined> {
     const headers = peerHeaders(this.ownName);
     const { headers: answered, body } = await this.links.request(member, {
@@ -113,13 +113,13 @@ export class Cluster {
     return Number.isNaN(ms) ? undefined : ms;
   }
 
-  /** False: the store does not answer, and what is read may be old. */
+  /** False if the store does not answer: reads may then be old. */
   async readBarrier(): Promise<boolean> {
     if (this.#deps.keptAt !== undefined) return false;
     return !this.isOn || (!this.isRemoved && (await this.#barrier.pass()));
   }
 
-  /** When the store answered this member last; undefined: it answers, as far as the reads so far have shown. */
+  /** When the store last answered this member; undefined while it answers. */
   get silentSince(): Date | undefined {
     if (this.#deps.keptAt !== undefined) return this.#deps.keptAt;
     const readMs = this.#barrier.silentSinceMs;
@@ -128,43 +128,43 @@ export class Cluster {
     return new Date(Date.now() - (performance.now() - heardMs));
   }
 
-  /** The store does not answer and the lease of this member is over: the leases of the others may be over as well. */
+  /** The store does not answer and this member's lease is over: other members' leases may be over, too. */
   get #isCutOff(): boolean {
     if (this.#deps.keptAt !== undefined) return true;
     return this.#barrier.silentSinceMs !== undefined && performance.now() > this.heldUntilMs;
   }
 
-  /** False: the store did not answer the last read, or the last renewal, and does not answer now. */
+  /** False if the store failed the last read or renewal and does not answer now either. */
   async takesChanges(): Promise<boolean> {
     if (!this.isOn) return true;
     if (this.#deps.keptAt !== undefined) return false;
     return !this.isRemoved && (await this.#barrier.answersChanges(this.#presence?.isOverdue === true));
   }
 
-  /** The answer to a change that is not taken. */
+  /** The error for a change that is refused. */
   refusal(): AppError {
     return errors.unavailable(`Nothing was changed. ${this.doubt ?? 'Try again'}`);
   }
 
-  /** The others have removed this member without its doing. */
+  /** The others have removed this member while it was away. */
   get isRemoved(): boolean {
     return this.isOn && this.members.byNumber(this.members.here) === undefined;
   }
 
-  /** Why answers may be out of date, in words; undefined: they are not, as far as the reads so far have shown. */
+  /** Why answers may be out of date; undefined as long as reads succeed. */
   get doubt(): string | undefined {
     if (this.isRemoved) return removed;
     return this.silentSince === undefined ? undefined : silence(this.silentSince);
   }
 
-  /** Resolves when what any member has acknowledged is known here. Throws AppError unavailable when the store stays away for long; `doubt`
-   *  is what is not known then. */
+  /** Resolves when this member has read everything that any member has acknowledged. Throws AppError unavailable if the store stays away;
+   *  `doubt` says what is not known then. */
   async needNews(doubt: string): Promise<void> {
     if (this.isOn && !(await this.#barrier.passAtLast()))
       throw errors.unavailable(`${doubt} is not known: the store of the cluster does not answer`);
   }
 
-  /** Resolves when the other members can see this one. Without a cluster there is nothing to do. */
+  /** Resolves when the other members can see this one. Does nothing outside a cluster. */
   async appear(self: Self): Promise<void> {
     const { records, store, log } = this.#deps;
     if (!this.isOn || this.#presence !== undefined) return;
@@ -184,34 +184,34 @@ export class Cluster {
     await this.#presence.start();
   }
 
-  /** On the clock of performance.now(): until then no other member takes this one for lost. */
+  /** On the clock of performance.now(): no other member considers this one lost before that. */
   get heldUntilMs(): number {
     return this.#presence?.heldUntilMs ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** Whether the others know that what runs here ends with the lease of this member; undefined: they may. */
+  /** Whether the others know that everything here ends with this member's lease; undefined: they may. */
   get isToldFenced(): boolean | undefined {
     return this.#presence?.isToldFenced;
   }
 
-  /** This member lost its lease: the others may act on what it had. */
+  /** This member has lost its lease: the others may take over its objects. */
   onLost(listener: () => void): () => void {
     this.#onLost.add(listener);
     return () => this.#onLost.delete(listener);
   }
 
-  /** What a container does may be something else now. */
+  /** A container's status may have changed. */
   touch(container: string): void {
     this.#presence?.touch(container);
   }
 
-  /** Settings may have changed: the time after which silence counts as the end of this member. */
+  /** Settings may have changed: the silence after which this member counts as lost. */
   async retime(): Promise<void> {
     await this.#presence?.retime();
   }
 
-  /** When it resolves, other members can see what containers do here: those at these URLs, and those that were touched. Never throws: they
-   *  will see it later. */
+  /** Resolves when other members can see the status of the containers at these URLs and of those touched. Never throws: they then see it
+   *  later. */
   async awaitVisible(urls: readonly string[] = []): Promise<void> {
     for (const url of urls) {
       const container = containerOfUrl(url);
@@ -220,7 +220,7 @@ export class Cluster {
     await this.#presence?.flush().catch(() => {});
   }
 
-  /** When it resolves, other members can see what this one says of itself (`Self.present`). Never throws: they will see it later. */
+  /** Resolves when other members can see `Self.present`. Never throws: they then see it later. */
   async publish(): Promise<void> {
     await this.#presence?.publish().catch(() => {});
   }

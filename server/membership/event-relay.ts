@@ -1,4 +1,4 @@
-// Brings the events of the other members to the listeners of this one, while there are any.
+// Relays events of the other members to the listeners of this one, while there are any.
 import type { WebSocket } from 'ws';
 import type { Event } from '../api/event.ts';
 import type { Log } from '../lib/log.ts';
@@ -14,12 +14,12 @@ export interface EventRelayDeps {
   readonly log: Log;
 }
 
-/** A listener waits this long for the links to the other members before its stream begins. */
+/** How long a listener waits for links to the other members before its stream begins. */
 const readyMs = 1_500;
-/** Links stay this long after the last listener: the next one comes soon. */
+/** Links outlive the last listener by this long: the next one often comes soon. */
 const restMs = 30_000;
 const againMs = 500;
-/** A link over which nothing came for this long is taken for dead; the other side pings it. */
+/** A link that was silent for this long counts as dead; the peer pings it. */
 const silentMs = 60_000;
 
 export class EventRelay {
@@ -37,7 +37,7 @@ export class EventRelay {
     });
   }
 
-  /** For one listener, until the returned function is called. Resolves when the events of the members that can be reached come. */
+  /** Serves one listener until the returned function is called. Resolves when events of the reachable members arrive. */
   async listen(): Promise<() => void> {
     this.#listeners += 1;
     clearTimeout(this.#resting);

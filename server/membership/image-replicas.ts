@@ -1,4 +1,5 @@
-// Which members of a cluster fetch a copy of an image, so that enough have it. All members decide the same, and nobody asks another. Pure.
+// Decides which members of a cluster fetch a copy of an image, so that enough have it. All members decide alike, without asking each other.
+// Pure.
 import { createHash } from 'node:crypto';
 
 export interface ReplicaWish {
@@ -6,13 +7,13 @@ export interface ReplicaWish {
   readonly image: string;
   /** `cluster.images_minimal_replica`; -1: every member. */
   readonly wanted: number;
-  /** Numbers of the members that are there and take new things. */
+  /** Numbers of the members that are present and take new objects. */
   readonly candidates: readonly number[];
   /** Numbers of the members that have it. */
   readonly holders: readonly number[];
 }
 
-/** A holder that is away does not count: it may be lost. */
+/** An absent holder does not count: it may be lost. */
 export function newHolders({ image, wanted, candidates, holders }: ReplicaWish): readonly number[] {
   const enough = wanted === -1 ? candidates.length : Math.min(wanted, candidates.length);
   const missing = enough - candidates.filter((each) => holders.includes(each)).length;
@@ -22,5 +23,5 @@ export function newHolders({ image, wanted, candidates, holders }: ReplicaWish):
     .slice(0, Math.max(0, missing));
 }
 
-/** Another order for each image, so that all members have their share. */
+/** Orders members differently for each image, which spreads the copies. */
 const rank = (image: string, member: number): string => createHash('sha256').update(`${member} ${image}`).digest('hex');

@@ -1,4 +1,4 @@
-// The status of a member for people, from what is known of it and of the others. Pure.
+// The status of a member as users read it, from its own facts and those of its peers. Pure.
 import { compareVersions } from '../api/text/compare-versions.ts';
 import type { Member, MemberStatus } from './members.ts';
 
@@ -7,7 +7,7 @@ export interface ShownStatus {
   readonly message: string;
 }
 
-/** In words. `since`: when the records answered last. */
+/** A sentence. `since`: when the records last answered. */
 export const silence = (since: Date | undefined): string =>
   `The records of the cluster have not answered${since === undefined ? '' : ` since ${since.toISOString()}`} (most of the etcds that keep them cannot be reached)`;
 
@@ -48,7 +48,7 @@ export function statusOfMember(
   return { status: 'Online', message: warnings.join('; ') || 'Fully operational' };
 }
 
-/** The version of a member; of one that is offline, what it ran last. */
+/** The version of a member; for an offline member, the last one it ran. */
 const versionOf = ({ present, document }: Member): string | undefined => present?.version ?? document.release;
 
 function isOlder(other: Member, version: string | undefined): boolean {

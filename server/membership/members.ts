@@ -10,7 +10,7 @@ import {
   type PresentSignal,
 } from './signals.ts';
 
-/** Broken: its release is too old for the others. Blocked: it is newer than others and waits for them. Unknown: nothing can be heard of it. */
+/** Broken: its release is too old for the others. Blocked: it is newer than others and waits for them. Unknown: this member cannot tell. */
 export type MemberStatus = 'Online' | 'Unknown' | 'Offline' | 'Evacuated' | 'Blocked' | 'Broken';
 
 export interface Member {
@@ -19,16 +19,16 @@ export interface Member {
   readonly address: string;
   readonly document: MemberDocument;
   readonly isHere: boolean;
-  /** It holds its lease: it can be asked. */
+  /** It holds its lease, so it can be asked. */
   readonly isPresent: boolean;
-  /** The store, which tells of the others, has been silent for so long that it may have stopped meanwhile. */
+  /** The store has been silent for so long that the member may have stopped since. */
   readonly isUnknown: boolean;
   readonly present: PresentSignal | undefined;
   /** How many containers it has. */
   readonly containers: number;
 }
 
-/** The member of objects on hosts without a cluster. */
+/** The `location` of objects on hosts without a cluster. */
 export const noMember = 'none';
 
 export class Members {
@@ -61,7 +61,7 @@ export class Members {
     return this.isOn ? this.nameOf(this.here) : noMember;
   }
 
-  /** For listeners of who comes and goes. */
+  /** Notifies the listener when a member comes or goes. */
   onPresence(listener: (member: number, isPresent: boolean) => void): () => void {
     this.#onPresence.add(listener);
     return () => this.#onPresence.delete(listener);
@@ -99,7 +99,7 @@ export class Members {
     return number === this.here || this.#present.has(number);
   }
 
-  /** What a container of another member does; Error while that member is gone, or may be. */
+  /** The status of another member's container; Error while that member is, or may be, gone. */
   statusOf(member: number, container: string): StatusCode {
     if (!this.#present.has(member) || this.#isCutOff()) return statusCodes.error;
     return this.#statuses.get(member)?.get(container) ?? statusCodes.stopped;

@@ -1,14 +1,14 @@
-// What a host knows of its own membership before it can read any record: the files of its state directory.
+// A host's membership before it can read any record: the files of its state directory.
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncDirectory, writeDurably } from '../lib/durable-files.ts';
 import { readIfThere } from '../lib/shared/missing-files.ts';
 
-/** Where the records of the cluster are; the names of files are those of the host. */
+/** Where the records of the cluster are; file names are paths on this host. */
 export interface ClusterStore {
   /** `etcd://HOST:PORT,…/NAME` */
   readonly address: string;
-  /** The members run it themselves. */
+  /** The members run the etcd themselves. */
   readonly own?: boolean;
   readonly ca?: string;
   readonly cert?: string;
@@ -17,7 +17,7 @@ export interface ClusterStore {
 }
 
 export interface Membership {
-  /** The number of this host in its cluster: never given to another one. */
+  /** The number of this host in its cluster: never reused. */
   readonly number: number;
   readonly clusterUuid: string;
   /** HOST:PORT where the others reach this host. */
@@ -32,16 +32,14 @@ export const clusterCertificateFiles = (stateDir: string): { readonly cert: stri
   key: join(stateDir, 'cluster.key'),
 });
 
-/** The certificate by which the other members know this one. */
+/** The certificate that identifies this member to its peers. */
 export const memberPairFiles = (stateDir: string): { readonly cert: string; readonly key: string } => ({
   cert: join(clusterDir(stateDir), 'member.crt'),
   key: join(clusterDir(stateDir), 'member.key'),
 });
 
-/**
- * Makes the files those of the certificate that the cluster has now; false: they were. A crash leaves the key and the certificate of different
- * pairs at most, which the next start mends from the record.
- */
+/** Writes the cluster's current certificate into the files; false if they have it. A crash leaves a key and a certificate that do not
+ *  match, which the next start repairs from the record. */
 export async function keepClusterPair(
   stateDir: string,
   { certPem, keyPem }: { readonly certPem: string; readonly keyPem: string },
@@ -54,10 +52,10 @@ export async function keepClusterPair(
   return true;
 }
 
-/** What the member has of the records, for a start without a majority. */
+/** The member's copy of the records, for a start without a majority. */
 export const keptRecordsPath = (stateDir: string): string => join(clusterDir(stateDir), 'kept-records.json');
 
-/** Undefined: the host is in no cluster. Throws an Error that names the file when it is damaged. */
+/** Undefined outside a cluster. Throws an Error that names the file if it is damaged. */
 export async function readMembership(stateDir: string): Promise<Membership | undefined> {
   const text = await readIfThere(membershipPath(stateDir));
   if (text === undefined) return undefined;
@@ -73,12 +71,12 @@ export async function readMembership(stateDir: string): Promise<Membership | und
   }
 }
 
-/** From now on the host is this member, also after a crash. The directory exists. */
+/** Makes the host this member, durably. The directory exists. */
 export async function writeMembership(stateDir: string, membership: Membership): Promise<void> {
   await writeDurably(membershipPath(stateDir), `${JSON.stringify({ v: 1, ...membership })}\n`, 0o600);
 }
 
-/** From now on the host is in no cluster, also after a crash. */
+/** Ends the host's membership, durably. */
 export async function removeMembership(stateDir: string): Promise<void> {
   await rm(membershipPath(stateDir), { force: true });
   await rm(keptRecordsPath(stateDir), { force: true });

@@ -1,4 +1,4 @@
-// Connections to the other members: TLS at both ends with the certificates by which members are known, so that nobody else is taken for one.
+// Connections to the other members: mutual TLS with pinned member certificates.
 import type { Duplex, Readable } from 'node:stream';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { X509Certificate } from 'node:crypto';
@@ -9,9 +9,9 @@ import { memberServerName, type MemberPair } from './keys/identity.ts';
 import type { Member } from './members.ts';
 
 export interface PeerLinksDeps {
-  /** The certificate of this member; undefined: the others do not know it yet. */
+  /** The certificate of this member; undefined: peers do not know it yet. */
   readonly own: () => MemberPair | undefined;
-  /** PEM of that of the member with this name; undefined: it has none. */
+  /** PEM of the certificate of the member with this name; undefined: it has none. */
   readonly certificateOf: (name: string) => string | undefined;
 }
 
@@ -25,9 +25,9 @@ export interface PeerRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Readable | string | null;
   readonly signal?: AbortSignal;
-  /** Until the headers of the answer are there; default: as long as it takes. */
+  /** Time limit for the headers of the answer; default: none. */
   readonly timeoutMs?: number;
-  /** The member gives up its lease while it carries the request out. */
+  /** The member gives up its lease while it carries out the request. */
   readonly outlivesLease?: boolean;
 }
 
@@ -37,15 +37,15 @@ export interface PeerAnswer {
   readonly body: Readable;
 }
 
-/** A member that does not take a connection in this time does not answer. */
+/** How long a member may take to accept a connection. */
 const connectMs = 3_000;
-/** A member without a lease answers in this time, or is taken for frozen: the kernel of a frozen one takes connections. */
+/** How long a member without a lease may take to answer, before it counts as frozen: the kernel of a frozen one accepts connections. */
 const absentMs = 5_000;
 const maxConnections = 128;
 
 export class PeerLinks {
   readonly #deps: PeerLinksDeps;
-  /** What ends the requests whose answers are not complete, and the connections, by address. */
+  /** Aborts of the requests without a complete answer, and of the connections, by address. */
   readonly #asked = new Map<string, Set<() => void>>();
   /** By address. */
   readonly #agents = new Map<string, { readonly of: string; readonly agent: Agent }>();
@@ -54,7 +54,7 @@ export class PeerLinks {
     this.#deps = deps;
   }
 
-  /** Throws AppError with the name of the member: unavailable when it was not reached, outcomeUnknown when it may have made a change. */
+  /** Throws AppError with the name of the member: unavailable if it was not reached, outcomeUnknown if it may have made a change. */
   async request(member: Peer, request: PeerRequest): Promise<PeerAnswer> {
     const given = new AbortController();
     const mayHaveChanged = request.method !== 'GET';
@@ -82,12 +82,12 @@ export class PeerLinks {
     }
   }
 
-  /** Ends what it was asked, and the connections to it: it has lost its lease, and may be frozen. */
+  /** Aborts its pending requests and connections: it has lost its lease, and may be frozen. */
   giveUp({ address }: Peer): void {
     for (const end of this.#asked.get(address) ?? []) end();
   }
 
-  /** Until the returned function is called, `end` is called when the lease of the member ends. */
+  /** Calls `end` when the member's lease ends, unless the returned function was called before. */
   #enter({ address }: Peer, end: () => void): () => void {
     const all = this.#asked.get(address) ?? new Set();
     this.#asked.set(address, all.add(end));
@@ -97,7 +97,7 @@ export class PeerLinks {
     };
   }
 
-  /** What the other member answers in its own dialect, of a request by a member. Throws AppError as it answered. */
+  /** The member's answer, in its own dialect, to a request of a member. Throws its AppError. */
   async json<T>(member: Peer, request: PeerRequest): Promise<T> {
     const { status, body } = await this.request(member, request);
     const text = await textOf(body).catch((error: unknown) => {
@@ -109,7 +109,7 @@ export class PeerLinks {
     throw new AppError(isErrorCode(code) ? code : 'internal', `The cluster member ${member.name}: ${message}`);
   }
 
-  /** A connection of its own, for what is no request any more after its beginning. It ends with the lease of the member. */
+  /** A separate connection for a protocol that begins as a request. It ends with the member's lease. */
   dial(member: Peer): Promise<Duplex> {
     const { known, ...shown } = this.#ends(member);
     const url = new URL(`https://${member.address}`);
@@ -140,7 +140,7 @@ export class PeerLinks {
     });
   }
 
-  /** Events and errors of the connection are those of the websocket. */
+  /** The websocket reports events and errors of the connection. */
   websocket(member: Peer, path: string, headers: Readonly<Record<string, string>>): WebSocket {
     return new WebSocket(`wss://${member.address}${path}`, {
       ...this.#tls(member),
@@ -155,18 +155,18 @@ export class PeerLinks {
     this.#agents.clear();
   }
 
-  /** What this member shows to that one, and what that one must have: nothing fits a host that is no member. */
+  /** The certificate that this member shows, and the one that the peer must have: no other host passes. */
   #ends({ name }: Peer) {
     const [its, own] = [this.#deps.certificateOf(name), this.#deps.own()];
     return {
       ...(own === undefined ? {} : { cert: own.certPem, key: own.keyPem }),
       known: its === undefined ? [] : [its],
-      // Members have addresses, which are no names of servers.
+      // Members have addresses, which are no server names.
       servername: memberServerName,
     };
   }
 
-  /** The certificate is its own authority, whoever signed it, and under whatever name the member is reached. */
+  /** The peer's certificate is its own authority, whoever signed it and whatever its name. */
   #tls(member: Peer) {
     const { known, ...shown } = this.#ends(member);
     return {
@@ -178,9 +178,9 @@ export class PeerLinks {
     };
   }
 
-  /** The library is loaded when there is another member to ask. */
+  /** Loads the library when there is another member to ask. */
   async #agentFor(member: Peer): Promise<Agent> {
-    // In the bundle the default export is all that there is.
+    // The bundle has only the default export.
     const { Agent: Connections, buildConnector } = (await import('undici')).default;
     const tls = this.#tls(member);
     const of = [tls.cert, ...tls.ca].join();
@@ -211,7 +211,7 @@ const isOneOf = (raw: Uint8Array | undefined, known: readonly string[]): boolean
 const foreign = (where: string): Error =>
   new Error(`the server at ${where} does not have the certificate of that member of the cluster`);
 
-/** No connection was made, so nothing was sent. */
+/** No connection was made, so no request was sent. */
 class NotConnected extends Error {
   override readonly name = 'NotConnected';
 }

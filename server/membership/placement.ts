@@ -1,21 +1,21 @@
-// Which member of a cluster takes a new container: those that may, and the best of them. Pure.
+// Chooses the member of a cluster for a new container: which members may have it, and the best of them. Pure.
 import { architectureName, architecturesOfHost } from '../api/image/architectures.ts';
 import { AppError, errors } from '../api/errors.ts';
 import type { Member } from './members.ts';
 import type { MemberLoad } from './signals.ts';
 
 export interface PlacementWish {
-  /** `?target=`: the name of a member, `@GROUP`, or empty: whichever is best. */
+  /** `?target=`: the name of a member, `@GROUP`, or empty: the best member. */
   readonly target: string;
-  /** Any name of the architecture that its programs are for; undefined: any will do. */
+  /** Any name of the architecture of its programs; undefined: any architecture. */
   readonly architecture?: string | undefined;
-  /** Why the member cannot have it, apart from what is known of every member. */
+  /** Why the member cannot have it, beyond the reasons for every container. */
   readonly objection: (member: Member) => string | undefined;
-  /** Containers that are on their way to the member, and not counted yet. */
+  /** How many containers are on their way to the member, not counted yet. */
   readonly coming: (member: Member) => number;
 }
 
-/** A member with less free memory than this share of all is chosen only when there is no other. */
+/** A member with a smaller share of free memory is the last choice. */
 const scarceShare = 0.05;
 
 /** Throws AppError notFound for an unknown target, badRequest with a reason for each member when none can take it. */
@@ -32,7 +32,7 @@ export function placeContainer(members: readonly Member[], wish: PlacementWish):
   throw errors.badRequest(`No member of the cluster can take the container: ${reasons}`);
 }
 
-/** For a volume that names a group (`@GROUP`): this member when it is in it, otherwise the first one. */
+/** For a volume with a group as its target (`@GROUP`): this member if it is in the group, otherwise the first one. */
 export function placeVolume(members: readonly Member[], group: string): Member {
   const candidates = membersOf(members, group);
   const [best] = candidates
@@ -43,14 +43,14 @@ export function placeVolume(members: readonly Member[], group: string): Member {
   throw errors.badRequest(`No member of the group ${group.slice(1)} can take the volume: ${names.join('; ')}`);
 }
 
-/** What is known of every member; undefined: it takes things. */
+/** Why the member takes no new object; undefined if it does. */
 function generalReason({ isPresent, document, present }: Member): string | undefined {
   if (!isPresent) return 'is offline';
   if (document.evacuated === true) return 'is evacuated';
   return present?.isReadOnly === true ? 'is read-only: its disk is full' : undefined;
 }
 
-/** Those that a target names: all without one. Throws AppError notFound. */
+/** The members that a target names; all for an empty one. Throws AppError notFound. */
 export function membersOf(members: readonly Member[], target: string): readonly Member[] {
   if (target === '') return members;
   const found = target.startsWith('@')
@@ -77,7 +77,7 @@ function reasonAgainst(member: Member, wish: PlacementWish, isChosen: boolean): 
 
 const runs = (host: string, wanted: string): boolean => host === wanted || architecturesOfHost(host).includes(wanted);
 
-/** Enough memory first, then the fewest containers, then the one that was asked. */
+/** Members with enough memory first, then the fewest containers, then the member that was asked. */
 function compare(a: Member, b: Member, coming: PlacementWish['coming']): number {
   return (
     Number(isScarce(a)) - Number(isScarce(b)) ||

@@ -1,4 +1,4 @@
-// When a member publishes what it says of itself, and when it asks for a lost lease again. Pure.
+// Decides when a member publishes its status, and when it acquires a lost lease again. Pure.
 import { isMemoryScarce } from './placement.ts';
 import type { PresentSignal } from './signals.ts';
 
@@ -22,10 +22,10 @@ export function isOther(published: PresentSignal, now: PresentSignal): boolean {
   );
 }
 
-/** One renewed member costs the store this much time, roughly; a wait is never longer than half the time to live. */
+/** The store's time for one returning member, roughly; a wait is never longer than half the time to live. */
 const memberMs = 10;
 
-/** A store that stalls for longer than the time to live ends the leases of all members at once, and each then writes all that it says again.
+/** A store that stalls for longer than the time to live ends the leases of all members at once; each then writes all its keys again.
  *  `random`: from 0 to 1. Pure. */
 export const rejoinSpreadMs = (members: number, ttlSeconds: number, random: number): number =>
   random * Math.min(members * memberMs, ttlSeconds * 500);

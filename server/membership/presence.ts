@@ -1,4 +1,4 @@
-// Tells the other members, for as long as this one renews its lease, that it is there and what its containers do.
+// Publishes, under a lease, that this member is present and the status of its containers.
 import { setTimeout as delay } from 'node:timers/promises';
 import { type StatusCode, statusCodes } from '../api/status.ts';
 import type { Log } from '../lib/log.ts';
@@ -19,30 +19,31 @@ import {
 export interface PresenceDeps {
   readonly store: Store;
   readonly member: number;
-  /** Seconds without a sign of life after which the others count it as gone, by the settings as they are now. */
+  /** Seconds without a renewal after which the others consider this member lost, by the current settings. */
   readonly ttlSeconds: () => number;
   readonly present: () => PresentSignal;
   /** Names of all containers of this member. */
   readonly containers: () => Iterable<string>;
-  /** What a container does now; actions under way do not count. */
+  /** The container's status; actions in progress do not count. */
   readonly statusOf: (container: string) => StatusCode;
   readonly log: Log;
-  /** Before a lost lease is asked for: others that lost theirs at the same time are to ask at other moments. */
+  /** The delay before a lost lease is acquired again: members that lost theirs together must not return together. */
   readonly spreadMs: () => number;
-  /** The lease has ended although this member still runs. `ended`: when it was noticed that the others may act. */
+  /** The lease has ended although this member still runs. `ended`: when this member noticed. */
   readonly onLost?: () => void;
-  /** What ends here in time when the lease does is ended by others than this daemon, too. */
+  /** Whether a guard outside this daemon ends everything here in time when the lease ends. */
   readonly isFenced: () => boolean;
-  /** Resolves when what runs here ends by then, on the clock of performance.now(), whatever becomes of this daemon. Never throws. */
+  /** Resolves when everything here is sure to end by then (on the clock of performance.now()), whatever happens to this daemon. Never
+   *  throws. */
   readonly beforeTelling: (untilMs: number) => Promise<void>;
 }
 
-/** All containers are looked at this often, in case something changed without a word; the load is told this often when it changed much. */
+/** How often the status of all containers is compared, for changes without a notice; and how often a changed load is published. */
 const lookEveryMs = 15_000;
 const opsPerTxn = 60;
 /** How long shutdown waits for the store to revoke the lease. */
 const longestStopMs = 2000;
-/** Before a lost lease is asked for again. */
+/** The pause before a lost lease is acquired again. */
 const againMs = 500;
 /** A lease is overdue after this share of its time to live; three renewals are sent in that time. */
 const overdueShare = 0.5;
@@ -51,13 +52,13 @@ export class Presence {
   readonly #deps: PresenceDeps;
   readonly #ended = new AbortController();
   #lease: Lease | undefined;
-  /** The same lease, also after it has ended. */
+  /** The current lease, also after it has ended. */
   #newest: Lease | undefined;
-  /** The lease of the sign of life that the others see. */
+  /** The lease of the published presence key. */
   #publishedLease: Lease | undefined;
   #ttlSeconds = 0;
   #retiming: Promise<void> | undefined;
-  /** What the others were told, and those whose status may be another now. */
+  /** The published status of each container, and the containers whose status may have changed. */
   #published = new Map<string, StatusCode>();
   readonly #dirty = new Set<string>();
   #isAllDirty = true;
@@ -89,7 +90,7 @@ export class Presence {
     return this.#lease !== undefined;
   }
 
-  /** On the clock of performance.now(): until then no other member takes this one for lost. */
+  /** On the clock of performance.now(): no other member considers this one lost before that. */
   get heldUntilMs(): number {
     const [lease, published] = [this.#lease, this.#publishedLease];
     if (lease === undefined || published === undefined) return Number.NEGATIVE_INFINITY;
@@ -101,34 +102,34 @@ export class Presence {
     return performance.now() - this.renewedMs > this.#ttlSeconds * overdueShare * 1000;
   }
 
-  /** When the store confirmed the newest lease last, on the clock of performance.now(). */
+  /** When the store last confirmed the newest lease, on the clock of performance.now(). */
   get renewedMs(): number {
     return (this.#newest?.heldUntilMs() ?? Number.NEGATIVE_INFINITY) - this.#ttlSeconds * 1000;
   }
 
-  /** Whether the others know that what runs here ends with the lease; undefined: this member does not know what they know. */
+  /** Whether the others know that everything here ends with the lease; undefined: not known. */
   get isToldFenced(): boolean | undefined {
     return this.#isToldFenced;
   }
 
-  /** Its status may have changed; the others hear of it with the next `flush`. */
+  /** The container's status may have changed; `flush` publishes it. */
   mark(container: string): void {
     this.#dirty.add(container);
   }
 
-  /** Its status may have changed; the others hear of it soon, or with the next `flush`. */
+  /** The container's status may have changed; it is published soon, or with the next `flush`. */
   touch(container: string): void {
     this.mark(container);
     setImmediate(() => void this.flush().catch(() => {}));
   }
 
-  /** When it resolves, the others can see what this member says of itself. */
+  /** Resolves when the others can see the current presence of this member. */
   async publish(): Promise<void> {
     this.#isSelfDirty = true;
     await this.flush();
   }
 
-  /** When it resolves, the others can see what the containers of this member did when it was called. */
+  /** Resolves when the others can see the status that its containers had at the call. */
   async flush(): Promise<void> {
     const isFenceTold = this.#deps.isFenced() === this.#isToldFenced;
     const isDirty = this.#dirty.size > 0 || this.#isAllDirty || this.#isSelfDirty;
@@ -140,7 +141,7 @@ export class Presence {
     await this.#flushing;
   }
 
-  /** The time to live may be another one now: its keys move to a lease of that. Never throws: a later call makes up for it. */
+  /** The time to live may have changed: moves the keys to a lease of that length. Never throws: a later call retries. */
   async retime(): Promise<void> {
     this.#retiming ??= this.#retime()
       .catch((error: unknown) => {
@@ -160,7 +161,7 @@ export class Presence {
     await this.#held;
   }
 
-  /** The others see at once that this member is away; without it they see it when the lease ends. */
+  /** Shows the others at once that this member is away; otherwise they notice when the lease ends. */
   async #endLease(): Promise<void> {
     await this.#flushing?.catch(() => {});
     await this.#lease?.revoke().catch(() => {});
@@ -172,13 +173,13 @@ export class Presence {
     await this.#deps.beforeTelling(lease.heldUntilMs());
     this.#hold(lease, ttlSeconds);
     await this.flush().catch((error: unknown) => {
-      // It would be renewed for ever.
+      // Without this the lease would be renewed for ever.
       void lease.revoke().catch(() => {});
       throw error;
     });
   }
 
-  /** All keys are put again, under this lease. */
+  /** Puts all keys again, under this lease. */
   #hold(lease: Lease, ttlSeconds: number): void {
     this.#published = new Map();
     this.#present = undefined;
@@ -189,13 +190,13 @@ export class Presence {
     this.#ttlSeconds = ttlSeconds;
   }
 
-  /** The former lease ends after the others can see everything under the new one: they never miss this member. */
+  /** Ends the former lease only after everything is visible under the new one: the others never miss this member. */
   async #retime(): Promise<void> {
     const former = this.#lease;
     const ttlSeconds = this.#deps.ttlSeconds();
     if (former === undefined || ttlSeconds === this.#ttlSeconds) return;
     const lease = await this.#deps.store.lease(ttlSeconds);
-    // It was lost, or given up, meanwhile.
+    // The lease was lost, or given up, since.
     await this.#deps.beforeTelling(Math.min(former.heldUntilMs(), lease.heldUntilMs()));
     if (this.#lease !== former || this.#ended.signal.aborted) return await lease.revoke();
     this.#hold(lease, ttlSeconds);
@@ -211,7 +212,7 @@ export class Presence {
     this.#deps.log.info(`The others count this member as offline after ${ttlSeconds} s without a sign of life now`);
   }
 
-  /** A lease that was lost (the store was away for too long) is asked for again. */
+  /** Acquires a lease again that was lost (the store was away for too long). */
   async #keep(): Promise<void> {
     while (!this.#ended.signal.aborted) {
       const held = this.#lease;
@@ -258,7 +259,7 @@ export class Presence {
   #changes(lease: string, isFenced: boolean): Op[] {
     const { member, statusOf, containers, present } = this.#deps;
     const ops: Op[] = [];
-    // In one transaction with the sign of life: who saw an earlier one of these knows that this member was there meanwhile.
+    // One transaction with the presence key: whoever saw an earlier value knows that this member was present in between.
     if (isFenced !== this.#isToldFenced) {
       const key = fenceKey(member);
       ops.push(isFenced ? { put: key, value: encodeFence({ ttlSeconds: this.#ttlSeconds }) } : { del: key });

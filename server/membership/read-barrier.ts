@@ -1,5 +1,5 @@
-// Before a member answers a read from its memory, it waits until that holds what any member has acknowledged. Without the store it
-// answers from what it has, and says so.
+// Before a member answers a read from memory, it waits until memory holds everything that any member has acknowledged. If the store does
+// not answer, the member answers from memory and says so.
 import type { Contents } from '../records/contents.ts';
 import { pause } from '../lib/shared/deadline.ts';
 import type { Store } from '../store/store.ts';
@@ -9,15 +9,15 @@ export interface ReadBarrierDeps {
   readonly contents: Pick<Contents, 'reached'>;
 }
 
-/** For one read. After a failure others do not wait before the store has answered again. */
+/** The wait of one read. After a failure, other reads do not wait until the store has answered again. */
 const longestMs = 1_000;
-/** Longer than a store needs to settle a write. */
+/** Longer than a store needs to decide a write. */
 const patienceMs = 20_000;
 const againMs = 100;
 
 export class ReadBarrier {
   readonly #deps: ReadBarrierDeps;
-  /** The question under way, and the one that begins after it: a read may only join a question that began after the read. */
+  /** The pending question, and the one after it: a read may only join a question that began after the read. */
   #asking: Promise<boolean> | undefined;
   #next: Promise<boolean> | undefined;
   #isAway = false;
@@ -27,17 +27,17 @@ export class ReadBarrier {
     this.#deps = deps;
   }
 
-  /** When the store answered last, on the clock of performance.now(); undefined: it answers. */
+  /** When the store last answered, on the clock of performance.now(); undefined while it answers. */
   get silentSinceMs(): number | undefined {
     return this.#isAway ? this.#answeredMs : undefined;
   }
 
-  /** For changes: asks only a store that did not answer the last time, or is `inDoubt`. False: it still does not. */
+  /** For changes: asks only a store that did not answer the last time, or that is `inDoubt`. False if it still does not answer. */
   async answersChanges(inDoubt: boolean): Promise<boolean> {
     return (!this.#isAway && !inDoubt) || (await this.#ask());
   }
 
-  /** False: the store does not answer, so what is in memory may be old. */
+  /** False if the store does not answer: memory may be old. */
   async pass(): Promise<boolean> {
     if (this.#isAway) {
       this.#ask().catch(() => {});
@@ -46,7 +46,7 @@ export class ReadBarrier {
     return await this.#ask();
   }
 
-  /** For what must be known before it continues: tries again while the store does not answer. False: it has not in all that time. */
+  /** For reads that need current records: retries while the store does not answer. False if it never did. */
   async passAtLast(forMs = patienceMs): Promise<boolean> {
     const end = performance.now() + forMs;
     while (!(await this.#ask())) {

@@ -1,4 +1,4 @@
-// Where a request is carried out: here, at the member that has the object, or at several. Pure but for looking up who has what.
+// Decides where a request is carried out: here, at the member that has the object, or at several. Pure but for the lookup of owners.
 import { errors } from '../api/errors.ts';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
 import type { ImageDocument } from '../records/documents.ts';
@@ -26,13 +26,13 @@ export class Routing {
     this.#members = members;
   }
 
-  /** The other member that carries it out; undefined: this one does. Throws AppError notFound for a target that is no member. */
+  /** The other member that carries out the request; undefined: this one. Throws AppError notFound for an unknown target. */
   memberFor(request: RoutedRequest): Member | undefined {
     const number = this.#numberFor(request);
     return number === undefined || number === this.#members.here ? undefined : this.#members.byNumber(number);
   }
 
-  /** The other member whose operation it is, by its id. */
+  /** The other member that runs this operation, by its id. */
   memberOfOperation(id: string): Member | undefined {
     const number = numberInOperation(id);
     return number === this.#members.here || number === undefined ? undefined : this.#members.byNumber(number);
@@ -49,7 +49,7 @@ export class Routing {
     if (path.startsWith('/1.0/containers/:name')) return this.#ownerOfContainer(params['name'] ?? '');
     if (path === '/1.0/cluster/members/:name/state') return this.#targetOf(params['name']);
     if (path.startsWith('/1.0/operations/:id')) return this.memberOfOperation(params['id'] ?? '')?.number;
-    // A volume that the target has not goes there, which the member that was asked sees to.
+    // A volume that the target lacks is moved there by the member that was asked.
     if (names === 'destination' && group !== undefined) return undefined;
     if (names === 'destination' && target !== undefined && !this.#hasVolume(target, params)) return undefined;
     if (path.startsWith(volumePath))
@@ -60,13 +60,13 @@ export class Routing {
     return takesTarget && names !== 'destination' ? target : undefined;
   }
 
-  /** Whether the member for the request depends on what others wrote a moment ago: a volume may just have been moved or deleted there. For
-   *  containers a wrong guess is corrected by another look. */
+  /** Whether routing depends on another member's write of a moment ago: a volume may just have been moved or deleted there. For containers
+   *  a second look corrects a wrong guess. */
   dependsOnOthers({ endpoint: { path }, query }: RoutedRequest): boolean {
     return path.startsWith(volumePath) && this.#targetOf(query['target']) === undefined;
   }
 
-  /** Changes are the matter of the member with the lowest number that has it; all else is that of any that has it and answers. */
+  /** Changes go to the member with the lowest number that has the image; everything else to any holder that answers. */
   #holderOfImage(
     placedBy: RoutedRequest['endpoint']['placedBy'],
     prefix: string,
@@ -74,7 +74,7 @@ export class Routing {
   ): number | undefined {
     const matching = imagesOfCluster(this.#records).filter(({ name }) => name.startsWith(prefix));
     const [image] = matching;
-    // The member that was asked says what is wrong.
+    // The member that was asked reports the problem.
     if (image === undefined || matching.length > 1) return undefined;
     const holders = holdersOf(this.#records, image.name);
     if (placedBy === 'nearest' && !asksOneMember(query) && holders.includes(this.#members.here)) return undefined;
@@ -109,7 +109,7 @@ export class Routing {
     return this.#records.others.having('volumes', key).some((one) => one.member === member);
   }
 
-  /** The other member that has it unpacked in the pool when this one has not. */
+  /** Another member that has the image unpacked in the pool, if this one does not. */
   #unpackerOf(image: string, pool: string): number | undefined {
     const isIt = ({ document }: { readonly document: ImageDocument }): boolean =>
       document.unpackedIn?.includes(pool) === true;
@@ -118,7 +118,7 @@ export class Routing {
   }
 }
 
-/** The state of an object, and a secret of an image, are known to the member that has it. */
+/** Only the member that has the object knows its state, or the secret of an image. */
 const asksOneMember = ({ recursion = '0', secret = '' }: RoutedRequest['query']): boolean =>
   Number.parseInt(recursion, 10) > 0 || secret !== '';
 
@@ -126,7 +126,7 @@ function groupIn(target = ''): string | undefined {
   return target.startsWith('@') ? target.slice(1) : undefined;
 }
 
-/** Ids of operations begin with the number of their member, so that any member finds it without asking. */
+/** Ids of operations begin with the number of their member, so that any member can route to it. */
 export function operationIdOf(member: number, random: string): string {
   return member === 0 ? random : member.toString(16).padStart(4, '0') + random.slice(4);
 }

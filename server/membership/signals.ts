@@ -1,4 +1,4 @@
-// What a member tells the others for as long as its lease holds: that it is there, and what its containers do. Keys and values. Pure.
+// The keys and values that a member publishes under its lease: its presence, and the status of its containers. Pure.
 import type { StatusCode } from '../api/status.ts';
 import type { Progress } from './keys/keyring.ts';
 
@@ -11,23 +11,23 @@ export interface MemberLoad {
 
 export interface PresentSignal {
   readonly version: string;
-  /** How many extensions of the API it has. */
+  /** How many API extensions it has. */
   readonly extensions: number;
   readonly load: MemberLoad;
-  /** False: it has no program etcd that it could run for the cluster. */
+  /** False: it has no etcd program to run for the cluster. */
   readonly hasEtcd?: boolean;
-  /** Fingerprint of the certificate that it serves with. */
+  /** Fingerprint of the certificate that it serves. */
   readonly certificate?: string;
-  /** It takes no changes: its disk is full. */
+  /** It refuses changes: its disk is full. */
   readonly isReadOnly?: boolean;
-  /** How far it has followed a change of the keys of the cluster. */
+  /** The phase it has reached in a change of the cluster's keys. */
   readonly keys?: Progress;
-  /** What an operator has to know of the store, as this member sees it. */
+  /** Warnings about the store, as this member sees it. */
   readonly warnings?: readonly string[];
 }
 
-/** A member says with it: when my lease ends, what runs here on shared storage ends in time, also when my daemon does not. It stays after the
- *  lease, and is written again with each. */
+/** A member's promise: when its lease ends, everything on shared storage ends in time, even without its daemon. The key outlives the lease,
+ *  and is written again with each new lease. */
 export interface FenceSignal {
   readonly ttlSeconds: number;
 }
@@ -36,7 +36,7 @@ export const fencePrefix = '/signals/fence/';
 export const fenceKey = (member: number): string => `${fencePrefix}${member}`;
 export const encodeFence = (signal: FenceSignal): Uint8Array => Buffer.from(JSON.stringify(signal));
 
-/** Undefined for what another release wrote in a way that is not known here. */
+/** Undefined for an unknown format of another release. */
 export function decodeFence(value: Uint8Array): FenceSignal | undefined {
   try {
     const { ttlSeconds } = JSON.parse(Buffer.from(value).toString()) as Partial<FenceSignal>;
@@ -67,7 +67,7 @@ export const encodePresent = (signal: PresentSignal): Uint8Array => Buffer.from(
 export const encodeStatus = (code: StatusCode): Uint8Array => Buffer.from(String(code));
 export const decodeStatus = (value: Uint8Array): StatusCode => Number(Buffer.from(value).toString()) as StatusCode;
 
-/** Undefined for what another release wrote in a way that is not known here. */
+/** Undefined for an unknown format of another release. */
 export function decodePresent(value: Uint8Array): PresentSignal | undefined {
   try {
     const { version, extensions, load, hasEtcd, certificate, isReadOnly, keys, warnings } = JSON.parse(

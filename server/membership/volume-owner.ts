@@ -1,10 +1,10 @@
-// Which member of a cluster has a custom volume. Several may have one of the same name.
+// Finds the member of a cluster that has a custom volume. Several may have volumes of one name.
 import { errors } from '../api/errors.ts';
 import { plainName } from '../api/project/project-names.ts';
 import type { Records } from '../records/records.ts';
 import type { Members } from './members.ts';
 
-/** By its key; undefined: none has it. Throws AppError badRequest with their names when several have. */
+/** By its key; undefined if none has it. Throws AppError badRequest with their names if several have it. */
 export function volumeOwner(
   records: Pick<Records, 'volumes' | 'others'>,
   members: Pick<Members, 'here' | 'nameOf'>,

@@ -1,4 +1,4 @@
-// What the etcds of a cluster need next, and what an operator must know of them. Pure.
+// Decides which maintenance the etcds of a cluster need next, and which warnings an operator gets. Pure.
 import type { EtcdStatus } from './membership.ts';
 
 export interface EtcdFacts {
@@ -6,7 +6,7 @@ export interface EtcdFacts {
     readonly id: string;
     readonly name: string;
     readonly address: string | undefined;
-    /** Undefined when it did not answer. */
+    /** Undefined if it did not answer. */
     readonly status: EtcdStatus | undefined;
     /** The revision at which its file was rewritten last. */
     readonly defragmentedAt?: number | undefined;
@@ -23,11 +23,9 @@ const smallBytes = 64 * 1024 ** 2;
 /** The share of the quota above which an operator is warned. */
 const nearlyFull = 0.8;
 
-/**
- * One etcd at a time, the leader last, and only while all of them answer: the one that is defragmented answers nobody. After an alarm
- * every file must be below the quota again before the alarm goes off. What a compaction has freed counts as used until the next write, which
- * a full etcd may not get: its file is rewritten after each change, to see.
- */
+/** One etcd at a time, the leader last, and only while all of them answer: an etcd that defragments does not serve. An alarm can be
+ *  cleared once every file is below the quota. Space freed by a compaction counts as used until the next write, which a full etcd may refuse: so
+ *  its file is rewritten after each change. */
 export function nextCare({ etcds, alarms }: EtcdFacts, quotaBytes: number): EtcdCareStep | undefined {
   const isFull = alarms.some(({ alarm }) => alarm === 'NOSPACE');
   const known = etcds.flatMap(({ id, address, status, defragmentedAt = 0 }) =>

@@ -1,4 +1,5 @@
-// Looks after the file of the cluster's etcds: unused space is given back one etcd at a time, and a full one continues once it has room.
+// Maintains the files of the cluster's etcds: returns unused space, one etcd at a time, and clears the alarm of a full one once it has
+// room.
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { type EtcdFacts, nextCare, warningsOf } from './care-plan.ts';
@@ -12,7 +13,7 @@ export interface EtcdCareOptions {
 }
 
 const defaultEveryMs = 60_000;
-/** Defragmenting every etcd, and the end of an alarm, need one step each. */
+/** One step to defragment each etcd, and one to clear the alarm. */
 const stepsPerRun = 8;
 
 /** One member of the cluster runs it at a time; two at once do no harm. */
@@ -31,12 +32,12 @@ export class EtcdCare {
     this.#timer.unref();
   }
 
-  /** What an operator has to know, one sentence each; empty when all is well. */
+  /** One sentence per warning for the operator; empty if all is well. */
   get warnings(): readonly string[] {
     return this.#warnings;
   }
 
-  /** Never throws: the next run may succeed. Runs follow each other. */
+  /** Never throws: the next run may succeed. Runs are serial. */
   run(): Promise<void> {
     this.#running = this.#running.then(() => this.#run());
     return this.#running;
@@ -54,7 +55,7 @@ export class EtcdCare {
       for (let step = 0; step < stepsPerRun && !this.#isStopped; step += 1) {
         const facts = await this.#look();
         this.#warn(warningsOf(facts, quotaBytes));
-        // History that is kept for readers holds what was deleted: a full etcd needs its place, and takes no more writes that age it.
+        // Kept history holds deleted data: a full etcd needs that space, and refuses the writes by which history would age.
         if (step === 0 && facts.alarms.some(({ alarm }) => alarm === 'NOSPACE')) {
           await membership.compactAll();
           continue;
@@ -88,7 +89,7 @@ export class EtcdCare {
     return { etcds, alarms };
   }
 
-  /** A line when something is new, not one every time. */
+  /** Logs a warning when it appears, not at every run. */
   #warn(warnings: readonly string[]): void {
     for (const warning of warnings) if (!this.#warnings.includes(warning)) this.#options.log.error(warning);
     this.#warnings = warnings;

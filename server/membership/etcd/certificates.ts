@@ -1,4 +1,4 @@
-// The certificates with which members' etcds know each other, made of the authority that all members share.
+// The certificates by which members' etcds authenticate each other, issued by the authority that all members share.
 import { createPrivateKey } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,14 +24,14 @@ const validMs = 10 * 365 * dayMs;
 const organization = 'gantry';
 
 export interface EtcdIssuer {
-  /** 0: an authority for one etcd alone. */
+  /** 0: an authority for a single etcd. */
   readonly generation: number;
   readonly keyPem: string;
 }
 
 export interface EtcdIssuers {
   readonly trusted: readonly EtcdIssuer[];
-  /** It has signed what is shown. */
+  /** The authority that signed the certificate in use. */
   readonly shown: EtcdIssuer;
 }
 
@@ -40,17 +40,15 @@ export const onlyIssuer = (keyPem: string, generation = 0): EtcdIssuers => {
   return { trusted: [shown], shown };
 };
 
-/** TLS finds an authority by its name: each has another one. */
+/** TLS finds an authority by its subject name, so each generation has another one. */
 const issuerOf = ({ generation, keyPem }: EtcdIssuer): Issuer => ({
   commonName: generation === 0 ? 'etcd of the cluster' : `etcd of the cluster, keys ${generation}`,
   organization,
   privateKey: createPrivateKey(keyPem),
 });
 
-/**
- * etcd takes a self-signed certificate as its own authority only when that may serve both ends, and compares its names with the address
- * of each member. So the cluster has an authority, and each member a certificate for its own addresses.
- */
+/** etcd trusts a self-signed certificate only if it is valid for both ends, and compares its names with each member's address. So the
+ *  cluster has an authority, and each member a certificate for its own addresses. */
 export async function makeEtcdCertificates(
   { trusted, shown }: EtcdIssuers,
   member: { readonly name: string; readonly hosts: readonly string[] },
@@ -74,7 +72,7 @@ export async function makeEtcdCertificates(
   return { caPem, certPem, keyPem };
 }
 
-/** Makes them again, for an address or an authority that has changed. The directory is for its owner only. */
+/** Issues them again after the address or the authority changed. Only the owner can read the directory. */
 export async function writeEtcdCertificates(
   dir: string,
   issuers: EtcdIssuers,

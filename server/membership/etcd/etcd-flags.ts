@@ -2,24 +2,24 @@
 import type { EtcdTlsFiles } from './certificates.ts';
 
 export interface EtcdStart {
-  /** Its data; made for its owner only. */
+  /** Its data; only the owner can read it. */
   readonly dir: string;
   readonly name: string;
   /** HOST:PORT that clients of all members reach. */
   readonly clientAddress: string;
   /** HOST:PORT that the other etcds reach. */
   readonly peerAddress: string;
-  /** Its first start: a new cluster, or one that has a place for it. Later starts have it in their data. */
+  /** How its first start finds the cluster: a new one, or one that has added it. Later starts have that in their data. */
   readonly first: EtcdFirstStart;
   readonly tls: EtcdTlsFiles;
   readonly tuning?: EtcdTuning;
-  /** Forgets the other etcds of its cluster: for a start that is left of them, never for one beside them. */
+  /** Drops the other etcds from its membership: only for the last one left, never beside a running one. */
   readonly isAlone?: boolean;
-  /** HOST:PORT where it tells its figures, also while it has no majority; absent: nowhere. */
+  /** HOST:PORT that serves its metrics, also without a majority; absent: none. */
   readonly metricsAddress?: string;
 }
 
-/** `peers`: every etcd of the cluster by name, this one included, with its peer address. `token` tells clusters apart. */
+/** `peers`: every etcd of the cluster by name, this one included, with its peer address. `token` identifies the cluster. */
 export type EtcdFirstStart =
   | { readonly kind: 'new'; readonly token: string }
   | { readonly kind: 'join'; readonly peers: readonly { readonly name: string; readonly peerAddress: string }[] };
@@ -31,7 +31,7 @@ export interface EtcdTuning {
   readonly snapshotCount?: number;
 }
 
-/** For a local network. History in memory is that of `snapshotCount` transactions. */
+/** Tuned for a local network. History in memory covers `snapshotCount` transactions. */
 const defaults: Required<EtcdTuning> = {
   heartbeatMs: 100,
   electionMs: 1_000,
@@ -68,7 +68,7 @@ export function etcdFlags(start: EtcdStart, version: string): string[] {
     ['pre-vote', 'true'],
     ['quota-backend-bytes', tuning.quotaBytes],
     ['snapshot-count', tuning.snapshotCount],
-    // A host may send from another address than it listens at; who has a certificate of the cluster is a member.
+    // A host may send from another address than it listens on; a certificate of the cluster identifies a member.
     [
       isAtLeast(version, 3, 6) ? 'peer-skip-client-san-verification' : 'experimental-peer-skip-client-san-verification',
       'true',

@@ -1,15 +1,15 @@
-// What etcd writes to its log: lines of JSON, and the reason why it ended. Pure.
+// Reads etcd's log: lines of JSON, and the reason why it ended. Pure.
 import type { Log } from '../../lib/log.ts';
 
 export interface EtcdLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly message: string;
-  /** The message, details left out: lines of one kind may come by the hundred. */
+  /** The message without details: similar lines may come by the hundred. */
   readonly kind: string;
 }
 
 const levels: Readonly<Record<string, EtcdLine['level']>> = {
-  // etcd reports every step of an election; what matters of it is a warning.
+  // etcd logs every step of an election as info; what matters is a warning.
   info: 'debug',
   debug: 'debug',
   warn: 'warn',
@@ -19,7 +19,7 @@ const levels: Readonly<Record<string, EtcdLine['level']>> = {
 };
 const longestMessage = 1_000;
 
-/** Lines that are not JSON come from the libraries below it. */
+/** Lines that are not JSON come from etcd's libraries. */
 export function readEtcdLine(line: string): EtcdLine {
   const parsed = parse(line);
   if (parsed === undefined) return { level: 'debug', message: printable(line), kind: '' };
@@ -32,11 +32,11 @@ export function readEtcdLine(line: string): EtcdLine {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** Means nothing where all clients have certificates. */
+/** Irrelevant where all clients have certificates. */
 const noise: ReadonlySet<string> = new Set(['simple token is not cryptographically signed']);
 const repeatMs = 60_000;
 
-/** Passes lines on; one that repeats is a matter for debugging until a minute has passed. */
+/** Forwards lines; one that repeats within a minute is logged at debug level. */
 export class EtcdLog {
   readonly #log: Log;
   readonly #seenAt = new Map<string, number>();
@@ -66,7 +66,7 @@ const printable = (text: string): string => text.replaceAll(/\p{Cc}+/gu, ' ').sl
 
 export interface EndReason {
   readonly text: string;
-  /** Starting it again cannot help. */
+  /** A restart cannot help. */
   readonly isFinal: boolean;
 }
 

@@ -1,4 +1,4 @@
-// The etcd of this host: started with the daemon, started again when it ends, ended with the daemon whatever happens to that.
+// Supervises the etcd of this host: starts it with the daemon, restarts it when it ends, ends it with the daemon, however that ends.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
@@ -20,17 +20,17 @@ export interface EtcdProcessOptions {
 }
 
 export interface EtcdProcessStatus {
-  /** `failed`: it is not started again, see `reason`. */
+  /** `failed`: it is not restarted, see `reason`. */
   readonly state: 'stopped' | 'running' | 'waiting' | 'failed';
   readonly pid: number | undefined;
   readonly version: string | undefined;
   /** Since `start`. */
   readonly restarts: number;
-  /** Why it ended last. */
+  /** Why it last ended. */
   readonly reason: string | undefined;
 }
 
-/** A start that lasted this long was a good one. */
+/** A run of this length resets the count of failures. */
 const steadyMs = 60_000;
 const longestPauseMs = 30_000;
 const stopMs = 10_000;
@@ -38,7 +38,7 @@ const keptLines = 100;
 /** etcd has read its data, found its cluster, and listens. */
 const runsLine = 'now serving peer/client/metrics';
 
-/** How long to wait before the start after so many failures in a row. */
+/** The pause before a restart after this many failures in a row. */
 export const restartPauseMs = (failures: number, firstMs: number): number =>
   Math.min(longestPauseMs, firstMs * 2 ** Math.min(failures - 1, 16));
 
@@ -49,7 +49,7 @@ export class EtcdProcess {
   #child: ChildProcess | undefined;
   #stopping = new AbortController();
   #supervised: Promise<void> | undefined;
-  /** Called when it runs, or with the reason why it ended. */
+  /** Called once it runs, or with the reason why it ended. */
   #onFirst: (reason: EndReason | undefined) => void = () => {};
 
   constructor(options: EtcdProcessOptions) {
@@ -61,7 +61,7 @@ export class EtcdProcess {
     return this.#status;
   }
 
-  /** Resolves when it runs; it serves as soon as most members of its cluster run. Throws with the reason when it ends before. */
+  /** Resolves when it runs; it serves once a majority of its cluster runs. Throws with the reason if it ends before. */
   async start(start: EtcdStart): Promise<void> {
     await this.#launch(start);
     const reason = await new Promise<EndReason | undefined>((resolve) => {
@@ -72,12 +72,12 @@ export class EtcdProcess {
     throw new Error(`etcd cannot run here: ${reason.text}`);
   }
 
-  /** Like `start`, but does not wait and continues trying: for a member whose cluster runs without it. */
+  /** Like `start`, but does not wait and keeps retrying: for a member whose cluster runs without it. */
   async keepRunning(start: EtcdStart): Promise<void> {
     await this.#launch(start);
   }
 
-  /** Idempotent. etcd hands over to another member by itself, if it leads. */
+  /** Idempotent. A leading etcd hands over by itself. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#end();
@@ -136,7 +136,7 @@ export class EtcdProcess {
         this.#set({ state: 'running', pid: child.pid });
         await writeFile(pidFile(start), String(child.pid), { mode: 0o600 }).catch(() => {});
       }
-      // Aborted while it was being started.
+      // The start was aborted while the process was spawned.
       if (this.#stopping.signal.aborted) void this.#end();
       const [code, signal] = (await ended) as [number | null, string | null];
       await rm(pidFile(start), { force: true }).catch(() => {});
@@ -166,7 +166,7 @@ export class EtcdProcess {
 const dataDir = ({ dir }: EtcdStart): string => join(dir, 'data');
 const pidFile = ({ dir }: EtcdStart): string => join(dir, 'etcd.pid');
 
-/** etcd takes every flag from the environment too: those of the daemon's caller are not meant for it. */
+/** etcd takes every flag from the environment, too: those of the daemon's caller must not reach it. */
 function ownEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('ETCD'));
   // etcd 3.4 refuses to run on this architecture without it.

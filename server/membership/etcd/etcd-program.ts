@@ -9,7 +9,7 @@ export interface EtcdProgram {
   readonly version: string;
 }
 
-/** Throws an Error that says what to install. `path`: not the one of PATH. */
+/** Throws an Error that says what to install. `path`: instead of the one in PATH. */
 export async function findEtcd(path?: string): Promise<EtcdProgram> {
   const found = path ?? onPath();
   if (found === undefined)
@@ -23,7 +23,7 @@ export async function findEtcd(path?: string): Promise<EtcdProgram> {
   return { path: found, version };
 }
 
-/** The tool that makes an etcd of a database file: in `dir` (beside etcd) or of PATH. Older releases have it in etcdctl. */
+/** The tool that makes an etcd of a database file: in `dir` (beside etcd) or in PATH. Older releases have it in etcdctl. */
 export function findTool(dir: string | undefined): string | undefined {
   const dirs = [...(dir === undefined ? [] : [dir]), ...pathDirs()];
   return ['etcdutl', 'etcdctl'].flatMap((name) => dirs.map((each) => join(each, name))).find(isProgram);

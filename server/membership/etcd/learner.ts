@@ -1,5 +1,5 @@
-// The data of an etcd without a vote, made those of one that is alone. `--force-new-cluster` cannot do that: it ends because no vote is left.
-// So the data are brought up to what the log has, and the tool of etcd makes a new etcd of the database file.
+// Turns the data of a learner into a single-member etcd. `--force-new-cluster` cannot do that: it ends because no voter is left. So the
+// data catch up with the log, and etcd's tool makes a new etcd of the database file.
 import { generateKeyPairSync } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { freeAddress } from './free-address.ts';
 import { programEnv } from '../../lib/program-env.ts';
 
 export const dataDir = 'data';
-/** The data as they were, while those of one that is alone take their place. */
+/** Where the learner's data are kept while the new data take their place. */
 export const exchangedDir = 'data.without-vote';
 
 interface Program {
@@ -26,11 +26,11 @@ const lookMs = 250;
 const replayMs = 60_000;
 const restoreMs = 600_000;
 
-/** After it the database file has everything that the log has. Resolves whether it has no vote. */
+/** Applies the whole log to the database file. Resolves whether the etcd is a learner. */
 export async function replay(start: EtcdStart, { etcdPath }: Program): Promise<{ readonly isLearner: boolean }> {
   const metricsAddress = await freeAddress();
   const alone = { clientAddress: await freeAddress(), peerAddress: await freeAddress(), metricsAddress };
-  // An authority of its own keeps other etcds from talking to it, should one still run.
+  // A separate authority keeps other etcds that may still run from talking to it.
   const tlsDir = join(start.dir, 'replay-tls');
   const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
   const keyPem = stranger.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -45,7 +45,7 @@ export async function replay(start: EtcdStart, { etcdPath }: Program): Promise<{
   }
 }
 
-/** When two looks in a row show that nothing more was applied. */
+/** Resolves when two reads in a row show that nothing more was applied. */
 async function settled(address: string): Promise<{ readonly isLearner: boolean }> {
   const end = performance.now() + replayMs;
   for (let before = ''; ;) {
@@ -89,7 +89,7 @@ export async function makeOnlyVoter({ dir, name, peerAddress }: EtcdStart, { etc
   await rm(former, { recursive: true, force: true });
 }
 
-/** An earlier run ended between its last steps. */
+/** Finishes an earlier run that ended between its last steps. */
 export async function finishExchange(dir: string): Promise<void> {
   const [data, former] = [join(dir, dataDir), join(dir, exchangedDir)];
   if (!existsSync(former)) return;

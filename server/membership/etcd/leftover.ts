@@ -1,11 +1,11 @@
-// Ends an etcd that an earlier daemon has left behind: where the host cannot end programs with their parent, it would keep the data locked.
+// Ends an etcd that an earlier daemon left behind: where the host cannot end programs with their parent, it would keep the data locked.
 import { readFile, rm } from 'node:fs/promises';
 import { pause } from '../../lib/shared/deadline.ts';
 
 const killAfterMs = 5_000;
 const lookAgainMs = 50;
 
-/** Only a process that still works on this data. */
+/** Ends only a process that still uses this data. */
 export async function endLeftover(pidFile: string, dataDir: string): Promise<void> {
   const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
   const end = performance.now() + killAfterMs;
@@ -27,6 +27,6 @@ function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It has ended meanwhile.
+    // It has ended since.
   }
 }

@@ -1,4 +1,4 @@
-// Changes which etcds belong to a cluster, and asks and hands over single ones, while the others serve on.
+// Adds, promotes and removes etcds of a cluster, and maintains single ones, while the others keep serving.
 import { pause } from '../../lib/shared/deadline.ts';
 import { EtcdFailure } from '../../store/etcd/failure.ts';
 import { EtcdLink, type LinkOptions } from '../../store/etcd/link.ts';
@@ -9,12 +9,12 @@ import type { EtcdMember } from './voters.ts';
 export interface EtcdStatus {
   readonly id: string;
   readonly version: string;
-  /** 0: there is none. */
+  /** 0: no leader. */
   readonly leader: string;
   readonly isLearner: boolean;
-  /** How far it is. */
+  /** The index of its last applied entry. */
   readonly raftIndex: number;
-  /** Moves with every change of a key. */
+  /** Grows with every change of a key. */
   readonly revision: number;
   readonly sizeBytes: number;
   readonly usedBytes: number;
@@ -27,10 +27,10 @@ export interface PromoteOptions {
 
 const lookAgainMs = 250;
 const promoteMs = 120_000;
-/** etcd refuses changes for some seconds after one of its members came. */
+/** etcd refuses membership changes for some seconds after a member joined. */
 const changeMs = 30_000;
 const askMs = 3_000;
-/** etcd copies its whole file. */
+/** etcd copies its whole file, which takes this long at most. */
 const defragmentMs = 120_000;
 
 export class EtcdMembership {
@@ -47,10 +47,8 @@ export class EtcdMembership {
     return (await this.#call('MemberList', {})).members.map(readMember);
   }
 
-  /**
-   * Makes a place for a learner: an etcd that gets everything and has no vote yet. Done already, it changes nothing. The result is all
-   * etcds of the cluster, which its first start needs.
-   */
+  /** Adds a learner: an etcd that replicates everything and has no vote yet. Idempotent. Returns all etcds of the cluster, which its first
+   *  start needs. */
   async addLearner(
     peerAddress: string,
   ): Promise<{ readonly added: EtcdMember; readonly members: readonly EtcdMember[] }> {
@@ -67,7 +65,7 @@ export class EtcdMembership {
     }
   }
 
-  /** Gives a learner a vote as soon as it has everything. Done already, it changes nothing. */
+  /** Gives a learner a vote once it has caught up. Idempotent. */
   async promote(id: string, { timeoutMs = promoteMs, signal }: PromoteOptions = {}): Promise<void> {
     const end = performance.now() + timeoutMs;
     for (;;) {
@@ -85,7 +83,7 @@ export class EtcdMembership {
     }
   }
 
-  /** Also one that is dead. Done already, it changes nothing. */
+  /** Removes an etcd, also a dead one. Idempotent. */
   async remove(id: string): Promise<void> {
     try {
       await this.#call('MemberRemove', { ID: id });
@@ -95,7 +93,7 @@ export class EtcdMembership {
     }
   }
 
-  /** The status of the etcd at this client address. Throws EtcdFailure when it does not answer. */
+  /** The status of the etcd at this client address. Throws EtcdFailure if it does not answer. */
   async statusOf(clientAddress: string): Promise<EtcdStatus> {
     const { header, version, leader, isLearner, raftIndex, dbSize, dbSizeInUse } = await this.#ask(
       clientAddress,
@@ -113,13 +111,13 @@ export class EtcdMembership {
     };
   }
 
-  /** The one that leads, as an etcd says that has a leader; undefined while its place among them is not known. */
+  /** The leader, according to an etcd that knows one; undefined while it is not in the member list. */
   async leader(): Promise<EtcdMember | undefined> {
     const { leader } = await this.#call('Status', {});
     return (await this.list()).find(({ id }) => id === leader);
   }
 
-  /** Before its stop: an election takes a second, a handover none. `mayLead`: those that the leader may be after it. True when it led. */
+  /** Call before a stop: an election takes a second, a handover none. `mayLead`: possible successors. True if it led. */
   async moveLeaderAway(clientAddress: string, mayLead: (member: EtcdMember) => boolean = () => true): Promise<boolean> {
     const { id, leader } = await this.statusOf(clientAddress);
     if (id !== leader) return false;
@@ -133,18 +131,18 @@ export class EtcdMembership {
     return false;
   }
 
-  /** Gives unused space of its file back; it answers nobody meanwhile. */
+  /** Returns unused space of its file; it does not serve during that. */
   async defragment(clientAddress: string): Promise<void> {
     await this.#ask(clientAddress, (member) => member.call('Defragment', {}, member.metadata(), defragmentMs));
   }
 
-  /** Alarms of every member: `NOSPACE`, `CORRUPT`. */
+  /** Alarms of all members: `NOSPACE`, `CORRUPT`. */
   async alarms(): Promise<readonly { readonly memberId: string; readonly alarm: string }[]> {
     const { alarms } = await this.#call('Alarm', { action: 'GET' });
     return alarms.filter(({ alarm }) => alarm !== 'NONE').map(({ memberID, alarm }) => ({ memberId: memberID, alarm }));
   }
 
-  /** Removes all history; readers that are behind read everything again. */
+  /** Removes all history; watchers that are behind re-read everything. */
   async compactAll(): Promise<void> {
     const { header } = await this.#call('Status', {});
     try {
@@ -196,7 +194,7 @@ const readMember = ({ ID, name, peerURLs, clientURLs, isLearner }: MemberMessage
   };
 };
 
-/** What etcd itself said. */
+/** etcd's own message. */
 const detailsOf = (error: unknown): string =>
   error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
 

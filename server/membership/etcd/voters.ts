@@ -1,7 +1,7 @@
-// Which members of a cluster run an etcd and vote, and the next change on the way there. Pure.
+// Decides which members of a cluster run an etcd and vote, and the next change towards that. Pure.
 
 export interface EtcdCandidate {
-  /** In the order of joining; never given twice. */
+  /** In the order of joining; never reused. */
   readonly number: number;
   readonly peerAddress: string;
   readonly isAvailable: boolean;
@@ -14,10 +14,8 @@ export interface EtcdRoles {
   readonly learner: EtcdCandidate | undefined;
 }
 
-/**
- * The first members vote, an odd number of them, `max` at most; when one leaves, the next one takes its place. Of two members one votes and the other has a copy: with two
- * votes, the loss of either member would end all writes.
- */
+/** The first members vote, an odd number of them, `max` at most; when one leaves, the next one takes its place. Of two members one votes
+ *  and the other has a copy: with two votes, the loss of either would stop all writes. */
 export function etcdVoters(members: readonly EtcdCandidate[], max = 3): EtcdRoles {
   const rank = ({ runsEtcd, isAvailable }: EtcdCandidate): number => (runsEtcd ? 0 : isAvailable ? 1 : 2);
   const ranked = [...members].sort((a, b) => rank(a) - rank(b) || a.number - b.number);
@@ -26,10 +24,10 @@ export function etcdVoters(members: readonly EtcdCandidate[], max = 3): EtcdRole
   return { voters: ranked.slice(0, count), learner: ranked.length === 2 ? ranked[1] : undefined };
 }
 
-/** One etcd of the cluster, as etcd itself knows it. */
+/** One etcd of the cluster, as etcd reports it. */
 export interface EtcdMember {
   readonly id: string;
-  /** Empty until it was started. */
+  /** Empty until its first start. */
   readonly name: string;
   readonly peerAddress: string;
   readonly clientAddresses: readonly string[];
@@ -41,10 +39,8 @@ export type EtcdChange =
   | { readonly do: 'add'; readonly candidate: EtcdCandidate }
   | { readonly do: 'promote'; readonly member: EtcdMember };
 
-/**
- * What to do first; undefined when everything is as it should be. Unavailable ones go first, for a dead vote makes every other change
- * harder; others go last, so that there are never fewer copies than before.
- */
+/** The first change to make; undefined if the cluster is as it should be. Removes unavailable etcds first, because a dead voter makes every
+ *  other change harder; removes others last, so that there are never fewer copies than before. */
 export function nextEtcdChange(
   roles: EtcdRoles,
   found: readonly EtcdMember[],
@@ -57,7 +53,7 @@ export function nextEtcdChange(
   const remove = (member: EtcdMember | undefined): EtcdChange | undefined => member && { do: 'remove', member };
   const gone = remove(unwanted.find((member) => !isAvailable(member) || member.isLearner));
   if (gone !== undefined) return gone;
-  // etcd has one learner at a time.
+  // etcd allows one learner at a time.
   const learner = found.find(({ isLearner }) => isLearner);
   if (learner !== undefined && votes.has(learner.peerAddress)) return { do: 'promote', member: learner };
   const known = new Set(found.map(({ peerAddress }) => peerAddress));

@@ -1,4 +1,4 @@
-// Asks the other members for the keys of the cluster: a member that was away while they changed reaches no etcd with those that it has.
+// Asks the other members for the cluster's keys: a member that missed a key change reaches no etcd with its old ones.
 import type { ClusterKeysDocument } from '../../records/documents.ts';
 import { peerHeaders } from '../peer-headers.ts';
 import { PeerLinks } from '../peer-links.ts';
@@ -10,14 +10,14 @@ const answerMs = 3_000;
 const connectAndAnswerMs = 10_000;
 export const keysPath = '/internal/cluster/keys';
 
-/** The newest that any of them has; undefined: none of them answers. */
+/** The newest keys that any peer has; undefined if no peer answers. */
 export async function askPeers(pair: MemberPair, peers: readonly KeyPeer[]): Promise<ClusterKeysDocument | undefined> {
   const links = new PeerLinks({
     own: () => pair,
     certificateOf: (name) => peers.find((peer) => peer.name === name)?.certificate,
   });
   try {
-    // Ends an answer, too, that stops in the middle.
+    // The signal also ends an answer that stalls.
     const signal = AbortSignal.timeout(connectAndAnswerMs);
     const request = { method: 'GET', path: keysPath, headers: peerHeaders(''), timeoutMs: answerMs, signal };
     const asked = peers.map((peer) => links.json<ClusterKeysDocument>(peer, request).catch(() => undefined));

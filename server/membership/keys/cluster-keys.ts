@@ -1,4 +1,4 @@
-// The keys of the cluster on this host: kept in a file, opened from the record that is sealed for this member, used for values and certificates.
+// The keys of the cluster on this host: kept in a file, opened from the record sealed for this member, used for values and certificates.
 import { rm } from 'node:fs/promises';
 import { StoreError } from '../../store/store.ts';
 import type { ClusterKeysDocument } from '../../records/documents.ts';
@@ -30,13 +30,13 @@ export class ClusterKeys implements Vault {
     this.#deps = deps;
   }
 
-  /** At the start of a member. */
+  /** Call at the start of a member. */
   async load(number: number): Promise<void> {
     this.#number = number;
     this.#kept = await readKeyFile(this.#deps.stateDir);
   }
 
-  /** What this member has done; undefined: the host is in no cluster. */
+  /** The phase that this member has reached; undefined outside a cluster. */
   get followed(): KeyState | undefined {
     return this.#kept?.state;
   }
@@ -45,7 +45,7 @@ export class ClusterKeys implements Vault {
     return this.#kept?.peers ?? [];
   }
 
-  /** Makes the keys of a new cluster, whose first member this is. */
+  /** Makes the keys of a new cluster with this host as its first member. */
   async found(number: number, certificate: string): Promise<ClusterKeysDocument> {
     const keyring = [newGeneration(1)];
     const state = { generation: 1, phase: 'done' as const, trusted: [1], shown: 1 };
@@ -54,14 +54,14 @@ export class ClusterKeys implements Vault {
     return { v: 1, ...state, ...sealKeyring(keyring, [{ number, certificate }]), rewritten: true };
   }
 
-  /** Takes the keys of the cluster that this host joins as member `number`. Throws an Error when they are sealed for another member. */
+  /** Takes the keys of the cluster that this host joins as member `number`. Throws an Error if they are sealed for another member. */
   async join(number: number, document: ClusterKeysDocument): Promise<void> {
     this.#number = number;
     await this.take(document);
     await this.follow(document);
   }
 
-  /** Has them from now on, and continues using those before. Throws an Error when they are not for this member. */
+  /** Keeps new keys; uses the old ones until `follow`. Throws an Error if they are not sealed for this member. */
   async take(document: ClusterKeysDocument): Promise<void> {
     const newest = Math.max(0, ...(this.#kept?.keyring ?? []).map(({ generation }) => generation));
     if (this.#kept !== undefined && document.generation < newest) return;
@@ -70,13 +70,13 @@ export class ClusterKeys implements Vault {
     await this.#keep({ keyring, state, peers: this.peers });
   }
 
-  /** Uses them as this state says, from now on and after a crash. */
+  /** Uses the keys of this state, also after a crash. */
   async follow(state: KeyState): Promise<void> {
     if (this.#kept === undefined) throw new Error('this member has no keys of the cluster');
     await this.#keep({ ...this.#kept, state: stateOf(state) });
   }
 
-  /** Newer than what this member has followed. */
+  /** Newer than the state that this member has reached. */
   isNewer(document: KeyState): boolean {
     return this.#kept === undefined || compareStates(document, this.#kept.state) > 0;
   }
@@ -86,7 +86,7 @@ export class ClusterKeys implements Vault {
     await this.#keep({ ...this.#kept, peers });
   }
 
-  /** The host is in no cluster any more. */
+  /** Deletes the keys of a host that left its cluster. */
   async forget(): Promise<void> {
     this.#kept = undefined;
     this.#learned = [];
@@ -95,7 +95,7 @@ export class ClusterKeys implements Vault {
     await rm(keyFilePath(this.#deps.stateDir), { force: true });
   }
 
-  /** All that is in the record. Throws an Error when it is not for this member. */
+  /** All keys of the record. Throws an Error if it is not sealed for this member. */
   open(document: ClusterKeysDocument): Keyring {
     const found = this.#opened(document);
     if (found === undefined) throw new Error('the keys of the cluster are not for this member');
@@ -108,7 +108,7 @@ export class ClusterKeys implements Vault {
     return keyPem === undefined || number === undefined ? undefined : openKeyring(document, { number, keyPem });
   }
 
-  /** Who signs for the etcds, and whom they trust. Throws an Error on a host without keys. */
+  /** Who signs for the etcds, and whom they trust. Throws an Error if the host has no keys. */
   get issuers(): EtcdIssuers {
     if (this.#kept === undefined) throw new Error('this host has no keys of a cluster');
     const { keyring, state } = this.#kept;
@@ -127,7 +127,7 @@ export class ClusterKeys implements Vault {
     return data === undefined || isPlainKey(key) ? value : sealValue(key, value, generation, data);
   }
 
-  /** Undefined: this member lacks the key that has encrypted it. Throws StoreError Corrupt. */
+  /** Undefined: this member lacks the key of that generation. Throws StoreError Corrupt. */
   unseal(key: string, value: Uint8Array): Uint8Array | undefined {
     const generation = isPlainKey(key) ? undefined : generationOf(value);
     if (generation === undefined) return value;
@@ -140,12 +140,12 @@ export class ClusterKeys implements Vault {
     }
   }
 
-  /** For reading only: it is used when this member follows the change. */
+  /** For reading only: `follow` switches writing to it. */
   learn(record: Uint8Array): void {
     this.#learned = this.#opened(JSON.parse(Buffer.from(record).toString()) as ClusterKeysDocument) ?? [];
   }
 
-  /** The key for new values has not encrypted it. */
+  /** Whether it is encrypted with an older key than new values are. */
   isOld(key: string, value: Uint8Array): boolean {
     if (this.#kept === undefined || isPlainKey(key)) return false;
     return (generationOf(value) ?? 0) !== usedIn(this.#kept.state);
@@ -157,7 +157,7 @@ export class ClusterKeys implements Vault {
     return data === undefined ? undefined : Buffer.from(data, 'base64');
   }
 
-  /** Counts at once here; on the disk when it resolves. */
+  /** Applies at once in memory; resolves when it is on the disk. */
   async #keep(kept: KeptKeys): Promise<void> {
     this.#kept = kept;
     const write = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-// The certificate by which the other members know this one: made for each membership, its key never leaves the host.
+// The certificate that identifies this member to its peers: made for each membership, its key never leaves the host.
 import { X509Certificate } from 'node:crypto';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { writeDurably } from '../../lib/durable-files.ts';
@@ -10,7 +10,7 @@ export interface MemberPair {
   readonly keyPem: string;
 }
 
-/** The name that a member asks for when it reaches another one: the answer is the certificate of that member, not the one for clients. */
+/** The server name with which a member connects to a peer: the peer then shows its member certificate, not the one for clients. */
 export const memberServerName = 'member.gantry.internal';
 
 const dayMs = 24 * 60 * 60_000;
@@ -35,7 +35,7 @@ export class MemberIdentity {
     return this.#current;
   }
 
-  /** The host is in no cluster any more: the next membership has another pair. */
+  /** Deletes the pair of a host that left its cluster: the next membership makes another one. */
   async forget(): Promise<void> {
     this.#current = undefined;
     const { cert, key } = memberPairFiles(this.#stateDir);
@@ -43,7 +43,7 @@ export class MemberIdentity {
     await rm(key, { force: true });
   }
 
-  /** The certificate is written last: a crash leaves a key without it, which the next start replaces. */
+  /** Writes the certificate last: after a crash the key is without one, and the next start replaces it. */
   async #make(now: Date): Promise<MemberPair> {
     const pair = await makeSelfSigned({
       commonName: 'member of a cluster',
@@ -63,7 +63,7 @@ export class MemberIdentity {
   }
 }
 
-/** Undefined: there is none. Throws an Error that names the files when they do not fit each other. */
+/** Undefined if there is none. Throws an Error that names the files if they do not match. */
 export async function readMemberPair(stateDir: string): Promise<MemberPair | undefined> {
   const { cert, key } = memberPairFiles(stateDir);
   try {
@@ -75,7 +75,7 @@ export async function readMemberPair(stateDir: string): Promise<MemberPair | und
   }
 }
 
-/** SHA-256 of the DER, lower-case hexadecimal; undefined for what is no certificate. */
+/** SHA-256 of the DER, lower-case hexadecimal; undefined for text that is no certificate. */
 export function fingerprintOfPem(pem: string): string | undefined {
   try {
     return new X509Certificate(pem).fingerprint256.replaceAll(':', '').toLowerCase();

@@ -1,4 +1,4 @@
-// DIR/cluster/keys.json: the keys of the cluster as this member has them, how far it has followed their change, and whom it asks for newer ones.
+// DIR/cluster/keys.json: this member's keys of the cluster, the phase it has reached, and the peers to ask for newer keys.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeDurably } from '../../lib/durable-files.ts';

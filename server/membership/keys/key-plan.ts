@@ -1,11 +1,11 @@
-// What a member does next while the keys of its cluster change. Pure.
+// Decides a member's next step in a change of the cluster's keys. Pure.
 import { compareStates, type KeyState, type Progress } from './keyring.ts';
 
 export interface KeyMember {
   readonly number: number;
-  /** It renews its lease; one that is away takes the keys when it is back. */
+  /** It renews its lease; an absent member takes the keys on its return. */
   readonly isPresent: boolean;
-  /** How far it has followed, as it says; undefined: it has said nothing. */
+  /** The phase it says it has reached; undefined: it has said nothing. */
   readonly followed: Progress | undefined;
   /** It runs an etcd of the cluster, or may do so. */
   readonly runsEtcd: boolean;
@@ -13,10 +13,8 @@ export interface KeyMember {
 
 export type KeyStep = 'follow' | 'advance' | 'wait' | 'rest';
 
-/**
- * follow: this member does what the phase asks. Those that run an etcd do so one after the other, as it is started again. advance: all that
- * are there have followed, and the first of them begins the next phase.
- */
+/** follow: this member does what the phase asks. Members that run an etcd follow one at a time, since it is restarted. advance: all present
+ *  members have followed, and the first of them begins the next phase. */
 export function nextKeyStep(
   wanted: KeyState,
   followed: Progress | undefined,

@@ -1,4 +1,5 @@
-// The keys of a cluster by generation: one authority of the etcds and one key for values each, and which of them hold in each phase of a change. Pure.
+// The keys of a cluster by generation: one authority of the etcds and one key for values each, and which of them are valid in each phase of
+// a change. Pure.
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { ClusterKeysDocument, KeyPhase } from '../../records/documents.ts';
 
@@ -12,13 +13,11 @@ export interface KeyGeneration {
 
 export type Keyring = readonly KeyGeneration[];
 
-/** How far a change of keys is, as all members know it, or as one has followed. */
+/** The progress of a key change: of the cluster, or of one member. */
 export type KeyState = Pick<ClusterKeysDocument, 'generation' | 'phase' | 'trusted' | 'shown'>;
 
-/**
- * trust: the new authority is trusted beside those before; show: each shows what the new one has signed, and values are encrypted with the
- * new key; drop: only the new one is trusted; done: every member that is there has dropped the others.
- */
+/** trust: the new authority is trusted beside the old ones; show: members show certificates of the new one and encrypt with the new key;
+ *  drop: only the new one is trusted; done: every present member has dropped the old ones. */
 export const keyPhases: readonly KeyPhase[] = ['trust', 'show', 'drop', 'done'];
 
 export const newGeneration = (generation: number): KeyGeneration => ({
@@ -36,16 +35,17 @@ export function compareStates(a: Progress, b: Progress): number {
 
 export type Progress = Pick<KeyState, 'generation' | 'phase'>;
 
-/** Generations whose authority is trusted. The one whose certificate is shown is trusted by every member that has followed the phase before. */
+/** Generations whose authority is trusted. Every member that has followed the previous phase trusts the authority of the certificates in
+ *  use. */
 export function trustedIn({ generation, phase, trusted }: KeyState): readonly number[] {
   if (phase === 'drop' || phase === 'done') return [generation];
   return [...new Set([...trusted, generation])].sort((a, b) => a - b);
 }
 
-/** The generation whose authority signs what is shown, and whose key encrypts what is written. */
+/** The generation whose authority signs certificates in use, and whose key encrypts new values. */
 export const usedIn = ({ generation, phase, shown }: KeyState): number => (phase === 'trust' ? shown : generation);
 
-/** The next change, also in the middle of another one: what some members may still trust or show stays trusted. */
+/** The next change, also in the middle of another one: whatever a member may still trust or show stays trusted. */
 export function nextState(now: KeyState): KeyState {
   return { generation: now.generation + 1, phase: 'trust', trusted: [...trustedIn(now)], shown: usedIn(now) };
 }

@@ -1,4 +1,4 @@
-// By which certificates the members of the cluster are known, as their records say.
+// Member certificates by name, from the members' records.
 import type { Records } from '../../records/records.ts';
 import { fingerprintOfPem } from './identity.ts';
 
@@ -19,7 +19,7 @@ export class MemberCertificates {
     return this.#known.fingerprints;
   }
 
-  /** PEM; undefined for a name that no member has. */
+  /** PEM; undefined for a name without a member. */
   of(name: string): string | undefined {
     return this.#records.members.get(name)?.document.certificate;
   }

@@ -1,4 +1,4 @@
-// Encrypts values of the store with a key that all members have, and that key for each member with the certificate of that one.
+// Encrypts values of the store with a key that all members have, and that key for each member with its certificate.
 import {
   createCipheriv,
   createDecipheriv,
@@ -16,14 +16,14 @@ import type { Keyring } from './keyring.ts';
 const cipher = 'aes-256-gcm';
 const [ivBytes, tagBytes] = [12, 16];
 
-/** iv, text, tag. `about` is not in it, and must be the same to read it. */
+/** Returns iv, text, tag. `about` is authenticated and must be the same for decryption. */
 export function encrypt(key: Buffer, plain: Uint8Array, about: string): Buffer {
   const iv = randomBytes(ivBytes);
   const sealing = createCipheriv(cipher, key, iv).setAAD(Buffer.from(about));
   return Buffer.concat([iv, sealing.update(plain), sealing.final(), sealing.getAuthTag()]);
 }
 
-/** Throws an Error for what another key has encrypted, or what was changed. */
+/** Throws an Error for a value of another key, or a modified one. */
 export function decrypt(key: Buffer, sealed: Uint8Array, about: string): Buffer {
   const end = sealed.length - tagBytes;
   const opening = createDecipheriv(cipher, key, sealed.subarray(0, ivBytes))
@@ -35,7 +35,7 @@ export function decrypt(key: Buffer, sealed: Uint8Array, about: string): Buffer 
 export interface SealedKeyring {
   /** Base64, encrypted with a key that each share holds. */
   readonly keyring: string;
-  /** By the number of the member that can open it. */
+  /** By the number of the member that can open the share. */
   readonly shares: Readonly<Record<string, string>>;
 }
 
@@ -54,7 +54,7 @@ export function sealKeyring(keyring: Keyring, receivers: readonly Receiver[]): S
   };
 }
 
-/** For one more member. Throws an Error when this one has no share itself. */
+/** Adds a share for a member. Throws an Error if this member has no share. */
 export function withShare(sealed: SealedKeyring, own: Opener, receiver: Receiver): SealedKeyring {
   const key = openShare(sealed, own);
   if (key === undefined) throw new Error('this member has no share of the keys of the cluster');
@@ -67,7 +67,7 @@ export interface Opener {
   readonly keyPem: string;
 }
 
-/** Undefined: they are not for this member. */
+/** Undefined if this member cannot open them. */
 export function openKeyring(sealed: SealedKeyring, own: Opener): Keyring | undefined {
   const key = openShare(sealed, own);
   if (key === undefined) return undefined;
@@ -91,7 +91,7 @@ function openShare({ shares }: SealedKeyring, { number, keyPem }: Opener): Buffe
   try {
     return decrypt(agreed(createPrivateKey(keyPem), theirs, number), Buffer.from(sealed, 'base64'), shareAbout(number));
   } catch {
-    // It was made for a certificate that the member had before.
+    // The share was made for an earlier certificate of the member.
     return undefined;
   }
 }

@@ -1,10 +1,10 @@
 // Which values of the store are encrypted, and how an encrypted one begins. Pure but for the cipher.
 import { decrypt, encrypt } from './seal.ts';
 
-/** What tells of nothing but who is there and which names are taken; and the keys themselves, which are sealed for each member. */
+/** Values that reveal only which members are present and which names are taken; and the keys, which are sealed for each member. */
 const plainPrefixes = ['/signals/', '/uses/', '/names/', '/clusterKeys/'];
 
-/** No document begins with it: all of them are JSON. */
+/** No document begins with this byte: all of them are JSON. */
 const mark = 0x01;
 const headBytes = 5;
 
@@ -17,11 +17,11 @@ export function sealValue(key: string, value: Uint8Array, generation: number, da
   return Buffer.concat([head, encrypt(data, value, key)]);
 }
 
-/** The generation whose key has encrypted it; undefined: it is plain. */
+/** The generation of the key that encrypted it; undefined: not encrypted. */
 export function generationOf(value: Uint8Array): number | undefined {
   return value.length > headBytes && value[0] === mark ? Buffer.from(value).readUInt32BE(1) : undefined;
 }
 
-/** Throws an Error when it was changed, or stands under another key of the store. */
+/** Throws an Error for a value that was modified, or moved to another key of the store. */
 export const openValue = (key: string, value: Uint8Array, data: Buffer): Uint8Array =>
   new Uint8Array(decrypt(data, value.subarray(headBytes), key));
