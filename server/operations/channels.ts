@@ -1,4 +1,4 @@
-// The channels of one operation: duplex connections that clients open with a secret each. How they are carried is the edge's business.
+// The channels of one operation: duplex connections that clients open with a secret each. The edge carries them.
 import { errors } from '../api/errors.ts';
 import { randomSecret, sameSecret } from '../lib/secrets.ts';
 
@@ -10,19 +10,19 @@ export interface Frame {
 
 /** One open connection. Both directions are bounded: a slow reader makes its writer wait. */
 export interface Channel {
-  /** What the peer sends, in order; ends when the peer is gone. For one reader; while nobody takes frames the peer has to wait. */
+  /** The peer's frames, in order; ends when the peer is gone. For one reader; while frames stay unread the peer has to wait. */
   readonly frames: AsyncIterable<Frame>;
-  /** A promise: resolves when more may be sent. undefined: at once. After the peer is gone it sends nothing. */
+  /** A promise resolves when more may be sent; undefined: at once. Sends nothing after the peer is gone. */
   send(bytes: Uint8Array): Promise<void> | undefined;
-  /** "Nothing more comes from here": an empty text frame. The connection stays. */
+  /** Marks the end of output with an empty text frame. The connection stays open. */
   barrier(): Promise<void> | undefined;
-  /** Lets go once everything sent is out. Idempotent. */
+  /** Closes once all output is sent. Idempotent. */
   close(): void;
-  /** Resolves when the connection is gone, whoever ended it. */
+  /** Resolves when the connection is gone, whichever side ended it. */
   readonly gone: Promise<void>;
 }
 
-/** Waits for nobody: the name is taken, the connection may now be made. */
+/** Returns at once: the channel is reserved, and the connection may now be made. */
 export type Admission = (channel: Channel) => void;
 
 interface Slot {
@@ -46,16 +46,16 @@ export class ChannelSet {
     return Object.fromEntries([...this.#slots].map(([name, { secret }]) => [name, secret]));
   }
 
-  /** Resolves when a client has connected; never, when none does. */
+  /** Resolves when a client has connected; never, if none does. */
   connected(name: string): Promise<Channel> {
     const slot = this.#slots.get(name);
     if (slot === undefined) throw new Error(`There is no channel named ${name}`);
     return slot.connected;
   }
 
-  /** Throws forbidden for a wrong secret, badRequest for a channel that is in use. */
+  /** Throws forbidden for a wrong secret, badRequest for a channel in use. */
   admit(secret: string): Admission {
-    // All are compared, so that the time taken tells nothing.
+    // Compares all secrets, so that timing reveals nothing.
     const slot = [...this.#slots.values()].filter((one) => sameSecret(one.secret, secret))[0];
     if (slot === undefined) throw errors.forbidden('The secret of the operation is wrong or missing');
     if (slot.isTaken) throw errors.badRequest('This channel of the operation is connected already');

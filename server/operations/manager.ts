@@ -1,4 +1,4 @@
-// Runs background operations: starts them, tells listeners of every step, keeps ended ones readable for a while.
+// Runs background operations: starts them, notifies listeners of every step, keeps ended ones readable for a while.
 import { randomUUID } from 'node:crypto';
 import { errors } from '../api/errors.ts';
 import type { Operation, OperationClass } from '../api/operation.ts';
@@ -25,9 +25,9 @@ export interface OperationRequest {
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** The work can be stopped by aborting its signal. */
   readonly mayCancel?: boolean;
-  /** Not cancellable by clients, but a stopping daemon aborts it rather than waits for it. */
+  /** Clients cannot cancel it, but a stopping daemon aborts it instead of waiting. */
   readonly endsWithDaemon?: boolean;
-  /** Connections that clients may open while the operation runs; they are closed at its end. */
+  /** Connections that clients may open while the operation runs; closed at its end. */
   readonly channels?: ChannelSet;
   /** Metadata returned is merged at the end. A throw ends the operation as Failure, with the error chain as `err`. */
   readonly run: (handle: OperationHandle, signal: AbortSignal) => Promise<Readonly<Record<string, unknown>> | void>;
@@ -35,7 +35,7 @@ export interface OperationRequest {
 
 export interface OperationHandle {
   readonly id: string;
-  /** Merges into metadata and tells listeners. */
+  /** Merges into metadata and notifies listeners. */
   update(metadata: Readonly<Record<string, unknown>>): void;
 }
 
@@ -45,13 +45,13 @@ interface Running {
   readonly waiters: Set<() => void>;
   readonly channels: ChannelSet | undefined;
   readonly endsWithDaemon: boolean;
-  /** Where its trace continues; absent: it is not traced. */
+  /** Where its trace continues; absent: not traced. */
   span?: SpanPlace;
   /** Fingerprint of the client certificate that started it. */
   owner?: string;
 }
 
-/** Ended operations stay readable this long (real system: 5 s). */
+/** How long ended operations stay readable (LXD: 5 s). */
 const retentionMs = 5000;
 
 export interface OperationsDeps {
@@ -60,18 +60,18 @@ export interface OperationsDeps {
   readonly log: Log;
   /** Receives running operations. */
   readonly loop?: Pick<EventLoopMonitor, 'enter'>;
-  /** Makes a text readable for people in this project. */
+  /** Makes a text readable for users of this project. */
   readonly readable?: (text: string, project: string) => string;
-  /** The place of this daemon in its cluster; default: it is in none. */
+  /** This daemon's place in its cluster; default: none. */
   readonly place?: OperationPlace;
 }
 
 export interface OperationPlace {
   /** Name of this member. */
   readonly ownName: string;
-  /** The id of an operation that begins here, from a random one. */
+  /** The operation id for an operation of this member, from a random one. */
   operationId(random: string): string;
-  /** When it resolves, other members see what the operation did to these objects, by URL, and to those of which events have told. */
+  /** Resolves when other members can see what the operation did to these objects, by URL, and to the objects of emitted events. */
   awaitVisible(urls: readonly string[]): Promise<void>;
 }
 
@@ -127,7 +127,7 @@ export class Operations {
     return renderOperation(operation.state);
   }
 
-  /** Finds only an operation of the project, or of none, where one is given. */
+  /** With a project: finds only its operations, and those without a project. */
   get(id: string, project?: string): Operation {
     return renderOperation(this.#find(id, project).state);
   }
@@ -136,7 +136,7 @@ export class Operations {
     return this.#running.has(id);
   }
 
-  /** How many of the project are under way. */
+  /** How many operations of the project run. */
   countOpen(project: string): number {
     let count = 0;
     for (const { state } of this.#running.values())
@@ -144,20 +144,20 @@ export class Operations {
     return count;
   }
 
-  /** The project of each operation that has not ended; undefined: of none. */
+  /** The project of each running operation; undefined: no project. */
   projectsUnderWay(): readonly (string | undefined)[] {
     const open = [...this.#running.values()].filter(({ state }) => !isFinal(state.statusCode));
     return open.map(({ state }) => state.project);
   }
 
-  /** Oldest first. With a project: those of it, and of none. */
+  /** Oldest first. With a project: its operations, and those without one. */
   list(project?: string): readonly Operation[] {
     return [...this.#running.values()]
       .filter(({ state }) => isIn(state, project))
       .map((operation) => renderOperation(operation.state));
   }
 
-  /** Admits a client to the channel with this secret. Throws notFound, forbidden, or badRequest where there is none (any more). */
+  /** Admits a client to the channel with this secret. Throws notFound, forbidden, or badRequest if there is no such channel (any more). */
   admit(id: string, secret: string, project?: string): Admission {
     const { channels, state } = this.#find(id, project);
     if (channels === undefined) throw errors.badRequest(`The operation ${id} (${state.description}) has no websocket`);
@@ -166,7 +166,7 @@ export class Operations {
     return admission;
   }
 
-  /** URLs of its objects, and the certificate whose client started it. Undefined: there is no such operation. */
+  /** URLs of its objects, and the certificate that started it. Undefined: no such operation. */
   about(id: string): { readonly urls: readonly string[]; readonly owner?: string } | undefined {
     const operation = this.#running.get(id);
     if (operation === undefined) return undefined;
@@ -188,21 +188,21 @@ export class Operations {
     operation.abort.abort(new Error('cancelled by request'));
   }
 
-  /** The operation once it has ended, or as it is at the time-out (undefined: none) or when `signal` aborts. */
+  /** The operation once it has ended, or as it is at the timeout (undefined: none) or when `signal` aborts. */
   async wait(id: string, timeoutMs: number | undefined, signal?: AbortSignal, project?: string): Promise<Operation> {
     const operation = this.#find(id, project);
     if (!isFinal(operation.state.statusCode) && timeoutMs !== 0) await this.#ended(operation, timeoutMs, signal);
     return renderOperation(operation.state);
   }
 
-  /** The client with this certificate, or this user, started it. */
+  /** Records that the client with this certificate, or this user, started it. */
   claim(id: string, started: string): void {
     const operation = this.#running.get(id);
     if (operation !== undefined) operation.owner = started;
   }
 
-  /** The certificate or user is no longer trusted: what was started with it ends at once, where it can end early. Commands are killed. What
-   *  changes the host in a few steps is carried through: half of it helps nobody. */
+  /** Trust in the certificate or user has ended: aborts the operations it started where they can end early, and kills commands. A change of
+   *  the host in a few steps is completed: half of it would be worse. */
   revoke(started: string, why = 'the certificate of the client that started it is no longer trusted'): void {
     for (const { state, abort, owner, endsWithDaemon } of this.#running.values()) {
       if (owner !== started || isFinal(state.statusCode)) continue;
@@ -211,7 +211,7 @@ export class Operations {
     }
   }
 
-  /** Refuses new work, aborts what can be cancelled and waits (at most `graceMs`) for the rest. */
+  /** Refuses new work, aborts what can be cancelled and waits at most `graceMs` for the rest. */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
     const open = [...this.#running.values()].filter((operation) => !isFinal(operation.state.statusCode));
@@ -325,6 +325,6 @@ export class Operations {
   }
 }
 
-/** Operations of no project are shown in every one. */
+/** Every project shows operations without a project. */
 const isIn = ({ project }: OperationState, wanted: string | undefined): boolean =>
   wanted === undefined || project === undefined || project === wanted;

@@ -10,9 +10,9 @@ export interface OperationState {
   readonly updatedAt: string;
   readonly statusCode: StatusCode;
   readonly resources: Readonly<Record<string, readonly string[]>>;
-  /** Undefined: none, as of operations on networks and pools. */
+  /** Undefined: none, as for operations on networks and pools. */
   readonly project: string | undefined;
-  /** The member of the cluster that carries it out; `none` without a cluster. */
+  /** The member of the cluster that runs it; `none` without a cluster. */
   readonly location: string;
   readonly metadata: Readonly<Record<string, unknown>> | null;
   readonly mayCancel: boolean;
@@ -29,7 +29,7 @@ const transitions: Readonly<Partial<Record<StatusCode, Readonly<Partial<Record<T
   [cancelling]: { cancelled, succeed: success, fail: failure },
 };
 
-/** undefined: the transition is not allowed from here (the operation has ended, or was never started). */
+/** Undefined: the transition is not allowed (the operation has ended, or never started). */
 export function nextStatus(from: StatusCode, transition: Transition): StatusCode | undefined {
   return transitions[from]?.[transition];
 }

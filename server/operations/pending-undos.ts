@@ -1,24 +1,23 @@
-// Undoing that failed is tried again: by itself with growing pauses, and at once when somebody needs the objects that it holds.
-// What is undone, and how, is the saga's.
+// Retries failed undos: with growing pauses, and at once when a caller needs the objects they hold. The saga defines each undo.
 import { errors } from '../api/errors.ts';
 import { KeyedMutex } from '../lib/keyed-mutex.ts';
 import type { Log } from '../lib/log.ts';
 import { errorText } from '../lib/shared/reason.ts';
 import type { Kind } from '../records/documents.ts';
 
-/** A record that a change under way has marked as its own, or needs to stay. */
+/** A record that a change in progress has marked, or requires to stay. */
 export interface RecordName {
   readonly kind: Kind;
   readonly name: string;
 }
 
 export interface FailedUndo {
-  /** The id of the intent, which stays stored until it is undone. A second undo under the same id is ignored. */
+  /** The id of the intent, which stays stored until it is undone. A second undo with the same id is ignored. */
   readonly id: string;
   /** For messages: `undoing container-create`. */
   readonly what: string;
   readonly holds: readonly RecordName[];
-  /** Idempotent. Throws as long as it fails. */
+  /** Idempotent. Throws while it fails. */
   readonly undo: () => Promise<void>;
 }
 
@@ -39,7 +38,7 @@ interface Pending extends FailedUndo {
 const firstPauseMs = 1_000;
 const longestPauseMs = 60_000;
 
-/** Pure: 1 s, 2 s, 4 s … up to a minute. */
+/** 1 s, 2 s, 4 s … up to a minute. Pure. */
 export const pauseAfter = (attempts: number): number => Math.min(firstPauseMs * 2 ** (attempts - 1), longestPauseMs);
 
 export class PendingUndos {
@@ -53,7 +52,7 @@ export class PendingUndos {
     this.#locks = locks;
   }
 
-  /** It has just failed for this reason. */
+  /** Adds an undo that just failed for this reason. */
   add(failed: FailedUndo, reason: unknown): void {
     if (this.#pending.has(failed.id)) return;
     const pending: Pending = {
@@ -69,7 +68,7 @@ export class PendingUndos {
     this.#schedule(pending);
   }
 
-  /** What is still to be undone, a sentence each. */
+  /** One sentence per pending undo. */
   get problems(): readonly string[] {
     return [...this.#pending.values()].map(({ what, reason }) => `${what} failed: ${reason}`);
   }
@@ -78,7 +77,7 @@ export class PendingUndos {
     return this.#of([{ kind, name }]).length > 0;
   }
 
-  /** Tries now what holds this record. Throws unavailable with the reason when it still fails. The caller holds none of its locks. */
+  /** Retries now the undo that holds this record. Throws unavailable with the reason if it still fails. The caller must not hold its locks. */
   async finish(kind: Kind, name: string): Promise<void> {
     for (const pending of this.#of([{ kind, name }])) {
       await this.#locked(pending);
@@ -86,7 +85,7 @@ export class PendingUndos {
     }
   }
 
-  /** As `finish`, for a caller that holds the locks of these records. */
+  /** Like `finish`, for a caller that holds the locks of these records. */
   async finishHeld(records: readonly RecordName[]): Promise<void> {
     for (const pending of this.#of(records)) {
       await this.#attempt(pending);
@@ -95,7 +94,7 @@ export class PendingUndos {
     }
   }
 
-  /** Waits for attempts under way. The intents stay stored: the next daemon continues. */
+  /** Waits for running attempts. Intents stay stored: the next daemon continues. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { timer } of this.#pending.values()) clearTimeout(timer);

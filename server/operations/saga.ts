@@ -10,7 +10,7 @@ import type { SagaKind } from '../records/saga-kinds.ts';
 import { readSagaParams, sagaParams } from '../records/saga-params.ts';
 import { PendingUndos, type RecordName, type UndoLocks } from './pending-undos.ts';
 
-/** `execute` and `undo` must tolerate being run twice, and `undo` a step that never or only half happened. Without `undo` there is
+/** `execute` and `undo` must be idempotent, and `undo` must cope with a step that happened in part or not at all. Steps without `undo` have
  *  nothing to take back. */
 export interface SagaStep<P> {
   readonly name: string;
@@ -28,8 +28,7 @@ export interface Saga<P> {
   readonly kind: SagaKind;
   /** After a crash: `unwind` undoes everything, `finish` runs all steps again. */
   readonly onRestart: 'unwind' | 'finish';
-  /** Its last transaction changes more than this member's own records: nothing is undone before it is certain that it has not taken place
-   *  and never will. */
+  /** Its last transaction changes other members' records: it is fenced before an undo, so that it has not happened and never will. */
   readonly isFenced?: boolean;
   begin(changes: Changes, params: P): void;
   readonly steps: readonly SagaStep<P>[];
@@ -37,7 +36,7 @@ export interface Saga<P> {
   rollBack?(changes: Changes, params: P): void;
 }
 
-/** What can be run, and what recovery finishes or undoes: services/sagas.ts. */
+/** What can be run, and what recovery finishes or undoes: the composition's saga table. */
 export type SagaTable = { readonly [K in SagaKind]?: Saga<never> };
 
 interface Begun<P> {
@@ -47,7 +46,7 @@ interface Begun<P> {
   readonly holds: readonly RecordName[];
 }
 
-/** Thrown while a change is being begun whose records an unfinished undo holds. */
+/** Thrown when a change begins on records that an unfinished undo holds. */
 class RecordsHeldError extends Error {
   readonly holds: readonly RecordName[];
   constructor(holds: readonly RecordName[]) {
@@ -68,7 +67,7 @@ export class Sagas {
     readonly clock: Clock;
     readonly log: Log;
     readonly table: SagaTable;
-    /** Under which an undo that failed is tried again. */
+    /** The locks under which a failed undo is retried. */
     readonly undoLocks?: UndoLocks;
   }) {
     this.#records = deps.records;
@@ -80,8 +79,8 @@ export class Sagas {
     this.#undos = new PendingUndos(deps.log, deps.undoLocks);
   }
 
-  /** All steps happened and are recorded, or (on a throw) all were undone and nothing is. Undoing that fails is tried again later,
-   *  and until then nothing else may change what the saga holds. */
+  /** Runs all steps and records them, or (on a throw) undoes all. A failed undo is retried later; until then no other change may touch what
+   *  the saga holds. */
   async run<P>(saga: Saga<P>, params: P, given: Partial<SagaContext> = {}): Promise<void> {
     if (this.#table[saga.kind] === undefined)
       throw new Error(`The saga ${saga.kind} is not in the table of sagas: a crash could not be recovered from`);
@@ -104,34 +103,34 @@ export class Sagas {
     }
   }
 
-  /** Changes that could not be undone so far, a sentence each. */
+  /** One sentence per change that could not be undone yet. */
   get problems(): readonly string[] {
     return this.#undos.problems;
   }
 
-  /** Whether undoing a change of this record failed so far. */
+  /** Whether an undo of a change to this record has failed so far. */
   isUndoing(kind: Kind, name: string): boolean {
     return this.#undos.holds(kind, name);
   }
 
-  /** Tries now to undo what failed before. Throws unavailable with the reason when that still fails; does nothing when there is
-   *  nothing to undo. The caller holds no lock of the record. */
+  /** Retries failed undos of this record now. Throws unavailable with the reason if one still fails; does nothing if there is none. The
+   *  caller must not hold the record's lock. */
   finishUndo(kind: Kind, name: string): Promise<void> {
     return this.#undos.finish(kind, name);
   }
 
-  /** As `finishUndo`, for a caller that holds the lock of the record. */
+  /** Like `finishUndo`, for a caller that holds the record's lock. */
   finishUndoHeld(kind: Kind, name: string): Promise<void> {
     return this.#undos.finishHeld([{ kind, name }]);
   }
 
-  /** Work that failed for this reason, and that nobody waits for, is tried again until it succeeds or the daemon ends. It takes the
-   *  locks that it needs itself. `what` is for messages: `recording that web stopped`. */
+  /** Retries background work that failed for this reason until it succeeds or the daemon ends. The work takes its own locks. `what` is for
+   *  messages: `recording that web stopped`. */
   tryLater(what: string, work: () => Promise<void>, reason: unknown): void {
     this.#undos.add({ id: what, what, holds: [], undo: work }, reason);
   }
 
-  /** Nothing is tried again after that: the next daemon continues. */
+  /** Stops retries: the next daemon continues. */
   close(): Promise<void> {
     return this.#undos.close();
   }
@@ -165,7 +164,7 @@ export class Sagas {
     return this.#table[kind];
   }
 
-  /** The caller holds the locks of the records, so an undo that was not possible so far is tried once more now. */
+  /** The caller holds the locks of the records, so a pending undo is retried once more. */
   async #begin<P>(saga: Saga<P>, params: P): Promise<Begun<P>> {
     try {
       return await this.#store(saga, params);
@@ -209,7 +208,7 @@ export class Sagas {
     });
   }
 
-  /** What cannot be undone now is undone later. */
+  /** A step that cannot be undone now is undone later. */
   async #unwind<P>(begun: Begun<P>, stepCount: number): Promise<'done' | 'undone' | 'pending'> {
     const { id, saga, holds } = begun;
     try {
@@ -221,7 +220,7 @@ export class Sagas {
     }
   }
 
-  /** Some changes can only be finished once they have come far enough. */
+  /** Some changes, once far enough, can only be finished. */
   async #undoOrFinish<P>(begun: Begun<P>, stepCount: number): Promise<void> {
     try {
       await this.#undo(begun, stepCount);
@@ -233,7 +232,7 @@ export class Sagas {
     }
   }
 
-  /** Steps in reverse. Stops at the first that fails: going on would leave even more behind. */
+  /** Undoes steps in reverse. Stops at the first failure: undoing more would leave a worse state. */
   async #undo<P>({ id, saga, params }: Begun<P>, stepCount: number): Promise<'done' | 'undone'> {
     if (saga.isFenced === true && !(await this.#fence(id))) return 'done';
     for (const step of saga.steps.slice(0, stepCount).toReversed()) {
@@ -248,8 +247,8 @@ export class Sagas {
     return 'undone';
   }
 
-  /** The last transaction removes the intent as it was: an intent that is written again keeps it from taking place late. False: it has
-   *  taken place. */
+  /** The last transaction expects the intent unchanged: writing it again keeps a delayed transaction from succeeding. False: it has
+   *  succeeded. */
   #fence(id: string): Promise<boolean> {
     return this.#records.retry((changes) => {
       const intent = this.#records.sagas.get(id)?.document;
@@ -259,13 +258,13 @@ export class Sagas {
   }
 }
 
-/** Nobody cancels, nobody watches the progress. */
+/** Without a client to cancel it or to watch its progress. */
 const withoutEnd = (): SagaContext => ({ signal: new AbortController().signal, progress: () => {} });
 
-/** Kinds whose objects one change at a time may touch, also where it changes no record of theirs before its end. */
+/** Kinds whose objects allow one change at a time, even if it changes their records only at its end. */
 const guarded: readonly Kind[] = ['containers', 'snapshots', 'backups', 'volumes', 'volumeSnapshots'];
 
-/** Records that a change is about: those it writes at its beginning, or else those that it needs to stay. */
+/** The records of a change: those it writes at its beginning, or else those it requires. */
 function heldBy(changes: Changes): readonly RecordName[] {
   const written = changes.written();
   return written.length > 0 ? written : changes.touched.filter(({ kind }) => guarded.includes(kind));
