@@ -1,4 +1,4 @@
-// One transaction as it is built: what it compares, writes and needs to stay.
+// Builds one transaction: what it compares, writes and requires.
 import { isTrue } from '../api/text/value-checks.ts';
 import type { Compare, Op, Rev } from '../store/store.ts';
 import { encodeDocument } from './codec.ts';
@@ -12,7 +12,7 @@ import { volumeIdOf } from './record-names.ts';
 /** A record as a transaction puts it. */
 export type Put = { [K in Kind]: { readonly kind: K; readonly name: string; readonly document: Documents[K] } }[Kind];
 
-/** Throws to refuse a transaction. `others` are on their way to the store: they may take place, and the view lacks them. */
+/** Throws to refuse a transaction. `others` are on their way to the store: they may succeed, and the view lacks them. */
 export type Guard = (changes: Changes, others: readonly Changes[]) => void;
 
 /** The changes of one transaction. Each is bound to the version of the record in the view when it was added. */
@@ -20,18 +20,18 @@ export class Changes {
   readonly #contents: Contents;
   readonly #collections: Collections;
   readonly puts: Put[] = [];
-  /** Records of other members that become this one's. */
+  /** Records of other members that this one takes over. */
   readonly brought: { readonly kind: Kind; readonly name: string; readonly member: number }[] = [];
   readonly deletions: { readonly kind: Kind; readonly name: string }[] = [];
   readonly compares: Compare[] = [];
   readonly ops: Op[] = [];
   readonly accepts: ((rev: Rev) => void)[] = [];
   readonly touched: { readonly kind: Kind; readonly name: string }[] = [];
-  /** Keys that must continue to exist while the transaction is in progress. */
+  /** Keys that must still exist when the transaction is committed. */
   readonly required: string[] = [];
-  /** Keys that no transaction in progress may require. */
+  /** Keys that no pending transaction may require. */
   readonly claimed: string[] = [];
-  /** Keys with which transactions of all members are decided one after the other. */
+  /** Keys that serialize transactions of all members. */
   readonly turns: string[] = [];
 
   constructor(contents: Contents) {
@@ -50,13 +50,12 @@ export class Changes {
     });
   }
 
-  /** What is followed may be past the acknowledgement, with later changes of others; a deletion leaves nothing that says so. */
+  /** The watch may be ahead of the acknowledgement, with later changes of others; a deletion leaves no trace of that. */
   #isNews(kind: Kind, name: string, rev: Rev): boolean {
     return rev > this.#contents.rev && !this.#collections[kind].isNewerThan(name, rev);
   }
 
-  /** The record of another member becomes one of this member, under this name; nobody sees both, or none. Fails when it is not as in
-   *  `found` any more. */
+  /** Atomically moves a record from another member to this one, renamed. Fails if it is no longer as in `found`. */
   bring<K extends Kind>(kind: K, found: OtherEntry<Documents[K]>, name: string, document: Documents[K]): void {
     const key = new KeySpace(found.member).keyOf(kind, found.name);
     this.compares.push({ key, modRev: found.modRev });
@@ -68,7 +67,7 @@ export class Changes {
     this.accepts.push((rev) => others.delete(kind, found.member, found.name, rev));
   }
 
-  /** The record of another member stays that one's, with this content. Fails when it is not as in `found` any more. */
+  /** Writes the record of another member. Fails if it is no longer as in `found`. */
   putOther<K extends Kind>(kind: K, found: OtherEntry<Documents[K]>, document: Documents[K]): void {
     const key = new KeySpace(found.member).keyOf(kind, found.name);
     const value = encodeDocument<K>(document);
@@ -80,7 +79,7 @@ export class Changes {
     });
   }
 
-  /** The record of another member goes. Fails when it is not as in `found` any more. */
+  /** Deletes the record of another member. Fails if it is no longer as in `found`. */
   deleteOther<K extends Kind>(kind: K, found: OtherEntry<Documents[K]>): void {
     const key = new KeySpace(found.member).keyOf(kind, found.name);
     this.compares.push({ key, modRev: found.modRev });
@@ -103,7 +102,7 @@ export class Changes {
     });
   }
 
-  /** The transaction succeeds only while this record stays unchanged. */
+  /** The transaction succeeds only if this record is unchanged. */
   require(kind: Kind, name: string): void {
     this.#bind(kind, name);
     this.required.push(this.keyOf(kind, name));
@@ -112,19 +111,20 @@ export class Changes {
       this.ops.push({ put: used, value: nothing });
   }
 
-  /** The transaction succeeds only while the record of another member is as in `found`. */
+  /** The transaction succeeds only if the record of another member is as in `found`. */
   requireOther<K extends Kind>(kind: K, found: OtherEntry<Documents[K]>): void {
     this.compares.push({ key: new KeySpace(found.member).keyOf(kind, found.name), modRev: found.modRev });
   }
 
-  /** Like `require`, and fails while another transaction in progress requires it: for the first step of a deletion. */
+  /** Like `require`, and fails while another pending transaction requires the record: for the first step of a deletion. */
   claim(kind: Kind, name: string): void {
     this.#bind(kind, name);
     this.#claimUses(kind, name);
     this.claimed.push(this.keyOf(kind, name));
   }
 
-  /** In a cluster it succeeds only when no member has put the shared record to use since this view: for what depends on all its users. */
+  /** In a cluster the transaction succeeds only if no member has used the shared record since this view: for decisions that depend on all
+   *  its users. */
   takeTurn(kind: Kind, name: string): void {
     const key = this.#contents.space.useKeyOf(kind, name);
     if (key === undefined || this.turns.includes(key)) return;
@@ -144,7 +144,7 @@ export class Changes {
     return this.#contents.space.keyOf(kind, name);
   }
 
-  /** The key that takes the name of a container, or of a volume in a pool that all members share. */
+  /** The key that reserves the name of a container, or of a volume in a pool that all members share. */
   #nameKeyOf(kind: Kind, name: string): string | undefined {
     const { space } = this.#contents;
     if (kind !== 'volumes' || space.member === undefined) return space.nameKeyOf(kind, name);
@@ -152,7 +152,7 @@ export class Changes {
     return isTrue(pool?.document.config['source.shared']) ? nameKey(kind, name) : undefined;
   }
 
-  /** A new record of a kind whose names are taken in the whole cluster. */
+  /** Reserves the name of a new record of a kind whose names are unique in the cluster. */
   #takeName(kind: Kind, name: string): void {
     const key = this.#nameKeyOf(kind, name);
     if (key === undefined || this.#collections[kind].has(name)) return;
@@ -161,7 +161,7 @@ export class Changes {
     this.ops.push({ put: key, value: encodeMember(this.#contents.space.member) });
   }
 
-  /** The name stays taken; a new name is taken by `put`, and the old one is free. */
+  /** `put` reserves a new name; this frees the old one. */
   #moveName(kind: Kind, from: string, to: string): void {
     const key = this.#nameKeyOf(kind, from);
     if (key === undefined) return;
@@ -173,7 +173,7 @@ export class Changes {
     if (key !== undefined && this.#collections[kind].has(name)) this.ops.push({ del: key });
   }
 
-  /** Fails when any member has put it to use since this view. */
+  /** Fails if any member has used it since this view. */
   #claimUses(kind: Kind, name: string): void {
     const key = this.#contents.space.useKeyOf(kind, name);
     if (key === undefined || this.compares.some((compare) => compare.key === key)) return;

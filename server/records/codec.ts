@@ -36,7 +36,7 @@ export function encodeDocument<K extends Kind>(document: Documents[K]): Uint8Arr
   return encoder.encode(JSON.stringify(document));
 }
 
-/** Throws StoreError Corrupt, naming the record, when it is not JSON or written by a newer release. */
+/** Throws StoreError Corrupt, naming the record, if it is not JSON or a newer release wrote it. */
 export function decodeDocument<K extends Kind>(kind: K, name: string, bytes: Uint8Array): Documents[K] {
   let parsed: unknown;
   try {

@@ -1,4 +1,4 @@
-// The records of one kind in memory, in order and with what changed lately.
+// The records of one kind in memory, ordered, with their recent changes.
 import type { Rev } from '../store/store.ts';
 import type { Documents, Kind } from './documents.ts';
 
@@ -8,17 +8,17 @@ export interface Entry<T> {
   readonly modRev: Rev;
 }
 
-/** A reader that checks less often than this reads everything again. */
+/** A reader that is further behind re-reads everything. */
 const rememberedChanges = 1024;
 
 /** The records of one kind as of the last acknowledged write. Reads are synchronous. */
 export class Collection<K extends Kind> {
   readonly kind: K;
-  /** Moves with every change of the collection: derived data may be cached until then. */
+  /** Grows with every change of the collection: derived data may be cached until then. */
   generation = 0;
   readonly #entries = new Map<string, Entry<Documents[K]>>();
   #sorted: readonly Entry<Documents[K]>[] | undefined;
-  /** Names that changed, the last one last: the change that made the current generation. */
+  /** Names that changed, latest last: the last change made the current generation. */
   readonly #changed: string[] = [];
 
   constructor(kind: K) {
@@ -43,13 +43,13 @@ export class Collection<K extends Kind> {
     return this.#sorted;
   }
 
-  /** Names of records that changed, appeared or vanished since that generation; undefined when that is too long ago. */
+  /** Names of records changed, added or removed since that generation; undefined if that is too long ago. */
   changedSince(generation: number): ReadonlySet<string> | undefined {
     const count = this.generation - generation;
     return count > this.#changed.length ? undefined : new Set(this.#changed.slice(this.#changed.length - count));
   }
 
-  /** Another writer's later change may arrive before the acknowledgement of an own one. */
+  /** Another writer's later change may arrive before this writer's acknowledgement. */
   isNewerThan(name: string, rev: Rev): boolean {
     return (this.#entries.get(name)?.modRev ?? 0) > rev;
   }

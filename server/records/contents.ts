@@ -1,4 +1,4 @@
-// The contents of the store in memory: the records that this daemon works with, those of other members, and how far it has read.
+// The contents of the store in memory: the daemon's records, those of other members, and the revision reached.
 import type { Rev, StoreEvent, StoreRecord } from '../store/store.ts';
 import { decodeDocument } from './codec.ts';
 import { Collection, type Collections, type Entry } from './collection.ts';
@@ -6,21 +6,21 @@ import { kindNames, type Documents, type Kind } from './documents.ts';
 import { KeySpace, meaningOf, memberKinds } from './key-space.ts';
 import { OtherMembers } from './other-members.ts';
 
-/** Keys outside the records: who is there, what runs where. `value`: undefined when it is gone. */
+/** Keys outside the records: presence and container status. `value`: undefined if deleted. */
 export type SignalListener = (key: string, value: Uint8Array | undefined) => void;
-/** A record that all members share was changed by another one. */
+/** Another member changed a record that all members share. */
 export type SharedListener = (kind: Kind, name: string, isNew: boolean) => void;
 
 export class Contents {
   readonly collections: Collections;
   readonly others = new OtherMembers();
   space: KeySpace;
-  /** Revisions of the keys that say that a shared record was put to use. */
+  /** Revisions of the keys that record the use of a shared record. */
   readonly #uses = new Map<string, Rev>();
   readonly #signals = new Map<string, StoreRecord>();
   readonly #signalListeners = new Set<SignalListener>();
   readonly #sharedListeners = new Set<SharedListener>();
-  /** Everything up to this revision of the store is here. */
+  /** Memory holds everything up to this revision of the store. */
   #rev: Rev = 0;
   readonly #waiting = new Set<{ readonly rev: Rev; readonly wake: () => void }>();
 
@@ -44,7 +44,7 @@ export class Contents {
       }
   }
 
-  /** Resolves true when everything up to this revision is here, false when the signal aborts first. */
+  /** Resolves true when memory has reached this revision, false if the signal aborts first. */
   reached(rev: Rev, signal: AbortSignal): Promise<boolean> {
     if (this.#rev >= rev) return Promise.resolve(true);
     if (signal.aborted) return Promise.resolve(false);
@@ -70,7 +70,7 @@ export class Contents {
     return this.#uses.get(key) ?? 0;
   }
 
-  /** Notes an own transaction, before the store announces it. */
+  /** Notes an own transaction before the watch delivers it. */
   noteUse(key: string, rev: Rev): void {
     if (this.useRev(key) < rev) this.#uses.set(key, rev);
   }
@@ -93,7 +93,7 @@ export class Contents {
     return () => this.#sharedListeners.delete(listener);
   }
 
-  /** Throws StoreError Corrupt for a record that cannot be read. */
+  /** Throws StoreError Corrupt for a record that cannot be decoded. */
   take(record: StoreRecord): void {
     const meaning = meaningOf(record.key);
     if (meaning === undefined) return;
@@ -118,7 +118,7 @@ export class Contents {
     else this.drop(event.key, event.modRev);
   }
 
-  /** `contents` become what they are for that other member, but for what its others have. */
+  /** Fills `contents` with that member's view, except for the records of its peers. */
   fill(contents: Contents, member: number): void {
     const put = <K extends Kind>(kind: K): void => {
       const entries = memberKinds.has(kind) ? this.others.of(kind, member) : this.collections[kind].list();
@@ -131,7 +131,7 @@ export class Contents {
     contents.rev = this.rev;
   }
 
-  /** Removes what is not among these keys, which are all that there was at that revision. */
+  /** Removes every key not among these, which are all that existed at that revision. */
   keepOnly(present: ReadonlySet<string>, rev: Rev): void {
     for (const kind of kindNames)
       for (const { name } of this.collections[kind].list())
@@ -143,7 +143,7 @@ export class Contents {
     for (const key of this.#uses.keys()) if (!present.has(key)) this.#uses.delete(key);
   }
 
-  /** The store is another one now. */
+  /** Switches to another store. */
   begin(space: KeySpace): void {
     this.space = space;
     this.#rev = 0;
@@ -154,7 +154,7 @@ export class Contents {
       for (const { name } of this.collections[kind].list()) this.collections[kind].accept(name, undefined);
   }
 
-  /** Records of a host without a cluster are not those of a member: a key without a number must not be read as its own. */
+  /** A record of a single host is no member's record: a key without a number must not be read as an own one. */
   #isOwn({ kind, member }: { readonly kind: Kind; readonly member?: number }): boolean {
     if (!memberKinds.has(kind)) return member === undefined;
     return member === this.space.member;

@@ -5,7 +5,7 @@ import type { ConfigMap, DeviceMap } from '../api/schema/common-schemas.ts';
 /** creating/deleting: a saga owns the object; it is visible, but nothing else may change it. */
 export type Lifecycle = 'creating' | 'ready' | 'deleting';
 
-/** What records of containers and of their snapshots have in common. */
+/** Fields that records of containers and of their snapshots share. */
 interface ContainerFields {
   readonly v: 1;
   readonly architecture: string;
@@ -23,28 +23,25 @@ interface ContainerFields {
 }
 
 export interface ContainerDocument extends ContainerFields {
-  /** Never changes, also not by rename. */
+  /** Never changes, not even by rename. */
   readonly uuid: string;
   /** Pool that holds the root volume. */
   readonly pool: string;
-  /** The boot of the host during which its files were made, until they are on the disk. */
+  /** The boot id of the host that wrote its files, until they are synced to the disk. */
   readonly unsynced?: string;
 }
 
-/** What was written on the root volume; absent: nothing. Its size is in the devices. */
+/** What was set on the root volume; absent: nothing. Its size is in the devices. */
 export interface RootVolumeDocument {
   readonly description: string;
   readonly config: ConfigMap;
 }
 
-/**
- * A snapshot of a container's record. Stored under `<uuid of the container>/<name>`, so that a rename of the container does not change
- * it.
- */
+/** A snapshot of a container's record. Stored under `<uuid of the container>/<name>`, so that a rename of the container does not affect it. */
 export interface SnapshotDocument extends ContainerFields {
   /** The zero time: never. */
   readonly expiresAt: string;
-  /** Bytes that it holds; absent: nobody has measured it. */
+  /** Its size in bytes; absent: not measured. */
   readonly sizeBytes?: number;
 }
 
@@ -63,7 +60,7 @@ export interface NetworkDocument {
   readonly lifecycle: Lifecycle;
 }
 
-/** Rules that networks name. */
+/** Rules that networks refer to by name. */
 export interface NetworkAclDocument {
   readonly v: 1;
   readonly description: string;
@@ -83,7 +80,7 @@ export interface PoolDocument {
 /** A custom storage volume. Stored under `<pool>/<name>`. */
 export interface VolumeDocument {
   readonly v: 1;
-  /** Never changes, also not by rename or move. */
+  /** Never changes, not even by rename or move. */
   readonly uuid: string;
   readonly description: string;
   readonly config: ConfigMap;
@@ -111,7 +108,7 @@ export interface BackupDocument {
 export interface VolumeSnapshotDocument extends Omit<VolumeDocument, 'uuid'> {
   /** The zero time, or absent: never. */
   readonly expiresAt?: string;
-  /** Bytes that it holds; absent: nobody has measured it. */
+  /** Its size in bytes; absent: not measured. */
   readonly sizeBytes?: number;
 }
 
@@ -130,9 +127,9 @@ export interface ImageDocument {
   readonly uploadedAt: string;
   /** Root file system in a separate file. */
   readonly split: boolean;
-  /** Pools in which the project has unpacked it, maybe long ago; absent: not known. The copy there is shared by the projects. */
+  /** Pools in which the project has unpacked it, maybe long ago; absent: not known. Projects share the copy there. */
   readonly unpackedIn?: readonly string[];
-  /** The server that may have a newer one; absent: the image has no such source. */
+  /** The server that may have a newer version; absent: the image has no such source. */
   readonly source?: ImageSourceDocument;
   readonly lifecycle: Lifecycle;
 }
@@ -145,7 +142,7 @@ export interface ImageSourceDocument {
   readonly alias: string;
   /** The project of that server; absent: default. */
   readonly project?: string;
-  /** A caller that is restricted to projects chose the server. */
+  /** A caller restricted to projects chose the server. */
   readonly isConfined?: boolean;
 }
 
@@ -162,7 +159,7 @@ export interface CertificateDocument {
   readonly pem: string;
   /** The only projects that its client may use; absent: all, and the server itself. */
   readonly projects?: readonly string[];
-  /** Projects that were written beside `restricted: false`: shown, and what a later restriction begins with. They limit nothing. */
+  /** Projects sent together with `restricted: false`: shown, and the initial list of a later restriction. They restrict nothing. */
   readonly listed?: readonly string[];
 }
 
@@ -178,32 +175,32 @@ export interface ProjectDocument {
 export interface ServerDocument {
   readonly v: 1;
   readonly config: ConfigMap;
-  /** The dialect that is spoken at core.https_address; absent: the daemon's own. */
+  /** The dialect served at core.https_address; absent: the daemon's own. */
   readonly httpsDialect?: string;
 }
 
 /** A host of the cluster, stored under its name. */
 export interface MemberDocument {
   readonly v: 1;
-  /** Never changes, also not by rename, and is not given again: records of the host are kept under it. */
+  /** Never changes, not even by rename, and is never reused: the host's records are stored under it. */
   readonly number: number;
   /** HOST:PORT where the other members reach it. */
   readonly address: string;
   readonly architecture: string;
   readonly joinedAt: string;
-  /** The release that the member ran at its last start. Absent: an older release wrote it. */
+  /** The release of the member's last start. Absent: an older release wrote it. */
   readonly release?: string;
-  /** It takes no new containers, and those that it had are elsewhere. */
+  /** It takes no new containers, and its own are elsewhere. */
   readonly evacuated?: boolean;
   readonly description?: string;
   readonly groups?: readonly string[];
   readonly failureDomain?: string;
   readonly config?: ConfigMap;
-  /** PEM: the others know the member by it. */
+  /** PEM: identifies the member to its peers. */
   readonly certificate: string;
 }
 
-/** A group of members that a target can name; which members it has is in their records. The group `default` needs no record. */
+/** A group of members that a target can name; the members' records say who belongs to it. The group `default` needs no record. */
 export interface MemberGroupDocument {
   readonly v: 1;
   readonly description: string;
@@ -213,51 +210,51 @@ export interface MemberGroupDocument {
 export interface ClusterDocument {
   readonly v: 1;
   readonly uuid: string;
-  /** For the next host that joins. */
+  /** The number of the next host that joins. */
   readonly nextNumber: number;
   /** The release that every member must have at least. */
   readonly minVersion: string;
-  /** The certificate that all members serve with and show to each other, in PEM form. Absent: the first one, which each has in its files. */
+  /** The certificate that all members serve and show to each other, in PEM form. Absent: the first one, which each has in its files. */
   readonly certificate?: { readonly certPem: string; readonly keyPem: string };
 }
 
 /** See server/membership/keys. */
 export type KeyPhase = 'trust' | 'show' | 'drop' | 'done';
 
-/** The keys of the cluster, sealed for each member, and how far their change is. One record, named `current`. */
+/** The keys of the cluster, sealed for each member, and the progress of their change. One record, named `current`. */
 export interface ClusterKeysDocument {
   readonly v: 1;
   readonly generation: number;
   readonly phase: KeyPhase;
-  /** Generations before it that members may still trust, or show. */
+  /** Earlier generations that members may still trust, or show. */
   readonly trusted: readonly number[];
-  /** The one that is used until all trust the new one. */
+  /** The generation in use until all members trust the new one. */
   readonly shown: number;
   /** Base64 of all keys, encrypted with a key that each share holds. */
   readonly keyring: string;
-  /** By the number of the member that can open it. */
+  /** By the number of the member that can open the share. */
   readonly shares: Readonly<Record<string, string>>;
-  /** No value is left that an earlier generation has encrypted, or none. */
+  /** All values are encrypted with this generation. */
   readonly rewritten?: boolean;
 }
 
-/** A pool or network as the whole cluster has it; each member has a record of its own that realises it. */
+/** A pool or network of the whole cluster; each member has its own record, which realises it. */
 export interface DefinitionDocument {
   readonly v: 1;
   /** Driver of a pool, type of a network. */
   readonly type: string;
   readonly description: string;
-  /** What holds on every member. */
+  /** Config that is the same on every member. */
   readonly config: ConfigMap;
-  /** What holds on one, by its number. */
+  /** Config of single members, by number. */
   readonly overrides: Readonly<Record<string, ConfigMap>>;
-  /** pending: only members were named so far; creating: its members are being asked, by the one with the number `by`; deleted: members that
-   *  were offline still have it, and delete it when they are back. */
+  /** pending: only members were named so far; creating: the member with the number `by` asks the others to create it; deleted: members that
+   *  were offline still have it, and delete it on their return. */
   readonly state: 'pending' | 'creating' | 'created' | 'deleted';
   readonly by?: number;
 }
 
-/** Lets a host join, once. Stored under the name that the host gets. */
+/** Lets one host join, once. Stored under the host's name. */
 export interface JoinTokenDocument {
   readonly v: 1;
   /** SHA-256 of the secret, hexadecimal. */
@@ -265,14 +262,15 @@ export interface JoinTokenDocument {
   readonly expiresAt: string;
 }
 
-/** One record of each member, named `config`: settings of the server that are its own. */
+/** One record per member, named `config`: the member's own server settings. */
 export interface MemberConfigDocument {
   readonly v: 1;
   readonly config: ConfigMap;
   readonly httpsDialect?: string;
 }
 
-/** A record that a warning is about. Containers and volumes keep their uuid through renames; members are named by their number. */
+/** A record that a warning is about. Containers and volumes are named by their uuid, members by their number, so that renames do not
+ *  matter. */
 export interface WarningEntityDocument {
   readonly kind: 'containers' | 'volumes' | 'networks' | 'pools' | 'images' | 'members';
   readonly name: string;
@@ -282,7 +280,7 @@ export interface WarningEntityDocument {
 /** A state of this member that an administrator should know of. Stored under a uuid. */
 export interface WarningDocument {
   readonly v: 1;
-  /** As clients read it: a newer release may have types that this one does not know. */
+  /** As sent to clients: a newer release may have types that this one lacks. */
   readonly type: string;
   readonly severity: string;
   readonly status: 'new' | 'acknowledged' | 'resolved';
@@ -291,20 +289,20 @@ export interface WarningDocument {
   readonly firstSeenAt: string;
   readonly lastSeenAt: string;
   readonly lastMessage: string;
-  /** When it was seen last, or got its status. */
+  /** When it was last seen, or got its status. */
   readonly updatedAt: string;
 }
 
-/** A host change of several steps in progress; found at start only after a crash. */
+/** A host change of several steps in progress; a start finds one only after a crash. */
 export interface SagaDocument {
   readonly v: 1;
   readonly kind: string;
-  /** To be read with saga-params.ts only. */
+  /** Read it through saga-params.ts only. */
   readonly params: unknown;
-  /** Version of the parameters. Absent: a release that did not number them. */
+  /** Version of the parameters. Absent: written by a release that did not number them. */
   readonly version?: number;
   readonly startedAt: string;
-  /** Records that only this change may modify until it ends. Absent: an older release began it. */
+  /** Records that only this change may modify until it ends. Absent: written by an older release. */
   readonly holds?: readonly { readonly kind: Kind; readonly name: string }[];
 }
 

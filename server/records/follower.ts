@@ -1,14 +1,13 @@
-// Keeps the contents as the store has them, for a store that others can write to as well: follows a watch, reads again when history is
-// gone.
+// Keeps the contents current for a store with other writers: follows a watch, re-reads everything if history is gone.
 import { pause } from '../lib/shared/deadline.ts';
 import { type Store, StoreError } from '../store/store.ts';
 import type { Contents } from './contents.ts';
 
-/** Before a watch that ended is opened again. */
+/** The pause before a watch is reopened. */
 const followAgainMs = 1_000;
 const pageRecords = 1_000;
 
-/** Reads every record once. Throws StoreError Corrupt naming the first unreadable one. */
+/** Reads every record once. Throws StoreError Corrupt naming the first unreadable record. */
 export async function readAll(store: Store, contents: Contents): Promise<void> {
   const present = new Set<string>();
   let readAt = Number.POSITIVE_INFINITY;
@@ -26,7 +25,7 @@ export async function readAll(store: Store, contents: Contents): Promise<void> {
   contents.rev = readAt;
 }
 
-/** Until the signal aborts or the store closes. Never throws: `onTrouble` gets what is in the way, and it is tried again. */
+/** Runs until the signal aborts or the store closes. Never throws: reports errors to `onTrouble` and retries. */
 export async function follow(
   store: Store,
   contents: Contents,

@@ -1,5 +1,5 @@
-// Turns the lists of a server into the records of a server with the same contents. Data that no list shows (files, secrets, backups) is
-// missing. Pure except for the generated ids.
+// Turns a server's lists into the records of an equal server. Data that no list shows (files, secrets, backups) is missing. Pure except for
+// the generated ids.
 import { randomUUID } from 'node:crypto';
 import type { ConfigMap } from '../api/schema/common-schemas.ts';
 import type { Container } from '../api/container/container.ts';
@@ -16,7 +16,7 @@ import type { ContainerDocument, Documents, ImageDocument, Kind, SnapshotDocumen
 
 type Put = { readonly [K in Kind]: { readonly kind: K; readonly name: string; readonly document: Documents[K] } }[Kind];
 
-/** Into an empty store, in as few transactions as its limits allow. */
+/** Fills an empty store, in as few transactions as its limits allow. */
 export async function writeContents(store: Store, contents: ServerContents): Promise<void> {
   let ops: Op[] = [];
   let bytes = 0;
@@ -81,7 +81,7 @@ export function recordsOf(contents: ServerContents): readonly Put[] {
   ];
 }
 
-/** The name under which the daemon keeps an object of the project. */
+/** The daemon's name for an object of the project. */
 export const nameIn = (project: string | undefined, name: string): string =>
   qualifiedName(project ?? defaultProject, name);
 
@@ -115,7 +115,7 @@ function containerRecords(name: string, container: Container, snapshots: readonl
   return [
     { kind: 'containers', name, document },
     ...snapshots.map((snapshot): Put => {
-      // Servers differ: some put the container's name in front.
+      // Some servers put the container's name in front.
       const own = snapshot.name.slice(snapshot.name.indexOf('/') + 1);
       return { kind: 'snapshots', name: ownedKey(uuid, own), document: snapshotOf(snapshot) };
     }),

@@ -1,7 +1,7 @@
-// Where each record is kept. In a cluster the members share some kinds; of the others each member has its own, under its number. Pure.
+// Where each record is stored. In a cluster the members share some kinds; of the others each member has its own, under its number. Pure.
 import { kindNames, type Kind } from './documents.ts';
 
-/** Kinds of which each member of a cluster has its own: what is on its host. */
+/** Kinds of which each member of a cluster has its own: the objects on its host. */
 export const memberKinds: ReadonlySet<Kind> = new Set<Kind>([
   'containers',
   'snapshots',
@@ -16,10 +16,10 @@ export const memberKinds: ReadonlySet<Kind> = new Set<Kind>([
   'warnings',
 ]);
 
-/** A name of these kinds is taken in the whole cluster. */
+/** Names of these kinds are unique in the whole cluster. */
 const clusterWideNames: ReadonlySet<Kind> = new Set<Kind>(['containers']);
 
-/** What a key of the store is about; `member`: absent for what all members share. */
+/** The meaning of a key of the store; `member`: absent for records that all members share. */
 export type KeyMeaning =
   | { readonly is: 'record'; readonly kind: Kind; readonly name: string; readonly member?: number }
   | { readonly is: 'use'; readonly of: string }
@@ -28,7 +28,7 @@ export type KeyMeaning =
 const kinds: ReadonlySet<string> = new Set(kindNames);
 const isKind = (text: string): text is Kind => kinds.has(text);
 
-/** Undefined: a key of another release, or of the names that are taken, which only transactions compare. */
+/** Undefined for a key of another release, or a reserved name, which only transactions compare. */
 export function meaningOf(key: string): KeyMeaning | undefined {
   const [, first = '', second = ''] = key.split('/', 3);
   if (isKind(first)) return { is: 'record', kind: first, name: key.slice(first.length + 2) };
@@ -58,12 +58,12 @@ export class KeySpace {
       : `/${kind}/${name}`;
   }
 
-  /** Present while any member has a record of that name. */
+  /** Exists while any member has a record of that name. */
   nameKeyOf(kind: Kind, name: string): string | undefined {
     return this.member !== undefined && clusterWideNames.has(kind) ? nameKey(kind, name) : undefined;
   }
 
-  /** Written by each transaction of any member that needs the record to stay. */
+  /** Written by each transaction, of any member, that requires the record. */
   useKeyOf(kind: Kind, name: string): string | undefined {
     return this.member !== undefined && !memberKinds.has(kind) ? `/uses/${kind}/${name}` : undefined;
   }

@@ -1,4 +1,4 @@
-// The records that other members of a cluster have for themselves. Documents are decoded when they are asked for: most never are.
+// The records of other members of a cluster. Documents are decoded when asked for: most never are.
 import type { Rev } from '../store/store.ts';
 import { decodeDocument } from './codec.ts';
 import type { Documents, Kind } from './documents.ts';
@@ -37,7 +37,7 @@ class StoredRecord<K extends Kind> implements OtherEntry<Documents[K]> {
 const none: ReadonlyMap<string, StoredRecord<Kind>> = new Map();
 
 export class OtherMembers {
-  /** Moves with every change of a kind: derived data may be cached until then. */
+  /** Grows with every change of a kind: derived data may be cached until then. */
   readonly #generations = new Map<Kind, number>();
   readonly #byKind = new Map<Kind, Map<number, Map<string, StoredRecord<Kind>>>>();
 
@@ -55,7 +55,7 @@ export class OtherMembers {
     return found.sort((a, b) => a.member - b.member) as unknown as OtherEntry<Documents[K]>[];
   }
 
-  /** The entry of a kind whose names are taken in the whole cluster, or of the first member that has one. */
+  /** The entry of a kind whose names are unique in the cluster, or of the first member that has one. */
   get<K extends Kind>(kind: K, name: string): OtherEntry<Documents[K]> | undefined {
     return this.having(kind, name)[0];
   }
@@ -64,13 +64,13 @@ export class OtherMembers {
     return (this.#byKind.get(kind)?.get(member) ?? none).values() as Iterable<OtherEntry<Documents[K]>>;
   }
 
-  /** In no order. */
+  /** Unordered. */
   *list<K extends Kind>(kind: K): Generator<OtherEntry<Documents[K]>, void, undefined> {
     for (const entries of this.#byKind.get(kind)?.values() ?? [])
       yield* entries.values() as Iterable<OtherEntry<Documents[K]>>;
   }
 
-  /** Numbers of those that have any record, lowest first. */
+  /** Numbers of the members that have any record, lowest first. */
   members(): readonly number[] {
     const numbers = new Set([...this.#byKind.values()].flatMap((members) => [...members.keys()]));
     return [...numbers].sort((a, b) => a - b);

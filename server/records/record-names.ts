@@ -8,7 +8,7 @@ export interface VolumeId {
 
 export const volumeKey = ({ pool, name }: VolumeId): string => `${pool}/${name}`;
 
-/** No pool's name has a slash. */
+/** Pool names have no slash. */
 export function volumeIdOf(key: string): VolumeId {
   const slash = key.indexOf('/');
   return { pool: key.slice(0, slash), name: key.slice(slash + 1) };

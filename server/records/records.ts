@@ -13,26 +13,26 @@ import { Turns } from './turns.ts';
 export { Changes, type Guard, type Put } from './changes.ts';
 export { Collection, type Entry } from './collection.ts';
 
-/** A concurrent change modified a record of the transaction first; the view is refreshed, try again on it. */
+/** A concurrent change modified a record of the transaction first; the view is refreshed, so retry on it. */
 export class RecordConflict extends Error {
   override readonly name = 'RecordConflict';
 }
 
-/** For the changes of another member to arrive. */
+/** How long to wait for another member's changes to arrive. */
 const catchUpMs = 2_000;
-/** For a change that other members are first to make room for, time after time. */
+/** How long a change may keep losing to other members. */
 const turnMs = 10_000;
 
 export class Records {
   #store: Store;
   readonly contents: Contents;
   readonly #collections: Collections;
-  /** How many transactions in progress need a key to exist: a compare cannot see an unacknowledged user. */
+  /** How many pending transactions require each key: a compare cannot see an unacknowledged user. */
   readonly #required = new Map<string, number>();
   /** Transactions that the store has not acknowledged yet. */
   readonly #pending = new Set<Changes>();
   #guard: Guard = () => {};
-  /** Others write to the store, and the watch tells of it. */
+  /** The store has other writers; a watch delivers their changes. */
   #isFollowing = false;
   /** Set while the records move to another store. */
   #moving: Promise<void> | undefined;
@@ -46,15 +46,15 @@ export class Records {
     this.#collections = this.contents.collections;
   }
 
-  /** Reads every record once. `member`: the number of this host in its cluster. Throws StoreError Corrupt naming the first
-   *  unreadable one. */
+  /** Reads every record once. `member`: the number of this host in its cluster. Throws StoreError Corrupt naming the first unreadable
+   *  record. */
   static async open(store: Store, member?: number): Promise<Records> {
     const records = new Records(store, new KeySpace(member));
     await readAll(store, records.contents);
     return records;
   }
 
-  /** What another member has, with what all share, as its own: to read, as of now. */
+  /** The view of another member, to read, as of now: its own records and the shared ones. */
   as(member: number): Records {
     const kept = this.#views.get(member)?.deref();
     if (kept?.contents.rev === this.contents.rev) return kept;
@@ -69,7 +69,7 @@ export class Records {
     return this.contents.space.member;
   }
 
-  /** What other members of the cluster have. */
+  /** Records of other members of the cluster. */
   get others(): OtherMembers {
     return this.contents.others;
   }
@@ -153,12 +153,12 @@ export class Records {
     return this.#collections.warnings;
   }
 
-  /** From now on no transaction passes that the guard refuses. */
+  /** Refuses every later transaction for which the guard throws. */
   guardWith(guard: Guard): void {
     this.#guard = guard;
   }
 
-  /** Throws what the guard would throw for such a transaction; changes nothing. */
+  /** Throws if the guard would refuse such a transaction; changes nothing. */
   check(build: (changes: Changes) => void): void {
     const changes = new Changes(this.contents);
     build(changes);
@@ -170,11 +170,11 @@ export class Records {
     while (this.#moving !== undefined) await this.#moving;
     const changes = this.#built(build);
     if (changes.turns.length === 0) return this.#send(changes);
-    // Those of this member wait here, and do not fail on each other.
+    // Transactions of this member wait here, so that they do not conflict with each other.
     await this.#turns.run(changes.turns, () => this.#sendInTurn(build));
   }
 
-  /** Decided again whenever another member was first. */
+  /** Rebuilds the transaction whenever another member was first. */
   async #sendInTurn(build: (changes: Changes) => void): Promise<void> {
     const over = AbortSignal.timeout(turnMs);
     for (;;) {
@@ -205,7 +205,7 @@ export class Records {
     await this.#holding(changes, () => this.#write(changes));
   }
 
-  /** Commits the result of `build` on the current view; builds again on a conflict, at most `attempts` times. */
+  /** Commits the result of `decide` on the current view; rebuilds it on a conflict, at most `attempts` times. */
   async retry<T>(decide: (changes: Changes) => T, attempts = 20): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       let result: { readonly value: T } | undefined;
@@ -222,7 +222,7 @@ export class Records {
     }
   }
 
-  /** Needed when others can write to the store. Ends with the signal; `onTrouble` gets what is in the way. */
+  /** Follows a store with other writers. Ends with the signal; `onTrouble` gets errors. */
   async follow(signal: AbortSignal, onTrouble: (error: unknown) => void): Promise<void> {
     this.#isFollowing = true;
     try {
@@ -232,18 +232,18 @@ export class Records {
     }
   }
 
-  /** Calls it for each record that all members share and another one has changed. Returns how to end that. */
+  /** Called for each shared record that another member has changed. Returns the unsubscribe function. */
   onShared(listener: SharedListener): () => void {
     return this.contents.onShared(listener);
   }
 
-  /** Calls it after each transaction of this daemon. Returns how to end that. */
+  /** Called after each transaction of this daemon. Returns the unsubscribe function. */
   onWrite(listener: () => void): () => void {
     this.#writeListeners.add(listener);
     return () => this.#writeListeners.delete(listener);
   }
 
-  /** Records of a member that is gone; this one hears of it by following. */
+  /** Deletes records of a removed member; the view follows through the watch. */
   async deleteKeys(keys: readonly string[]): Promise<void> {
     await this.#store.txn(
       [],
@@ -251,13 +251,13 @@ export class Records {
     );
   }
 
-  /** Records by their keys, also of other members; this one hears of it by following. False: a compare did not hold. */
+  /** Writes records by key, also of other members; the view follows through the watch. False if a compare failed. */
   async writeKeys(compares: readonly Compare[], ops: readonly Op[]): Promise<boolean> {
     return (await this.#store.txn(compares, ops)).ok;
   }
 
-  /** No transaction is under way while `work` moves the records to the store that it returns; from then on they are there. When
-   *  it throws, everything stays as it is. */
+  /** No transaction runs while `work` moves the records to the store that it returns; later ones use that store. If it throws, nothing
+   *  changes. */
   async moveTo(member: number | undefined, work: (from: Store) => Promise<Store>): Promise<void> {
     while (this.#moving !== undefined) await this.#moving;
     let moved: () => void = () => {};
@@ -279,7 +279,7 @@ export class Records {
   async #write(changes: Changes): Promise<void> {
     const { ok, rev } = await this.#store.txn(changes.compares, changes.ops);
     if (!ok) {
-      // Without it the view is older, and the next attempt fails on that again.
+      // Otherwise the view stays old, and the next attempt conflicts again.
       if (this.#isFollowing) await this.#catchUp().catch(() => {});
       else for (const { kind, name } of changes.touched) await this.#refresh(kind, name);
       throw new RecordConflict(
@@ -306,7 +306,7 @@ export class Records {
     }
   }
 
-  /** Another member wrote first: decided again on what it wrote. */
+  /** Another member wrote first: waits for its changes. */
   async #catchUp(): Promise<void> {
     const rev = await this.#store.lastWrite();
     await this.contents.reached(rev, AbortSignal.timeout(catchUpMs));

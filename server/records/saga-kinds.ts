@@ -1,4 +1,4 @@
-// Kinds of stored intents: a name here needs a saga in the table of services/sagas.ts, and is never used for another change.
+// Kinds of stored intents: each name needs a saga in the saga table, and is never reused for another change.
 export type SagaKind =
   | 'backup-create'
   | 'container-arrive'

@@ -1,20 +1,20 @@
-// What a saga stores to be finished or undone from after a crash, by kind: a version, and the members that it has at least. Pure.
+// The parameters that a saga stores for its recovery, by kind: a version, and the required members. Pure.
 import { type TSchema, Type } from 'typebox';
 import { validateBody } from '../api/schema/validate-json.ts';
 import type { SagaDocument } from './documents.ts';
 import type { SagaKind } from './saga-kinds.ts';
 
 interface ParamsFormat {
-  /** Raised with every change of the schema, or of what a member means. */
+  /** Raised with every change of the schema, or of a member's meaning. */
   readonly version: number;
   readonly schema: TSchema;
-  /** Each makes the parameters of its version those of the next one. Absent: they are the same. */
+  /** Each turns parameters of its version into the next one's. Absent: they are the same. */
   readonly upgrades?: Readonly<Record<number, (params: unknown) => unknown>>;
 }
 
 const name = Type.String({ minLength: 1 });
 const uuid = Type.String();
-/** Documents have a version of their own, see codec.ts. */
+/** Documents are versioned separately, see codec.ts. */
 const document = Type.Object({ v: Type.Literal(1) });
 const place = Type.Object({ name, pool: name });
 const entries = Type.Array(Type.Object({ name, document }));
@@ -26,12 +26,12 @@ const volumeSnapshot = { volume: place, uuid, snapshot: name };
 const backup = { uuid, backup: name, document, algorithm: Type.String() };
 const volumeMove = { from: place, to: place };
 
-/** Releases before the first version stored the same without a number. */
+/** Releases before version 1 stored the same without a number. */
 const first = <S extends TSchema>(schema: S) => ({ version: 1, schema });
 
 export const sagaParams = {
   'backup-create': {
-    // Since version 2 it may be of a volume.
+    // Since version 2 the target may be a volume.
     version: 2,
     schema: Type.Union([Type.Object({ container: name, ...backup }), Type.Object({ volume: place, ...backup })]),
   },
@@ -109,7 +109,7 @@ export type ReadParams =
 
 const isKind = (kind: string): kind is SagaKind => Object.hasOwn(sagaParams, kind);
 
-/** The parameters of a stored intent as this release knows them. `formats`: of all kinds. */
+/** The parameters of a stored intent, upgraded to this release. `formats`: of all kinds. */
 export function readSagaParams(
   { kind, version = 0, params }: Pick<SagaDocument, 'kind' | 'version' | 'params'>,
   formats: { readonly [K in SagaKind]: ParamsFormat } = sagaParams,

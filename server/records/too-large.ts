@@ -1,9 +1,9 @@
-// Refuses transactions that no store takes, in words about the objects: how many records one change holds together, and their size. Pure.
+// Refuses transactions that exceed the store's limits, in terms of objects: how many records one change writes, and their size. Pure.
 import { storeLimits } from '../store/store.ts';
 import type { Changes } from './changes.ts';
 import type { Kind } from './documents.ts';
 
-/** Nothing was written. Whoever asked can ask for less. */
+/** Nothing was written. The caller can ask for less. */
 export class ChangeTooLarge extends Error {
   override readonly name = 'ChangeTooLarge';
 }
@@ -28,7 +28,7 @@ export function refuseTooLarge(changes: Changes): void {
     );
 }
 
-/** `401 profiles, 1 containers`: the most first. */
+/** `401 profiles, 1 containers`: the most frequent first. */
 function kindsIn({ touched }: Changes): string {
   const counts = new Map<Kind, number>();
   for (const { kind } of touched) counts.set(kind, (counts.get(kind) ?? 0) + 1);

@@ -1,4 +1,4 @@
-// Work that is done one after the other where it names the same keys.
+// Serializes work that names the same keys.
 
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>();
