@@ -3,7 +3,7 @@ import { type Compare, type Op, type RangeOptions, type StoreErrorCode, StoreErr
 
 const loneSurrogate = /\p{Surrogate}/u;
 
-/** Bytewise (UTF-8) order, which is code point order; the `<` of JavaScript is UTF-16 order and differs above U+D7FF. */
+/** Bytewise (UTF-8) order, which is code point order; JavaScript's `<` is UTF-16 order and differs above U+D7FF. */
 export function compareKeys(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -28,7 +28,7 @@ export function checkKey(key: string): void {
   checkText(key);
 }
 
-/** Refuses a prefix, or an `after`, that cannot be written as bytes. */
+/** Refuses a prefix, or an `after`, without a UTF-8 form. */
 export function checkText(text: string): void {
   if (loneSurrogate.test(text)) refuse('Invalid', `key ${JSON.stringify(text)} is not well-formed Unicode`);
   if (Buffer.byteLength(text) > storeLimits.keyBytes) {
@@ -52,7 +52,7 @@ export function checkTtl(ttlSeconds: number): void {
   if (!(Number.isFinite(ttlSeconds) && ttlSeconds > 0)) refuse('Invalid', `time to live ${ttlSeconds} is not positive`);
 }
 
-/** Refuses a transaction that some backend could not accept; returns the first reason. */
+/** Throws for a transaction that some backend could not accept, with the first reason. */
 export function checkTxn(ifAll: readonly Compare[], then: readonly Op[]): void {
   if (ifAll.length > storeLimits.comparesPerTxn) {
     refuse('TooLarge', `${ifAll.length} compares in one transaction, at most ${storeLimits.comparesPerTxn}`);

@@ -8,7 +8,7 @@ export interface LeaseClock {
   every(ms: number, tick: () => void): () => void;
 }
 
-/** Monotonic, so that a suspended machine or a corrected wall clock does not end leases. */
+/** Monotonic: a suspended machine or a corrected wall clock does not end leases. */
 export const systemLeaseClock: LeaseClock = {
   nowMs: () => performance.now(),
   every: (ms, tick) => {
@@ -54,7 +54,7 @@ export class LeaseBook {
     return { id, lost, heldUntilMs, revoke: () => this.#end(id) };
   }
 
-  /** Ends every lease; one whose keys cannot be deleted now counts as lost too, and the next open deletes them. */
+  /** Ends every lease; if its keys cannot be deleted now, the lease counts as lost, too, and the next open deletes them. */
   async closeAll(): Promise<void> {
     await Promise.allSettled([...this.#held.keys()].map((id) => this.#end(id)));
     this.forgetAll();
@@ -65,7 +65,7 @@ export class LeaseBook {
     for (const id of this.#held.keys()) this.#forget(id);
   }
 
-  /** The lease has ended without this process, and its keys with it. */
+  /** The lease, and its keys, ended without this process. */
   lose(id: string): void {
     this.#forget(id);
   }
@@ -76,7 +76,7 @@ export class LeaseBook {
     const nowMs = this.#deps.clock.nowMs();
     lease.expired ||= nowMs - lease.renewedAtMs > lease.ttlMs;
     if (!lease.expired) lease.renewedAtMs = nowMs;
-    // A failed deletion (disk full) is tried again by the next tick.
+    // The next tick retries a failed deletion (disk full).
     else this.#end(id).catch(() => {});
   }
 

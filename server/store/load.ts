@@ -1,4 +1,4 @@
-// Fills a store from elsewhere: from a dump file, which is checked before anything is written, or from another store.
+// Fills a store from elsewhere: from a dump file, checked before the first write, or from another store.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -8,7 +8,7 @@ import { type Op, type Store, StoreError, storeLimits } from './store.ts';
 
 type Pair = { readonly key: string; readonly value: Uint8Array };
 
-/** Throws Corrupt when the file is not a whole dump. */
+/** Throws Corrupt if the file is not a complete dump. */
 export async function checkDump(path: string): Promise<SnapshotHeader> {
   const hash = createHash('sha256');
   let header: SnapshotHeader | undefined;
@@ -43,7 +43,7 @@ export async function* readDump(path: string): AsyncGenerator<Pair> {
   }
 }
 
-/** Every record of a store that nobody writes to. */
+/** Every record of a store without writers. */
 export async function* readAll(store: Store): AsyncGenerator<Pair> {
   const limit = 500;
   for (let after: string | undefined; ;) {
@@ -54,7 +54,7 @@ export async function* readAll(store: Store): AsyncGenerator<Pair> {
   }
 }
 
-/** In as few transactions as their limits allow. Returns how many records there were. */
+/** Uses as few transactions as the limits allow. Returns the number of records. */
 export async function load(store: Store, pairs: AsyncIterable<Pair>): Promise<number> {
   let ops: Op[] = [];
   let bytes = 0;
@@ -74,7 +74,7 @@ export async function load(store: Store, pairs: AsyncIterable<Pair>): Promise<nu
   return count;
 }
 
-/** The same for the same records in any backend. */
+/** Equal for equal records in any backend. */
 export async function contentsOf(store: Store): Promise<Pick<SnapshotHeader, 'records' | 'sha256'>> {
   let head = '';
   const sink = new Writable({

@@ -1,4 +1,4 @@
-// A store whose values are encrypted before they go to etcd. The vault knows the keys; etcd never has them.
+// A store that encrypts values before they go to etcd. The vault has the keys; etcd never does.
 import type { Writable } from 'node:stream';
 import type { Compare, Lease, Op, RangeOptions, Rev, StoreEvent, StoreRecord, StoreStatus } from './store.ts';
 import { StoreError, storeLimits } from './store.ts';
@@ -6,14 +6,14 @@ import type { EtcdBackend, EtcdHealth } from './etcd/backend.ts';
 import type { MemberOptions } from './etcd/member.ts';
 
 export interface Vault {
-  /** Also the value itself, where nothing is to be hidden. */
+  /** Returns the value itself if it needs no encryption. */
   seal(key: string, value: Uint8Array): Uint8Array;
-  /** Undefined: its key is not known here. */
+  /** Undefined: the vault lacks its key. */
   unseal(key: string, value: Uint8Array): Uint8Array | undefined;
-  /** The record that is never encrypted and tells newer keys. */
+  /** The unencrypted record that contains newer keys. */
   readonly record: string;
   learn(record: Uint8Array): void;
-  /** The newest key has not encrypted it. */
+  /** It is not encrypted with the newest key. */
   isOld(key: string, value: Uint8Array): boolean;
 }
 
@@ -54,7 +54,8 @@ export class SealedStore implements EtcdBackend {
     }
   }
 
-  /** Encrypts again what an older key has encrypted, or none. Others may write meanwhile: what they write is new. Returns how many there were. */
+  /** Encrypts again every value that is plain or has an older key. Others may write in parallel: their values use the new key. Returns the
+   *  number of values. */
   async renew(signal: AbortSignal): Promise<number> {
     let renewed = 0;
     for (let after: string | undefined; !signal.aborted;) {
@@ -75,7 +76,7 @@ export class SealedStore implements EtcdBackend {
     return renewed;
   }
 
-  /** As it is without encryption: a backup must be good for who has lost the keys. */
+  /** Decrypted: a backup must stay readable after the keys are lost. */
   snapshot(sink: Writable): Promise<{ readonly rev: Rev }> {
     return this.#store.snapshot(sink, (records) => this.#allOpened(records));
   }
@@ -123,7 +124,7 @@ export class SealedStore implements EtcdBackend {
     return opened;
   }
 
-  /** Another member may use a newer key already: the record of the keys, which is older than that, tells it. */
+  /** Another member may already use a newer key: the record of the keys, written before that, contains it. */
   async #opened(record: StoreRecord): Promise<StoreRecord> {
     const { key, value } = record;
     const known = this.#vault.unseal(key, value);

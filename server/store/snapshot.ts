@@ -1,4 +1,4 @@
-// The portable dump of a store: one NDJSON header line, then one line a record; the same text from every backend.
+// The portable dump of a store: one NDJSON header line, then one line a record; equal text from every backend.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';

@@ -1,5 +1,5 @@
 // The whole store contract on one page: an ordered key-value space with revisions, transactions, watches and leases. Implementations:
-// memory.ts (the readable reference), sqlite.ts (the default), etcd/ (of a cluster). Knows nothing about the stored data.
+// memory.ts (the readable reference), sqlite.ts (the default), etcd/ (for clusters). Knows nothing about the stored data.
 import type { Writable } from 'node:stream';
 
 /** A revision of the whole store; every successful transaction that changes something has its own. Below 2^53. */
@@ -25,15 +25,13 @@ export type StoreEvent =
   | { readonly type: 'put'; readonly record: StoreRecord }
   | { readonly type: 'del'; readonly key: string; readonly modRev: Rev };
 
-/**
- * The store itself keeps a lease alive while its holder runs: it ends by revoke, by close, by the death of the holding process, or when
- * that process stalls for longer than the time to live.
- */
+/** The store keeps a lease alive while its holder runs: it ends by revoke, by close, by the holder's death, or if the holder stalls for
+ *  longer than the time to live. */
 export interface Lease {
   readonly id: string;
   /** Resolves when the lease has ended (revoked, expired or the store closed) and its keys are deleted. */
   readonly lost: Promise<void>;
-  /** On the clock of performance.now(), from before the last renewal was sent: the store itself ends the lease no earlier. */
+  /** On the clock of performance.now(), from before the last renewal was sent: the store ends the lease no earlier. */
   heldUntilMs(): number;
   revoke(): Promise<void>;
 }
@@ -55,19 +53,16 @@ export interface RangeOptions {
 }
 
 export interface Store {
-  /** Linearizable read. Throws Corrupt when the record's checksum does not hold. */
+  /** Linearizable read. Throws Corrupt if the record's checksum does not match. */
   get(key: string): Promise<StoreRecord | undefined>;
   /** Records whose key starts with `prefix`, in bytewise key order, as of one revision. */
   range(
     prefix: string,
     options?: RangeOptions,
   ): Promise<{ readonly rev: Rev; readonly records: readonly StoreRecord[] }>;
-  /**
-   * Limits are those of `storeLimits`; a key may occur only once in `then`; `lease` must be alive (else Invalid). Applies `then` when
-   * every compare holds, durably before it resolves; otherwise changes nothing and returns ok: false. A transaction that changes
-   * nothing (failed, or deletes of absent keys only) does not move the revision. Calls in progress at the same time may be applied in
-   * any order.
-   */
+  /** Limits are those of `storeLimits`; a key may occur only once in `then`; `lease` must be alive (else Invalid). Applies `then` if every
+   *  compare holds, durably before it resolves; otherwise changes nothing and returns ok: false. A transaction that changes nothing
+   *  (failed, or deletes of absent keys only) does not move the revision. Concurrent calls may be applied in any order. */
   txn(ifAll: readonly Compare[], then: readonly Op[]): Promise<{ readonly ok: boolean; readonly rev: Rev }>;
   /** Whole transactions touching `prefix`, each once and in order, from `fromRev` (inclusive) on; throws Compacted when
    *  `fromRev` < compactRev (a watch from exactly compactRev is allowed). Ends when the signal aborts or the store closes. */
@@ -80,15 +75,11 @@ export interface Store {
   /** Removes watch history below `keepFrom`; current records stay. An older `keepFrom` is a no-op, a future revision is Invalid. */
   compact(keepFrom: Rev): Promise<void>;
   status(): Promise<StoreStatus>;
-  /**
-   * Linearizable: the revision of the newest transaction that changed something, 0 before the first. Deletes by the end of a lease may
-   * be left out. A watch of '' delivers this revision: a reader that has seen it has seen everything that was acknowledged before.
-   */
+  /** Linearizable: the revision of the newest transaction that changed something, 0 before the first. May leave out deletes by the end of a
+   *  lease. A watch of '' delivers this revision: a reader that has seen it has seen everything acknowledged before. */
   lastWrite(): Promise<Rev>;
-  /**
-   * Writes a portable NDJSON dump (header line, then {key, value(base64)} lines) read at one revision. Records held by a lease are left
-   * out: after a restore they have no holder.
-   */
+  /** Writes a portable NDJSON dump (header line, then {key, value(base64)} lines) of one revision. Omits records held by a lease: after a
+   *  restore they have no holder. */
   snapshot(sink: Writable): Promise<{ readonly rev: Rev }>;
   /** Waits for earlier calls, ends leases and watches; afterwards every call throws Unavailable. Idempotent. */
   close(): Promise<void>;
@@ -96,7 +87,7 @@ export interface Store {
 
 /** The smallest limits of all backends, enforced by every one of them. */
 export const storeLimits = {
-  /** etcd takes 128 operations and 128 compares, of which its store needs some for itself. */
+  /** etcd allows 128 operations and 128 compares, of which its store needs some for itself. */
   opsPerTxn: 120,
   comparesPerTxn: 120,
   valueBytes: 1024 * 1024,

@@ -1,5 +1,5 @@
-// Shared fan-out of committed transactions to watchers: a short ring of the newest, the backend's history behind it. Watchers own only
-// a position, so a slow one costs no memory and never misses or repeats a transaction.
+// Fans out committed transactions to watchers: a short ring of the newest, the backend's history behind it. Watchers own only a position,
+// so a slow one costs no memory and never misses or repeats a transaction.
 import { checkRev, checkText } from './keys.ts';
 import { storeErrors } from './store-errors.ts';
 import type { Rev, StoreEvent } from './store.ts';
@@ -18,7 +18,7 @@ export interface HistoryPage {
 export interface WatchHubDeps {
   readonly rev: Rev;
   readonly compactRev: () => Rev;
-  /** The next page of history from `fromRev` on; throws Compacted when it was removed. */
+  /** The next page of history from `fromRev` on; throws Compacted if it was removed. */
   readonly readHistory: (prefix: string, fromRev: Rev) => Promise<HistoryPage>;
 }
 
@@ -38,12 +38,12 @@ export class WatchHub {
     this.#lastRev = deps.rev;
   }
 
-  /** The revision of the newest transaction that was published. */
+  /** The revision of the newest published transaction. */
   get lastRev(): Rev {
     return this.#lastRev;
   }
 
-  /** False means that `publish` needs only the revision. */
+  /** False: `publish` needs only the revision. */
   get isWatched(): boolean {
     return this.#watchers > 0;
   }

@@ -1,4 +1,4 @@
-// What a store in etcd is opened with, and what it offers beyond the contract of all stores.
+// How a store in etcd is opened, and what it offers beyond the contract of all stores.
 import type { LeaseClock } from '../leases.ts';
 import type { Writable } from 'node:stream';
 import type { Rev, Store, StoreRecord } from '../store.ts';
@@ -10,35 +10,35 @@ export interface EtcdStoreOptions extends LinkOptions {
   /** Its keys start with /NAME/. */
   readonly name: string;
   readonly clock?: LeaseClock;
-  /** This process is one of many writers; a later process with the same id takes the place of an earlier one. */
+  /** This process is one of many writers; a later process with the same id replaces an earlier one. */
   readonly writer?: string;
-  /** Who this process is, for the messages that others get. */
+  /** The name of this process in messages that others get. */
   readonly writerName?: string;
-  /** This store shall be the only writer. */
+  /** Makes this store the only writer. */
   readonly exclusive?: ExclusiveOptions;
-  /** Also opens a store that is not complete. */
+  /** Also opens a store whose import is unfinished. */
   readonly forImport?: boolean;
 }
 
-/** What only a store in etcd can tell. */
+/** Functions of a store in etcd only. */
 export interface EtcdBackend extends Store {
   readonly epoch: number;
-  /** Alarms of any member, and how much of etcd's file is in use. */
+  /** Alarms of all etcd members, and how full etcd's file is. */
   health(): Promise<EtcdHealth>;
-  /** When it resolves, the process with this `writer` writes nothing more: its next write throws Locked with the name of this one. */
+  /** Resolves once the process with this `writer` can write nothing more: its next write throws Locked with the name of this one. */
   fenceOut(writer: string): Promise<void>;
-  /** The members of etcd, HOST:PORT each, are these from now on. */
+  /** Replaces the addresses of etcd, HOST:PORT each. */
   useEndpoints(endpoints: readonly string[]): void;
-  /** Certificates and authorities are these from now on. */
+  /** Replaces certificates and authorities. */
   useTls(tls: MemberOptions['tls']): void;
-  /** `read`: what is written of the records of a page. */
+  /** `read` decodes each page before it is written. */
   snapshot(
     sink: Writable,
     read?: (records: readonly StoreRecord[]) => Promise<readonly StoreRecord[]>,
   ): Promise<{ readonly rev: Rev }>;
-  /** Empties the store, which is refused to others until the import is finished. Without `replace`, throws Invalid when it has records. */
+  /** Empties the store, which refuses others until the import is finished. Without `replace`, throws Invalid if it has records. */
   beginImport(replace: boolean): Promise<void>;
-  /** From now on it is another store, of the next epoch. */
+  /** Makes it another store, of the next epoch. */
   finishImport(): Promise<{ readonly storeUuid: string; readonly epoch: number }>;
 }
 

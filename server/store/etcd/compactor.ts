@@ -1,4 +1,4 @@
-// Removes old history from etcd, which keeps everything by default until its quota is used up. Only the writer of a store runs it.
+// Removes old history from etcd, which otherwise keeps everything until its quota is used up. Only the store's writer runs it.
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { EtcdBackend } from './etcd.ts';
@@ -9,15 +9,15 @@ export interface CompactorOptions {
   readonly everyMs?: number;
 }
 
-/** Revisions that were made before the last run stay out of reach; watchers that are further behind read everything again. */
+/** Revisions older than the previous run go; watchers further behind re-read everything. */
 const defaultEveryMs = 5 * 60_000;
-/** History that stays, however old it is. */
+/** The newest revisions stay, however old. */
 const keptRevisions = 1_000;
 
 export class Compactor {
   readonly #options: CompactorOptions;
   readonly #timer: NodeJS.Timeout;
-  /** Revision at the run before. */
+  /** Revision at the previous run. */
   #earlierRev: number | undefined;
   #alarms = '';
   #running: Promise<void> = Promise.resolve();
@@ -31,7 +31,7 @@ export class Compactor {
     this.#timer.unref();
   }
 
-  /** What an operator has to know; undefined: all is well. */
+  /** A warning for the operator; undefined: none. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -56,7 +56,7 @@ export class Compactor {
     await this.#running;
   }
 
-  /** A line when alarms change, not one every time. */
+  /** Logs alarms when they change, not at every run. */
   async #reportAlarms(): Promise<void> {
     const { store, log } = this.#options;
     const { alarms, sizeBytes, usedBytes } = await store.health();
@@ -72,7 +72,7 @@ export class Compactor {
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** The oldest revision to keep: that of the run before, and the newest in any case. */
+/** The oldest revision to keep: that of the previous run, or an older one to keep the newest revisions. */
 export function compactTo(rev: number, earlierRev: number | undefined): number | undefined {
   if (earlierRev === undefined) return undefined;
   const keepFrom = Math.min(earlierRev, rev - keptRevisions);

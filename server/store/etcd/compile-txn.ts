@@ -1,4 +1,4 @@
-// A transaction of the store as one of etcd: its compares, its writes, and how the store recognizes it afterwards. Pure.
+// Compiles a transaction of the store into one of etcd: its compares, its writes, and how the store recognizes it later. Pure.
 import { opKey } from '../keys.ts';
 import { storeErrors } from '../store-errors.ts';
 import type { Compare, Op } from '../store.ts';
@@ -15,12 +15,9 @@ export interface WritePlan {
   readonly success: readonly RequestOp[];
 }
 
-/**
- * A transaction that changes something also puts the mark, with the write id: that shows whether it was applied, and which revision is the
- * newest. Undefined when it only deletes, and too much for etcd to find out whether any of the keys is there: then `existing`, one that
- * was just seen, must be given.
- * Copies the values: the caller may reuse its buffers.
- */
+/** A transaction that changes something also puts the mark, with the write id: it shows whether the write was applied, and the newest
+ *  revision. Undefined if it only deletes, and is too large for etcd to check whether any of the keys exists: then the caller must pass
+ *  `existing`, a key it has just seen. Copies the values: the caller may reuse its buffers. */
 export function planWrite(
   keyspace: Keyspace,
   revisions: Revisions,
@@ -33,7 +30,7 @@ export function planWrite(
   const ops = then.map((op) => operationOf(keyspace, op, writeId));
   const mark: RequestOp = { requestPut: { key: keyspace.meta('mark'), value: writeId } };
   if (then.some((op) => 'put' in op)) return { writeId, compares, success: [...ops, mark] };
-  // A full etcd takes deletes, and a put beside them only in a transaction of its own.
+  // A full etcd accepts deletes, and a put beside them only in a nested transaction.
   const success = [...ops, { requestTxn: { compare: [], success: [mark], failure: [] } }];
   if (ifAll.some(({ key, modRev }) => modRev > 0 && then.some((op) => opKey(op) === key)))
     return { writeId, compares, success };
@@ -41,7 +38,7 @@ export function planWrite(
     const exists: EtcdCompare = { result: 'GREATER', target: 'VERSION', key: keyspace.key(existing), version: 0 };
     return { writeId, compares: [...compares, exists], success };
   }
-  // The fence is compared too; etcd counts the operations of both levels together.
+  // The fence needs a compare, too; etcd counts the operations of both levels together.
   if (compares.length + 1 + ops.length + 1 > etcdOpsPerTxn) return undefined;
   const allAbsent = then.map((op): EtcdCompare => {
     return { result: 'EQUAL', target: 'VERSION', key: keyspace.key(opKey(op)), version: 0 };
@@ -49,7 +46,7 @@ export function planWrite(
   return { writeId, compares, success: [{ requestTxn: { compare: allAbsent, success: [], failure: [...ops, mark] } }] };
 }
 
-/** Changes nothing; when the compares hold, the answer has one range for each key of `then`. */
+/** Changes nothing; if the compares hold, the answer has one range for each key of `then`. */
 export function lookRequest(
   keyspace: Keyspace,
   revisions: Revisions,
@@ -72,7 +69,7 @@ function operationOf(keyspace: Keyspace, op: Op, writeId: Buffer): RequestOp {
   return { requestPut: { key: keyspace.key(op.put), value, ...lease } };
 }
 
-/** Applied only while the fence is at `fenceRevision`; otherwise the answer shows the fence. */
+/** Applied only while the fence is at `fenceRevision`; otherwise the answer contains the fence. */
 export function requestOf(plan: WritePlan, fenceKey: Buffer, fenceRevision: number): TxnRequest {
   const fence: EtcdCompare = { result: 'EQUAL', target: 'MOD', key: fenceKey, modRevision: fenceRevision };
   return { compare: [fence, ...plan.compares], success: plan.success, failure: [{ requestRange: { key: fenceKey } }] };

@@ -1,4 +1,4 @@
-// How a record's value is kept in etcd: a checksum over key and value, and the random id of the write that put it. Pure.
+// The format of a value in etcd: a checksum over key and value, and the random id of the write that put it. Pure.
 import { crc32 } from 'node:zlib';
 import { storeErrors } from '../store-errors.ts';
 
@@ -15,7 +15,7 @@ export function pack(key: string, value: Uint8Array, writeId: Buffer): Buffer {
   return packed;
 }
 
-/** Throws Corrupt when the checksum does not hold. */
+/** Throws Corrupt if the checksum does not match. */
 export function unpack(key: string, packed: Buffer): Uint8Array {
   if (packed.length < headBytes || packed[0] !== format || packed.readUInt32LE(1) !== sum(key, packed))
     throw storeErrors.corruptRecord(key);

@@ -27,7 +27,7 @@ import { fenceOut, giveFenceBack, takeFence } from './writers.ts';
 
 export type { EtcdBackend, EtcdHealth, EtcdStoreOptions } from './backend.ts';
 
-/** Throws Invalid when the other side cannot keep a store, Unavailable when it does not answer, Locked when another one writes to it. */
+/** Throws Invalid if the server cannot keep a store, Unavailable if it does not answer, Locked if another process writes to it. */
 export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdBackend> {
   if (options.writer !== undefined && options.exclusive !== undefined)
     throw new StoreError('Invalid', 'a store has one exclusive writer or many with ids, not both');
@@ -130,7 +130,7 @@ class EtcdStore implements EtcdBackend {
     if (range === undefined) return;
     const until = AbortSignal.any([signal, this.#closed.signal]);
     try {
-      // Before the signal counts: the caller is told that events are missing even when it needs none.
+      // Before the signal counts: missing events are reported even to a caller that needs none.
       if (!this.#closed.signal.aborted) await this.#assertComplete(from);
       for await (const batch of this.#history.watch(range, from, until)) {
         yield this.#batch(batch);
@@ -252,7 +252,7 @@ class EtcdStore implements EtcdBackend {
     this.#link.close();
   }
 
-  /** Calls that began before `close` are waited for. */
+  /** `close` waits for calls that began before it. */
   async #run<T>(call: () => Promise<T>): Promise<T> {
     if (this.#closing !== undefined) throw storeErrors.closed();
     const running = call();

@@ -1,7 +1,7 @@
-// What a failed call to etcd means: whether another member may be asked, and which store error a caller gets. Pure.
+// What a failed call to etcd means: whether to ask another member, and which store error the caller gets. Pure.
 import { type StoreErrorCode, StoreError } from '../store.ts';
 
-/** Numbers of gRPC. */
+/** gRPC status codes. */
 const grpcCodes = {
   cancelled: 1,
   invalidArgument: 3,
@@ -16,20 +16,18 @@ const grpcCodes = {
   unauthenticated: 16,
 } as const;
 
-/**
- * `unreachable`: this member did not answer, or has no leader; a write may have been applied. `token`: authenticate again, nothing was
- * applied. `denied`: the login is wrong or this user may not do that. `compacted`, `future`: about the revision that was asked for.
- * `refused`: any other member would say the same.
- */
+/** `unreachable`: this member did not answer, or has no leader; a write may have been applied. `token`: authenticate again, nothing was
+ *  applied. `denied`: wrong login, or the user lacks the permission. `compacted`, `future`: about the requested revision. `refused`: any
+ *  other member would answer the same. */
 export type FailureKind = 'unreachable' | 'token' | 'denied' | 'compacted' | 'future' | 'noLease' | 'refused';
 
 export class EtcdFailure extends Error {
   override readonly name = 'EtcdFailure';
   readonly kind: FailureKind;
   readonly code: StoreErrorCode;
-  /** There was no answer within the limit of the attempt. */
+  /** No answer came within the time limit of the attempt. */
   readonly isLate: boolean;
-  /** The member works, with another leader than when it was asked: the former one may never have had the request. */
+  /** The member works, but its leader changed since the call: the former leader may never have received the request. */
   readonly hasNewLeader: boolean = false;
   constructor(kind: FailureKind, code: StoreErrorCode, message: string, cause?: unknown, isLate = false) {
     super(message, cause === undefined ? undefined : { cause });
@@ -71,11 +69,11 @@ export function failureOf(error: unknown, endpoint: string): EtcdFailure {
   return byCode(code, details, endpoint, make);
 }
 
-/** Why a call was given up before its deadline. */
+/** The reason for giving up a call before its deadline. */
 export const stoppedWorking = (endpoint: string): EtcdFailure =>
   new EtcdFailure('unreachable', 'Unavailable', `etcd at ${endpoint} has stopped answering`, undefined, true);
 
-/** Why a call was given up whose request went to the leader before this one. */
+/** The reason for giving up a call whose request went to the previous leader. */
 export class NewLeader extends EtcdFailure {
   override readonly hasNewLeader = true;
   constructor(endpoint: string) {
@@ -105,7 +103,7 @@ function byCode(
     case grpcCodes.notFound:
     case grpcCodes.failedPrecondition:
     case grpcCodes.outOfRange:
-      // "no leader" and "not capable" have the code of Unavailable; what is left here is a wrong request.
+      // "no leader" and "not capable" have the code of Unavailable; everything else here is an invalid request.
       return make('refused', 'Invalid', `etcd at ${endpoint} refuses the request`);
     case grpcCodes.deadlineExceeded:
       return new EtcdFailure(

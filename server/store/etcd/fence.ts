@@ -1,5 +1,5 @@
-// The fence: a key that every write of a writer compares. Moving it makes sure that a write without an answer is never applied later;
-// another value in it makes sure that an earlier writer writes nothing more.
+// The fence: a key that every write of a writer compares. Moving it ensures that a write without an answer is never applied later; another
+// value in it ensures that an earlier writer writes nothing more.
 import { StoreError } from '../store.ts';
 import { EtcdFailure } from './failure.ts';
 import type { EtcdLink } from './link.ts';
@@ -8,7 +8,7 @@ import type { KeyValue, TxnRequest } from './messages.ts';
 export class Fence {
   readonly key: Buffer;
   readonly #link: EtcdLink;
-  /** Set while the fence belongs to this store alone: then it must hold this value. */
+  /** The value that the fence must keep while this store owns it. */
   #owner: Buffer | undefined;
   #revision: number;
   #moving: Promise<void> | undefined;
@@ -34,14 +34,14 @@ export class Fence {
     this.#revision = revision;
   }
 
-  /** The fence was moved. Throws Locked when another one did it who lets this store write nothing more. */
+  /** Another process moved the fence. Throws Locked if that one shut this store out. */
   adopt(found: Pick<KeyValue, 'modRevision' | 'value'> | undefined): void {
     if (found === undefined) throw new StoreError('Corrupt', 'the fence of the store was deleted from etcd');
     if (this.#owner !== undefined && !found.value.equals(this.#owner)) throw lockedOut(found.value);
     this.#revision = Math.max(this.#revision, Number(found.modRevision));
   }
 
-  /** When it resolves, no write that was sent under `revision` can be applied any more. */
+  /** Resolves once no write sent under `revision` can be applied any more. */
   async leaveBehind(revision: number): Promise<void> {
     while (this.#revision <= revision) {
       this.#moving ??= this.#move().finally(() => {
@@ -78,12 +78,12 @@ export class Fence {
   }
 }
 
-/** What a fence says: who has it, or who has ended it. */
+/** A fence's value: its owner, or who ended it. */
 type FenceValue =
   | { readonly owner: string; readonly holder: string }
   | { readonly fencedOutBy: string; readonly owner: string };
 
-/** No other process has the same `owner`; `holder` is for people. */
+/** `owner` is unique to a process; `holder` is its name in messages. */
 export const fenceValue = (value: FenceValue): Buffer => Buffer.from(JSON.stringify(value));
 
 /** Who has ended this fence; undefined while it is in use. */

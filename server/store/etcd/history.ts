@@ -1,4 +1,4 @@
-// The past that etcd still has: which revisions are compacted, and raw watches that resume after a lost connection.
+// The history that etcd still has: which revisions are compacted, and raw watches that resume after a lost connection.
 import { setMaxListeners } from 'node:events';
 import { EtcdFailure, failureOf, isCancelled } from './failure.ts';
 import type { EtcdLink } from './link.ts';
@@ -12,14 +12,14 @@ export interface RawBatch {
 
 type KeyRange = Required<Pick<RangeRequest, 'key' | 'rangeEnd'>>;
 
-/** Thrown by watches from a revision whose events are no longer all there. */
+/** Watches throw it if events from their revision on are no longer complete. */
 export const compactedFailure = (): EtcdFailure =>
   new EtcdFailure('compacted', 'Compacted', 'etcd has removed the history of that revision');
 
 export class History {
   readonly #link: EtcdLink;
   readonly #anyKey: Buffer;
-  /** The revision of etcd's last compaction is at least this. */
+  /** etcd's last compaction was at this revision or later. */
   #compacted = 0;
 
   constructor(link: EtcdLink, anyKey: Buffer) {
@@ -27,7 +27,7 @@ export class History {
     this.#anyKey = anyKey;
   }
 
-  /** Revision of etcd's last compaction, 0 before the first. Events after it are complete; of its own, deletes are missing. */
+  /** Revision of etcd's last compaction, 0 before the first. Later events are complete; at that revision deletes are missing. */
   async compacted(): Promise<number> {
     if (await this.isReadable(this.#compacted)) return this.#compacted;
     let [gone, kept] = [Math.max(1, this.#compacted), this.#link.revision];
@@ -44,7 +44,7 @@ export class History {
     this.#compacted = Math.max(this.#compacted, revision);
   }
 
-  /** etcd answers for past revisions from that of its last compaction on. */
+  /** etcd answers for revisions from its last compaction on. */
   async isReadable(revision: number): Promise<boolean> {
     try {
       await this.#link.call('Range', { key: this.#anyKey, countOnly: true, revision: Math.max(1, revision) });
@@ -56,10 +56,8 @@ export class History {
     }
   }
 
-  /**
-   * Every event from `from` on, whole transactions, in order, each once. Throws EtcdFailure `compacted`. Ends with the signal or the link;
-   * without an answer it waits.
-   */
+  /** Every event from `from` on, whole transactions, in order, each once. Throws EtcdFailure `compacted`. Ends with the signal or the link;
+   *  waits while etcd does not answer. */
   async *watch(range: KeyRange, from: number, signal: AbortSignal): AsyncGenerator<RawBatch, void, undefined> {
     setMaxListeners(0, signal);
     let next = from;

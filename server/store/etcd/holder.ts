@@ -1,4 +1,4 @@
-// The one writer of a store: a key of a lease with its name. A second one is refused until that lease has ended.
+// The single writer of a store: a key under a lease, with the writer's name. A second writer is refused until that lease ends.
 import { randomUUID } from 'node:crypto';
 import { pause } from '../../lib/shared/deadline.ts';
 import { type Lease, StoreError } from '../store.ts';
@@ -10,16 +10,16 @@ import type { EtcdLink } from './link.ts';
 import type { EtcdCompare, KeyValue, RequestOp, TxnRequest } from './messages.ts';
 
 export interface ExclusiveOptions {
-  /** Who it is, for the message that others get. */
+  /** Its name, for the message that others get. */
   readonly holder: string;
-  /** Tells this process from all others. */
+  /** Unique to this process. */
   readonly identity: string;
-  /** True when the process of that identity has certainly ended: its lease is not waited for. */
+  /** True if the process of that identity has certainly ended: then its lease need not expire. */
   readonly hasEnded: (identity: string) => boolean;
   readonly ttlSeconds?: number;
   /** How long to wait for an earlier holder. */
   readonly waitMs?: number;
-  /** The lock was lost: another one has it now. */
+  /** Another process took the lock. */
   readonly onTakenOver?: (error: StoreError) => void;
 }
 
@@ -33,7 +33,7 @@ export interface HolderDeps {
 const defaults = { ttlSeconds: 15, waitMs: 1_000 };
 const lookAgainMs = 200;
 
-/** Resolves when this store is the only writer. Throws Locked with the name of the other one. */
+/** Resolves when this store is the only writer. Throws Locked with the other writer's name. */
 export async function becomeWriter(deps: HolderDeps, options: ExclusiveOptions): Promise<void> {
   const owner = fenceValue({ owner: randomUUID(), holder: options.holder });
   const end = performance.now() + (options.waitMs ?? defaults.waitMs);
@@ -54,7 +54,7 @@ export async function becomeWriter(deps: HolderDeps, options: ExclusiveOptions):
   void stayWriter(deps, options, owner, lease);
 }
 
-/** After a loss of the lease (a long outage) the lock is taken again, unless another one was faster. */
+/** Acquires the lock again after its lease was lost (a long outage), unless another process was faster. */
 async function stayWriter(deps: HolderDeps, options: ExclusiveOptions, owner: Buffer, first: Lease): Promise<void> {
   const { link, keyspace, leases } = deps;
   const mine: EtcdCompare = { result: 'EQUAL', target: 'VALUE', key: keyspace.meta('fence'), value: owner };
@@ -77,7 +77,7 @@ async function stayWriter(deps: HolderDeps, options: ExclusiveOptions, owner: Bu
   }
 }
 
-/** The other holder, or undefined when this one has the lock. */
+/** The other holder; undefined if this process got the lock. */
 async function claim(
   { link, keyspace, fence }: HolderDeps,
   { holder, identity }: ExclusiveOptions,
@@ -98,7 +98,7 @@ async function claim(
     return undefined;
   }
   const [held, fenced] = responses.map(({ responseRange }) => responseRange?.kvs[0]);
-  // An earlier attempt of this call has succeeded without an answer.
+  // An earlier attempt of this call succeeded, but its answer was lost.
   if (held !== undefined && fenced !== undefined && held.lease === lease.id) {
     fence.take(owner, Number(fenced.modRevision));
     return undefined;

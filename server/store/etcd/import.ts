@@ -1,4 +1,4 @@
-// Filling a store in etcd from elsewhere: while that continues, it is refused to others; afterwards it is a new store.
+// Fills a store in etcd from elsewhere: it refuses others until the import is finished, and is a new store then.
 import { randomUUID } from 'node:crypto';
 import { StoreError, storeLimits } from '../store.ts';
 import type { Keyspace } from './keyspace.ts';
@@ -15,7 +15,7 @@ export interface ImportDeps {
   readonly meta: StoreMeta;
 }
 
-/** Empties the store. Without `replace`, throws Invalid when it has records. */
+/** Empties the store. Without `replace`, throws Invalid if it has records. */
 export async function beginImport(deps: ImportDeps, replace: boolean): Promise<StoreMeta> {
   const { link, keyspace, reader, writer, meta } = deps;
   const { records } = await reader.count();

@@ -1,4 +1,4 @@
-// Renews leases over one stream that stays open: a stream for each renewal costs a member most of what it does at rest.
+// Renews leases over one stream that stays open: a stream per renewal causes most of an idle member's load.
 import { storeErrors } from '../store-errors.ts';
 import { EtcdFailure, failureOf } from './failure.ts';
 import type { EtcdLink } from './link.ts';
@@ -12,7 +12,7 @@ interface Question {
 interface Channel {
   readonly stream: Stream<'LeaseKeepAlive'>;
   readonly endpoint: string;
-  /** The questions about each lease, in the order in which they were asked. */
+  /** The pending renewals of each lease, oldest first. */
   readonly waiting: Map<string, Question[]>;
 }
 
@@ -24,7 +24,7 @@ export class KeepAlive {
     this.#link = link;
   }
 
-  /** The time left in seconds, 0 when the lease has ended. Throws EtcdFailure; the next call then uses another stream. */
+  /** The time left in seconds, 0 if the lease has ended. Throws EtcdFailure; the next call then uses another stream. */
   async renew(id: string): Promise<number> {
     let endpoint = this.#link.endpoint;
     const opened = (this.#channel ??= this.#open());
@@ -41,7 +41,7 @@ export class KeepAlive {
     }
   }
 
-  /** Ends the stream; who still waits for an answer gets an error. */
+  /** Ends the stream; pending renewals get an error. */
   close(): void {
     const closing = this.#channel;
     this.#channel = undefined;

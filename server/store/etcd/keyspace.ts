@@ -1,4 +1,4 @@
-// Which keys of etcd belong to one store: /NAME/data/... for records, /NAME/meta/... for the store itself. Pure.
+// Maps the keys of one store to etcd: /NAME/data/... for records, /NAME/meta/... for the store itself. Pure.
 import { StoreError } from '../store.ts';
 import type { RangeRequest } from './messages.ts';
 
@@ -37,7 +37,7 @@ export class Keyspace {
     return { key, rangeEnd: endOf(key) };
   }
 
-  /** Records whose key starts with `prefix` and comes after `after`; undefined when there can be none. */
+  /** Records whose key starts with `prefix` and comes after `after`; undefined if there can be none. */
   records(prefix: string, after?: string): Required<Pick<RangeRequest, 'key' | 'rangeEnd'>> | undefined {
     const first = this.key(prefix);
     const rangeEnd = endOf(first);
@@ -48,19 +48,17 @@ export class Keyspace {
   }
 }
 
-/** UTF-8 has no byte 0xff, so the last byte of a prefix can always be raised by one to give its end. */
+/** UTF-8 has no byte 0xff, so raising the last byte of a prefix by one always gives its end. */
 function endOf(prefix: Buffer): Buffer {
   const end = Buffer.from(prefix);
   end[end.length - 1] = (end.at(-1) ?? 0) + 1;
   return end;
 }
 
-/**
- * Revisions of the store start at 0 with the transaction that made it, so that a new store looks the same in an old etcd. etcd starts at
- * 1, and takes 0 for "now".
- */
+/** The store's revisions start at 0 with the transaction that made it, so that a new store looks the same in an old etcd. etcd starts at 1,
+ *  and takes 0 for "now". */
 export class Revisions {
-  /** The revision of etcd when the store was made. */
+  /** etcd's revision at which the store was made. */
   readonly base: number;
   constructor(base: number) {
     this.base = base;

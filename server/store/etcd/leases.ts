@@ -1,4 +1,4 @@
-// Leases of etcd: granted, kept alive while this process runs, lost when etcd says so or has not been reached for the time to live.
+// Leases of etcd: kept alive while this process runs, lost when etcd reports it or was out of reach for the time to live.
 import { setTimeout as pause } from 'node:timers/promises';
 import { LeaseBook, type LeaseClock } from '../leases.ts';
 import { type Lease, StoreError } from '../store.ts';
@@ -6,7 +6,7 @@ import { EtcdFailure } from './failure.ts';
 import { KeepAlive } from './keep-alive.ts';
 import type { EtcdLink } from './link.ts';
 
-/** While etcd does not answer. */
+/** How long closing waits while etcd does not answer. */
 const longestCloseMs = 2000;
 
 export class EtcdLeases {
@@ -35,7 +35,7 @@ export class EtcdLeases {
     return this.#closing;
   }
 
-  /** Without an answer of etcd they end by themselves, after their time to live: nobody waits for that. */
+  /** Without an answer of etcd the leases expire: closing does not wait for that. */
   async closeAll(): Promise<void> {
     this.#closing = true;
     const ended = this.#book.closeAll().catch(() => {});
@@ -44,8 +44,7 @@ export class EtcdLeases {
     this.#renewals.close();
   }
 
-  /** Three times within the time to live; each in real time, since etcd counts in real time. Returns when the last renewal that etcd
-   *  confirmed was sent. */
+  /** Three times within the time to live; on the real clock, like etcd. Returns when the last renewal that etcd confirmed was sent. */
   #keepAlive({ id, lost }: Lease, ttlMs: number, grantedAtMs: number): () => number {
     let confirmedAtMs = grantedAtMs;
     let isAsking = false;
@@ -59,7 +58,7 @@ export class EtcdLeases {
         if (left > 0) confirmedAtMs = askedAtMs;
         else this.#book.lose(id);
       } catch {
-        // The next one may succeed; the time to live decides.
+        // The next renewal may succeed; the time to live decides.
       } finally {
         isAsking = false;
       }
@@ -75,13 +74,13 @@ export class EtcdLeases {
       await this.#link.call('LeaseRevoke', { ID: id });
     } catch (error) {
       if (!(error instanceof EtcdFailure)) throw error;
-      // An earlier attempt may have ended it, or its time has passed.
+      // An earlier attempt may have revoked it, or it has expired.
       if (error.kind !== 'noLease') throw error.toStoreError();
     }
   }
 }
 
-/** The time left in seconds of a lease that is renewed once, 0 when it has ended. Throws EtcdFailure. */
+/** The time left in seconds after one renewal, 0 if the lease has ended. Throws EtcdFailure. */
 export async function renew(link: EtcdLink, id: string): Promise<number> {
   const keepAlive = new KeepAlive(link);
   return await keepAlive.renew(id).finally(() => keepAlive.close());

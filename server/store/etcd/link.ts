@@ -1,4 +1,4 @@
-// Calls to the members of an etcd: a deadline on each, another member when one does not answer, a token where etcd has users.
+// Calls to the members of an etcd: with a deadline, failover to another member, and a token if etcd has users.
 import type { Metadata } from '@grpc/grpc-js';
 import { pause } from '../../lib/shared/deadline.ts';
 import { storeErrors } from '../store-errors.ts';
@@ -12,9 +12,9 @@ import { Pulse } from './pulse.ts';
 export interface LinkOptions extends MemberOptions {
   readonly endpoints: readonly string[];
   readonly login?: { readonly user: string; readonly password: string };
-  /** For one call to one member, at first: it grows while none answers in time. */
+  /** The initial time limit of one attempt: it grows while no member answers in time. */
   readonly attemptMs?: number;
-  /** For one call with all its attempts: longer than an election takes. */
+  /** The time limit of a call with all its attempts: longer than an election takes. */
   readonly totalMs?: number;
 }
 
@@ -29,7 +29,7 @@ export class EtcdLink {
   #at = 0;
   #token: Promise<string> | undefined;
   #revision = 0;
-  /** The newest that any answer has shown; 0: none has. */
+  /** The newest term seen in any answer; 0: none. */
   #term = 0;
   #clusterId: string | undefined;
   #wentBack: StoreError | undefined;
@@ -44,7 +44,7 @@ export class EtcdLink {
     this.totalMs = options.totalMs ?? defaults.totalMs;
   }
 
-  /** The newest revision that any answer has shown. */
+  /** The newest revision seen in any answer. */
   get revision(): number {
     return this.#revision;
   }
@@ -53,7 +53,7 @@ export class EtcdLink {
     return this.#member.endpoint;
   }
 
-  /** The members of etcd are others now; calls under way end where they are. */
+  /** Replaces etcd's addresses; calls in progress stay with their member. */
   useEndpoints(endpoints: readonly string[]): void {
     const current = this.#member;
     const kept = this.#members.filter(({ endpoint }) => endpoints.includes(endpoint));
@@ -69,7 +69,7 @@ export class EtcdLink {
     }
   }
 
-  /** Certificates and authorities are these from now on; calls under way end where they are. */
+  /** Replaces certificates and authorities; calls in progress stay with their member. */
   useTls(tls: MemberOptions['tls']): void {
     const { tls: _former, ...options } = this.#options;
     this.#options = { ...options, ...(tls === undefined ? {} : { tls }) };
@@ -81,7 +81,7 @@ export class EtcdLink {
     }
   }
 
-  /** For calls that may be repeated. Throws StoreError Unavailable when no member has answered in time. */
+  /** For calls that may be repeated. Throws StoreError Unavailable if no member answered in time. */
   async call<C extends keyof Calls>(name: C, request: Calls[C][0]): Promise<Calls[C][1]> {
     const patience = this.patience();
     for (let attempt = 0; ; attempt += 1) {
@@ -96,12 +96,12 @@ export class EtcdLink {
     }
   }
 
-  /** For the attempts of one call, which begins now. */
+  /** The time limits for the attempts of one call, which begins now. */
   patience(): Patience {
     return new Patience(this);
   }
 
-  /** One attempt; on `unreachable` the next call goes to another member. Throws EtcdFailure. */
+  /** One attempt; after `unreachable` the next call goes to another member. Throws EtcdFailure. */
   async attempt<C extends keyof Calls>(
     name: C,
     request: Calls[C][0],
@@ -127,7 +127,7 @@ export class EtcdLink {
     }
   }
 
-  /** Where there is another member, one that has stopped working is left before the limit. */
+  /** If there is another member, an attempt leaves one that stopped working before the time limit. */
   async #ask<C extends keyof Calls>(
     member: Member,
     name: C,
@@ -141,14 +141,14 @@ export class EtcdLink {
     );
   }
 
-  /** Ends with an error when its member is given up; opened again, it goes to another one. */
+  /** Ends with an error when its member is given up; reopened, it goes to another one. */
   async open<S extends keyof Streams>(name: S): Promise<Stream<S>> {
     this.#assertOpen();
     const metadata = await this.#metadata();
     return this.#member.open(name, metadata);
   }
 
-  /** A stream has shown that its member is not available. */
+  /** For a stream that showed its member to be unavailable. */
   giveUp(failure: EtcdFailure, endpoint: string): void {
     if (failure.kind === 'token') this.#token = undefined;
     if (failure.kind === 'unreachable' && this.endpoint === endpoint) this.#leave(this.#member);
@@ -159,12 +159,12 @@ export class EtcdLink {
     return pause(ms * (0.5 + Math.random()), this.#closing.signal);
   }
 
-  /** Every answer of a stream is passed here too. */
+  /** Streams pass the header of every answer. */
   note(header: Header): void {
     this.#note(header, 0);
   }
 
-  /** Another etcd answers: no call can succeed any more. */
+  /** Another etcd answers at this address: every call fails from then on. */
   get isLost(): boolean {
     return this.#wentBack !== undefined;
   }
@@ -196,7 +196,7 @@ export class EtcdLink {
     if (this.#wentBack !== undefined) throw this.#wentBack;
   }
 
-  /** A linearizable answer is never older than what was known before the call: else this is another etcd, or an older copy of it. */
+  /** A linearizable answer is never older than what was known before the call: otherwise this is another etcd, or an older copy. */
   #note({ clusterId, revision, raftTerm }: Header, atLeast: number): void {
     this.#clusterId ??= clusterId;
     this.#term = Math.max(this.#term, Number(raftTerm) || 0);

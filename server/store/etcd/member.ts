@@ -34,13 +34,13 @@ const channelOptions: ClientOptions = {
   // Pages of a range may be large: values have up to 1 MiB.
   'grpc.max_receive_message_length': -1,
   'grpc.max_send_message_length': -1,
-  // etcd ends connections that ask more often than every 5 s.
+  // etcd ends connections that ping more often than every 5 s.
   'grpc.keepalive_time_ms': 10_000,
   'grpc.keepalive_timeout_ms': 3_000,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1_000,
-  // A repeated write must be a decision of the store.
+  // Only the store decides to repeat a write.
   'grpc.enable_retries': 0,
   'grpc.service_config_disable_resolution': 1,
   'grpc.use_local_subchannel_pool': 1,
@@ -64,14 +64,14 @@ export class Member {
     }
   }
 
-  /** A member without a leader says so at once, instead of when the deadline has passed. */
+  /** A member without a leader answers so at once, instead of at the deadline. */
   metadata(): Metadata {
     const metadata = new Metadata();
     metadata.set('hasleader', 'true');
     return metadata;
   }
 
-  /** Throws EtcdFailure; the reason of `over` when that aborts before the answer. */
+  /** Throws EtcdFailure, or the reason of `over` if that aborts before the answer. */
   call<C extends keyof Calls>(
     name: C,
     request: Calls[C][0],
@@ -105,7 +105,7 @@ export class Member {
       responseDeserialize as (bytes: Buffer) => Streams[S][1],
       metadata,
     );
-    // The reader of the stream gets the error; one that comes later must not end the process.
+    // The stream's reader gets the error; a later one must not end the process.
     stream.on('error', () => {});
     this.#streams.add(stream);
     stream.on('close', () => this.#streams.delete(stream));
@@ -122,7 +122,7 @@ export class Member {
   }
 }
 
-/** TLS asks for a name, never for an address (RFC 6066), which gRPC would do: the certificate is compared with the address all the same. */
+/** TLS asks for a name, never for an address (RFC 6066), which gRPC would do: the certificate must still match the address. */
 function namesOf(endpoint: string): { readonly check: VerifyOptions; readonly options: ClientOptions } {
   const host = endpoint.slice(0, endpoint.lastIndexOf(':')).replace(/^\[|\]$/g, '');
   if (isIP(host) === 0) return { check: {}, options: {} };

@@ -1,8 +1,8 @@
-// Types of the messages of `descriptor.ts`, as they are sent and as they arrive: 64-bit numbers arrive as text, since lease ids exceed 2^53.
+// Types of the messages of `descriptor.ts` as sent and received: 64-bit numbers arrive as text, since lease ids exceed 2^53.
 
 export interface Header {
   readonly clusterId: string;
-  /** The id of the member that has answered. */
+  /** The id of the member that answered. */
   readonly memberId: string;
   readonly revision: string;
   /** Grows with each election. */
@@ -15,7 +15,7 @@ export interface KeyValue {
   readonly modRevision: string;
   readonly version: string;
   readonly value: Buffer;
-  /** 0: held by no lease. */
+  /** 0: no lease. */
   readonly lease: string;
 }
 
@@ -54,7 +54,7 @@ interface PutRequest {
   readonly key: Buffer;
   readonly value?: Buffer;
   readonly lease?: string;
-  /** The value stays, the revision moves. */
+  /** The value stays, its revision changes. */
   readonly ignoreValue?: boolean;
 }
 
@@ -109,7 +109,7 @@ interface AlarmMessage {
   readonly alarm: AlarmType;
 }
 
-/** Some versions of etcd send no header with some answers. */
+/** Some versions of etcd leave the header out of some answers. */
 interface Answer {
   readonly header: Header | null;
 }
@@ -137,11 +137,11 @@ interface MembersMessage {
   readonly members: readonly MemberMessage[];
 }
 
-/** Every call: what is sent, and what arrives. */
+/** Every call: its request and its answer. */
 export interface Calls {
   Range: [RangeRequest, RangeResponse];
   Txn: [TxnRequest, TxnResponse];
-  /** `physical`: answered when the space is free. */
+  /** `physical`: answers once the space is free. */
   Compact: [{ readonly revision: number; readonly physical?: boolean }, { readonly header: Header }];
   LeaseGrant: [{ readonly TTL: number }, LeaseAnswer & { readonly error: string }];
   LeaseRevoke: [{ readonly ID: string }, { readonly header: Header }];
@@ -162,7 +162,7 @@ export interface Calls {
   ];
 }
 
-/** Both directions are streams. */
+/** Bidirectional streams. */
 export interface Streams {
   Watch: [WatchRequest, WatchResponse];
   LeaseKeepAlive: [{ readonly ID: string }, LeaseAnswer];

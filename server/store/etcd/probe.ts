@@ -1,4 +1,4 @@
-// Finds out at the start whether the other side can keep the store (programs that imitate etcd for one user often cannot), and later how it is.
+// Checks at the start whether the server can keep the store (programs that imitate etcd for one user often cannot), and later its health.
 import { StoreError } from '../store.ts';
 import type { EtcdHealth } from './backend.ts';
 import { etcdOpsPerTxn } from './compile-txn.ts';
@@ -11,7 +11,7 @@ import type { EtcdCompare, RequestOp } from './messages.ts';
 const oldestVersion = [3, 4] as const;
 const probeTtlSeconds = 5;
 
-/** Changes nothing that others can see. Throws StoreError Invalid with the reason, Unavailable when nobody answers. */
+/** Changes nothing that others can see. Throws StoreError Invalid with the reason, Unavailable if no member answers. */
 export async function probe(link: EtcdLink, keyspace: Keyspace): Promise<{ readonly version: string }> {
   const version = await asking(
     link,
@@ -28,7 +28,7 @@ export async function probe(link: EtcdLink, keyspace: Keyspace): Promise<{ reado
   return { version };
 }
 
-/** Compares fail, so none of the most operations that a transaction may have is carried out. */
+/** The compares fail, so that a transaction of the largest size changes nothing. */
 async function probeTxn(link: EtcdLink, keyspace: Keyspace): Promise<void> {
   const key = (index: number): Buffer => Buffer.concat([keyspace.meta('mark'), Buffer.from(`/${index}`)]);
   const compare = [0, 1].map((index): EtcdCompare => {
@@ -47,14 +47,14 @@ async function probeLease(link: EtcdLink): Promise<void> {
   try {
     if (!((await renewAgain(link, ID)) > 0)) throw new Error('it ended the lease at once');
   } finally {
-    // An earlier attempt may have ended it without an answer.
+    // An earlier attempt may have revoked it without an answer.
     await link.call('LeaseRevoke', { ID }).catch((error: unknown) => {
       if (!(error instanceof EtcdFailure && error.kind === 'noLease')) throw error;
     });
   }
 }
 
-/** A slow answer shows nothing: asked again, as other calls are. */
+/** A slow answer proves nothing: retries like other calls. */
 async function renewAgain(link: EtcdLink, id: string): Promise<number> {
   const end = performance.now() + Math.min(link.totalMs, (probeTtlSeconds * 1000) / 2);
   for (let attempt = 0; ; attempt += 1) {
@@ -88,7 +88,7 @@ function isNewEnough(version: string): boolean {
   return major > oldestVersion[0] || (major === oldestVersion[0] && minor >= oldestVersion[1]);
 }
 
-/** Its alarms, and how much of its file is in use. */
+/** Its alarms, and how full its file is. */
 export async function readHealth(link: EtcdLink): Promise<EtcdHealth> {
   const [{ dbSize, dbSizeInUse }, { alarms }] = await Promise.all([
     link.call('Status', {}),

@@ -1,24 +1,22 @@
-// Whether a member of an etcd that is slow to answer still does its work.
+// Finds out whether an etcd member that is slow to answer still works.
 import { Metadata } from '@grpc/grpc-js';
 import { EtcdFailure, NewLeader, stoppedWorking } from './failure.ts';
 import type { Member } from './member.ts';
 
-/** The question is asked after this share of an attempt, and may take as long. */
+/** The status is asked after this share of an attempt, and may take as long. */
 const share = 0.25;
 const noLeader = '0';
 
-/** What a member says of itself; undefined: it could not be found out, so it is waited for. */
+/** The member's status; undefined: unknown, so the call keeps waiting. */
 type Condition = { readonly hasLeader: boolean; readonly term: number } | undefined;
 
-/**
- * Asks a member for its status, once for all calls that wait for it. A slow disk answers that question and is waited for; a lost way, or a
- * member without a leader, does not and is left early. Nor is a call waited for that began under another leader: what a member has passed on
- * to a leader that stopped working is lost, and the member would keep the call until its limit.
- */
+/** Asks a member for its status, once for all calls that wait for it. A member with a slow disk answers that question, and its calls keep
+ *  waiting; a member out of reach, or without a leader, is left early. A call that began under an earlier leader is given up, too: a
+ *  request forwarded to a leader that stopped is lost, and the member would keep the call until its time limit. */
 export class Pulse {
   readonly #asked = new WeakMap<Member, Promise<Condition>>();
 
-  /** Runs `call`, one attempt at the member, in that term at least. Its signal aborts with an EtcdFailure when it is of no use to wait. */
+  /** Runs `call`, one attempt at the member, in that term at least. Aborts its signal with an EtcdFailure when waiting is pointless. */
   async watching<T>(
     member: Member,
     limits: { readonly limitMs: number; readonly term: number },
@@ -59,11 +57,11 @@ export class Pulse {
 async function ask(member: Member, withinMs: number): Promise<Condition> {
   const askedAt = performance.now();
   try {
-    // Without the demand for a leader, which is what is asked for.
+    // Does not demand a leader: whether there is one is the question.
     const { leader, header } = await member.call('Status', {}, new Metadata(), withinMs);
     return { hasLeader: leader !== noLeader, term: Number(header.raftTerm) };
   } catch (error) {
-    // This process was held up itself: the answer may be waiting unread.
+    // This process itself was stalled: the answer may be waiting unread.
     if (performance.now() - askedAt > 1.5 * withinMs) return undefined;
     const isSilent = error instanceof EtcdFailure && error.kind === 'unreachable';
     return isSilent ? { hasLeader: false, term: 0 } : undefined;

@@ -1,4 +1,4 @@
-// Reads of records: single ones, and ranges in pages that all show one revision.
+// Reads records: single ones, and ranges in pages of one revision.
 import { type RangeOptions, type Rev, StoreError, type StoreRecord } from '../store.ts';
 import { unpack } from './envelope.ts';
 import { EtcdFailure } from './failure.ts';
@@ -6,9 +6,9 @@ import type { Keyspace, Revisions } from './keyspace.ts';
 import type { EtcdLink } from './link.ts';
 import type { KeyValue } from './messages.ts';
 
-/** A page of the largest values is still below what a process should hold twice. */
+/** A page of the largest values is still small enough to hold twice. */
 const pageRecords = 1_000;
-/** A range starts again when its revision was compacted between two pages. */
+/** A range restarts if its revision was compacted between two pages. */
 const rangeAttempts = 5;
 
 interface Page {
@@ -44,7 +44,7 @@ export class Reader {
     }
   }
 
-  /** Records of one past revision without those of leases, in pages. */
+  /** Records of a past revision in pages, without those held by leases. */
   async *lasting(revision: number): AsyncGenerator<readonly StoreRecord[]> {
     let after: string | undefined;
     for (;;) {
@@ -62,7 +62,7 @@ export class Reader {
     return kvs[0] === undefined ? 0 : this.#revisions.fromEtcd(kvs[0].modRevision);
   }
 
-  /** How many records there are, and the revision now. */
+  /** The number of records, and the current revision. */
   async count(): Promise<{ readonly revision: number; readonly records: number }> {
     const range = this.#keyspace.records('');
     const { header, count } = await this.#link.call('Range', {
@@ -72,7 +72,7 @@ export class Reader {
     return { revision: Number(header.revision), records: Number(count) };
   }
 
-  /** Throws Corrupt when its checksum does not hold. */
+  /** Throws Corrupt if the checksum does not match. */
   record({ key, value, createRevision, modRevision, version }: KeyValue): StoreRecord {
     const name = this.#keyspace.recordKey(key) ?? key.toString();
     return {

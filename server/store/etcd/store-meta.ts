@@ -1,4 +1,4 @@
-// The record in etcd that makes keys a store: its identity, its epoch, and with the revision of its making the zero of all revisions.
+// The record in etcd that makes keys a store: its identity, its epoch, and the revision at which its own revisions start.
 import { randomUUID } from 'node:crypto';
 import { StoreError } from '../store.ts';
 import type { Keyspace } from './keyspace.ts';
@@ -7,13 +7,13 @@ import type { KeyValue, RequestOp, TxnRequest } from './messages.ts';
 
 const format = 1;
 
-/** What the record holds. */
+/** The record's content. */
 interface MetaDocument {
   readonly format: number;
   readonly uuid: string;
-  /** Counts the restores: of two stores the one with the higher epoch is the newer one. */
+  /** Counts restores: of two stores the one with the higher epoch is newer. */
   readonly epoch: number;
-  /** Importing: it is filled from elsewhere and not complete. */
+  /** importing: it is being filled from elsewhere and incomplete. */
   readonly state: 'ready' | 'importing';
 }
 
@@ -21,12 +21,12 @@ export interface StoreMeta {
   readonly storeUuid: string;
   readonly epoch: number;
   readonly state: MetaDocument['state'];
-  /** Revision of etcd at which the store was made. */
+  /** etcd's revision at which the store was made. */
   readonly base: number;
   readonly fence: KeyValue;
 }
 
-/** Makes the store when there is none. */
+/** Makes the store if there is none. */
 export async function openMeta(link: EtcdLink, keyspace: Keyspace): Promise<StoreMeta> {
   const [store, fence] = [keyspace.meta('store'), keyspace.meta('fence')];
   const read: RequestOp[] = [store, fence].map((key) => ({ requestRange: { key } }));
@@ -47,7 +47,7 @@ export async function openMeta(link: EtcdLink, keyspace: Keyspace): Promise<Stor
   return { storeUuid: uuid, epoch, state, base: Number(metaKv.createRevision), fence: fenceKv };
 }
 
-/** Only for the writer of the store. */
+/** Only for the store's writer. */
 export async function writeMeta(link: EtcdLink, keyspace: Keyspace, meta: StoreMeta): Promise<StoreMeta> {
   const { storeUuid: uuid, epoch, state } = meta;
   const put: RequestOp = { requestPut: { key: keyspace.meta('store'), value: encode({ uuid, epoch, state }) } };

@@ -1,4 +1,5 @@
-// Writes to etcd with a known outcome: a write without an answer is fenced off, then looked for in the history, then tried again.
+// Writes to etcd with a known outcome: a write without an answer is fenced off, looked for in the history, and retried if it was not
+// applied.
 import { randomBytes } from 'node:crypto';
 import { opKey } from '../keys.ts';
 import { storeErrors } from '../store-errors.ts';
@@ -20,7 +21,7 @@ interface WriterDeps {
   readonly history: History;
 }
 
-/** How often the keys of many deletes may change between a look and the deletion. */
+/** Max changes of the keys between the look and the deletion of many records. */
 const looks = 20;
 
 export class Writer {
@@ -37,7 +38,7 @@ export class Writer {
     return plan === undefined ? await this.#deleteMany(ifAll, then) : await this.#apply(plan);
   }
 
-  /** Looks first whether there is anything to delete: the transaction then demands that one of the keys is still there. */
+  /** Looks first whether any of the keys exists: the transaction then requires one that does. */
   async #deleteMany(ifAll: readonly Compare[], then: readonly Op[]): Promise<{ ok: boolean; rev: Rev }> {
     const { keyspace, revisions } = this.#deps;
     for (let attempt = 1; attempt <= looks; attempt += 1) {
@@ -51,7 +52,7 @@ export class Writer {
     throw new StoreError('Unavailable', 'the records to delete change too often: nothing was deleted');
   }
 
-  /** Whether the compares hold, and one of the keys of `then` that is there. */
+  /** Whether the compares hold, and one existing key of `then`. */
   async #look(
     ifAll: readonly Compare[],
     then: readonly Op[],
@@ -85,11 +86,11 @@ export class Writer {
     }
   }
 
-  /** The revision of etcd at which it was applied; undefined when it was not and never will be. Throws what the caller must know. */
+  /** The revision of etcd at which it was applied; undefined: it was not and never will be. Throws errors that the caller must know. */
   async #outcome(plan: WritePlan, failure: EtcdFailure, sentAt: number, under: number): Promise<number | undefined> {
     const { fence, link } = this.#deps;
     if (failure.kind === 'noLease') throw storeErrors.noLease(leasesOf(plan).join(', '));
-    // etcd applies the transaction that exceeds its quota, and answers that it has no space.
+    // etcd applies the transaction that exceeds its quota, but answers that it has no space.
     if (failure.code === 'NoSpace') {
       const applied = await this.#present(plan, sentAt);
       if (applied === undefined) throw failure.toStoreError();
@@ -108,7 +109,7 @@ export class Writer {
     }
   }
 
-  /** etcd has answered, so nothing is on its way: the record shows whose write it was. */
+  /** etcd has answered, so the write is not in flight: the record shows which write put it. */
   async #present({ success, writeId }: WritePlan, sentAt: number): Promise<number | undefined> {
     const key = success.find(({ requestPut }) => requestPut !== undefined)?.requestPut?.key;
     if (key === undefined) return undefined;
@@ -118,7 +119,7 @@ export class Writer {
     throw new StoreError('Unknown', 'etcd has no space left: the write may have been applied, others came after it');
   }
 
-  /** Looks for the write among the marks of the revisions `from` to `through`, the last of which moved the fence. */
+  /** Looks for the write among the marks of the revisions `from` to `through`, where the fence was moved. */
   async #find(plan: WritePlan, from: number, through: number): Promise<number | undefined> {
     if (from > through) return undefined;
     const { history, keyspace, link } = this.#deps;

@@ -1,4 +1,4 @@
-// Many writers of one store: each has a fence of its own, which the others can take away from it.
+// Many writers of one store: each has a fence, which the others can take away from it.
 import { randomUUID } from 'node:crypto';
 import { StoreError } from '../store.ts';
 import { Fence, fencedOutBy, fenceValue } from './fence.ts';
@@ -17,14 +17,14 @@ export function checkWriterId(id: string): void {
     );
 }
 
-/** From now on an earlier process with the same id writes nothing more. */
+/** Shuts out an earlier process with the same id. */
 export async function takeFence(link: EtcdLink, keyspace: Keyspace, id: string, holder: string): Promise<Fence> {
   checkWriterId(id);
   const key = keyspace.fence(id);
   const value = fenceValue({ owner: randomUUID(), holder });
   for (let attempt = 0; ; attempt += 1) {
     const found = await read(link, key);
-    // An earlier attempt has succeeded without an answer.
+    // An earlier attempt succeeded, but its answer was lost.
     if (found?.value.equals(value) === true) return new Fence(link, found, value);
     const { succeeded, header } = await put(link, key, value, [unchanged(key, found)]);
     if (succeeded) return new Fence(link, { key, modRevision: header.revision }, value);
@@ -32,17 +32,15 @@ export async function takeFence(link: EtcdLink, keyspace: Keyspace, id: string, 
   }
 }
 
-/** The next process with the same id starts again. Without effect when another one has the fence. */
+/** Frees the fence for the next process with the same id. Has no effect if another process has it. */
 export async function giveFenceBack(link: EtcdLink, { key, owner }: Fence): Promise<void> {
   if (owner === undefined) return;
   const compare: EtcdCompare[] = [{ result: 'EQUAL', target: 'VALUE', key, value: owner }];
   await link.attempt('Txn', { compare, success: [{ requestDeleteRange: { key } }], failure: [] });
 }
 
-/**
- * When it resolves, the process that writes with this id writes nothing more. Compares, so that an attempt that arrives late does no
- * harm to a later process. Throws Locked when this store was itself shut out.
- */
+/** Resolves once the process with this writer id can write nothing more. Compares, so that a delayed attempt does not harm a later process.
+ *  Throws Locked if this store was itself shut out. */
 export async function fenceOut(
   link: EtcdLink,
   keyspace: Keyspace,

@@ -169,7 +169,7 @@ class MemoryStore implements Store {
   }
 }
 
-/** Values never share memory with those of a caller, as if they came from a disk. */
+/** Values never share memory with the caller's, as if read from a disk. */
 function copyOf(record: StoreRecord): StoreRecord {
   return { ...record, value: new Uint8Array(record.value) };
 }

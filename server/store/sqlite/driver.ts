@@ -1,4 +1,4 @@
-// The SQLite binding: picks the driver, opens one exclusive connection with the settings durability needs, translates its errors.
+// The SQLite binding: picks the driver, opens one exclusive connection with durable settings, translates its errors.
 import { chmodSync, closeSync, openSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { StoreError } from '../store.ts';
@@ -23,10 +23,11 @@ export interface Driver {
   readonly DatabaseSync: new (path: string, options: { timeout?: number; readOnly?: boolean }) => SqliteConnection;
 }
 
-/** Older SQLite can corrupt a WAL when it is reset. */
+/** Older releases can corrupt a WAL when it is reset. */
 const oldestSqlite = '3.51.3';
 
-/** The SQLite built into Node when it is new enough, else the add-on with the same interface, which the package has for a few processors. */
+/** The SQLite built into Node if it is new enough, otherwise the add-on with the same interface, which the package contains for a few
+ *  processors. */
 export async function loadDriver(): Promise<Driver> {
   const builtIn: string = 'node:sqlite';
   if (isAtLeast(process.versions['sqlite'], oldestSqlite)) return (await import(builtIn)) as Driver;
@@ -65,7 +66,7 @@ export function openConnection(driver: Driver, path: string, lockTimeoutMs: numb
 }
 
 function configure(db: SqliteConnection): void {
-  // EXCLUSIVE must come before the first access: then the lock is never released, and no shared-memory file is made, which would need
+  // EXCLUSIVE must come before the first access: then the lock is never released, and there is no shared-memory file, which would need
   // space on a disk that may be full. Only a new file accepts auto_vacuum; on an old one the attempt would cause a write.
   db.exec('PRAGMA locking_mode = EXCLUSIVE');
   if (Number(db.prepare('PRAGMA page_count').get()?.['page_count'] ?? 0) === 0)
@@ -73,7 +74,7 @@ function configure(db: SqliteConnection): void {
   expectPragma(db, 'journal_mode', 'wal');
   expectPragma(db, 'synchronous', 2);
   db.exec('PRAGMA cache_size = -512; PRAGMA journal_size_limit = 8388608; PRAGMA trusted_schema = OFF');
-  // Deleted or replaced data may be a secret: its bytes are overwritten, also where pages become free.
+  // Deleted or replaced data may be a secret: overwrites its bytes, also in freed pages.
   db.exec('PRAGMA secure_delete = ON');
   db.exec('BEGIN EXCLUSIVE; COMMIT');
 }
@@ -110,7 +111,7 @@ function refuseNetworkFileSystem(path: string): void {
 
 const primaryCodes = { busy: 5, locked: 6, ioError: 10, corrupt: 11, full: 13, notADatabase: 26 };
 
-/** The add-on has no code for an unreadable row of a longer result, only SQLite's fixed text. */
+/** The add-on has no code for an unreadable row within a result, only SQLite's fixed text. */
 const codesByText = new Map([
   ['database is locked', primaryCodes.busy],
   ['disk I/O error', primaryCodes.ioError],

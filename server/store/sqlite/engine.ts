@@ -15,9 +15,9 @@ import { StoreError } from '../store.ts';
 type Handlers = { readonly [K in keyof Calls]: (request: Calls[K]['request']) => Calls[K]['reply'] };
 
 export interface Engine extends Omit<Handlers, 'open'> {
-  /** Compacts, and returns free space, between writes; true while there is more to do. */
+  /** Compacts, and returns free space, between writes; true if more remains. */
   readonly tidyStep: () => boolean;
-  /** After tidying: replaced or deleted data is in no file any more. */
+  /** Call after tidying: replaced or deleted data is in no file any more. */
   readonly forget: () => void;
 }
 
@@ -97,7 +97,7 @@ function readStatus({ db, path, meta, writer }: EngineParts): StatusReply {
   return { rev: writer.rev, compactRev: writer.compactRev, records, sizeBytes, storeUuid: meta.storeUuid };
 }
 
-/** A dump is read from a copy, so that it shows one revision while writes continue; the copy is unlinked once it is open. */
+/** A dump reads a copy, so that it shows one revision while writes continue; the copy is unlinked once it is open. */
 function snapshotHandlers(parts: EngineParts): Pick<Engine, 'openSnapshot' | 'readSnapshot' | 'closeSnapshot'> {
   const { db, driver, path, meta, writer } = parts;
   const open = new Map<number, { db: SqliteConnection; reader: SqliteReader }>();

@@ -1,4 +1,4 @@
-// Decides which revisions of history stay, and removes the others in small steps so that no write waits for it.
+// Decides which revisions of history stay, and removes the others in small steps that delay no write.
 import type { SqliteConnection, Statement } from './driver.ts';
 import type { HistoryLimits } from './protocol.ts';
 import type { Rev } from '../store.ts';
@@ -14,7 +14,7 @@ export class SqliteHistory {
   readonly #nowMs: () => number;
   readonly #db: SqliteConnection;
   readonly #remove: Statement;
-  /** The revision at some past moments; revisions of earlier runs count as of the start. */
+  /** The revision at some past moments; revisions of earlier runs count from the start. */
   #ages: { rev: Rev; atMs: number }[] = [];
   /** The newest revision known to be older than maxAgeMs. */
   #agedRev: Rev = 0;
@@ -37,12 +37,12 @@ export class SqliteHistory {
     return Math.max(compactRev, Math.min(rev - minRevisions + 1, unneeded));
   }
 
-  /** Removes one step of forgotten rows; to be called within a transaction. */
+  /** Removes one step of compacted rows; call it within a transaction. */
   removeStep(compactRev: Rev, rows: number = stepRows): void {
     this.#hasLeftovers = Number(this.#remove.run(compactRev, rows).changes) === rows;
   }
 
-  /** A compaction happened since: there may be rows to remove. */
+  /** Notes a compaction: there may be rows to remove. */
   noteCompaction(): void {
     this.#hasLeftovers = true;
   }
@@ -51,7 +51,7 @@ export class SqliteHistory {
     return this.#hasLeftovers;
   }
 
-  /** Returns some free pages to the file system; true when more are left. */
+  /** Returns some free pages to the file system; true if more remain. */
   shrinkStep(): boolean {
     const free = Number(this.#db.prepare('PRAGMA freelist_count').get()?.['freelist_count'] ?? 0);
     if (free <= freePagesKept) return false;

@@ -30,7 +30,7 @@ export class SqliteLink {
     this.#worker.on('exit', () => this.#die());
   }
 
-  /** `accept` runs at once when the reply arrives, in the order the worker replied; then the promise resolves. */
+  /** Calls `accept` at once when the reply arrives, in the worker's order; then resolves. */
   call<K extends CallKind>(
     kind: K,
     request: Calls[K]['request'],
@@ -48,7 +48,7 @@ export class SqliteLink {
         },
         reject,
       });
-      // An open store alone does not keep a process running, a call in progress does.
+      // An open store alone does not keep a process running, a pending call does.
       this.#worker.ref();
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
       this.#worker.postMessage(message);

@@ -22,7 +22,7 @@ export function packRecords(records: readonly StoreRecord[]): PackedRecords {
   return { keys: records.map(({ key }) => key), numbers, values };
 }
 
-/** Each value is copied out, so that a reader of one record does not keep the whole block in memory. */
+/** Copies each value, so that a reader of one record does not keep the whole block in memory. */
 export function unpackRecords({ keys, numbers, values }: PackedRecords): StoreRecord[] {
   let offset = 0;
   return keys.map((key, index) => {
@@ -35,7 +35,7 @@ export function unpackRecords({ keys, numbers, values }: PackedRecords): StoreRe
   });
 }
 
-/** The buffers that can be transferred instead of copied. */
+/** The buffers to transfer instead of copying. */
 export function buffersOf({ numbers, values }: PackedRecords): ArrayBuffer[] {
   return [numbers.buffer, values.buffer];
 }

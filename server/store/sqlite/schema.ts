@@ -8,7 +8,7 @@ import { type Rev, StoreError, type StoreEvent, type StoreRecord } from '../stor
 /** Written into meta; a file of another schema is refused. */
 const schemaVersion = 1;
 
-/** user_version of files in which deleted bytes have always been overwritten; older files are rewritten once. */
+/** user_version of files in which deleted bytes were always overwritten; older files are rewritten once. */
 export const cleanFormat = 1;
 
 // Current state and history are in separate tables, so that removing history leaves records untouched.
@@ -45,7 +45,7 @@ function createSchema(db: SqliteConnection): void {
   );
 }
 
-/** Finds damage in the structure (a key hidden by a broken index); the checksums find damage in data when it is read. */
+/** Finds damage in the structure (a key hidden by a broken index); checksums find damage in data at each read. */
 export function checkStructure(db: SqliteConnection, path: string): void {
   const finding = db.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check'];
   if (finding !== 'ok') throw new StoreError('Corrupt', `${path} is damaged: ${String(finding)}`);
@@ -57,7 +57,7 @@ export interface RecordState {
   readonly version: number;
 }
 
-/** Covers everything that a reader gets of a record, so that no flipped bit of it goes unnoticed. */
+/** Covers every field that a reader gets, so that any flipped bit is detected. */
 export function recordSum(key: Uint8Array, value: Uint8Array, state: RecordState): number {
   return crc32(value, crc32(key, crc32(`${state.createRev} ${state.modRev} ${state.version}`)));
 }

@@ -49,7 +49,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 }
 
-/** The worker's file is next to this one once compiled or bundled; run from TypeScript, GANTRY_SQLITE_WORKER names the compiled one. */
+/** The compiled or bundled worker is next to this file; when run from TypeScript, GANTRY_SQLITE_WORKER names the compiled one. */
 function workerUrl(): URL {
   const compiled = process.env['GANTRY_SQLITE_WORKER'];
   if (compiled !== undefined && import.meta.url.endsWith('.ts')) return new URL(compiled);
@@ -173,7 +173,7 @@ class SqliteStore implements Store {
       await this.#link.call('close', undefined);
     } finally {
       await this.#link.terminate();
-      // A lease granted while closing; with the store closed it can have no key.
+      // For a lease granted during the close: without an open store it has no keys.
       this.#book.forgetAll();
     }
   }
@@ -189,7 +189,7 @@ class SqliteStore implements Store {
   }
 }
 
-/** A copy: the caller may reuse its buffer, and a view into a shared pool would transfer the whole pool to the worker. */
+/** Copies, because the caller may reuse its buffer, and a view into a shared pool would transfer the whole pool to the worker. */
 function ownOp(op: Op): Op {
   if ('del' in op) return { del: op.del };
   const value = new Uint8Array(op.value);

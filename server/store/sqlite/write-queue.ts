@@ -36,12 +36,12 @@ export class SqliteWriteQueue {
       this.#queue.push({ txn, bytes: valueBytes(txn), resolve, reject });
       if (this.#busy) return;
       this.#busy = true;
-      // After all currently running code: callers answered by the same batch write together again.
+      // Runs after all current code: callers answered by the same batch write together again.
       setImmediate(() => void this.#drain());
     });
   }
 
-  /** Resolves when nothing is queued or being written. */
+  /** Resolves when no transaction is queued or being written. */
   drained(): Promise<void> {
     return this.#busy ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve();
   }

@@ -1,4 +1,4 @@
-// Writes to the SQLite file, in the worker: a batch of transactions is one commit, that is one sync of the disk.
+// Writes to the SQLite file, in the worker: a batch of transactions is one commit, and so one disk sync.
 import { type SqliteConnection, type Statement, isFullDisk, isIoError, sqliteError } from './driver.ts';
 import type { SqliteHistory } from './history.ts';
 import type { Effect, TxnOutcome, WireTxn } from './protocol.ts';
@@ -38,7 +38,7 @@ export class SqliteWriter {
     return this.#compactRev;
   }
 
-  /** Applies each transaction or none of them: when the commit fails, nothing has happened. */
+  /** Applies each transaction or none: if the commit fails, nothing has changed. */
   write(txns: readonly WireTxn[]): TxnOutcome[] {
     return this.#commit(() => {
       const before = this.#rev;
@@ -60,7 +60,7 @@ export class SqliteWriter {
     });
   }
 
-  /** At start: the file is locked exclusively, so every earlier lease holder is dead. */
+  /** Call at start: the file is locked exclusively, so every earlier lease holder is dead. */
   dropAllLeases(): void {
     const leased = this.#sql.allLeasedKeys.all();
     if (leased.length === 0 && this.#sql.anyLease.get() === undefined) return;
@@ -79,7 +79,7 @@ export class SqliteWriter {
     });
   }
 
-  /** Automatic compaction between writes; true when there is more to do. */
+  /** Automatic compaction between writes; true if more remains. */
   tidyStep(): boolean {
     const { history } = this.#deps;
     this.#commit(() => {
@@ -144,7 +144,7 @@ export class SqliteWriter {
     return true;
   }
 
-  /** On a full disk the log may hold all the room that is left, so it is written back and emptied once: deletions then go on. */
+  /** On a full disk the log may hold all the space left: it is checkpointed and emptied once, so that deletions succeed. */
   #commit<T>(work: () => T): T {
     if (this.#failure) throw this.#failure;
     try {
@@ -160,7 +160,7 @@ export class SqliteWriter {
     }
   }
 
-  /** False when that needs room itself. */
+  /** False if that itself needs space. */
   #emptyLog(): boolean {
     try {
       const [outcome] = this.#deps.db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all();
@@ -192,8 +192,7 @@ export class SqliteWriter {
   #rollBack(error: unknown): void {
     const { db, path } = this.#deps;
     if (db.isTransaction) db.exec('ROLLBACK');
-    // After a failed sync the kernel may have dropped pages that it reports as clean: only a restart reads the real contents of the
-    // disk.
+    // After a failed sync the kernel may have dropped pages that it reports as clean: only a restart re-reads the disk.
     if (isIoError(error)) {
       const message = `writing ${path} failed earlier; the daemon must be restarted`;
       this.#failure = new StoreError('Unavailable', message, { cause: error });
