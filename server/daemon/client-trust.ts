@@ -1,4 +1,4 @@
-// Which clients this daemon trusts, and what ends when the trust in one ends: its connections, streams and operations.
+// Which clients this daemon trusts, and what to end when it no longer trusts one: connections, streams and operations.
 import type { Socket } from 'node:net';
 import { isTrue } from '../api/container/container-config.ts';
 import type { LifecycleMetadata } from '../api/event.ts';
@@ -20,7 +20,7 @@ export class ClientTrust {
   readonly #base: Foundation;
   readonly #trust: TrustStore & Required<Pick<TrustStore, 'projectsOf' | 'isOfMember'>>;
   readonly #users: UserOperations;
-  /** Certificates that only the authority of the server vouches for. */
+  /** Certificates trusted only because the server's authority signed them. */
   readonly #bySignature = new Set<string>();
 
   constructor(base: Foundation, { certificates, server }: Services) {
@@ -63,18 +63,18 @@ export class ClientTrust {
     const { operations } = this.#base;
     const { fingerprint } = owner;
     operations.claim(id, fingerprint);
-    // The trust may have ended while the request was under way.
+    // The client may have lost the trust during the request.
     const isOwn = this.#trust.projectsOf(fingerprint)?.includes(project) ?? true;
     if (!this.isOfMember(fingerprint) && !(this.#isTrusted(fingerprint) && isOwn)) operations.revoke(fingerprint);
   };
 
-  /** `asking`: the connection on which the end was asked for, which gets its answer. */
+  /** `asking`: the connection that requested the end, which still gets its answer. */
   readonly end = (fingerprint: string, asking?: Socket): void => {
     this.#base.operations.revoke(fingerprint);
     this.peers.end(fingerprint, asking);
   };
 
-  /** From now on ends what a client has open when the config, another member, or the removal of its member ends the trust in it. */
+  /** Follows the config, other members and removals of members: closes what a client has open when it loses the trust. */
   follow(): void {
     const { cluster, events, records } = this.#base;
     const former = new FormerMembers(() => cluster.certificates.fingerprints, this.end);
@@ -83,15 +83,15 @@ export class ClientTrust {
       if (action === 'config-updated') this.#readConfig();
       if (action === 'cluster-member-removed') former.look();
     });
-    // What a client has open here ends when another member ended the trust in it. A new one has nothing open but the request that
-    // adds it, of which this may hear before the answer is sent.
+    // Ends what a client has open here when another member withdrew the trust in it. A new client has only the request that adds it, which
+    // must not be cut off before its answer.
     records.onShared((kind, name, isNew) => {
       if (kind === 'certificates' && !isNew) this.end(name);
       if (kind === 'members') former.look();
     });
   }
 
-  /** The authority is another one, or revokes others. `before`: its certificates as they were. */
+  /** The authority or its revocation list has changed. `before`: the previous authority certificates. */
   readAuthority(before: string | undefined): void {
     const { log, operations, pki } = this.#base;
     const isOther = before !== pki.current?.authorities.join();
@@ -105,7 +105,7 @@ export class ClientTrust {
     return this.#trust.isTrusted(fingerprint) || (this.#trustsAuthority() && this.#bySignature.has(fingerprint));
   }
 
-  /** Without authorities TLS verifies against those of the host, which vouch for nobody here. */
+  /** Without an authority of its own, TLS verifies against the host's public authorities, whose signature grants no access. */
   #trustsAuthority(): boolean {
     const { pki, records } = this.#base;
     return pki.current !== undefined && isTrue(settingOf(records, 'core.trust_ca_certificates'));

@@ -1,4 +1,4 @@
-// The part of a running daemon in its cluster: listens for the other members, tells them what runs here, hears their events.
+// The running daemon's part in its cluster: listens for the other members, publishes its status, relays their events.
 import { totalmem } from 'node:os';
 import { servedExtensions } from '../api/server/extensions.ts';
 import { statusCodes } from '../api/status.ts';
@@ -19,9 +19,9 @@ import type { Listeners } from './listeners.ts';
 
 /** Max warnings that a member sends to the others. */
 const maxWarnings = 5;
-/** What a member missed while another one changed it is made up for in this time. */
+/** How often a member catches up on changes that it missed. */
 const realiseEveryMs = 60_000;
-/** For lost members, and whether this one is cut off: where something may follow from that, and elsewhere. */
+/** How often it looks for lost members, and whether it is cut off: with healing on, and otherwise. */
 const lookEveryMs = { healing: 1_000, otherwise: 5_000 };
 
 export class ClusterPart {
@@ -93,7 +93,7 @@ export class ClusterPart {
     });
   }
 
-  /** When it resolves, a host that is a member can be seen by the others. */
+  /** Resolves when the others can see a host that is a member. */
   async begin(listeners: Listeners): Promise<void> {
     this.#listeners = listeners;
     if (this.#base.cluster.isOn) await this.#become();
@@ -152,7 +152,8 @@ export class ClusterPart {
     this.#lookAfter();
   }
 
-  /** The others may have removed this member while they did not reach it: it writes nothing more, and the next start says how to go on. */
+  /** The others may have removed this member while it was unreachable: it then writes nothing more, and the next start says how to
+   *  continue. */
   #lookForOwn(): void {
     const { cluster, log } = this.#base;
     const isThere = !cluster.isOn || cluster.members.byNumber(cluster.members.here) !== undefined;
@@ -163,7 +164,7 @@ export class ClusterPart {
     this.#isListed = isThere;
   }
 
-  /** Here, or by another member. */
+  /** Settings changed here or at another member. */
   #settingsChanged(): void {
     const { cluster, ownEtcd } = this.#base;
     void cluster.retime();
@@ -171,7 +172,7 @@ export class ClusterPart {
     this.#lookAfter();
   }
 
-  /** Each member tries when it hears of a change: one that fails leaves it to the next. */
+  /** Every member tries when it sees a change: if one fails, the next does it. */
   async #raiseRelease(): Promise<void> {
     const { records, log, cluster } = this.#base;
     if (!cluster.isOn) return;
@@ -180,7 +181,7 @@ export class ClusterPart {
     });
   }
 
-  /** A cluster whose members run etcds keeps that with the first of them. */
+  /** A cluster whose members run etcds keeps that with the first members. */
   #watchEtcds(): void {
     const { ownEtcd, cluster, stores, records } = this.#base;
     ownEtcd.watch({
@@ -190,7 +191,7 @@ export class ClusterPart {
     });
   }
 
-  /** What is this member's own waits for nothing that is done for a lost one. */
+  /** This member's own objects do not wait for the takeover of a lost member's. */
   #lookAfter(): void {
     if (this.#isClosed) return;
     const { fencing, goOn, healing } = this.#services;
@@ -227,7 +228,7 @@ export class ClusterPart {
     return this.#clock.problem === undefined ? [] : [this.#clock.problem];
   }
 
-  /** Makes here what the cluster defines and this member lacks. */
+  /** Creates here what the cluster defines and this member lacks. */
   async #realise(): Promise<void> {
     if (!this.#base.cluster.isOn) return;
     this.#services.certificateChange.look();
@@ -248,13 +249,13 @@ export class ClusterPart {
       : [];
   }
 
-  /** What this member lacks of the cluster. */
+  /** Cluster definitions that this member has not realised. */
   #unmade(): readonly string[] {
     const { clusterPools, clusterNetworks } = this.#services;
     return [...clusterPools.definitions.problems.values(), ...clusterNetworks.definitions.problems.values()];
   }
 
-  /** A listener for clients at the same port serves the members, too. */
+  /** A listener for clients on the same port also serves the members. */
   async #listen(address: string | undefined): Promise<void> {
     const tls = this.#listeners?.tls;
     if (tls === undefined) return;

@@ -1,4 +1,4 @@
-// The command line of gantryd: parses flags, starts the daemon, says when it is ready, stops it on a signal.
+// The command line of gantryd: parses flags, starts the daemon, reports when it is ready, stops it on a signal.
 import type { DaemonOptions } from './daemon-options.ts';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -71,7 +71,7 @@ export async function runDaemonCommand(argv: readonly string[]): Promise<number>
   return serve(flags);
 }
 
-/** The exit code: a reader that has gone (`| head`) wants to hear nothing more, a full disk is an error. */
+/** Returns the exit code: success if the reader has gone (`| head`), an error if the disk is full. */
 async function print(text: string): Promise<number> {
   let code: number = exitCodes.ok;
   const output = guardOutput(process.stdout, (loss, error) => {
@@ -128,7 +128,7 @@ function parseFlags(argv: readonly string[]): Flags | string {
   }
 }
 
-/** Throws for a word that is neither yes nor no: a typing error must not open what was to be closed. */
+/** Throws for a word that is neither yes nor no: a typo must not open what should be closed. */
 function isAskedFor(variable: string): boolean {
   const value = process.env[variable] ?? '';
   const broken = value === '' ? undefined : bool(value);
@@ -143,10 +143,10 @@ function lxdFlags(socket: string | undefined, https: string | undefined): Pick<F
   };
 }
 
-/** V8 optimizes what runs often. In a start that is code which never runs again: it saved no time, and kept 4 MB. */
+/** V8 optimizes code that runs often. Code of a start never runs again: optimizing it saved no time, and kept 4 MB. */
 const optimize = (isOn: boolean): void => setFlagsFromString(isOn ? '--opt' : '--no-opt');
 
-/** How long a process may take to end after its start has failed. */
+/** How long a process may take to end after a failed start. */
 const longestEndMs = 3_000;
 
 async function serve(flags: Flags): Promise<number> {
@@ -193,20 +193,20 @@ async function serve(flags: Flags): Promise<number> {
   } catch (error) {
     if (error === stopStart.signal.reason) return ended(log);
     logger.fatal(errorText(error));
-    // What a start has opened before it failed must not keep the process.
+    // Resources that a failed start opened must not keep the process.
     setTimeout(() => process.exit(exitCodes.failed), longestEndMs).unref();
     return exitCodes.failed;
   }
 }
 
-/** The start was given up because it was asked to. What it still waits for must not keep the process. */
+/** The start was stopped on request. Pending waits must not keep the process. */
 function ended(log: Log): number {
   log.info('gantryd ends before it has started, as it was asked to');
   setTimeout(() => process.exit(exitCodes.ok), longestEndMs).unref();
   return exitCodes.ok;
 }
 
-/** Standard error has log lines only. What Node deprecates is a matter of libraries. */
+/** Standard error has only log lines. Node's deprecation warnings concern libraries. */
 function logNodeWarnings(log: Log): void {
   process.removeAllListeners('warning').on('warning', ({ name, message }) => {
     log[name === 'DeprecationWarning' ? 'debug' : 'warn'](`Node.js warns (${name}): ${message}`);
@@ -215,7 +215,7 @@ function logNodeWarnings(log: Log): void {
 
 const maxLogBytes = 1024 * 1024;
 
-/** Standard error. A full disk costs lines, never the daemon; what could not be written is kept up to a limit and tried again. */
+/** Standard error. A full disk costs lines, never the daemon; unwritten lines are kept up to a limit and retried. */
 function logDestination(): ReturnType<typeof pino.destination> {
   const destination = pino.destination({ dest: 2, sync: true, maxLength: maxLogBytes });
   destination.on('error', () => {});
@@ -224,7 +224,7 @@ function logDestination(): ReturnType<typeof pino.destination> {
 
 type StopSignal = 'SIGTERM' | 'SIGINT' | 'SIGPWR';
 
-/** The first of them; SIGTERM or SIGINT after that ends the process at once. */
+/** The first signal; SIGTERM or SIGINT after that ends the process at once. */
 function stopSignal(): Promise<StopSignal> {
   return new Promise((stop) => {
     const hurry = (): void => process.exit(exitCodes.failed);

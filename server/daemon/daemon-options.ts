@@ -13,32 +13,32 @@ export interface DaemonOptions {
   readonly runtime: RuntimeChoice;
   /** HOST:PORT to listen on with TLS; overrides core.https_address while the daemon runs. */
   readonly https?: string;
-  /** Where unmodified clients of LXD are served, in its dialect; nowhere without it. */
+  /** Where unmodified LXD clients are served, in LXD's dialect; absent: nowhere. */
   readonly lxd?: LxdListeners;
   /** Group that may use the local sockets. */
   readonly group?: string;
   /** No container may be privileged. */
   readonly unprivilegedOnly?: boolean;
-  /** Where records are, instead of in the state directory; without it, where they were the last time. */
+  /** The etcd for the records; absent: the store that the state directory last used. */
   readonly etcd?: EtcdChoice;
-  /** Where the records of a cluster go that this host founds. */
+  /** The etcd for the records of a cluster that this host founds. */
   readonly clusterStore?: EtcdChoice;
-  /** The program etcd for a cluster whose members run it; default: that of PATH. */
+  /** The etcd program for a cluster whose members run it; default: the one in PATH. */
   readonly etcdPath?: string;
-  /** Another release than that of this program. */
+  /** Pretends to be another release than this program's. */
   readonly release?: string;
-  /** Its lines also go to the listeners of events. */
+  /** Its lines also go to event listeners. */
   readonly log: Log;
-  /** Other drivers than those of this host: an embedding program may bring, or look into, its own. */
+  /** Replaces this host's drivers: an embedding program may bring, or inspect, its own. */
   readonly drivers?: (options: HostDriverOptions) => Promise<HostDrivers>;
-  /** Other time than that of this host: what it is, and when a minute has passed. */
+  /** Replaces this host's clock and minute timer. */
   readonly time?: { readonly clock: Clock; readonly minutes: MinuteTimer };
-  /** Ends a start that waits for the store of the cluster: it throws the reason. */
+  /** Ends a start that waits for the store of the cluster: it throws the signal's reason. */
   readonly stopStart?: AbortSignal;
-  /** Other time limits for servers that images come from. */
+  /** Replaces time limits for image servers. */
   readonly remoteLimits?: Partial<RemoteLimits>;
-  /** Records of another server: the daemon answers on its socket and does nothing that could be noticed outside: no TLS listener,
-   *  no sockets for guests, nothing started by itself, nothing fetched. */
+  /** Records of another server: the daemon answers on its socket and has no effect outside: no TLS listener, no sockets for guests, no
+   *  scheduled work, no downloads. */
   readonly dryRun?: Store;
 }
 
@@ -46,12 +46,12 @@ export interface Daemon {
   readonly socketPath: string;
   /** host:port of the TLS listener; undefined without one. */
   readonly httpsAddress: () => string | undefined;
-  /** host:port of the TLS listener for clients of LXD. */
+  /** host:port of the TLS listener for LXD clients. */
   readonly lxdHttpsAddress: () => string | undefined;
   readonly runtime: string;
   readonly runtimeReason: string;
   /** Containers keep running. */
   stop(): Promise<void>;
-  /** For a host that goes down: containers stop in order, and run again after the next start. */
+  /** For a host shutdown: containers stop in order, and run again after the next start. */
   shutDown(): Promise<void>;
 }

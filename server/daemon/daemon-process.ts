@@ -1,10 +1,10 @@
-// The running daemon of a state directory as a process: which one it is, and waiting for its end.
+// The process of a state directory's daemon: its pid, and waiting for its end.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { askDaemon } from './host-command.ts';
 
 const lookAgainMs = 50;
 
-/** Asks the daemon on the socket for its process id. Throws when no daemon answers. */
+/** Asks the daemon on the socket for its process id. Throws if no daemon answers. */
 export async function daemonPid(socketPath: string): Promise<number> {
   const { environment } = await askDaemon<{ environment: { server_pid?: number } }>({
     socketPath,
@@ -17,7 +17,7 @@ export async function daemonPid(socketPath: string): Promise<number> {
   return pid;
 }
 
-/** Throws what `tooLate` makes when it still runs after that time. */
+/** Throws the result of `tooLate` if the process still runs after that time. */
 export async function untilEnded(pid: number, timeoutMs: number, tooLate: () => Error): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (isAlive(pid)) {

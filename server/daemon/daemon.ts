@@ -1,4 +1,4 @@
-// A daemon from start to stop: opens its parts, recovers, serves, and closes in the order in which the parts need each other.
+// A daemon from start to stop: opens its parts, recovers, serves, and closes in dependency order.
 import { autostart } from '../services/containers/power/autostart.ts';
 import { pause } from '../lib/shared/deadline.ts';
 import { isEvacuated } from '../services/cluster/moves/own-member.ts';
@@ -14,7 +14,7 @@ import { serveMeanwhile } from './cluster/meanwhile.ts';
 import { recover } from './recovery.ts';
 import { followTraces } from './follow-traces.ts';
 
-/** Resolves when requests are served. On a throw everything opened is closed again. */
+/** Resolves when requests are served. If it throws, everything opened is closed again. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const open = new OpenParts();
   try {
@@ -42,7 +42,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 const noMinutes: MinuteTimer = () => ({ stop() {} });
 
-/** An orderly end leaves no marks of files that are not on the disk, unless the disk is very slow. */
+/** An orderly stop leaves no container marked as unsynced, unless the disk is very slow. */
 async function lastSync({ unsyncedFiles }: Services, syncing: AbortController): Promise<void> {
   const ended = new AbortController();
   const longest = pause(lastSyncMs, ended.signal).catch(() => {});
@@ -53,7 +53,7 @@ async function lastSync({ unsyncedFiles }: Services, syncing: AbortController): 
 
 const lastSyncMs = 5_000;
 
-/** From here on the daemon acts by itself: scheduled tasks, autostart. */
+/** The daemon starts its own work: scheduled tasks, autostart. */
 function runningDaemon(
   base: Foundation,
   services: Services,
@@ -74,8 +74,8 @@ function runningDaemon(
   if (!isDryRun) void services.unsyncedFiles.sync(syncing.signal);
   const end = async (beforeClosing?: () => Promise<void>): Promise<void> => {
     starting.abort();
-    // No new connections; open ones end with their requests. Clients of the event feed hear how the last operations end, then
-    // they are disconnected: a server does not count as closed while they are there.
+    // Accepts no new connections; open ones end with their requests. Event clients get the last operations' results before they are
+    // disconnected: a server with connections does not count as closed.
     const closed = listeners.shut();
     await Promise.all([operations.close(10_000), started, scheduler.stop()]);
     await beforeClosing?.();

@@ -1,5 +1,5 @@
-// A daemon for dry runs: in this process, with the contents of another server in memory, simulated containers and no files. A change
-// of it is answered as that server would answer, as far as its host does not matter.
+// A daemon for dry runs: in this process, with another server's contents in memory, simulated containers and no files. It answers a change
+// as that server would, as far as the host does not matter.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ import { openMemoryStore } from '../store/memory/memory.ts';
 
 export interface DryRunDaemon {
   readonly socketPath: string;
-  /** Its files are removed. */
+  /** Also removes its files. */
   stop(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export async function startDryRunDaemon(contents: ServerContents): Promise<DryRu
   const stateDir = await mkdtemp(join(tmpdir(), 'gantry-dry-run-'));
   const remove = (): Promise<void> => rm(stateDir, { recursive: true, force: true });
   try {
-    // Nobody watches: history would be a second copy of everything.
+    // Without watchers, history would only be a second copy of everything.
     const store = openMemoryStore({ maxRevisions: 1 });
     await writeContents(store, contents);
     const daemon = await startDaemon({
@@ -67,7 +67,7 @@ async function openDryRunHost(stateDir: string, contents: ServerContents): Promi
   });
   const known = poolDrivers.filter((name) => contents.host.poolDrivers.includes(name));
   const root = join(stateDir, 'storage-pools');
-  // No list shows which ids containers have on that host.
+  // No list shows the ids of containers on that host.
   const anyId = [{ start: 0, count: 2 ** 32 - 1 }];
   return {
     runtime,
@@ -84,7 +84,7 @@ async function openDryRunHost(stateDir: string, contents: ServerContents): Promi
   };
 }
 
-/** The bridges that it manages come up by themselves. */
+/** Its managed bridges come up by themselves. */
 function interfacesOf({ networks }: ServerContents): readonly HostInterface[] {
   const types = ['bridge', 'physical', 'loopback', 'vlan', 'bond'] as const;
   return networks
@@ -92,7 +92,7 @@ function interfacesOf({ networks }: ServerContents): readonly HostInterface[] {
     .map(({ name, type }) => ({ name, type: types.find((one) => one === type) ?? 'unknown' }));
 }
 
-/** `nowhere`: an empty directory in the place of the other host's files. */
+/** `nowhere`: an empty directory in place of the other host's files. */
 function stateOf(container: InProject<Container>, nowhere: string): SimRunningRecord {
   const { name, project, architecture, expanded_config: config, expanded_devices: devices } = container;
   const run = {
@@ -115,7 +115,7 @@ function stateOf(container: InProject<Container>, nowhere: string): SimRunningRe
   };
 }
 
-/** More than any host has where it is not known how much this one has. */
+/** More than any host has if the host's amount is unknown. */
 const factsOf = ({ cpus, memoryBytes }: ServerHost): HostFacts => ({
   onlineCpus: Array.from({ length: cpus ?? 4096 }, (_, index) => index),
   memoryBytes: memoryBytes ?? 2 ** 50,

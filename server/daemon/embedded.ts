@@ -15,7 +15,7 @@ export interface EmbeddedOptions {
   readonly warn: (text: string) => void;
 }
 
-/** Throws when the runtime is unknown or the daemon cannot start; nothing is left open then. */
+/** Throws if the runtime is unknown or the daemon cannot start, after closing everything. */
 export async function startEmbeddedDaemon(options: EmbeddedOptions): Promise<Daemon> {
   const { stateDir, runtime, warn } = options;
   if (!isChoice(runtime)) throw new Error(`the runtime must be auto, lxc or sim, is ${JSON.stringify(runtime)}`);

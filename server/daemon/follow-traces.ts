@@ -1,10 +1,10 @@
-// Keeps the tracer of the daemon as the config of the server says, also where another member of the cluster changed it.
+// Keeps the daemon's tracer in line with the server config, also when another member of the cluster changes it.
 import type { LifecycleMetadata } from '../api/event.ts';
 import { settingOf } from '../services/shared/settings.ts';
 import type { TraceSettings } from '../traces/target.ts';
 import type { Foundation } from './foundation.ts';
 
-/** Traces are sent when it resolves. Returns what ends it. */
+/** Resolves when traces are sent. Returns the function that ends it. */
 export async function followTraces({ traces, records, events, isDryRun }: Foundation): Promise<() => void> {
   if (isDryRun) return () => {};
   const follow = (): Promise<void> => traces.follow(settingsOf(records));

@@ -1,4 +1,4 @@
-// The foundation of every service: time, events, log, records in their store, drivers of the host, operations.
+// The foundation of every service: time, events, log, records in their store, host drivers, operations.
 import { version } from '../api/version.ts';
 import { PkiWatch } from '../auth/pki-watch.ts';
 import { ServingCertificate } from '../auth/serving-certificate.ts';
@@ -35,18 +35,18 @@ import type { OpenParts } from './open-parts.ts';
 import { openStore, type OpenedStore } from './stores/open-store.ts';
 import { makeDirectories } from './state-directories.ts';
 
-/** For a daemon before this one that is ending. */
+/** How long to wait for an earlier daemon that is ending. */
 const lockMs = 3_000;
 
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
 
-/** A member that waits for a majority: its number, and when its records were kept. */
+/** For a member that waits for a majority: its number, and when its records were kept. */
 interface Waiting {
   readonly member: number;
   readonly at: Date;
 }
 
-/** What serves while the store of the cluster does not answer yet. */
+/** Serves while the store of the cluster does not answer yet. */
 export type Meanwhile = (options: DaemonOptions, number: number) => Promise<() => Promise<void>>;
 
 export async function openFoundation(
@@ -59,7 +59,7 @@ export async function openFoundation(
   const isDryRun = options.dryRun !== undefined;
   const dirs = await makeDirectories(stateDir);
   const membership = isDryRun ? undefined : await readMembership(stateDir);
-  // The file of a host on its own has a lock of its own; that of a cluster is open to all members.
+  // A single host's file has a lock of its own; the cluster's store is open to all members.
   let lock = isDryRun ? undefined : await lockState(stateDir, membership === undefined ? 0 : lockMs);
   if (lock === undefined && membership !== undefined) throw stateInUse(stateDir);
   open.add(() => lock?.release());
@@ -84,7 +84,7 @@ export async function openFoundation(
       log.warn(`The event loop was held for ${heldMs} ms; under way: ${underWay.join(', ') || 'no request'}`),
   });
   open.add(() => loop.stop());
-  // Before the store, which cannot be opened without any room.
+  // Before the store, which cannot be opened on a full disk.
   const room = isDryRun ? undefined : new DiskRoom({ dir: dirs.database, log, nowMs: () => clock.nowMs() });
   open.add(() => room?.close());
   const identity = new MemberIdentity(stateDir);
@@ -99,7 +99,7 @@ export async function openFoundation(
   const stores = new CurrentStore(await openStoreOf(options, dirs.database, log, membership, keyUse, meanwhile), log);
   keyUse.stores = stores;
   open.add(() => stores.close());
-  // A daemon that was ending had it before.
+  // An ending daemon had the lock before.
   if (!isDryRun) lock ??= await lockState(stateDir, lockMs);
   const records = await Records.open(stores.store, membership?.number ?? waiting?.member);
   if (membership !== undefined) checkStillMember(records, membership.number, stateDir);
@@ -172,13 +172,13 @@ export async function openFoundation(
   };
 }
 
-/** Undefined: the host is in no cluster. */
+/** Undefined outside a cluster. */
 function partOf({ member, cluster }: Records): { readonly id: string; readonly member: number } | undefined {
   const id = cluster.get('config')?.document.uuid;
   return member === undefined || id === undefined ? undefined : { id, member };
 }
 
-/** Throws an Error for a host that the others have removed while it was away. */
+/** Throws an Error if the others removed this host while it was away. */
 function checkStillMember(records: Records, number: number, stateDir: string): void {
   if (records.members.list().some(({ document }) => document.number === number)) return;
   throw new Error(

@@ -1,17 +1,17 @@
-// The frame of the verbs of gantryd that work beside its daemon: help, wrong words, errors, exit codes; and how they ask the daemon.
+// The frame of gantryd's verbs that work beside its daemon: help, usage errors, exit codes; and their requests to the daemon.
 import { request } from 'node:http';
 import { errorText } from '../lib/shared/reason.ts';
 
 const exitCodes = { ok: 0, failed: 1, usage: 64 } as const;
 
 export interface HostTask {
-  /** Ends with what there is to say, and whether all went well. */
+  /** Resolves with the text to print, and whether all went well. */
   readonly run: () => Promise<{ readonly text?: string; readonly isGood?: boolean }>;
-  /** The verb of a command that has several. */
+  /** The verb of a command with several. */
   readonly verb?: string;
 }
 
-/** `read` returns what the words ask for, or what is wrong with them; it may throw that. */
+/** `read` returns the task that the words describe, or what is wrong with them; it may throw that. */
 export async function runHostCommand(
   { name, usage, argv }: { readonly name: string; readonly usage: string; readonly argv: readonly string[] },
   read: (args: string[]) => HostTask | string,
@@ -45,11 +45,11 @@ export interface DaemonQuestion {
   readonly method?: string;
   readonly path: string;
   readonly body?: object;
-  /** Without it, it waits for as long as the daemon works on it. */
+  /** Absent: waits as long as the daemon works on it. */
   readonly timeoutMs?: number;
 }
 
-/** Throws when no daemon answers on the socket, and what it says when it refuses. */
+/** Throws if no daemon answers on the socket, and the daemon's refusal. */
 export function askDaemon<T>({
   socketPath,
   method = 'GET',

@@ -1,4 +1,4 @@
-// Chooses and opens the drivers for this host: real containers where it can run them, the simulation elsewhere, with the reason.
+// Chooses and opens the drivers for this host: real containers if it can run them, otherwise the simulation, with the reason.
 import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -26,13 +26,13 @@ export interface HostDrivers {
   /** Keeps the forwards of proxy devices. */
   readonly proxies: ProxyKeeper;
   readonly storage: Readonly<Record<string, StorageDriver>>;
-  /** Storage drivers that this host cannot have, and why. */
+  /** Storage drivers that this host lacks, and why. */
   readonly storageMissing?: Readonly<Record<string, string>>;
   /** Host ids that containers may have. */
   readonly ids: HostIds;
-  /** Where devices look for what they need; default: here. */
+  /** Where devices find host files; default: this host's paths. */
   readonly paths?: HostPaths;
-  /** Why this runtime and not the other. */
+  /** Why this runtime was chosen. */
   readonly reason: string;
   close(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export interface HostDriverOptions {
   readonly choice: RuntimeChoice;
   readonly stateDir: string;
   readonly log: Log;
-  /** The part of this host in its cluster, now; undefined: it is in none. */
+  /** This host's current part in its cluster; undefined: none. */
   readonly cluster: () => ClusterPart | undefined;
 }
 
@@ -70,7 +70,7 @@ export async function openHostDrivers(options: HostDriverOptions): Promise<HostD
   };
 }
 
-/** Those that need more than directories, each with what tells why this host cannot have it. */
+/** Drivers that need more than directories, each with a check for why this host cannot have it. */
 const drivers = {
   btrfs: [btrfsMissing, openBtrfsStorage],
   lvm: [lvmMissing, openLvmStorage],
@@ -97,13 +97,13 @@ interface SharedDeps {
   readonly unpackImage: UnpackImage;
 }
 
-/** An image is unpacked once a pool: what a damaged file gives would be in every container made of it. */
+/** An image is unpacked once per pool: damage in its file would spread to every container made of it. */
 const unpackWhole: UnpackImage = async (image, target, options, signal) => {
   await refuseDamaged(image, signal);
   await unpackImage(image, target, options, signal);
 };
 
-/** `lxc` asked for and not possible is an error; `auto` falls back. The real drivers are only loaded when used. */
+/** `lxc` throws if it is not possible; `auto` falls back. Loads the real drivers only if they are used. */
 async function decide(choice: RuntimeChoice): Promise<{ readonly runtime: 'lxc' | 'sim'; readonly reason: string }> {
   if (choice === 'sim') return { runtime: 'sim', reason: 'asked for with --runtime sim' };
   const { lxcAvailable } = await import('../drivers/runtime/lxc/host.ts');
@@ -141,7 +141,7 @@ async function openReal(stateDir: string, probeDir: string, log: Log): Promise<O
   return { runtime, network, proxies, ids: await hostIds(), close: await returnFreedMemory() };
 }
 
-/** As a host without /etc/subuid lends them. Files stay those of the daemon. */
+/** The range of a host without /etc/subuid. Files stay the daemon's own. */
 export const simRange = { start: 1_000_000, count: 1_000_000_000 };
 const simIds: HostIds = { uids: simRange, gids: simRange, allowed: { uid: [simRange], gid: [simRange] } };
 
@@ -158,7 +158,7 @@ async function openSimulated(stateDir: string): Promise<OpenDrivers> {
   });
   const { SimProxies } = await import('../drivers/devices/proxy/sim-proxies.ts');
   const { returnFreedMemory } = await import('../drivers/runtime/host/return-memory.ts');
-  // The calls of the C library would take more memory here than they return.
+  // Loading the C library calls would take more memory here than they return.
   const close = await returnFreedMemory({ load: () => Promise.resolve(undefined) });
   return { runtime, network, proxies: new SimProxies(), ids: simIds, close };
 }

@@ -1,5 +1,5 @@
-// Where the daemon is reached: its own socket and TLS listener, and those where clients of LXD are served in their dialect. All
-// of them lead to the same use cases.
+// Where the daemon is reached: its own socket and TLS listener, and those that serve LXD clients in their dialect. All lead to the same use
+// cases.
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { IncomingMessage } from 'node:http';
@@ -28,9 +28,9 @@ import type { Pki } from '../auth/pki.ts';
 import { TlsListener } from '../http/listen/tls-listener.ts';
 import { Websockets, type WebsocketDeps } from '../http/websocket.ts';
 
-/** Where unmodified clients of LXD are served. */
+/** Where unmodified LXD clients are served. */
 export interface LxdListeners {
-  /** Path of a socket of its own; its directory is made. */
+  /** Path of a separate socket; its directory is made. */
   readonly socket?: string;
   /** HOST:PORT to listen on with TLS. */
   readonly https?: string;
@@ -45,16 +45,16 @@ export interface ListenersDeps extends Omit<AppDeps, 'routes' | 'dialect'>, Omit
   readonly members: Required<TlsListenerDeps>['members'];
   readonly lxd: LxdListeners | undefined;
   readonly peers: PeerConnections;
-  /** The authority whose clients alone may connect, as it is now. */
+  /** The authority that must have signed every client's certificate; called at each use. */
   readonly pki: () => Pki | undefined;
 }
 
-/** One for each dialect, and one for the other members of the cluster where neither of those two listens. */
+/** One per dialect, and one for the other members of the cluster if neither of those listens. */
 interface TlsListeners {
   readonly svc: TlsListener;
   readonly lxd: TlsListener;
   readonly members: TlsListener;
-  /** Serves metrics and nothing else. */
+  /** Serves only metrics. */
   readonly metrics: TlsListener;
 }
 
@@ -64,7 +64,7 @@ interface DialectDeps extends ListenerDeps {
 
 export class Listeners {
   readonly socketPath: string;
-  /** One for each dialect. They listen where the flags or the config of the server say (`ServerSettings.attachListeners`). */
+  /** One per dialect. They listen where the flags or the server config say (`ServerSettings.attachListeners`). */
   readonly tls: TlsListeners;
   readonly debug: DebugListener;
   readonly #listeners: readonly (Listener | TlsListener | DebugListener)[];
@@ -84,7 +84,7 @@ export class Listeners {
     this.#websockets = parts.spoken.map(({ websockets }) => websockets);
   }
 
-  /** Requests on the local sockets are served when it returns. On a throw nothing is open. */
+  /** Serves the local sockets when it resolves. If it throws, nothing is open. */
   static async open(deps: ListenersDeps): Promise<Listeners> {
     const svc = speaking(deps, svcDialect, await appOf(deps, svcDialect, deps.routesOf(svcDialect)));
     const makeLxd = () => appOf(deps, lxdDialect, lxdRoutes(deps.routesOf(lxdDialect)));
@@ -113,12 +113,12 @@ export class Listeners {
     }
   }
 
-  /** The certificate or the authority has changed. */
+  /** Call when the certificate or the authority has changed. */
   renewTls(): void {
     for (const listener of allOf(this.tls)) listener.renew();
   }
 
-  /** No new connections. Resolves when the open ones ended; those of websockets do not by themselves. */
+  /** Accepts no new connections. Resolves when open ones have ended; websockets do not end by themselves. */
   async shut(): Promise<void> {
     await Promise.all(this.#listeners.map((listener) => listener.close()));
   }
@@ -138,7 +138,7 @@ const allOf = ({ svc, lxd, members, metrics }: TlsListeners): readonly TlsListen
 
 const tlsOf = ({ certificate, members, peers, pki, log }: ListenersDeps) => ({ certificate, members, peers, pki, log });
 
-/** A member passes requests on in the dialect in which they came, whatever the listener speaks to clients. */
+/** A member forwards requests in their original dialect, whatever the listener speaks to clients. */
 function forMembersToo(own: DialectDeps, svc: DialectDeps, lxd: DialectDeps): ListenerDeps {
   const of = (request: IncomingMessage): DialectDeps => {
     const dialect = request.headers[dialectHeader];
@@ -177,7 +177,7 @@ function appOf(deps: ListenersDeps, dialect: Dialect, routes: RouteTable): Promi
   });
 }
 
-/** By the first request: most servers have no client of LXD, and its routes would take a tenth of their start. */
+/** Made at the first request: most servers have no LXD client, and its routes would take a tenth of their start. */
 function madeWhenAsked(make: () => Promise<HttpHandler>, { log }: Pick<ListenersDeps, 'log'>): HttpHandler {
   let made: HttpHandler | undefined;
   let making: Promise<HttpHandler> | undefined;

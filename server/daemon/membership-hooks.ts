@@ -1,4 +1,4 @@
-// The hooks through which use cases of membership reach the daemon that is put together around them.
+// Hooks through which membership use cases reach the daemon that is composed around them.
 export class MembershipHooks {
   #listen: ((address: string | undefined) => Promise<void>) | undefined;
   #became: (() => Promise<void>) | undefined;
@@ -8,7 +8,7 @@ export class MembershipHooks {
     await this.#listen?.(address);
   };
 
-  /** The host is a member now. */
+  /** Called when the host has become a member. */
   readonly became = async (): Promise<void> => {
     await this.#became?.();
   };

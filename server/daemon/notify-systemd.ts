@@ -1,4 +1,5 @@
-// Tells systemd that the daemon is ready, when it runs as a unit of Type=notify: units and packages that wait for its start find it answering.
+// Notifies systemd that the daemon is ready, if it runs as a unit of Type=notify: units and packages that wait for its start find it
+// answering.
 import { exec } from '../lib/exec.ts';
 import type { Log } from '../lib/log.ts';
 import { programEnv } from '../lib/program-env.ts';

@@ -1,4 +1,4 @@
-// The open parts of a daemon, closed again in reverse order: when it stops, and when its start fails half way.
+// The open parts of a daemon, closed in reverse order: when it stops, and when its start fails half way.
 type Close = () => void | Promise<void>;
 
 export class OpenParts {
@@ -12,7 +12,7 @@ export class OpenParts {
     for (const close of this.#closes.splice(0).toReversed()) await close();
   }
 
-  /** A part that cannot be closed does not keep the others open. */
+  /** A part that fails to close does not keep the others open. */
   async abandon(): Promise<void> {
     for (const close of this.#closes.splice(0).toReversed()) await Promise.resolve(close()).catch(() => {});
   }

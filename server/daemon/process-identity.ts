@@ -1,13 +1,13 @@
-// Tells this process from every other one, also of other hosts, and whether the process of such an identity has ended.
+// Identifies this process uniquely, across hosts, and checks whether the process of such an identity has ended.
 import { readlinkSync } from 'node:fs';
 import { readBootId, readProcess } from '../lib/shared/processes.ts';
 
-/** Boot, namespace of process ids, process id, and when it started. */
+/** Boot, pid namespace, process id, and start time. */
 export function processIdentity(): string {
   return [readBootId(), pidNamespace(), process.pid, startedAt(process.pid)].join('/');
 }
 
-/** True only when it was on this host, since this boot, and is gone. */
+/** True only if it ran on this host since this boot, and is gone. */
 export function hasProcessEnded(identity: string): boolean {
   const [boot, namespace, pid, started] = identity.split('/');
   if (boot === '' || boot !== readBootId() || namespace !== pidNamespace()) return false;
@@ -22,5 +22,5 @@ function pidNamespace(): string {
   }
 }
 
-/** In ticks since the boot; empty when there is no such process. */
+/** In ticks since the boot; empty if there is no such process. */
 const startedAt = (pid: number): string => readProcess(pid)?.startTime.toString() ?? '';

@@ -1,4 +1,4 @@
-// gantryd recover: has the running daemon bring back what was lost of its records, from the copies in the pools.
+// gantryd recover: has the running daemon restore lost records from the copies in the pools.
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Recovery, RecoveryPost } from '../api/server/recovery.ts';

@@ -1,5 +1,5 @@
-// Between opening and serving: half-done changes first, then the host is brought to what is recorded, then running containers are
-// found again.
+// Runs between opening and serving: completes or undoes half-done changes, brings the host to the recorded state, then finds running
+// containers.
 import { reapplyLimits } from '../services/storage/reapply-limits.ts';
 import { sweepFiles } from '../services/server/sweep-files.ts';
 import type { Services } from './compose/services.ts';
@@ -19,14 +19,14 @@ export async function recover(base: Foundation, services: Services): Promise<voi
   await reapplyLimits({ records, pools, log });
   await containerEnds.recordEnds();
   if (isDryRun) return;
-  // Nobody waits for a server elsewhere.
+  // The start does not wait for a remote server.
   void maas.look();
   const names = records.containers.list().map(({ name }) => name);
   await running.resume(names);
   await guests.resume(names);
 }
 
-/** Then files that no record knows stay: they are the files of what `gantryd recover` brings back. */
+/** Files without a record stay then: `gantryd recover` restores their records. */
 async function isRecordLost({ log, stateDir }: Foundation, { knownPools }: Services): Promise<boolean> {
   const lost = await knownPools.lost();
   if (lost.length === 0) return false;

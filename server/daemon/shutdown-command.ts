@@ -1,4 +1,4 @@
-// gantryd shutdown: tells the daemon of a state directory that the host goes down, and waits for its end.
+// gantryd shutdown: asks the daemon of a state directory to shut the host's containers down, and waits for its end.
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { daemonPid, untilEnded } from './daemon-process.ts';

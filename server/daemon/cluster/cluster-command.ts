@@ -1,4 +1,4 @@
-// gantryd cluster: what an administrator does on the host of a member when its daemon, or the majority of the cluster, is gone.
+// gantryd cluster: repairs on a member's host when its daemon, or the majority of the cluster, is gone.
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type HostTask, runHostCommand } from '../host-command.ts';

@@ -1,4 +1,4 @@
-// The work of gantryd cluster. Until the membership file is written, or gone, a host is what it was, and the command can be repeated.
+// The work of gantryd cluster. Until the membership file is written, or deleted, the host is unchanged, and the command can be repeated.
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import {
@@ -15,12 +15,12 @@ import { keysOf } from '../stores/keys-of.ts';
 import { etcdSettings } from '../stores/store-choice.ts';
 import { hasOwnCopy, ownCopyOf, recoverCopy } from './own-copy.ts';
 
-/** Before the copy on this host is looked at. */
+/** The wait before the copy on this host is read. */
 const lookMs = 4_000;
 
 export interface ClusterTask {
   readonly stateDir: string;
-  /** The program; absent: that of PATH. */
+  /** The program; absent: the one in PATH. */
   readonly etcdPath?: string;
 }
 
@@ -44,7 +44,7 @@ export async function listMembers(task: ClusterTask): Promise<string> {
   return `${list}\n(as the copy on this host has it, which may be behind: ${away.message})`;
 }
 
-/** The daemon of this host is stopped; the cluster, if there still is one, removes the member by force. */
+/** Call with the host's daemon stopped; the cluster, if it still exists, removes the member by force. */
 export async function leaveAlone({ stateDir }: ClusterTask): Promise<string> {
   await membershipOf(stateDir);
   await alone(stateDir, async () => {
@@ -79,7 +79,7 @@ export async function recover(task: ClusterTask): Promise<string> {
   });
 }
 
-/** What was lost must not be taken for this cluster when it comes back: it is another one from now on. */
+/** Lost members must not join this cluster when they come back: it gets another uuid. */
 async function renameCluster(store: Store, uuid: string): Promise<void> {
   const key = '/cluster/config';
   const record = await store.get(key);
@@ -119,7 +119,7 @@ async function membershipOf(stateDir: string): Promise<Membership> {
   return membership;
 }
 
-/** Nothing else works on the directory meanwhile. */
+/** Holds the lock of the directory during the work. */
 async function alone<T>(stateDir: string, work: () => Promise<T>): Promise<T> {
   const lock: StateLock | undefined = await lockState(stateDir);
   if (lock === undefined) throw stateInUse(stateDir);

@@ -1,6 +1,6 @@
-// Ends what a removed member has open here. New requests of it are refused from the moment on in which its record is gone.
+// Closes what a removed member has open here. Its new requests are refused as soon as its record is deleted.
 
-/** The one that leaves still hears that it has left. */
+/** A leaving member still gets its answer. */
 const answerMs = 2_000;
 
 export class FormerMembers {
@@ -8,14 +8,14 @@ export class FormerMembers {
   readonly #end: (fingerprint: string) => void;
   #known: ReadonlySet<string>;
 
-  /** `now`: fingerprints of the certificates of members; `end`: cuts the connections of one. */
+  /** `now`: fingerprints of the members' certificates; `end`: closes the connections of one. */
   constructor(now: () => ReadonlySet<string>, end: (fingerprint: string) => void) {
     this.#now = now;
     this.#end = end;
     this.#known = now();
   }
 
-  /** The members may be others now. */
+  /** Call when the members may have changed. */
   look(): void {
     const gone = [...this.#known].filter((fingerprint) => !this.#now().has(fingerprint));
     this.#known = this.#now();

@@ -1,5 +1,5 @@
-// What this member has of the records of its cluster, in a file of its state directory: its own records and those that all members share.
-// A start that waits for a majority serves from it. It is a moment behind, and never read for anything else.
+// A copy of the cluster's records in a file of the state directory: the member's own records and the shared ones. A start that waits for a
+// majority serves from it. It lags a little, and nothing else reads it.
 import { readFile } from 'node:fs/promises';
 import { keptRecordsPath } from '../../membership/membership.ts';
 import { writeDurably } from '../../lib/durable-files.ts';
@@ -16,7 +16,7 @@ export interface KeptRecords {
   readonly records: readonly (readonly [key: string, document: string])[];
 }
 
-/** Changes are written this often at most. */
+/** Minimum time between two writes. */
 const everyMs = 10_000;
 
 export class RecordKeeper {
@@ -29,7 +29,7 @@ export class RecordKeeper {
     this.#deps = deps;
   }
 
-  /** Writes what has changed. */
+  /** Writes the changes. */
   look(): void {
     if (performance.now() - this.#lookedMs < everyMs) return;
     this.#lookedMs = performance.now();
@@ -69,7 +69,7 @@ export class RecordKeeper {
   }
 }
 
-/** Undefined: there is none, or another release wrote it in a way that is not known here. */
+/** Undefined: there is none, or it has an unknown format of another release. */
 export async function readKeptRecords(stateDir: string): Promise<KeptRecords | undefined> {
   try {
     const { v, number, at, records } = JSON.parse(await readFile(keptRecordsPath(stateDir), 'utf8')) as Partial<

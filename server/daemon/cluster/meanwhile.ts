@@ -1,5 +1,5 @@
-// A member that waits for a majority at its start answers on its sockets meanwhile, from the records that it kept: its containers are
-// listed, entered and stopped. It starts none, since another member may run them by now, and changes no record.
+// A member that waits for a majority at its start serves its sockets from its kept records: clients list, enter and stop its containers. It
+// starts none, since another member may run them by now, and changes no record.
 import { EventRelay } from '../../membership/event-relay.ts';
 import { AppError } from '../../api/errors.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
@@ -13,10 +13,10 @@ import { OpenParts } from '../open-parts.ts';
 import { readKeptRecords, type KeptRecords } from './kept-records.ts';
 import { openSilentStore } from './silent-store.ts';
 
-/** For operations under way when the majority is back. */
+/** How long operations may still run once the majority is back. */
 const graceMs = 5_000;
 
-/** Resolves with what ends it. Without records it does nothing. Never throws: the wait continues without it. */
+/** Resolves with the function that ends it. Does nothing without records. Never throws: the wait continues without it. */
 export async function serveMeanwhile(options: DaemonOptions, number: number): Promise<() => Promise<void>> {
   const kept = await readKeptRecords(options.stateDir);
   if (kept?.number !== number) {
@@ -69,7 +69,7 @@ async function serve(options: DaemonOptions, kept: KeptRecords, open: OpenParts)
   };
 }
 
-/** The same host, on which no container starts. */
+/** The same host, except that no container starts. */
 function withoutStarts(host: HostDrivers): HostDrivers {
   const refuse = (): Promise<never> =>
     Promise.reject(

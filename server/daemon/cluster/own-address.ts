@@ -1,14 +1,14 @@
-// Before a member opens the store of its cluster, and so ends what another process with its number does: whether this is the host of the
-// member at all, and not one with a copy of its state directory.
+// Before a member opens the store of its cluster, and thereby shuts out any process with its number: checks that this host is the member,
+// and not a host with a copy of its state directory.
 import { createServer } from 'node:net';
 import type { Membership } from '../../membership/membership.ts';
 import { pause } from '../../lib/shared/deadline.ts';
 
-/** A daemon that is ending may still listen there. */
+/** An ending daemon may still listen there. */
 const busyMs = 5_000;
 const againMs = 250;
 
-/** Throws an Error when the others reach another host, or another process, at the address of the member. */
+/** Throws an Error if another host, or another process, answers at the member's address. */
 export async function checkOwnAddress({ address }: Pick<Membership, 'address'>, stateDir: string): Promise<void> {
   if (address === undefined) return;
   const untilMs = performance.now() + busyMs;
@@ -27,7 +27,7 @@ export async function checkOwnAddress({ address }: Pick<Membership, 'address'>, 
   }
 }
 
-/** Undefined: it can be listened at. Other errors are for the listener to say. */
+/** Undefined: the address is free. The listener reports other errors. */
 function refusalOf(address: string): Promise<string | undefined> {
   const { hostname, port } = new URL(`https://${address}`);
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-// The copy of a cluster's records on this host, opened without the other members: its etcd is made one of its own, which needs no majority.
+// Opens this host's copy of the cluster's records without the other members: turns its etcd into a single one, which needs no majority.
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ export const hasOwnCopy = (stateDir: string): boolean =>
   existsSync(etcdNotePath(stateDir)) &&
   [dataDir, exchangedDir].some((name) => existsSync(join(clusterDir(stateDir), 'etcd', name)));
 
-/** Works on a copy of the copy: nothing on the host changes. */
+/** Works on a temporary copy: nothing on the host changes. */
 export async function ownCopyOf<T>(copy: OwnCopy, read: (store: Store) => Promise<T>): Promise<T> {
   const { stateDir } = copy;
   const noted = await noteOf(stateDir);
@@ -41,7 +41,7 @@ export async function ownCopyOf<T>(copy: OwnCopy, read: (store: Store) => Promis
   }
 }
 
-/** From now on the etcd of this host has no others. What it had before stays beside it. */
+/** Makes the etcd of this host a single one, for good. Its former data stay beside it. */
 export async function recoverCopy<T>(
   copy: OwnCopy,
   former: ClusterStore,

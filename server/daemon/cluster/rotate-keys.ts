@@ -1,10 +1,10 @@
-// gantryd cluster rotate-ca: asks the running daemon of this host to give the cluster new keys, and waits for the end.
+// gantryd cluster rotate-ca: asks the running daemon of this host to give the cluster new keys, and waits until all members have them.
 import { join } from 'node:path';
 import type { Operation } from '../../api/operation.ts';
 import { statusCodes } from '../../api/status.ts';
 import { askDaemon } from '../host-command.ts';
 
-/** Throws an Error that says why when the keys are as before, or not all members have them. */
+/** Throws an Error that says why the keys are unchanged, or why some members lack them. */
 export async function rotateKeys({ stateDir }: { readonly stateDir: string }): Promise<string> {
   const socketPath = join(stateDir, 'unix.socket');
   const { id } = await askDaemon<Operation>({ socketPath, method: 'POST', path: '/internal/cluster/keys' });

@@ -1,4 +1,4 @@
-// The store of a member that waits for a majority: what it kept of the records can be read, nothing can be changed, no news comes.
+// The store of a member that waits for a majority: its kept records can be read, writes are refused, watches deliver nothing.
 import { openMemoryStore } from '../../store/memory/memory.ts';
 import { type Store, StoreError } from '../../store/store.ts';
 import type { KeptRecords } from './kept-records.ts';

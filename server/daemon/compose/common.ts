@@ -1,4 +1,4 @@
-// What use cases act with: records, drivers, locks, and the sagas, which know all they act on before anything runs them.
+// The shared dependencies of use cases: records, drivers, locks, and the sagas, complete before the first one runs.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -20,7 +20,7 @@ import { WarningBook } from '../../services/warnings/warning-book.ts';
 import { noWarnings, type WarningSink } from '../../services/warnings/warning-sink.ts';
 import { sagaTable } from './saga-table.ts';
 
-/** Tells this daemon from all others. */
+/** Unique to this daemon. */
 function ownTag(stateDir: string): string {
   const machine = existsSync('/etc/machine-id') ? readFileSync('/etc/machine-id', 'utf8') : hostname();
   return createHash('sha256').update(`${machine}\n${stateDir}`).digest('hex').slice(0, 8);

@@ -1,4 +1,4 @@
-// The use cases of containers, and what reaches into containers that run.
+// The use cases of containers, and access into running containers.
 import type { Foundation } from '../foundation.ts';
 import type { Common } from './common.ts';
 import type { ImageParts } from './images.ts';

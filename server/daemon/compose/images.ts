@@ -1,4 +1,4 @@
-// The use cases of images: those that are here, other servers' ones, and how new ones are made.
+// The use cases of images: local ones, remote ones, and making new ones.
 import type { Foundation } from '../foundation.ts';
 import type { Common } from './common.ts';
 import { architecturesOfHost } from '../../api/image/architectures.ts';

@@ -1,4 +1,4 @@
-// The copies of records in the pools, and bringing back what was lost of the records.
+// The copies of records in the pools, and restoring lost records from them.
 import { join } from 'node:path';
 import type { NetworkWatch } from '../../services/networks/network-watch.ts';
 import { KnownPools } from '../../services/recovery/known-pools.ts';

@@ -1,4 +1,4 @@
-// Every saga of the daemon by its kind: what may be run, and what recovery knows after a crash.
+// Every saga of the daemon by kind: those that can run, and those that recovery must know after a crash.
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Saga } from '../../operations/saga.ts';
@@ -44,7 +44,7 @@ import type { ContainerView } from '../../services/shared/container-view.ts';
 import type { IdMaps } from '../../services/containers/shared/id-maps.ts';
 import type { ImageUsers } from '../../services/images/image-users.ts';
 
-/** What sagas act on. */
+/** Dependencies of the sagas. */
 export interface SagaDeps {
   readonly records: Records;
   readonly runtime: RuntimeDriver;
@@ -60,7 +60,7 @@ export interface SagaDeps {
   readonly logsDir: string;
 }
 
-/** As recovery needs them: without what a client sends, whose absence undoes them. */
+/** Recovery has no client input: a saga that needs it is undone. */
 export const sagaTable = (deps: SagaDeps) =>
   ({
     'backup-create': createBackupSaga({ ...deps, dir: deps.backupsDir }),

@@ -1,4 +1,4 @@
-// Builds every use case on the foundation, room by room in the order of their needs.
+// Builds every use case on the foundation, each room after those it needs.
 import { snapshotTasks } from '../../services/containers/snapshots/schedule.ts';
 import { volumeSnapshotTasks } from '../../services/storage/snapshot-schedule.ts';
 import type { Foundation } from '../foundation.ts';

@@ -1,4 +1,4 @@
-// Connects warnings with the parts of the daemon that say what is wrong with them.
+// Connects warnings with the parts of the daemon that detect problems.
 import type { ClusterObjects } from '../../services/cluster/cluster-objects.ts';
 import type { CertificateChange } from '../../services/cluster/certificate/certificate-change.ts';
 import type { Fencing } from '../../services/cluster/healing/fencing.ts';

@@ -1,4 +1,4 @@
-// Where a cluster keeps its records: opens such stores, and tells other hosts how they open them.
+// Where a cluster keeps its records: opens such stores, and describes them for joining hosts.
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { type EtcdChoice, etcdSettings } from './store-choice.ts';
 
 export interface ClusterStoresDeps {
   readonly stateDir: string;
-  /** The etcd that was given for the cluster. */
+  /** The etcd configured for the cluster. */
   readonly given: EtcdChoice | undefined;
   readonly own: OwnEtcd;
   readonly keys: ClusterKeys;

@@ -1,4 +1,4 @@
-// The store that the daemon has open: another one after the host has joined a cluster or left it.
+// The daemon's open store: replaced when the host joins or leaves a cluster.
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { Records } from '../../records/records.ts';
@@ -20,18 +20,18 @@ export class CurrentStore {
     return this.#opened.store;
   }
 
-  /** What an operator has to know of it; undefined: all is well. */
+  /** A warning for the operator; undefined: none. */
   get problem(): string | undefined {
     return this.#opened.problem?.();
   }
 
-  /** Keeps the records as the store has them. */
+  /** Keeps the records current with the store. */
   follow(records: Records): void {
     this.#records = records;
     this.#opened.follow(records);
   }
 
-  /** Records are in `opened` now, as `Records.moveTo` has read them; the former store is closed. */
+  /** Switches to `opened`, where `Records.moveTo` has moved the records; closes the former store. */
   replace(opened: OpenedStore): void {
     const former = this.#opened;
     this.#opened = opened;
@@ -39,7 +39,7 @@ export class CurrentStore {
     former.close().catch((error: unknown) => this.#log.warn(`Closing the former store failed: ${errorText(error)}`));
   }
 
-  /** The same, but the former store is closed when it resolves: nothing that others write to it comes after that. */
+  /** Like `replace`, but resolves only after the former store is closed: no write of others arrives from it later. */
   async replaceEnded(opened: OpenedStore): Promise<void> {
     const former = this.#opened;
     this.#opened = opened;
@@ -55,17 +55,17 @@ export class CurrentStore {
     await this.#opened.fenceOut(writer);
   }
 
-  /** Follows the store of a cluster whose etcds have changed. */
+  /** Replaces the addresses of a cluster's etcds. */
   useEndpoints(endpoints: readonly string[]): void {
     this.#opened.useEndpoints?.(endpoints);
   }
 
-  /** Changes the TLS files of the open store when the cluster's authority has changed. */
+  /** Replaces the TLS files of the open store after the cluster's authority changed. */
   useTls(tls: MemberOptions['tls']): void {
     this.#opened.useTls?.(tls);
   }
 
-  /** Encrypts again what an older key has encrypted; 0 for the store of a single host. */
+  /** Encrypts again what an older key encrypted; 0 for the store of a single host. */
   async renew(signal: AbortSignal): Promise<number> {
     return (await this.#opened.renew?.(signal)) ?? 0;
   }

@@ -1,15 +1,15 @@
-// Calls to the etcds that members of a cluster run, for what the daemon does with them.
+// The daemon's calls to the etcds that members of a cluster run.
 import { errors } from '../../api/errors.ts';
 import type { EtcdMembership } from '../../membership/etcd/membership.ts';
 import type { ClusterStore } from '../../membership/membership.ts';
 import { pause } from '../../lib/shared/deadline.ts';
 import { etcdSettings } from './store-choice.ts';
 
-/** After it was started again; the others must agree on a leader. */
+/** How long a restarted etcd may take to serve: the voters must agree on a leader. */
 const serveMs = 30_000;
 const serveEveryMs = 100;
 
-/** Loads gRPC, which the other hosts need not keep in memory. */
+/** Loads gRPC, which other hosts need not keep in memory. */
 export async function membershipOf(store: ClusterStore): Promise<EtcdMembership> {
   const [{ EtcdMembership: Membership }, settings] = await Promise.all([
     import('../../membership/etcd/membership.ts'),
@@ -29,23 +29,21 @@ export async function withdrawFrom(link: EtcdMembership, peerAddress: string): P
   await link.remove(mine.id);
 }
 
-/** The members of the cluster, as the one knows them that changes its etcd. */
+/** The members of the cluster, for the member that changes its etcds. */
 export interface EtcdPlaces {
-  /** The member whose etcd has this peer address does not renew its lease, or was removed. */
+  /** The member whose etcd has this peer address has no lease, or was removed. */
   readonly isAway: (peerAddress: string) => boolean;
 }
 
-/** Before the one at this client address ends. Never throws: the others choose another leader then. */
+/** Call before the etcd at this client address ends. Never throws: the others then elect a leader. */
 export async function handOver(store: ClusterStore, clientAddress: string, places: EtcdPlaces): Promise<void> {
   const link = await membershipOf(store);
   await link.moveLeaderAway(clientAddress, ({ peerAddress }) => !places.isAway(peerAddress)).catch(() => false);
   link.close();
 }
 
-/**
- * Before the keys of this host change: the etcd of a member that is away does not lead after it, since it will not know those that the others
- * show, and no lease can be renewed through them. Never throws.
- */
+/** Call before the keys of this host change: an absent member's etcd must not lead afterwards, since it will not know the new keys, and no
+ *  lease can be renewed through it. Never throws. */
 export async function leadHere(store: ClusterStore, places: EtcdPlaces): Promise<void> {
   const link = await membershipOf(store);
   try {
@@ -54,17 +52,14 @@ export async function leadHere(store: ClusterStore, places: EtcdPlaces): Promise
     if (leader === undefined || address === undefined || !places.isAway(leader.peerAddress)) return;
     await link.moveLeaderAway(address, ({ peerAddress }) => !places.isAway(peerAddress));
   } catch {
-    // They choose another one when enough of them have changed their keys.
+    // They elect another leader once enough of them have changed their keys.
   } finally {
     link.close();
   }
 }
 
-/**
- * Resolves when the one at this client address serves, `hasEnded`, or it is led by the etcd of a member that is away: that one has not taken
- * the keys, so it is cut off from this one until enough others have changed theirs to choose another leader. Throws an Error when it takes
- * too long.
- */
+/** Resolves when the etcd at this client address serves, `hasEnded`, or an absent member's etcd leads: that one lacks the new keys, so it
+ *  is cut off until enough others have changed theirs to elect another leader. Throws an Error on a timeout. */
 export async function untilServing(
   store: ClusterStore,
   clientAddress: string,

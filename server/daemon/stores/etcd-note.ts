@@ -1,10 +1,10 @@
-// DIR/cluster/etcd.json: the etcd of the cluster that this host runs, so that every start is that of the same one.
+// DIR/cluster/etcd.json: the cluster's etcd that this host runs, so that every start continues the same one.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EtcdStart } from '../../membership/etcd/etcd-flags.ts';
 import { clusterDir } from '../../membership/membership.ts';
 
-/** What this host has noted of the etcd that it runs. */
+/** What this host stores about its etcd. */
 export type EtcdNote = Pick<EtcdStart, 'name' | 'clientAddress' | 'peerAddress' | 'first'>;
 
 /** The name of the records in the etcds of a cluster. */
@@ -12,7 +12,7 @@ export const storeName = 'gantry';
 
 export const etcdNotePath = (stateDir: string): string => join(clusterDir(stateDir), 'etcd.json');
 
-/** Undefined: this host runs none. Throws an Error that names the file when it is damaged. */
+/** Undefined: this host runs none. Throws an Error that names the file if it is damaged. */
 export async function readEtcdNote(stateDir: string): Promise<EtcdNote | undefined> {
   const path = etcdNotePath(stateDir);
   try {

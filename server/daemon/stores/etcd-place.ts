@@ -1,7 +1,7 @@
-// Where a member runs its etcd: the two ports after that of the member, and a name made of its address. Pure.
+// Where a member runs its etcd: the two ports after the member's own, and a name derived from its address. Pure.
 import { errors } from '../../api/errors.ts';
 
-/** `address`: HOST:PORT of the member. Throws AppError badRequest when there is no room for the two ports behind it. */
+/** `address`: HOST:PORT of the member. Throws AppError badRequest if the port is too high for two more. */
 export function addressesOf(address: string): { readonly clientAddress: string; readonly peerAddress: string } {
   const at = address.lastIndexOf(':');
   const [host, port] = [address.slice(0, at), Number(address.slice(at + 1))];

@@ -1,4 +1,4 @@
-// What a member finds out about the etcds of its cluster: which change is next, whether this host has the program, how their files are.
+// What a member observes of the cluster's etcds: the next change, whether this host has the program, the state of their files.
 import { EtcdCare } from '../../membership/etcd/care.ts';
 import { etcdQuotaBytes } from '../../membership/etcd/etcd-flags.ts';
 import { findEtcd } from '../../membership/etcd/etcd-program.ts';
@@ -18,7 +18,7 @@ import { membershipOf } from './etcd-link.ts';
 import type { EtcdNote } from './etcd-note.ts';
 import { addressesOf, nameOf, peerOf } from './etcd-place.ts';
 
-/** The next change on the way to the etcds that the cluster should have; undefined: it has them. Pure. */
+/** The next change towards the wanted etcds; undefined: there is none. Pure. */
 export function etcdChange(
   members: readonly Member[],
   found: readonly EtcdMember[],
@@ -38,25 +38,25 @@ export function etcdChange(
 export const votersOf = (found: readonly EtcdMember[]): readonly string[] =>
   found.filter(({ isLearner }) => !isLearner).flatMap(({ clientAddresses }) => clientAddresses.slice(0, 1));
 
-/** How the etcd of the member at this address starts for the first time, beside those that were found. Pure. */
+/** How the etcd of the member at this address first starts beside the others. Pure. */
 export function noteOfJoining(address: string, found: readonly EtcdMember[]): EtcdNote {
   const addresses = addressesOf(address);
   const peers = found.map(({ name, peerAddress }) => ({
     name: peerAddress === addresses.peerAddress ? nameOf(address) : name,
     peerAddress,
   }));
-  // Another one that was not started yet has no name: it comes later.
+  // Another etcd without a name has not started yet: it joins later.
   const started = peers.filter(({ name }) => name !== '');
   return { name: nameOf(address), ...addresses, first: { kind: 'join', peers: started } };
 }
 
 interface ProgramLookDeps {
   readonly log: Log;
-  /** The program; undefined: that of PATH. */
+  /** The program; undefined: the one in PATH. */
   readonly etcdPath: string | undefined;
 }
 
-/** A program that was missing is looked for again after this time. */
+/** How often a missing program is looked for. */
 const programEveryMs = 60_000;
 
 /** Whether this host has the program etcd. */
@@ -69,7 +69,7 @@ export class ProgramLook {
     this.#deps = deps;
   }
 
-  /** Why it cannot run; undefined: it can, or nobody has looked. */
+  /** Why it cannot run; undefined: it can, or it was not checked yet. */
   get missing(): string | undefined {
     return this.#missing;
   }
@@ -85,7 +85,7 @@ export class ProgramLook {
   }
 }
 
-/** Looks after the files of the etcds, over a connection of its own. */
+/** Maintains the files of the etcds over a separate connection. */
 export class StoreCare {
   readonly #log: Log;
   #care: { readonly of: EtcdCare; readonly link: EtcdMembership } | undefined;
@@ -98,7 +98,7 @@ export class StoreCare {
     return this.#care?.of.warnings ?? [];
   }
 
-  /** Does nothing when it has begun. */
+  /** Does nothing if it has begun. */
   async begin(store: ClusterStore): Promise<void> {
     if (this.#care !== undefined) return;
     const link = await membershipOf(store);

@@ -1,4 +1,4 @@
-// The keys of the cluster in this daemon: at its start, also after it was away while they changed, and while it runs.
+// Applies the cluster's keys in this daemon: at its start, also when it missed a change, and while it runs.
 import { askPeers } from '../../membership/keys/ask-peers.ts';
 import type { ClusterKeys } from '../../membership/keys/cluster-keys.ts';
 import type { MemberIdentity } from '../../membership/keys/identity.ts';
@@ -19,10 +19,10 @@ export interface KeyUseDeps {
 
 export class KeyUse {
   readonly #deps: KeyUseDeps;
-  /** Undefined while it is opened for the first time. */
+  /** Undefined until the store is first opened. */
   stores: CurrentStore | undefined;
   #ownEtcd: OwnEtcd | undefined;
-  /** Newer keys were taken, and are not used yet. */
+  /** It has newer keys that it does not use yet. */
   #isBehind = false;
 
   constructor(deps: KeyUseDeps) {
@@ -37,18 +37,18 @@ export class KeyUse {
     return this.#deps.keys.issuers;
   }
 
-  /** Before the etcd of this host runs, and the store is opened. */
+  /** Call before the etcd of this host runs, and the store is opened. */
   async begin({ number, address, store }: Membership, ownEtcd: OwnEtcd): Promise<void> {
     const { keys } = this.#deps;
     this.#ownEtcd = ownEtcd;
     await keys.load(number);
     await this.#takeNewer();
-    // A crash may have come between the keys and the files that are made of them.
+    // A crash may have come between the keys and the files made from them.
     if (store.own === true && keys.followed !== undefined && address !== undefined)
       await ownEtcd.storeFor(address, store.address);
   }
 
-  /** While the store is waited for: without an answer of another member nothing changes. */
+  /** Called while the store does not answer: does nothing if no other member answers. */
   readonly catchUp = async (): Promise<void> => {
     try {
       if (await this.#takeNewer()) this.#isBehind = true;
@@ -60,7 +60,7 @@ export class KeyUse {
     }
   };
 
-  /** The keys have changed. Throws when the etcd of this host does not serve with them. */
+  /** Applies changed keys. Throws if the etcd of this host does not serve with them. */
   async use(ownEtcd: OwnEtcd): Promise<void> {
     const { address } = (await readMembership(this.#deps.stateDir)) ?? {};
     if (address === undefined) return;
@@ -70,7 +70,7 @@ export class KeyUse {
     });
   }
 
-  /** True: this member has other keys now. */
+  /** True: this member has new keys. */
   async #takeNewer(): Promise<boolean> {
     const { keys, identity, log } = this.#deps;
     if (identity.current === undefined || keys.peers.length === 0) return false;

@@ -1,9 +1,9 @@
-// The keys of the cluster for commands that work beside the daemon, or without it.
+// The cluster's keys for commands that run beside the daemon, or without it.
 import { ClusterKeys } from '../../membership/keys/cluster-keys.ts';
 import { readMemberPair } from '../../membership/keys/identity.ts';
 import { readMembership } from '../../membership/membership.ts';
 
-/** Keys of the member of this state directory. A single host has none and reads every value as it is. */
+/** The keys of this state directory's member. A single host has none and reads every value as it is. */
 export async function keysOf(stateDir: string): Promise<ClusterKeys> {
   const current = await readMemberPair(stateDir);
   const keys = new ClusterKeys({ stateDir, identity: { current } });

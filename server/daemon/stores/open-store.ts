@@ -20,16 +20,16 @@ import { olderThanNoted, readNote, writeNote } from './store-note.ts';
 export interface OpenStoreOptions {
   readonly stateDir: string;
   readonly databaseDir: string;
-  /** Undefined: what the state directory was last used with. */
+  /** Undefined: the store that the state directory last used. */
   readonly etcd: EtcdChoice | undefined;
   readonly log: Log;
-  /** Set on a host in a cluster: its records are in the store of the cluster. */
+  /** Set on a member of a cluster: its records are in the cluster's store. */
   readonly membership: Membership | undefined;
-  /** What such a host knows of the keys of its cluster. */
+  /** Such a host's keys of the cluster. */
   readonly keys: ClusterKeysAtStart;
   /** The release of this daemon. */
   readonly release: string;
-  /** Called when the store of a cluster does not answer at first; the result, when it does. */
+  /** Called if the store of a cluster does not answer at first; its result is called once it does. */
   readonly meanwhile?: ((number: number) => Promise<() => Promise<void>>) | undefined;
   /** Ends the wait for the store of a cluster. */
   readonly stopStart?: AbortSignal | undefined;
@@ -37,20 +37,20 @@ export interface OpenStoreOptions {
 
 export interface OpenedStore {
   readonly store: Store;
-  /** Ends the writes of another member to the store of the cluster. */
+  /** Shuts another member out of the store of the cluster. */
   readonly fenceOut?: (writer: string) => Promise<void>;
   readonly useEndpoints?: (endpoints: readonly string[]) => void;
   readonly useTls?: (tls: MemberOptions['tls']) => void;
-  /** Encrypts again what an older key has encrypted. */
+  /** Encrypts again what an older key encrypted. */
   readonly renew?: (signal: AbortSignal) => Promise<number>;
-  /** What an operator has to know of it. */
+  /** A warning for the operator. */
   readonly problem?: () => string | undefined;
-  /** Keeps the records as the store has them; for a store that only this process can reach there is nothing to do. */
+  /** Keeps the records current; does nothing for a store that only this process can write. */
   readonly follow: (records: Records) => void;
   close(): Promise<void>;
 }
 
-/** Nobody watches the file, and what was replaced may be a secret. */
+/** The file has no watchers, and replaced values may be secret. */
 export const noHistory = { minRevisions: 1, maxAgeMs: 0, maxRevisions: 1 };
 
 export const sqlitePath = (databaseDir: string): string => join(databaseDir, 'state.db');
@@ -126,7 +126,7 @@ export function followedStore(
   };
 }
 
-/** Each member writes to the store under an id of its own, that others can take away. */
+/** Each member has a writer id, by which the others can shut it out. */
 export const writerOf = (member: number): string => `member-${member}`;
 
 /** The store that all members of the cluster write to. */
@@ -175,11 +175,11 @@ export async function openClusterStore(
 
 export interface ClusterKeysAtStart {
   readonly vault: Vault;
-  /** Asks the other members for newer ones. Never throws. */
+  /** Asks the other members for newer keys. Never throws. */
   readonly catchUp: () => Promise<void>;
 }
 
-/** After a power cut all members start at once, and each one's etcd waits for the others. `onWait`: once, when that takes a while. */
+/** After a power cut all members start at once, and each one's etcd waits for the others. `onWait`: called once if that takes a while. */
 async function untilAvailable<T extends Pick<Store, 'close'>>(
   open: () => Promise<T>,
   { stop, onWait }: { readonly stop: AbortSignal | undefined; readonly onWait: () => void },
@@ -201,10 +201,10 @@ async function untilAvailable<T extends Pick<Store, 'close'>>(
   }
 }
 
-/** Longer than the election of a leader takes. */
+/** Longer than an election takes. */
 const noticedMs = 4_000;
 
-/** Throws the reason of the signal at once; a store that opens after that is closed. */
+/** Throws the signal's reason at once; a store that opens later is closed. */
 async function unlessStopped<T extends Pick<Store, 'close'>>(
   opening: Promise<T>,
   stop: AbortSignal | undefined,
@@ -249,7 +249,7 @@ async function checkCluster(
   );
 }
 
-/** Since all members run that release, they may write what an older one cannot read. */
+/** Once all members run that release, they may write data that an older one cannot read. */
 function checkRelease(release: string, needed = release): void {
   if (compareVersions(release, needed) >= 0) return;
   throw new Error(
@@ -257,7 +257,7 @@ function checkRelease(release: string, needed = release): void {
   );
 }
 
-/** Who this daemon is for a store that only one may write to. */
+/** This daemon's identity for a store with a single writer. */
 export function holderOf(stateDir: string): {
   readonly holder: string;
   readonly identity: string;

@@ -1,4 +1,4 @@
-// The etcds that the members of a cluster run themselves: which of them this host runs, and its part in changing that.
+// The etcds that the members of a cluster run: which of them run one, and this host's part in changing that.
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type EtcdIssuers, writeEtcdCertificates } from '../../membership/etcd/certificates.ts';
@@ -20,28 +20,28 @@ import { etcdChange, noteOfJoining, ProgramLook, StoreCare, votersOf } from './e
 export interface OwnEtcdDeps {
   readonly stateDir: string;
   readonly log: Log;
-  /** The program; undefined: that of PATH. */
+  /** The program; undefined: the one in PATH. */
   readonly etcdPath: string | undefined;
-  /** Who signs certificates of the etcds, and whom they trust, as it is now. */
+  /** Current issuers: who signs the etcds' certificates, and whom they trust. */
   readonly issuers: () => EtcdIssuers;
 }
 
-/** What a member has of the records: a vote and a copy, a copy, or nothing. */
+/** How a member keeps the records: with a vote and a copy, with a copy, or not at all. */
 export type EtcdRole = 'vote' | 'copy' | 'none';
 
 export interface EtcdWatchDeps {
   readonly members: Members;
-  /** The records are reached through these from now on: HOST:PORT each. */
+  /** The records are reached through these etcds from now on: HOST:PORT each. */
   readonly useEndpoints: (endpoints: readonly string[]) => void;
-  /** How many members vote at most, by the settings as they are now. */
+  /** Max number of voters, by the current settings. */
   readonly maxVoters: () => number;
 }
 
-/** Which members run one is looked at this often while that may be about to change, and otherwise. */
+/** How often to check which members run an etcd: while that may change soon, and otherwise. */
 const lookEveryMs = { restless: 2_000, settled: 15_000 };
-/** After members came or went, or the settings changed. */
+/** How long a change is likely after members came or went, or the settings changed. */
 const restlessMs = 30_000;
-/** A learner gets its vote with a later look when it has not caught up. */
+/** How long a learner may take to catch up before the next check promotes it. */
 const promoteMs = 1_500;
 export class OwnEtcd {
   readonly #deps: OwnEtcdDeps;
@@ -50,17 +50,17 @@ export class OwnEtcd {
   #loop: RestlessLoop | undefined;
   #unfollow: () => void = () => {};
   #members: Members | undefined;
-  /** To the etcds of that address of the store. */
+  /** Membership client for the etcds at `address`. */
   #link: { readonly address: string; readonly membership: EtcdMembership } | undefined;
   #isStopped = false;
-  /** Generations of the authorities that the etcd of this host trusts since its start. */
+  /** Generations of the authorities that this host's etcd has trusted since its start. */
   #trusted = '';
-  /** Looks and changes of keys follow each other. */
+  /** Checks and key changes run one after another. */
   #turn: Promise<unknown> = Promise.resolve();
-  /** Those of the cluster when they were last looked at. */
+  /** The cluster's etcds at the last check. */
   #found: readonly EtcdMember[] | undefined;
   readonly #program: ProgramLook;
-  /** From its withdrawal on this host takes no place among the etcds again. */
+  /** Set by `withdraw`: this host joins the etcds no more. */
   #isLeaving = false;
 
   constructor(deps: OwnEtcdDeps) {
@@ -69,7 +69,7 @@ export class OwnEtcd {
     this.#program = new ProgramLook(deps);
   }
 
-  /** For a new cluster, at the two ports after that of the first member. Throws an Error that says why etcd cannot run. */
+  /** Founds the etcd of a new cluster, at the two ports after the first member's. Throws an Error that says why etcd cannot run. */
   async found(address: string, token: string): Promise<ClusterStore> {
     const store = await this.storeFor(address, `etcd://${clientOf(address)}/${storeName}`);
     await rm(this.#dir('etcd'), { recursive: true, force: true });
@@ -81,7 +81,7 @@ export class OwnEtcd {
     return store;
   }
 
-  /** What a member needs to reach the etcds, signed by the authority as it is now. */
+  /** A member's files for reaching the etcds, signed by the current authority. */
   async storeFor(address: string, etcds: string): Promise<ClusterStore> {
     const { ca, cert, key } = await writeEtcdCertificates(this.#dir('tls'), this.#deps.issuers(), {
       name: nameOf(address),
@@ -90,12 +90,10 @@ export class OwnEtcd {
     return { address: etcds, own: true, ca, cert, key };
   }
 
-  /**
-   * The authority, or whom it trusts, is another one: the files are written before `relink`, and an etcd that trusts others than before is
-   * started again. Throws when it does not serve then; it can be repeated.
-   */
+  /** The authority, or whom it trusts, has changed: writes the files before `relink`, and restarts an etcd that trusts others than before.
+   *  Throws if it does not serve then; idempotent. */
   async renew(address: string, relink: () => Promise<void>): Promise<void> {
-    // A look under way may wait for etcds that do not let this host in any more.
+    // A check in progress may wait for etcds that no longer admit this host.
     this.#closeLink();
     await this.#inTurn(async () => {
       const { store } = (await readMembership(this.#deps.stateDir)) ?? {};
@@ -110,7 +108,7 @@ export class OwnEtcd {
       if (this.#trusted !== (await this.#trustedNow())) await this.#startAgain(noted, store);
       await untilServing(store, noted.clientAddress, {
         isAway: this.#isAway,
-        // One that the others have taken off their list ends by itself.
+        // An etcd that the others removed ends by itself.
         hasEnded: () => this.#process?.status.state === 'failed' || this.#isStopped,
       });
     });
@@ -120,7 +118,7 @@ export class OwnEtcd {
   readonly #isAway = (peerAddress: string): boolean =>
     this.#members?.list().every(({ address, isPresent }) => peerOf(address) !== peerAddress || !isPresent) ?? false;
 
-  /** At daemon start, before the store is opened. The etcd of this host serves once most of them run. */
+  /** At daemon start, before the store is opened. The etcd of this host serves once a majority runs. */
   async resume(): Promise<void> {
     const noted = await readEtcdNote(this.#deps.stateDir);
     if (noted === undefined) return;
@@ -128,7 +126,7 @@ export class OwnEtcd {
     await this.#process.keepRunning(this.#startOf(noted));
   }
 
-  /** From now on the first members run one each, whoever comes or goes; where the members run none this host looks at nothing. */
+  /** Keeps an etcd on the first members, whoever comes or goes; does nothing where the members run none. */
   watch(deps: EtcdWatchDeps): void {
     this.#unfollow();
     void this.#loop?.stop();
@@ -147,17 +145,17 @@ export class OwnEtcd {
     this.lookSoon();
   }
 
-  /** The members or the settings may be others now. */
+  /** Call when the members or the settings may have changed. */
   lookSoon(): void {
     this.#loop?.soon();
   }
 
-  /** What an operator has to know, one sentence each. */
+  /** One sentence per warning for the operator. */
   get warnings(): readonly string[] {
     return [...this.ownWarnings, ...this.storeWarnings];
   }
 
-  /** Those about the etcd of this host. */
+  /** Warnings about the etcd of this host. */
   get ownWarnings(): readonly string[] {
     const { missing } = this.#program;
     const own = missing === undefined ? [] : [`This member keeps no copy of the records of the cluster: ${missing}`];
@@ -167,12 +165,12 @@ export class OwnEtcd {
     return [...own, ...ended];
   }
 
-  /** Those about the etcds of all members, which each of them finds. */
+  /** Warnings about the etcds of all members, which every member finds. */
   get storeWarnings(): readonly string[] {
     return this.#care.warnings;
   }
 
-  /** The part of the member at this address in keeping the records; undefined while that is not known, and where no member has any. */
+  /** The role of the member at this address; undefined while unknown, and where the members run none. */
   roleOf(address: string): EtcdRole | undefined {
     if (this.#found === undefined) return undefined;
     const its = this.#found.find(({ peerAddress }) => peerAddress === peerOf(address));
@@ -191,7 +189,7 @@ export class OwnEtcd {
     await this.#process?.stop();
   }
 
-  /** Before this host leaves its cluster: the others do without its etcd from then on. Throws when they cannot. */
+  /** Call before this host leaves its cluster: removes its etcd. Throws if the others cannot do without. */
   async withdraw(address: string): Promise<void> {
     this.#isLeaving = true;
     try {
@@ -210,7 +208,7 @@ export class OwnEtcd {
     }
   }
 
-  /** The host is in no cluster any more. */
+  /** Stops and deletes the etcd of a host that left its cluster. */
   async forget(): Promise<void> {
     await this.#endWatch();
     await this.#care.end();
@@ -242,7 +240,7 @@ export class OwnEtcd {
       const { members: all } = await link.addLearner(peerOf(here.address));
       return await this.#join(here.address, all);
     }
-    // One member acts, so that no two changes meet.
+    // Only one member acts, so that changes do not collide.
     const present = members.list().filter(({ isPresent }) => isPresent);
     if (Math.min(...present.map(({ number }) => number)) !== here.number) return 'restless';
     if (change.do === 'remove') await link.remove(change.member.id);
@@ -250,7 +248,7 @@ export class OwnEtcd {
     return 'restless';
   }
 
-  /** One connection serves many looks, until a call fails or the etcds are others. */
+  /** One connection serves many checks, until a call fails or the addresses change. */
   async #linkTo(store: ClusterStore): Promise<EtcdMembership> {
     if (this.#link?.address !== store.address) {
       this.#closeLink();
@@ -264,7 +262,7 @@ export class OwnEtcd {
     this.#link = undefined;
   }
 
-  /** A call under way fails at once. */
+  /** Pending calls fail at once. */
   async #endWatch(): Promise<void> {
     this.#unfollow();
     const ended = this.#loop?.stop();
@@ -273,7 +271,7 @@ export class OwnEtcd {
     this.#closeLink();
   }
 
-  /** There is a place for an etcd of this host: it begins with nothing and gets everything from the others. */
+  /** Starts an empty etcd that replicates from the others. */
   async #join(address: string, found: readonly EtcdMember[]): Promise<Rest> {
     const noted = noteOfJoining(address, found);
     await rm(this.#dir('etcd'), { recursive: true, force: true });
@@ -284,7 +282,7 @@ export class OwnEtcd {
     return 'restless';
   }
 
-  /** The others have taken its place. */
+  /** The others have removed it. */
   async #retire(): Promise<Rest> {
     await this.#process?.stop();
     this.#process = undefined;
@@ -294,7 +292,7 @@ export class OwnEtcd {
     return 'restless';
   }
 
-  /** Etcds come and go: this member reaches the records through those that are there, now and after a restart. */
+  /** Etcds come and go: updates the addresses through which this member reaches the records, now and after a restart. */
   async #follow(
     membership: NonNullable<Awaited<ReturnType<typeof readMembership>>>,
     found: readonly EtcdMember[],
@@ -313,14 +311,14 @@ export class OwnEtcd {
     return turn;
   }
 
-  /** It reads whom it trusts only at its start. */
+  /** etcd reads its trusted authorities only at its start. */
   async #startAgain(noted: EtcdNote, store: ClusterStore): Promise<void> {
     await handOver(store, noted.clientAddress, { isAway: this.#isAway });
     await this.#process?.stop();
     if (this.#isStopped) return;
     this.#process = await this.#newProcess();
     await this.#process.keepRunning(this.#startOf(noted)).catch((error: unknown) => {
-      // The next call tries again.
+      // The next call retries.
       this.#trusted = '';
       throw error;
     });

@@ -1,4 +1,4 @@
-// The store of a host that leaves its cluster: a new file in its state directory, which counts once the host is no member any more.
+// The store of a host that leaves its cluster: a new file in its state directory, used once the membership has ended.
 import { rm } from 'node:fs/promises';
 import type { OpenedSingleStore, SingleStores } from '../../services/cluster/deps.ts';
 import { openSqliteStore } from '../../store/sqlite/sqlite.ts';
@@ -15,7 +15,7 @@ export class SingleStoreFiles implements SingleStores {
     this.#current = current;
   }
 
-  /** What is there was left from before the host joined, or by an attempt that a crash ended: a member does not read it. */
+  /** An existing file is from before the host joined, or from an attempt cut off by a crash: a member does not read it. */
   async begin(): Promise<OpenedSingleStore> {
     const path = sqlitePath(this.#databaseDir);
     for (const end of ['', '-wal', '-shm', '-journal']) await rm(`${path}${end}`, { force: true });

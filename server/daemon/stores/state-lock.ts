@@ -1,4 +1,4 @@
-// One program at a time works on a state directory: a name of the kernel that is free again when its process ends, however it ends.
+// Allows one program at a time on a state directory: a kernel name that is freed when its process ends, however it ends.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { realpathSync } from 'node:fs';
@@ -11,7 +11,7 @@ export interface StateLock {
 
 const lookAgainMs = 100;
 
-/** Undefined when another program still has it after `waitMs`. Names hold within one network namespace, and only on Linux. */
+/** Undefined if another program still has it after `waitMs`. Such names hold within one network namespace, and only on Linux. */
 export async function lockState(stateDir: string, waitMs = 0): Promise<StateLock | undefined> {
   if (process.platform !== 'linux') return { release() {} };
   const end = performance.now() + waitMs;

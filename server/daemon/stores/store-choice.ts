@@ -1,10 +1,10 @@
-// Chooses the store of a daemon by its flags: the file in the state directory, or an etcd with the files that lead into it.
+// Chooses the store of a daemon by its flags: the file in the state directory, or an etcd with its TLS and login files.
 import type { ClusterStore } from '../../membership/membership.ts';
 import { readFile } from 'node:fs/promises';
 import type { LinkOptions } from '../../store/etcd/link.ts';
 import { type EtcdAddress, parseEtcdAddress } from '../../store/etcd/address.ts';
 
-/** Flags and files of an etcd. */
+/** Flags and files for an etcd. */
 export type EtcdChoice = Pick<ClusterStore, 'address' | 'ca' | 'cert' | 'key' | 'login'>;
 
 export const storeFlagOptions = {
@@ -17,7 +17,7 @@ export const storeFlagOptions = {
 
 export type StoreFlags = { readonly [K in keyof typeof storeFlagOptions]?: string | undefined };
 
-/** Undefined: no flag of an etcd was given. Throws an Error that names the wrong flag. */
+/** Undefined: no etcd flag was given. Throws an Error that names the wrong flag. */
 export function readStoreFlags(flags: StoreFlags): EtcdChoice | undefined {
   const { store, 'store-ca': ca, 'store-cert': cert, 'store-key': key, 'store-login': login } = flags;
   if (store === undefined) {
@@ -58,7 +58,7 @@ export async function etcdSettings(choice: EtcdChoice): Promise<LinkOptions & Pi
   };
 }
 
-/** Throws an Error that does not show what the file holds. */
+/** Throws an Error that does not reveal the file's content. */
 export function parseLogin(text: string, path: string): { readonly user: string; readonly password: string } {
   const line = text.replace(/\r?\n$/, '');
   const colon = line.indexOf(':');

@@ -25,7 +25,7 @@ export async function readNote(databaseDir: string): Promise<StoreNote | undefin
     if (typeof etcd?.address === 'string' && typeof storeUuid === 'string' && epoch !== undefined && rev !== undefined)
       return { etcd, storeUuid, epoch, rev };
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new Error(
     `${path} is damaged. It says in which etcd the records of this host are: write it again, or remove it and start with --store`,
@@ -38,7 +38,7 @@ export async function writeNote(databaseDir: string, note: StoreNote): Promise<v
 
 export type StorePosition = Pick<StoreNote, 'storeUuid' | 'epoch' | 'rev'>;
 
-/** Why this store must not be used by a host that knows the noted one; undefined when it may. A restore has a higher epoch. */
+/** Why a host that noted `note` must not use this store; undefined if it may. A restore has a higher epoch. */
 export function olderThanNoted(note: StorePosition, found: StorePosition): string | undefined {
   if (found.storeUuid === note.storeUuid)
     return found.rev >= note.rev

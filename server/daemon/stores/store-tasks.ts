@@ -1,4 +1,4 @@
-// The work of gantryd store: each ends with the old store or the new one, never with a mixture, also when it is killed.
+// The work of gantryd store: each task ends with the old store or the new one, never a mixture, even when killed.
 import { existsSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -18,16 +18,16 @@ import { readMembership } from '../../membership/membership.ts';
 export interface StoreTask {
   readonly stateDir: string;
   readonly databaseDir: string;
-  /** Undefined: the store that the state directory has. */
+  /** Undefined: the state directory's store. */
   readonly etcd: EtcdChoice | undefined;
   readonly say: (text: string) => void;
 }
 
 const longestStopMs = 120_000;
-/** A manager of services may start the daemon again meanwhile: it waits, too, and fails. */
+/** A service manager may start the daemon during this: that one waits, too, and fails. */
 const lockTimeoutMs = 10_000;
 
-/** Until the note is written the file is the store of this host; run again after a crash, it begins again. */
+/** Until the note is written the file is the store of this host; a run after a crash starts over. */
 export async function migrate(task: StoreTask): Promise<string> {
   const { databaseDir, etcd, stateDir } = task;
   if (etcd === undefined) throw new Error('--to is required');
@@ -62,7 +62,7 @@ async function fill(
   try {
     await target.beginImport(false);
   } catch (error) {
-    // An earlier run was cut off after its last step but one.
+    // A run was cut off before its last step.
     const isSame = (await contentsOf(target)).sha256 === wanted.sha256;
     if (error instanceof StoreError && error.code === 'Invalid' && isSame) return;
     throw error;
@@ -79,7 +79,7 @@ export async function backUp(task: StoreTask, path: string): Promise<string> {
   const draft = `${path}.partial`;
   try {
     await rm(draft, { force: true });
-    // Only for its owner: records hold secrets.
+    // Only the owner can read it: records hold secrets.
     const file = await open(draft, 'wx', 0o600);
     const sink = file.createWriteStream();
     const ended = finished(sink);
@@ -123,11 +123,11 @@ export async function restore(task: StoreTask, path: string, replace: boolean): 
   }
 }
 
-/** The new file takes the place of the old one in one step; the old one stays beside it. */
+/** Replaces the old file with the new one in one step; the old one stays beside it. */
 async function restoreFile(databaseDir: string, path: string, replace: boolean): Promise<void> {
   const current = sqlitePath(databaseDir);
   const draft = join(databaseDir, 'state.db.restoring');
-  // Held meanwhile: no daemon can start on it.
+  // Held open, so that no daemon can start on it.
   const old = existsSync(current) ? await openSqliteStore({ path: current }) : undefined;
   try {
     const { records } = (await old?.status()) ?? { records: 0 };
@@ -152,7 +152,7 @@ async function restoreFile(databaseDir: string, path: string, replace: boolean):
   await syncDirectory(dirname(current));
 }
 
-/** A second name for the old file, so that there is a file at every moment. */
+/** A second name for the old file, so that a file exists at every moment. */
 async function keepOld(current: string): Promise<void> {
   const { link } = await import('node:fs/promises');
   await rm(`${current}.before-restore`, { force: true });
@@ -163,7 +163,7 @@ async function removeDatabase(path: string): Promise<void> {
   for (const end of ['', '-wal', '-shm', '-journal']) await rm(`${path}${end}`, { force: true });
 }
 
-/** For reading: a store in etcd is read beside its daemon, a file only without one. */
+/** For reading: a store in etcd can be read beside its daemon, a file only without one. */
 async function openSource({ stateDir, databaseDir, etcd }: StoreTask): Promise<Store> {
   const choice = etcd ?? (await readMembership(stateDir))?.store ?? (await readNote(databaseDir))?.etcd;
   if (choice !== undefined) {
@@ -175,7 +175,7 @@ async function openSource({ stateDir, databaseDir, etcd }: StoreTask): Promise<S
   return await openSqliteStore({ path: sqlitePath(databaseDir) });
 }
 
-/** Its own file is from before it joined, and the others write to the store of the cluster. */
+/** A member's own file is from before it joined, and the others write to the cluster's store. */
 async function refuseMember(stateDir: string, why: string): Promise<void> {
   if ((await readMembership(stateDir)) === undefined) return;
   throw new Error(`this host is a member of a cluster, whose records it shares: ${why}`);
