@@ -111,12 +111,9 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   storage_lvm_lv_resizing: ['drivers/storage/blocks/resize.ts', 'server/drivers/storage/blocks.test.ts', 'smaller'],
   storage_block_filesystem_btrfs: ['drivers/storage/lvm/lvm.ts', 'server/drivers/storage/blocks.test.ts', 'btrfs'],
   storage_driver_ceph: ['drivers/storage/ceph/ceph.ts', 'server/drivers/storage/ceph.test.ts', 'storageConformance'],
-  storage_ceph_user_name: ['drivers/storage/ceph/calls.ts', 'server/drivers/storage/ceph.test.ts', 'ceph.user.name'],
-  storage_ceph_force_osd_reuse: [
-    'drivers/storage/ceph/pool.ts',
-    'server/drivers/storage/ceph.test.ts',
-    'ceph.osd.force_reuse',
-  ],
+  storage_ceph_user_name: ['drivers/storage/ceph/calls.ts', 'hosts/suite/ceph-pools.ts', 'ceph.user.name'],
+  storage_ceph_force_osd_reuse: ['drivers/storage/ceph/pool.ts', 'hosts/suite/ceph-pools.ts', 'ceph.osd.force_reuse'],
+  storage_cephfs: ['drivers/storage/cephfs/cephfs.ts', 'server/drivers/storage/cephfs.test.ts', 'storageConformance'],
   storage_rsync_compression: [`${moving}/lxd/offers.ts`, `${moves}/lxd-messages.test.ts`, 'rsync.compression'],
   storage_lvm_vg_force_reuse: ['drivers/storage/lvm/pool.ts', 'hosts/suite/lvm-pools.ts', 'lvm.vg.force_reuse'],
   storage_btrfs_mount_options: [

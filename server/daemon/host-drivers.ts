@@ -11,6 +11,7 @@ import type { RuntimeDriver } from '../drivers/runtime/driver.ts';
 import type { HostIds } from '../drivers/runtime/idmap/id-map.ts';
 import { btrfsMissing, openBtrfsStorage } from '../drivers/storage/btrfs/btrfs.ts';
 import { cephMissing, openCephStorage } from '../drivers/storage/ceph/ceph.ts';
+import { cephfsMissing, openCephfsStorage } from '../drivers/storage/cephfs/cephfs.ts';
 import { lvmMissing, openLvmStorage } from '../drivers/storage/lvm/lvm.ts';
 import { openZfsStorage, zfsMissing } from '../drivers/storage/zfs/zfs.ts';
 import { openDirStorage } from '../drivers/storage/dir.ts';
@@ -76,6 +77,7 @@ const drivers = {
   lvm: [lvmMissing, openLvmStorage],
   zfs: [zfsMissing, openZfsStorage],
   ceph: [cephMissing, openCephStorage],
+  cephfs: [cephfsMissing, openCephfsStorage],
 } as const;
 
 async function usableDrivers(deps: SharedDeps): Promise<{

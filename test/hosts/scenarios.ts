@@ -112,6 +112,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'ceph',
     long: true,
     packages: [...cephPackages, 'uuid-runtime'],
+    suite: true,
     checks: [...installChecks, ...startChecks, ...cephChecks],
   },
   {

@@ -18,6 +18,8 @@ export const longRuns: readonly string[] = [
   'test/e2e/examples/first-debian.test.ts',
   // A cluster of Ceph and the suite of all drivers on it take a quarter of an hour; blocks.test.ts has what volumes with file systems share.
   'test/server/drivers/storage/ceph.test.ts',
+  // The same for CephFS, on mounts of FUSE, which stall `sync` of the whole host should their cluster die; zfs shares its trees.
+  'test/server/drivers/storage/cephfs.test.ts',
   // Figures of the page; `npm run bench` has them.
   'test/reconciler/web/speed.test.ts',
   'test/reconciler/web/screenshots.test.ts',

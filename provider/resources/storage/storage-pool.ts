@@ -9,7 +9,6 @@ import {
   type StorageConfigKey,
 } from '../../../server/api/storage/storage-config.ts';
 import { text, textMap, texts, type StateOf, type TextMap } from '../../framework/attribute.ts';
-import { lxdPoolDrivers } from '../../../server/api/server/lxd-keys.ts';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { failure } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
@@ -31,7 +30,7 @@ import { edit, editOf } from '../shared/write.ts';
 
 const computed = new Set(['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name']);
 const rules: MapRules = {
-  isComputed: (key) => computed.has(key) || key.startsWith('volatile.') || key.startsWith('ceph.'),
+  isComputed: (key) => computed.has(key) || key.startsWith('volatile.') || /^cephfs?\./.test(key),
   isProvenance: (key) => key === 'source',
 };
 
@@ -76,7 +75,6 @@ export const storagePool = serverResource({
   validate({ driver, config }) {
     if (typeof driver !== 'string') return [];
     if (!poolDrivers.some((name) => name === driver)) {
-      if (Object.hasOwn(lxdPoolDrivers, driver)) return [];
       const detail = `There is no storage driver ${driver}${hint(driver, poolDrivers)}. There are ${poolDrivers.join(', ')}.`;
       return [failure('Invalid value of driver', detail, at('driver'))];
     }

@@ -138,9 +138,15 @@ function creationComments({ kind, live }: Own, observed: Observed): readonly str
     ];
   if (kind !== 'storage_pool') return [];
   const config = mapOf(live['config']);
-  const origin = ['source', 'size', 'zfs.pool_name', 'ceph.osd.pool_name', 'lvm.vg_name', 'lvm.thinpool_name'].filter(
-    (key) => asText(config[key]) !== '',
-  );
+  const origin = [
+    'source',
+    'size',
+    'zfs.pool_name',
+    'ceph.osd.pool_name',
+    'cephfs.path',
+    'lvm.vg_name',
+    'lvm.thinpool_name',
+  ].filter((key) => asText(config[key]) !== '');
   return origin.length === 0
     ? []
     : [`on this server, chosen at its creation: ${origin.map((key) => `${key}: ${asText(config[key])}`).join(', ')}`];

@@ -23,7 +23,7 @@ export const storagePool = defineKind('storage_pool', {
   },
   isComputed: (segments) => {
     const key = configKey(segments);
-    return key !== undefined && (computed.has(key) || key.startsWith('volatile.') || key.startsWith('ceph.'));
+    return key !== undefined && (computed.has(key) || key.startsWith('volatile.') || /^cephfs?\./.test(key));
   },
   isProvenance: (segments) => configKey(segments) === 'source',
   isAsCreated: (segments, live, wanted) => {

@@ -16,7 +16,6 @@ import {
   lxdKey,
   lxdKeyNames,
   lxdNetworkTypes,
-  lxdPoolDrivers,
   lxdProperty,
   lxdPropertyNames,
   type LxdKey,
@@ -136,21 +135,19 @@ export function withoutForeignDevices(devices: Devices): Devices {
   );
 }
 
-export const isForeignType = (kind: 'network' | 'storage_pool', word: string): boolean =>
-  Object.hasOwn(kind === 'network' ? lxdNetworkTypes : lxdPoolDrivers, word);
+export const isForeignType = (type: string): boolean => Object.hasOwn(lxdNetworkTypes, type);
 
 function foreignType(kind: KindName, values: JsonObject): readonly Foreign[] {
-  const field = kind === 'network' ? 'type' : kind === 'storage_pool' ? 'driver' : undefined;
-  if (field === undefined) return [];
-  const table = field === 'type' ? lxdNetworkTypes : lxdPoolDrivers;
-  const word = textOf(values[field]) ?? '';
-  return Object.hasOwn(table, word) ? [{ path: field, since: table[word] ?? '', isNamed: true }] : [];
+  const type = textOf(values['type']) ?? '';
+  return kind === 'network' && isForeignType(type)
+    ? [{ path: 'type', since: lxdNetworkTypes[type] ?? '', isNamed: true }]
+    : [];
 }
 
 /** All foreign parts of a document, in the order in which they are written. */
 export function foreignParts({ kind, values }: Pick<Document, 'kind' | 'values'>): readonly Foreign[] {
   const type = foreignType(kind, values);
-  // The contract has no rules for such a network or pool.
+  // The contract has no rules for such a network.
   if (type.length > 0) return type;
   const driver = textOf(values['driver']) ?? '';
   const keys = Object.keys(presentTexts(values['config'])).flatMap((key): readonly Foreign[] => {

@@ -95,12 +95,10 @@ export const configProblems = (config: Config, profile: boolean): readonly Probl
   validateContainerConfig(withoutForeign('container', config), { profile });
 export const deviceProblems = (devices: Devices): readonly Problem[] => validateDevices(withoutForeignDevices(devices));
 export const networkProblems = (name: string, type: string, config: Config): readonly Problem[] =>
-  isForeignType('network', type)
+  isForeignType(type)
     ? []
     : validateNetworkConfig(name, withoutForeign('network', config)).filter((problem) => problem.path !== 'name');
 export const poolProblems = (driver: string, config: Config): readonly Problem[] =>
-  isForeignType('storage_pool', driver)
-    ? []
-    : validatePoolConfig(driver, withoutForeign('storage_pool', config, driver));
+  validatePoolConfig(driver, withoutForeign('storage_pool', config, driver));
 export const projectProblems = (config: Config): readonly Problem[] =>
   projectConfigProblems(withoutForeign('project', config));

@@ -3,7 +3,8 @@
 
 /** `own` keys are sent to members only, never to the cluster. */
 const own: Readonly<Record<'storage_pool' | 'network', RegExp>> = {
-  storage_pool: /^(source|size|zfs\.pool_name|ceph\.osd\.pool_name|lvm\.vg_name|lvm\.thinpool_name|volatile\..*)$/,
+  storage_pool:
+    /^(source|size|zfs\.pool_name|ceph\.osd\.pool_name|cephfs\.path|lvm\.vg_name|lvm\.thinpool_name|volatile\..*)$/,
   network: /^(bridge\.external_interfaces|parent|bgp\..*\.nexthop)$/,
 };
 

@@ -44,6 +44,7 @@ const laterExtensions = [
   'instance_all_projects',
   'image_source_project',
   'storage_api_project',
+  'storage_cephfs',
   'storage_lvm_vg_force_reuse',
   'storage_rsync_compression',
   'volume_snapshot_scheduling',

@@ -153,8 +153,6 @@ export const lxdNetworkTypes: Readonly<Record<string, string>> = {
   physical: 'network_type_physical',
 };
 
-export const lxdPoolDrivers: Readonly<Record<string, string>> = { cephfs: 'storage_cephfs' };
-
 export const lxdDeviceTypes: Readonly<Record<string, string>> = {
   'unix-hotplug': 'unix_hotplug_devices',
   tpm: 'tpm_device_type',

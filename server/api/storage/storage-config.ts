@@ -76,7 +76,7 @@ export const poolConfigKeys = {
   source: key(
     'text',
     every,
-    'Directory, block device, volume group, dataset, OSD pool or file of the pool. Unset: made by the daemon.',
+    'Directory, block device, volume group, dataset, OSD pool, CephFS or file of the pool. Unset: made by the daemon; a CephFS has to be named.',
   ),
   'source.shared': key(
     'bool',
@@ -114,6 +114,18 @@ export const poolConfigKeys = {
     default: 'layering',
   }),
   'ceph.rbd.clone_copy': key('bool', ['ceph'], 'Copies share the blocks of their origin.', { default: 'true' }),
+  'cephfs.cluster_name': key('text', ['cephfs'], 'Cluster of the CephFS: /etc/ceph/NAME.conf says where it is.', {
+    check: cephName,
+    default: 'ceph',
+  }),
+  'cephfs.user.name': key('text', ['cephfs'], 'User of the cluster, whose keyring is in /etc/ceph.', {
+    check: cephName,
+    default: 'admin',
+  }),
+  'cephfs.path': key('text', ['cephfs'], 'The same as source: NAME of a CephFS, or NAME/DIRECTORY.'),
+  'cephfs.fscache': key('bool', ['cephfs'], 'The host keeps what it has read in its cache of files (cachefilesd).', {
+    default: 'false',
+  }),
   'lvm.vg_name': key('text', ['lvm'], 'Volume group. Unset: the name of the pool.', { changeable: ['lvm'] }),
   'lvm.thinpool_name': key('text', ['lvm'], 'Thin pool. Unset: GantryThinPool.', { changeable: ['lvm'] }),
   'lvm.vg.force_reuse': key('bool', ['lvm'], 'Share a volume group that has logical volumes of others.', {

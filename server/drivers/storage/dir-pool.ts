@@ -144,7 +144,8 @@ async function checkPlace(root: string, source: string, name: string, isOwn: boo
     throw new DriverError('Invalid', `config.source: ${source} of pool ${name} leads into the state of the daemon`);
 }
 
-async function foreignContent(source: string): Promise<string | undefined> {
+/** What is in the directory besides our own empty folders. */
+export async function foreignContent(source: string): Promise<string | undefined> {
   for (const entry of await readdir(source)) {
     if (!poolFolders.includes(entry)) return entry;
     const [inside] = await namesIn(join(source, entry));

@@ -325,7 +325,9 @@ export class ServerSettings {
       server_pid: process.pid,
       server_version: version,
       storage: drivers.join(' | '),
-      storage_supported_drivers: pools.drivers().map((name) => ({ Name: name, Version: '1', Remote: name === 'ceph' })),
+      storage_supported_drivers: pools
+        .drivers()
+        .map((name) => ({ Name: name, Version: '1', Remote: name.startsWith('ceph') })),
       storage_version: drivers.map(() => '1').join(' | '),
       ...(unprivilegedOnly ? { unprivileged_only: true } : {}),
     };

@@ -1,11 +1,13 @@
 // A pool of ceph on a cluster of one host, with the kernel's own RBD.
-import { clusterScript } from '../../support/drivers/ceph-cluster.ts';
+import { cephPackages, clusterScript } from '../../support/drivers/ceph-cluster.ts';
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import { installing } from '../packages-disk.ts';
+import { runSuite } from '../suite-disk.ts';
 import { apply, destroy } from './shell.ts';
 import { momentsOf, on } from './storage.ts';
 
-import { cephPackages } from '../../support/drivers/ceph-cluster.ts';
+/** Emulated, each group of the suite takes many minutes. */
+const groupSeconds = 5_400;
 
 const documents = [
   'kind: storage_pool\nname: lane-ceph\ndriver: ceph\nconfig: { ceph.osd.pg_num: 8 }',
@@ -60,4 +62,10 @@ export const cephChecks: readonly Check[] = [
       );
     },
   },
+  ...['pools of ceph', 'ceph, rbd', 'ceph, whole copies'].map((group): Check => ({
+    name: `the suite of storage drivers passes: ${group}`,
+    async run(host) {
+      expectMatch(await host.run(`${runSuite(group)} 2>&1`, groupSeconds), /^[1-9]\d* passed, 0 failed$/m, 'the suite');
+    },
+  })),
 ];

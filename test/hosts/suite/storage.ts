@@ -1,7 +1,9 @@
 // What runs inside a booted machine: the suite of storage drivers on those that need its kernel. Arguments: a pattern of test names.
 import { storageConformance } from '../../conformance/storage.ts';
+import { openCephFixture } from '../../support/drivers/storage-ceph.ts';
 import { openLvmFixture } from '../../support/drivers/storage-lvm.ts';
 import { openQuotaFixture } from '../../support/drivers/storage-quotas.ts';
+import { cephPools } from './ceph-pools.ts';
 import { dirQuotas } from './dir-quotas.ts';
 import { lvmFaults } from './lvm-faults.ts';
 import { openZfsFixture } from '../../support/drivers/storage-zfs.ts';
@@ -26,10 +28,13 @@ storageConformance('zfs, quota, clones', () => openZfsFixture({}));
 storageConformance('zfs, refquota, whole copies', () =>
   openZfsFixture({ 'volume.zfs.use_refquota': 'true', 'zfs.clone_copy': 'false' }),
 );
+storageConformance('ceph, rbd', () => openCephFixture({}));
+storageConformance('ceph, whole copies', () => openCephFixture({ 'ceph.rbd.clone_copy': 'false' }));
 
 lvmPools();
 lvmFaults();
 zfsPools();
+cephPools();
 
 const { passed, failed } = await runAll(new RegExp(process.argv[2] ?? ''));
 console.log(`${passed} passed, ${failed} failed`);

@@ -23,7 +23,7 @@ const empty: ServerContents = {
   images: [],
   aliases: [],
   certificates: [],
-  host: { poolDrivers: ['dir', 'btrfs'] },
+  host: { poolDrivers: ['dir', 'btrfs', 'cephfs'] },
 };
 
 export async function openMemoryDaemon(): Promise<MemoryDaemon> {

@@ -37,6 +37,7 @@ mon data avail crit = 0
 mgr initial modules =
 [client]
 log file =
+pid file =
 admin socket =
 rbd cache = false
 END
@@ -54,6 +55,18 @@ ceph --cluster "$name" osd new "$uuid" >/dev/null
 ceph-osd --cluster "$name" -i 0 --mkfs --osd-uuid "$uuid" 2>/dev/null
 ceph-osd --cluster "$name" -i 0 2>/dev/null
 ceph-mgr --cluster "$name" -i x
+`;
+
+/** Adds a CephFS called files to it. Arguments: the name of the cluster. */
+export const fileSystemScript = `
+set -eu
+ceph() { command ceph --cluster "$name" "$@"; }
+name=$1
+ceph osd pool create files-meta 8 8
+ceph osd pool create files-data 8 8
+ceph fs new files files-meta files-data
+ceph-mds --cluster "$name" -i x
+until ceph mds stat | grep up:active; do sleep 0.5; done
 `;
 
 export const cephPackages = ['ceph-mon', 'ceph-mgr', 'ceph-osd', 'ceph-mds', 'ceph-common'];
@@ -81,7 +94,7 @@ export function startCluster(name: string, dir: string): CephCluster {
     for (const path of [`/etc/ceph/${name}.conf`, dir]) rmSync(path, { recursive: true, force: true });
   };
   try {
-    execFileSync('sh', ['-c', clusterScript, 'sh', name, dir, String(port)], { timeout: 120_000, stdio: 'pipe' });
+    execFileSync('sh', ['-c', clusterScript, 'sh', name, dir, String(port)], { timeout: 600_000, stdio: 'pipe' });
   } catch (error) {
     close();
     throw error;
@@ -89,7 +102,7 @@ export function startCluster(name: string, dir: string): CephCluster {
   return {
     name,
     run: (program, ...args) =>
-      execFileSync(program, ['--cluster', name, ...args], { encoding: 'utf8', timeout: 60_000, stdio: 'pipe' }).trim(),
+      execFileSync(program, ['--cluster', name, ...args], { encoding: 'utf8', timeout: 300_000, stdio: 'pipe' }).trim(),
     close,
   };
 }

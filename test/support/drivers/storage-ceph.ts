@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { unpackImage } from '../../../server/drivers/image/unpack.ts';
 import { openCephStorage } from '../../../server/drivers/storage/ceph/ceph.ts';
@@ -84,6 +84,10 @@ function waitFor(isDone: () => boolean): void {
   }
 }
 
+/** A new one for all that a cluster keeps: on a busy disk each of its writes, which is synced, takes long. */
+export const clusterFolder = (): Promise<string> =>
+  mkdtemp(join(existsSync('/dev/shm') && totalmem() > 8 * 1024 ** 3 ? '/dev/shm' : tmpdir(), 'gantry-ceph-'));
+
 const hasKernel = existsSync('/sys/bus/rbd');
 
 export interface CephFixture extends StorageFixture {
@@ -97,9 +101,7 @@ export interface CephFixture extends StorageFixture {
 
 export async function openCephFixture(config: Readonly<Record<string, string>>): Promise<CephFixture> {
   const base = await realpath(await mkdtemp(join(tmpdir(), 'gantry-ceph-')));
-  // On a busy disk each write of a cluster, which is synced, takes long.
-  const memory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
-  const kept = await mkdtemp(join(memory, 'gantry-ceph-'));
+  const kept = await clusterFolder();
   const cluster = startCluster(`gantry${process.pid}`, join(kept, 'cluster'));
   const devices = hasKernel ? undefined : fuseDevices(base, cluster);
   let unpacked = 0;
@@ -128,6 +130,8 @@ export async function openCephFixture(config: Readonly<Record<string, string>>):
       const own = { 'ceph.cluster_name': cluster.name, 'ceph.osd.pg_num': '4', 'volume.size': '48MiB', ...config };
       return { name: `pool${pools}`, driver: 'ceph', config: own };
     },
+    // Each would be an OSD pool.
+    reusesPools: true,
     image: await buildBusyboxImage(join(base, 'images'), { compression: 'zstd' }),
     imageFile: { path: 'etc/hostname', content: 'busybox\n' },
     unpacked: () => unpacked,

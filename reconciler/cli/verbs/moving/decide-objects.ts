@@ -103,6 +103,7 @@ function staysBehind(request: MoveRequest, kind: TextKind, live: JsonObject): st
   const drivers = target.server.poolDrivers;
   if (drivers !== undefined && !drivers.includes(driver))
     return `has the driver ${driver}, which the target does not have (${drivers.join(', ')}): ${remedy}`;
+  if (driver === 'cephfs') return `is ${origin} of a CephFS, which the target cannot share: ${remedy}`;
   // Folders may be below /dev too, as in /dev/shm.
   return driver !== 'dir' && origin.startsWith('/dev/')
     ? `is on ${origin}, which the target cannot share: ${remedy}`
@@ -129,7 +130,8 @@ const aliasTarget = (live: JsonObject): string => {
 };
 
 /** Where a pool is on the disk of a server says nothing about another server. */
-const placeKeys = /^(source|zfs\.pool_name|ceph\.osd\.pool_name|lvm\.vg_name|lvm\.thinpool_name|volatile\..*)$/;
+const placeKeys =
+  /^(source|zfs\.pool_name|ceph\.osd\.pool_name|cephfs\.path|lvm\.vg_name|lvm\.thinpool_name|volatile\..*)$/;
 
 function bodyOf(kind: TextKind, live: JsonObject, request: MoveRequest): JsonObject {
   const description: JsonObject =

@@ -20,7 +20,7 @@ export const codes = { notFound: 2, noAccess: 13, busy: 16, exists: 17, invalid:
 /** The object of a pool that has the marks of its driver. */
 export const marksObject = 'gantry';
 
-const call = (program: string, { name, user }: Cluster, ...args: readonly string[]): readonly string[] => [
+export const call = (program: string, { name, user }: Cluster, ...args: readonly string[]): readonly string[] => [
   program,
   '--cluster',
   name,

@@ -10,6 +10,7 @@ import { errors } from '../../../api/errors.ts';
 import { containerName } from '../../../api/names.ts';
 import { nearestName } from '../../../api/text/nearest-word.ts';
 import type { Problem } from '../../../api/problem.ts';
+import { customOnlyDrivers } from '../../../api/storage/pool-drivers.ts';
 import { poolOfLimit, setLimits } from '../../../api/project/project-limits.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
 import type { Changes, Records } from '../../../records/records.ts';
@@ -230,6 +231,10 @@ function rootProblems(
   const limit = setLimits(records.projects.get(project)?.document.config ?? {}).find(
     (key) => key === 'limits.disk' || poolOfLimit(key) === pool,
   );
+  if (root !== undefined && customOnlyDrivers.includes(driver)) {
+    const message = `the pool ${pool} of driver ${driver} holds custom volumes only; put the root disk in a pool of another driver`;
+    return [{ path: `devices.${root.name}.pool`, message }];
+  }
   // Elsewhere a size that does not hold is a warning of the server, as with LXD: here others rely on it.
   if (root !== undefined && limit !== undefined && rootSize(devices) !== undefined && !pools.canLimit(pool)) {
     const message = `the pool ${pool} of driver ${driver} cannot limit sizes, which ${limit} of the project ${project} needs; use ${limitingPools}`;

@@ -75,6 +75,14 @@ describe('the decisions of a move', () => {
     ]);
   });
 
+  test('a pool of cephfs stays behind: its directory is that of the source', () => {
+    const pools = [livePool('files', { driver: 'cephfs', config: { source: 'files/lxd' } })];
+    const target = { ...gantryd, server: { ...gantryd.server, poolDrivers: ['cephfs'] } };
+    expect(texts(decide(world({ pools }), target))).toEqual([
+      'left storage_pool/files: is files/lxd of a CephFS, which the target cannot share: make a pool files on the target first (any driver), then run this again',
+    ]);
+  });
+
   test('a pool on a disk of the source stays behind, one in a folder below /dev moves', () => {
     const pools = [
       livePool('disk', { driver: 'btrfs', config: { source: '/dev/sdb' } }),

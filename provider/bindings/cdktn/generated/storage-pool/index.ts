@@ -21,7 +21,7 @@ export interface StoragePoolConfig extends cdktn.TerraformMetaArguments {
   */
   readonly description?: string;
   /**
-  * One of dir, btrfs, lvm, zfs, ceph.
+  * One of dir, btrfs, lvm, zfs, ceph, cephfs.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_pool#driver StoragePool#driver}
   */

@@ -1,0 +1,162 @@
+// Volumes as directories of a CephFS: FOLDER/NAME/data, so that snapshots of FOLDER/NAME stay when other content takes the place of `data`, and a
+// guest, who sees `data` only, cannot remove them.
+import { randomUUID } from 'node:crypto';
+import { lstat, mkdir, readdir, readlink, rename, rmdir, symlink, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { exec } from '../../../lib/exec.ts';
+import type { PoolSpec } from '../driver.ts';
+import { poolFolders } from '../layout.ts';
+import type { Kept, TreeStore } from '../mounted/store.ts';
+import { isKeptMounted } from '../mounted/trees.ts';
+import { hasCode, removeTree } from '../remove-tree.ts';
+import { commands } from './commands.ts';
+
+/** Names of our snapshots begin so: the cluster makes some on its own (snap_schedule). Those of copies and exports in progress have no id. */
+const [ours, ofMoment] = ['@', '~'];
+const snapshotsOf = /^(containers|custom)-snapshots$/;
+
+export class CephfsStore implements TreeStore {
+  /** Where the CephFS of the pool is mounted. */
+  readonly #mountOf: (pool: PoolSpec) => string;
+
+  constructor(mountOf: (pool: PoolSpec) => string) {
+    this.#mountOf = mountOf;
+  }
+
+  /** Where the tree would be, unless it is a snapshot of the file system. */
+  #plain(pool: PoolSpec, id: string): string {
+    const path = join(this.#mountOf(pool), id);
+    return isKeptMounted(id) ? join(path, 'data') : path;
+  }
+
+  /** The entry of `.snap`; undefined: the id is none of a snapshot. */
+  #snapshot(pool: PoolSpec, id: string): string | undefined {
+    const [folder = '', name = '', snapshot = ''] = id.split('/');
+    const [, base] = snapshotsOf.exec(folder) ?? [];
+    return base === undefined || snapshot === ''
+      ? undefined
+      : join(this.#mountOf(pool), base, name, '.snap', `${ours}${snapshot}`);
+  }
+
+  /** The directory with the files of a tree; undefined: there is no such tree. */
+  async find(pool: PoolSpec, id: string): Promise<string | undefined> {
+    const plain = this.#plain(pool, id);
+    const stats = await statsOf(plain);
+    if (stats?.isSymbolicLink() === true) return join(dirname(plain), await readlink(plain));
+    if (stats !== undefined) return plain;
+    const snapshot = this.#snapshot(pool, id);
+    return snapshot !== undefined && (await statsOf(snapshot)) !== undefined ? join(snapshot, 'data') : undefined;
+  }
+
+  async has(pool: PoolSpec, id: string): Promise<boolean> {
+    return (await this.find(pool, id)) !== undefined;
+  }
+
+  async list(pool: PoolSpec): Promise<readonly Kept[]> {
+    const root = this.#mountOf(pool);
+    const ids = await Promise.all(poolFolders.map((folder) => idsIn(root, folder)));
+    return ids.flat().map((id) => ({ id }));
+  }
+
+  async make(pool: PoolSpec, id: string): Promise<string> {
+    const path = this.#plain(pool, id);
+    await mkdir(path, { mode: 0o700 });
+    return path;
+  }
+
+  /** `to`: the id of a snapshot of the same volume, or a temporary one. */
+  async snapshot(pool: PoolSpec, from: string, to: string): Promise<void> {
+    const own = this.#snapshot(pool, to);
+    if (own !== undefined) return mkdir(own);
+    const name = `${ofMoment}${randomUUID()}`;
+    const link = this.#plain(pool, to);
+    // The link is there first: a crash leaves no snapshot that nobody knows.
+    await symlink(join('..', from, '.snap', name, 'data'), link);
+    await mkdir(join(this.#mountOf(pool), from, '.snap', name));
+  }
+
+  async rename(pool: PoolSpec, from: string, to: string): Promise<void> {
+    const [source, target] = [this.#snapshot(pool, from), this.#snapshot(pool, to)];
+    if (source !== undefined && target !== undefined && (await statsOf(this.#plain(pool, from))) === undefined) {
+      // Those of a volume go along when it gets another name.
+      if (dirname(source) === dirname(target)) await rename(source, target);
+      return;
+    }
+    const root = this.#mountOf(pool);
+    if (isKeptMounted(from) && isKeptMounted(to)) return rename(join(root, from), join(root, to));
+    const path = this.#plain(pool, to);
+    await mkdir(dirname(path), { mode: 0o700, recursive: true });
+    await rename(this.#plain(pool, from), path);
+    await this.#removeHolder(pool, from);
+  }
+
+  /** It stays while it has snapshots. */
+  async #removeHolder(pool: PoolSpec, id: string): Promise<void> {
+    if (!isKeptMounted(id) && !snapshotsOf.test(id.split('/')[0] ?? '')) return;
+    await rmdir(dirname(this.#plain(pool, id))).catch((error: unknown) => {
+      if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].some((code) => hasCode(error, code))) throw error;
+    });
+  }
+
+  async remove(pool: PoolSpec, id: string): Promise<void> {
+    const plain = this.#plain(pool, id);
+    const stats = await statsOf(plain);
+    if (stats?.isSymbolicLink() === true) {
+      await rmdirIfThere(join(dirname(plain), dirname(await readlink(plain))));
+      return unlink(plain);
+    }
+    const snapshot = this.#snapshot(pool, id);
+    if (stats === undefined) return snapshot === undefined ? undefined : rmdirIfThere(snapshot);
+    await removeTree(plain).catch(async () => {
+      await exec(commands.dropSnapshotsBelow(plain), { timeoutMs: hourMs });
+      await removeTree(plain);
+    });
+    await this.#removeHolder(pool, id);
+  }
+}
+
+const hourMs = 3_600_000;
+
+async function idsIn(root: string, folder: string): Promise<readonly string[]> {
+  const names = await namesIn(join(root, folder));
+  if (snapshotsOf.test(folder)) return idsOfCopies(root, folder, names);
+  if (!isKeptMounted(`${folder}/x`)) return names.map((name) => `${folder}/${name}`);
+  const found = names.map(async (name) => {
+    const id = `${folder}/${name}`;
+    const snapshots = (await namesIn(join(root, id, '.snap'))).filter((each) => each.startsWith(ours));
+    const isThere = (await statsOf(join(root, id, 'data'))) !== undefined;
+    return [
+      ...(isThere ? [id] : []),
+      ...snapshots.map((each) => `${folder}-snapshots/${name}/${each.slice(ours.length)}`),
+    ];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** Those that were not taken of the volume, but came from elsewhere. */
+async function idsOfCopies(root: string, folder: string, volumes: readonly string[]): Promise<readonly string[]> {
+  const found = volumes.map(async (volume) =>
+    (await namesIn(join(root, folder, volume))).map((name) => `${folder}/${volume}/${name}`),
+  );
+  return (await Promise.all(found)).flat();
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return readdir(folder).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return [];
+    throw error;
+  });
+}
+
+async function statsOf(path: string) {
+  return lstat(path).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  });
+}
+
+async function rmdirIfThere(path: string): Promise<void> {
+  await rmdir(path).catch((error: unknown) => {
+    if (!hasCode(error, 'ENOENT')) throw error;
+  });
+}

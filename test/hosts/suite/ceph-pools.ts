@@ -1,0 +1,132 @@
+// What only a real cluster shows of pools of ceph: what is refused and shared, what clones keep, and what a daemon that dies leaves. On the kernel's own RBD in a
+// booted machine; here qemu-storage-daemon and loop devices stand in for `rbd map`.
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PoolSpec, VolumeRef } from '../../../server/drivers/storage/driver.ts';
+import { codeOf } from '../../conformance/storage.ts';
+import { openCephFixture, type CephFixture } from '../../support/drivers/storage-ceph.ts';
+import { until } from '../../support/until.ts';
+
+const never = new AbortController().signal;
+const custom = (name: string): VolumeRef => ({ type: 'custom', name });
+
+export function cephPools(): void {
+  describe('pools of ceph', () => {
+    let fixture: CephFixture;
+    let pool: PoolSpec;
+    beforeAll(async () => {
+      fixture = await openCephFixture({});
+      pool = await filled({});
+      await fixture.storage.createPool(pool, never);
+    });
+    afterAll(() => fixture.close());
+
+    async function filled(config: Readonly<Record<string, string>>): Promise<PoolSpec> {
+      const spec = fixture.newPool();
+      const asked = { ...spec, config: { ...spec.config, ...config } };
+      return { ...asked, config: await fixture.storage.fillConfig(asked) };
+    }
+    const make = (volume: VolumeRef, from?: VolumeRef): Promise<void> =>
+      fixture.storage.createVolume(
+        pool,
+        volume,
+        from === undefined ? { kind: 'empty' } : { kind: 'copy', from },
+        () => {},
+        never,
+      );
+    const fileOf = (volume: VolumeRef): string => join(fixture.storage.volumePath(pool, volume), 'file');
+    const images = (): readonly string[] =>
+      fixture.cluster
+        .run('rbd', 'ls', pool.name)
+        .split('\n')
+        .filter((each) => each !== '');
+
+    test('a cluster that is not known, a user without a keyring and an OSD pool that is not there are refused by their keys', async () => {
+      for (const [key, value] of [
+        ['ceph.cluster_name', 'no-such-cluster'],
+        ['ceph.user.name', 'nobody'],
+        ['source', 'no-such-pool'],
+        ['ceph.osd.data_pool_name', 'no-such-pool'],
+      ] as const) {
+        const refused: unknown = await filled({ [key]: value }).catch((error: unknown) => error);
+        expect(refused, key).toMatchObject({ code: 'Invalid' });
+        expect(String(refused)).toMatch(key === 'ceph.user.name' ? /client\.nobody/ : new RegExp(`config\\.${key}`));
+      }
+    });
+
+    test('an OSD pool that holds anything is refused, and with ceph.osd.force_reuse shared: only what the pool made goes with it', async () => {
+      fixture.cluster.run('ceph', 'osd', 'pool', 'create', 'theirs', '4', '4');
+      fixture.cluster.run('rbd', 'create', 'theirs/disk', '--size', '8M');
+      const refused = await filled({ source: 'theirs' });
+      expect(refused.config['volatile.pool.pristine']).toBe('false');
+      expect(await codeOf(fixture.storage.createPool(refused, never))).toBe('InUse');
+      const shared = await filled({ source: 'theirs', 'ceph.osd.force_reuse': 'true' });
+      await fixture.storage.createPool(shared, never);
+      expect(await codeOf(fixture.other('elsewhere').createPool({ ...refused }, never))).toBe('InUse');
+      await fixture.storage.deletePool(shared);
+      expect(fixture.cluster.run('rbd', 'ls', 'theirs')).toBe('disk');
+      expect(fixture.cluster.run('rados', '-p', 'theirs', 'ls')).not.toMatch(/^gantry$/m);
+    });
+
+    test('a deleted volume with copies waits, without what it alone held, and goes with the last of them', async () => {
+      await make(custom('origin'));
+      await writeFile(fileOf(custom('origin')), 'one');
+      await make(custom('copy'), custom('origin'));
+      await fixture.storage.deleteVolume(pool, custom('origin'));
+      expect(images().filter((name) => name.startsWith('deleted:'))).toHaveLength(1);
+      expect(await readFile(fileOf(custom('copy')), 'utf8')).toBe('one');
+      await fixture.storage.deleteVolume(pool, custom('copy'));
+      expect(images()).toEqual(['records']);
+    });
+
+    test('copies of copies stay within what the kernel can map', async () => {
+      await make(custom('v'));
+      await writeFile(fileOf(custom('v')), 'one');
+      await make(custom('c0'), custom('v'));
+      const rbd = (...args: readonly string[]): string => fixture.cluster.run('rbd', ...args);
+      for (let each = 1; each <= 12; each += 1) {
+        const snapshot = `${pool.name}/custom:c${each - 1}@s`;
+        rbd('snap', 'create', '--no-progress', snapshot);
+        rbd('snap', 'protect', snapshot);
+        rbd('clone', snapshot, `${pool.name}/custom:c${each}`);
+      }
+      await make(custom('copy'), custom('c12'));
+      const parentOf = (name: string): unknown =>
+        (JSON.parse(rbd('info', '--format', 'json', `${pool.name}/custom:${name}`)) as { parent?: unknown }).parent;
+      expect([parentOf('copy'), parentOf('c12')]).toEqual([undefined, expect.anything()]);
+      expect(await readFile(fileOf(custom('copy')), 'utf8')).toBe('one');
+      await fixture.storage.deleteVolume(pool, custom('copy'));
+      for (let each = 12; each >= 1; each -= 1) {
+        await fixture.storage.deleteVolume(pool, custom(`c${each}`));
+        rbd('snap', 'unprotect', `${pool.name}/custom:c${each - 1}@s`);
+        rbd('snap', 'rm', '--no-progress', `${pool.name}/custom:c${each - 1}@s`);
+      }
+      for (const name of ['c0', 'v']) await fixture.storage.deleteVolume(pool, custom(name));
+      expect(images()).toEqual(['records']);
+    }, 400_000);
+
+    if (!existsSync('/sys/bus/rbd'))
+      test('a pool that another host uses is not mounted', async () => {
+        const other = fixture.other('elsewhere', 'another host');
+        await expect(other.mountPool(pool)).rejects.toThrow(/is in use at another host/);
+        expect(existsSync(fixture.storage.recordsPath(pool))).toBe(true);
+      }, 200_000);
+
+    test('a daemon that was killed while it read a snapshot leaves nothing mapped after the next start', async () => {
+      await make(custom('v'));
+      await writeFile(fileOf(custom('v')), 'kept');
+      const snapshot = { volume: custom('v'), snapshot: 's' };
+      await fixture.storage.createSnapshot(pool, snapshot, { kind: 'now' }, never);
+      const path = fixture.storage.snapshotPath(pool, snapshot);
+      void fixture.storage.withFiles?.(path, () => new Promise(() => {}));
+      await until(() => existsSync(join(path, 'file')), 60_000);
+      const next = fixture.other('state');
+      await next.mountPool(pool);
+      const mapped = (await fixture.devices?.list())?.map(({ image }) => image.split('/')[1]);
+      expect(mapped?.toSorted()).toEqual(['custom:v', 'records']);
+      expect(await readFile(fileOf(custom('v')), 'utf8')).toBe('kept');
+    });
+  });
+}
