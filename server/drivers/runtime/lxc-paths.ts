@@ -1,6 +1,9 @@
 // The paths of the LXC driver: files below its directory, control groups below its own names. Makes nothing.
 import { dirTag, encodeName } from './safe-names.ts';
 
+/** The group that the container owns and sees, below the one with its limits. */
+export const innerGroup = 'ns';
+
 export class LxcPaths {
   readonly lxcPath: string;
   readonly exits: string;
@@ -63,6 +66,10 @@ export class LxcPaths {
   /** Control group that holds the container's limits, below every hierarchy's root. */
   group(name: string): string {
     return `${this.groupRoot}/${encodeName(name)}`;
+  }
+  /** Control group of the container's init, below the limits. */
+  initGroup(name: string): string {
+    return `${this.group(name)}/${innerGroup}`;
   }
   /** Name of the container's AppArmor profile and of its namespace: Debian lets lxc-start change to `lxc-` only. */
   apparmorName(name: string): string {

@@ -46,9 +46,9 @@ export class CriuProbe {
     return ability.ok ? toolsBeside(criu) : ability;
   }
 
-  /** The settings that this CRIU knows; `previous` as in `criuSettings`. */
-  async settings(criu: string, previous?: string): Promise<string> {
-    return criuSettings(previous, (await this.#ask(criu)).skipsNetworkLock);
+  /** The settings that this CRIU knows. */
+  async settings(criu: string, wanted: CriuSettings = {}): Promise<string> {
+    return criuSettings(wanted, (await this.#ask(criu)).skipsNetworkLock);
   }
 
   async #ask(criu: string): Promise<CriuAnswer> {
@@ -97,12 +97,25 @@ export function criuEnvironment(criu: string, settingsFile: string | undefined):
 
 const skipLock = ['--network-lock', 'skip'] as const;
 
-/**
- * Packets are not held back during a checkpoint where CRIU can do without: many kernels lack what that needs, and lost packets are sent again.
- * `previous`: images of an earlier round, relative to those that are made.
- */
-const criuSettings = (previous: string | undefined, skipsNetworkLock: boolean): string =>
-  `${skipsNetworkLock ? 'network-lock skip\n' : ''}${previous === undefined ? '' : `track-mem\nprev-images-dir ${previous}\n`}`;
+export interface CriuSettings {
+  /** Images of an earlier round, relative to those that are made. */
+  readonly previous?: string | undefined;
+  /**
+   * The control group of the container's init on cgroup v2, absolute below the hierarchy. LXC 5.0 names it to CRIU by controllers, which the
+   * one hierarchy of v2 does not have: processes would be restored into the group that they were dumped from, of another daemon maybe.
+   */
+  readonly group?: string | undefined;
+}
+
+/** Packets are not held back during a checkpoint where CRIU can do without: many kernels lack what that needs, and lost packets are sent again. */
+function criuSettings({ previous, group }: CriuSettings, skipsNetworkLock: boolean): string {
+  const lines = [
+    ...(skipsNetworkLock ? ['network-lock skip'] : []),
+    ...(previous === undefined ? [] : ['track-mem', `prev-images-dir ${previous}`]),
+    ...(group === undefined ? [] : [`cgroup-root ${group}`]),
+  ];
+  return lines.map((line) => `${line}\n`).join('');
+}
 
 /** CRIU reads the rules of the container's network with these. */
 const ruleTools = ['iptables-save', 'iptables-restore', 'ip6tables-save', 'ip6tables-restore'] as const;

@@ -85,7 +85,7 @@ export class LxcCheckpoints implements Checkpoints {
       // Not by lxc-checkpoint, whose --pre-dump aborts in LXC 5.0; memory is all that CRIU looks at here.
       const images = makeImagesDir(dir);
       const argv = preDumpArgv(programs.criu, this.#book.need(name).initPid, images);
-      const settings = await this.#probe.settings(programs.criu, linkTo(dir, previous));
+      const settings = await this.#probe.settings(programs.criu, { previous: linkTo(dir, previous) });
       await this.#run({ argv, settings, name, what: copying, criu: programs.criu, log: join(images, preDumpLog) });
     });
     return { unchangedPercent: previous === undefined ? 0 : readUnchanged(imagesOf(dir)) };
@@ -99,7 +99,7 @@ export class LxcCheckpoints implements Checkpoints {
       this.#refuseUnreceptive(name);
       this.#refuseConsole(name);
       const wait = this.#book.nextStop(name);
-      const settings = await this.#probe.settings(programs.criu, linkTo(dir, previous));
+      const settings = await this.#probe.settings(programs.criu, { previous: linkTo(dir, previous) });
       try {
         await this.#runTool(programs, {
           name,
@@ -157,7 +157,9 @@ export class LxcCheckpoints implements Checkpoints {
     makeRoundsPassable(dir);
     return this.#book.start(run, signal, async () => {
       try {
-        const settings = await this.#probe.settings(programs.criu);
+        const { tree, paths } = this.#deps;
+        const group = tree.version === 1 ? undefined : `/${paths.initGroup(run.name)}`;
+        const settings = await this.#probe.settings(programs.criu, { group });
         await this.#runTool(programs, { name: run.name, dir, args: ['--restore'], settings, what: restoring, logFile });
       } catch (error) {
         throw error instanceof DriverError ? error : startFailure(run, String(error));

@@ -4,6 +4,7 @@ import { DriverError } from '../../driver-error.ts';
 import type { MountRun, NicRun, RunConfig } from '../driver.ts';
 import { type CgroupValue, deviceRule } from '../cgroup/limits.ts';
 import { mayBeginHook } from '../guard/start-until.ts';
+import { innerGroup } from '../lxc-paths.ts';
 import { checkNicNames } from '../nic/commands.ts';
 import { hasControlCharacter, parseRawLxc } from '../../../api/container/raw-lxc.ts';
 
@@ -129,7 +130,7 @@ function controlGroups(run: RunConfig, settings: LxcSettings): readonly Line[] {
     ['lxc.cgroup.dir.monitor.pivot', cgroup.pivot],
     ['lxc.cgroup.dir.container', cgroup.container],
     // Limits sit on the outer group; the container owns, and sees, only the inner one.
-    ['lxc.cgroup.dir.container.inner', 'ns'],
+    ['lxc.cgroup.dir.container.inner', innerGroup],
     // Both generations side by side: the runtime ignores those of the other one.
     ...(['cgroup', 'cgroup2'] as const).flatMap((generation): readonly Line[] => [
       [`lxc.${generation}.devices.deny`, 'a'],

@@ -189,7 +189,17 @@ describe('CRIU', () => {
     const refusal = "echo 'Error (criu/config.c:1033): Invalid value for --network-lock: skip' >&2; exit 1";
     writeFileSync(criu, `#!/bin/sh\ncase "$*" in *skip*) ${refusal};; esac\n`);
     expect(await probe.available()).toEqual({ ok: true });
-    expect(await probe.settings(criu, '../../r1/images')).toBe('track-mem\nprev-images-dir ../../r1/images\n');
+    expect(await probe.settings(criu, { previous: '../../r1/images' })).toBe(
+      'track-mem\nprev-images-dir ../../r1/images\n',
+    );
+  });
+
+  test('CRIU restores processes into the group that is named, whatever group they were dumped from', async () => {
+    const fake = fakeCheckpoint(join(dir, 'group'));
+    const probe = new CriuProbe(fake.programs);
+    expect(await probe.settings(fake.programs.criu ?? '', { group: '/gantry/a/ns' })).toBe(
+      'network-lock skip\ncgroup-root /gantry/a/ns\n',
+    );
   });
 
   test('CRIU that is not there, or lacks what it needs, is named', async () => {
