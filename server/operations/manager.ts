@@ -127,7 +127,7 @@ export class Operations {
     return renderOperation(operation.state);
   }
 
-  /** With a project: finds only its operations, and those without a project. */
+  /** `project`: finds only its operations, and those without a project. */
   get(id: string, project?: string): Operation {
     return renderOperation(this.#find(id, project).state);
   }
