@@ -1,4 +1,4 @@
-// The engine of a controller as its edges see it: the HTTP API, metrics, the page.
+// The interface of the controller's engine for the HTTP API, metrics and the page.
 import type { Client } from '../../server/client/client.ts';
 import type {
   ApprovalStatus,
@@ -44,29 +44,29 @@ export interface Controller {
   /** Oldest first: lines of that level and above. */
   logs(query?: { readonly set?: string; readonly level?: LogLevel; readonly limit?: number }): readonly LogLine[];
 
-  // `by`: the user who asks, as the history shows it.
+  // `by`: the user, as the history shows it.
   sync(set: string, request: SyncRequest, by: string): Promise<Operation>;
   suspend(set: string, request: SuspendRequest, by: string): Promise<Suspension>;
   resume(set: string, request: ResumeRequest, by: string): Promise<Resumed>;
   rollback(set: string, request: RollbackRequest, by: string): Promise<Operation>;
-  /** The revision may delete more than the limit of the set. */
+  /** Lets the revision delete more than the limit of the set. */
   approvePrune(set: string, request: PruneRequest, by: string): Promise<Operation>;
-  /** The plans that wait are carried out. Refused to those who wrote or asked for them. */
+  /** Approves the waiting plans. Refuses their authors and requesters. */
   approve(set: string, request: ApproveRequest, who: Person): Promise<ApprovalStatus>;
   /** Changes nothing. */
   preview(set: string, request: PreviewRequest, signal?: AbortSignal): Promise<Preview>;
 
-  /** A webhook said that the source has news. False: there is no such source. */
+  /** Checks a source after a webhook. False: there is no such source. */
   lookAt(source: string): boolean;
   /** A connection to the host for a console. The caller does not close it. */
   connection(host: string): Promise<Client>;
-  /** Every set was looked at, or another controller is active. */
+  /** Every set was compared, or another controller is active. */
   isReady(): boolean;
-  /** The listener must not throw; it is called while state changes, so it only takes the event. Returns its end. */
+  /** Calls the listener during state changes, so it must not throw or call back. Returns a function that unsubscribes it. */
   subscribe(listener: (event: ControllerEvent) => void): () => void;
 }
 
-/** Who asks, as far as it matters whether it is the same person. */
+/** The identity of a caller, to compare it with the author of a plan. */
 export interface Person {
   readonly name: string;
   readonly mails: readonly string[];

@@ -1,4 +1,4 @@
-// The controller of a config: what its API shows of hosts, sources and sets, and asks of them.
+// The engine of a controller: answers the API's queries about hosts, sources and sets, and carries out its requests.
 import type { Client } from '../../server/client/client.ts';
 import { version } from '../../server/api/version.ts';
 import { ControllerError, type Controller, type ObjectQuery, type Person } from './controller.ts';
@@ -62,7 +62,7 @@ export class Engine implements Controller {
     this.#running = this.#parts.run();
   }
 
-  /** Steps at work end first. */
+  /** Waits for running steps. */
   async close(): Promise<void> {
     this.#end.abort(new Error('the controller ends'));
     await this.#running;
@@ -73,17 +73,17 @@ export class Engine implements Controller {
     return this.#parts.configured;
   }
 
-  /** Changes of the configuration come one after the other: each begins with what the one before left. */
+  /** Serializes changes of the configuration. */
   async reconfigure<T>(work: (old: Configuration) => Promise<T>): Promise<T> {
     return this.#changes.take(() => work(this.configured));
   }
 
-  /** The sets of the file and of its generators. */
+  /** Adds the sets of generators. */
   complete(config: ControllerConfig, hosts: readonly Host[]): Completed {
     return this.#deps.generated.complete(config, hosts);
   }
 
-  /** What generators found is another. */
+  /** Takes new results of the generators. */
   async #regenerate(): Promise<void> {
     const { hub } = this.#deps;
     await this.reconfigure(async (old) => {
@@ -97,9 +97,9 @@ export class Engine implements Controller {
     }).catch((error: unknown) => hub.log('error', `the sets of generators cannot be made: ${reasonOf(error)}`));
   }
 
-  /** Takes another configuration, within `reconfigure`. */
+  /** Switches to another configuration, within `reconfigure`. */
   async change(next: Configuration, changes: ConfigChanges, take: () => Notifier | undefined): Promise<void> {
-    // What begins now says nothing about what has begun.
+    // Remembers readiness before new parts start as not ready.
     this.isReady();
     await this.#parts.change(next, changes, take);
     this.#note = { ...this.#note, readAt: this.#now() };
@@ -257,7 +257,7 @@ export class Engine implements Controller {
     return link.client;
   }
 
-  /** Once it is, it stays so: a controller that takes a new configuration continues working. */
+  /** Stays true once it was true: a new configuration does not stop the controller's work. */
   isReady(): boolean {
     this.#wasReady ||= this.#hasBegun();
     return this.#wasReady;
@@ -265,7 +265,7 @@ export class Engine implements Controller {
 
   #hasBegun(): boolean {
     const { lease, isInCharge, sets, sources } = this.#parts;
-    // Another controller is active, or none can be: there is nothing to wait for.
+    // Another controller is active, or none can be: nothing more will happen here.
     if (!lease.isActive) return lease.isDecided;
     if (!isInCharge) return false;
     return [...sets.values()].every(({ config, status, hosts }) => {
@@ -286,7 +286,7 @@ export class Engine implements Controller {
     throw new ControllerError('unavailable', `this controller is not active yet${why}; try again when it is`);
   }
 
-  /** What is noted here while another controller is active would have no effect. */
+  /** Refuses requests while another controller is active, since they would have no effect. */
   #refuseBeside(): void {
     const { isTaken, holder } = this.#parts.lease;
     if (isTaken) throw new ControllerError('unavailable', `${holder ?? 'another controller'} is active: ask it`);

@@ -1,4 +1,4 @@
-// Passes news of the controller to listeners of the API: events, and the last lines of its log.
+// Passes events of the controller to listeners of the API, and keeps the last lines of its log.
 import type { HttpLog } from './http/app.ts';
 import type { ControllerEvent, LogLevel, LogLine } from './contract/index.ts';
 import type { OpenTracer } from '../../server/traces/open.ts';
@@ -9,11 +9,11 @@ const order: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 export class Hub {
   readonly #listeners = new Set<(event: ControllerEvent) => void>();
   readonly #lines: LogLine[] = [];
-  /** Where traces of runs go; absent: nowhere. */
+  /** Opens traces of runs; absent: no tracing. */
   tracing: OpenTracer | undefined;
   readonly #print: ((line: LogLine) => void) | undefined;
 
-  /** `print` writes a line for the person who started the controller. */
+  /** `print` writes a line to the terminal of the controller. */
   constructor(print?: (line: LogLine) => void) {
     this.#print = print;
   }
@@ -23,7 +23,7 @@ export class Hub {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** True when an event reaches someone, so that nobody makes events for no one. */
+  /** True if there are listeners; otherwise callers skip making events. */
   get isHeard(): boolean {
     return this.#listeners.size > 0;
   }
@@ -40,7 +40,7 @@ export class Hub {
     this.emit({ type: 'log', line });
   }
 
-  /** The log of the HTTP API in front of it. */
+  /** The log of the HTTP API. */
   readonly httpLog: HttpLog = {
     debug: (message) => this.log('debug', message),
     info: (message) => this.log('info', message),

@@ -1,4 +1,4 @@
-// The hosts, sources and sets in use: begins them, and replaces those that a new configuration adds, changes or removes.
+// The hosts, sources and sets in use: starts them, and replaces those that a new configuration changes.
 import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
 import { pause } from '../../server/lib/shared/deadline.ts';
@@ -19,7 +19,7 @@ import type { Source } from './sources/source.ts';
 import { Wiring, type EngineDeps, type OpenSource, type PartsInUse } from './wiring.ts';
 
 const keepMs = 3_600_000;
-/** For the first answers of the sources; a set works without them then. */
+/** How long sets wait for the first answers of the sources. */
 const sourcesMs = 4000;
 const closeMs = 5000;
 const noteMs = 5000;
@@ -40,14 +40,14 @@ export class Parts implements PartsInUse {
   #isInCharge = false;
   #notifier: Notifier | undefined;
 
-  /** `onFound`: generators make other sets now. */
+  /** `onFound`: called when the generators' sets change. */
   constructor(deps: EngineDeps, end: AbortSignal, onFound: () => void) {
     const { config, hosts, hub, nowMs, completed } = deps;
     this.#deps = deps;
     this.#configured = { config, hosts, ...(completed === undefined ? {} : { generated: completed }) };
     this.#notifier = deps.notifier;
     this.#end = end;
-    // All hosts and sets listen to it.
+    // Every host and set adds a listener.
     setMaxListeners(0, end);
     this.#tasks = new Tasks(end);
     this.#wiring = new Wiring(deps, this, end);
@@ -86,7 +86,7 @@ export class Parts implements PartsInUse {
     return this.#isInCharge && this.lease.isActive;
   }
 
-  /** Controllers may share their state: what another one noted while it was active holds. */
+  /** Reloads the state, which another active controller may have changed. */
   async #takeOver(): Promise<void> {
     const { hub } = this.#deps;
     try {
@@ -95,7 +95,7 @@ export class Parts implements PartsInUse {
     } catch (error) {
       return hub.log('error', `this controller changes nothing until it is restarted: ${reasonOf(error)}`);
     }
-    // What the hosts have is not brought back to a revision that is old by now.
+    // Waits for the sources, so that hosts are not rolled back to an outdated revision.
     const checked = [...this.sources.values()].map(({ watch }) => watch.checked);
     await Promise.race([Promise.all(checked), pause(sourcesMs, this.#end).catch(() => undefined)]);
     await Promise.all([...this.sets.values()].map((set) => this.#takeOverSet(set)));
@@ -109,7 +109,7 @@ export class Parts implements PartsInUse {
     }
   }
 
-  /** What people asked must be known before anything is changed. */
+  /** Loads people's requests before anything is changed. */
   async #recall(): Promise<boolean> {
     while (this.lease.isActive && !this.#end.aborted)
       try {
@@ -146,7 +146,7 @@ export class Parts implements PartsInUse {
     await Promise.all([...this.sets.values()].map((set) => set.load()));
   }
 
-  /** Works until the end. */
+  /** Runs until the controller ends. */
   async run(): Promise<void> {
     const signal = this.#end;
     const keep = setInterval(() => void this.#forgetCheckouts(), keepMs);
@@ -163,8 +163,8 @@ export class Parts implements PartsInUse {
   }
 
   /**
-   * Takes what differs; parts that stay the same are not interrupted. Throws before it touches anything when a new source or state cannot be
-   * used; `take` is called once nothing can be refused any more.
+   * Replaces only the parts that differ. Throws before any change if a new source or state cannot be used; calls `take` once
+   * nothing can fail any more.
    */
   async change(next: Configuration, changes: ConfigChanges, take: () => Notifier | undefined): Promise<void> {
     const { config } = next;
@@ -191,7 +191,7 @@ export class Parts implements PartsInUse {
     for (const set of this.sets.values()) set.lookWaiting();
   }
 
-  /** Connections with certificates of tenants, as long as a set uses them. */
+  /** Keeps a connection for each tenant certificate that a set uses. */
   async #linkTenants(): Promise<void> {
     const { tenantLinks } = this.#wiring;
     const used = new Set([...this.sets.values()].flatMap(({ hosts }) => hosts.map(({ link }) => link)));
@@ -199,7 +199,7 @@ export class Parts implements PartsInUse {
     for (const link of tenantLinks.all) if (!this.#tasks.has(link)) this.#tasks.begin(link, (end) => link.run(end));
   }
 
-  /** The sources that begin. Throws when one of them, or the state of a new set, cannot be used. */
+  /** Opens new sources. Throws if one of them, or the state of a new set, cannot be used. */
   async #open({ config }: Configuration, changes: ConfigChanges): Promise<ReadonlyMap<SourceConfig, Source>> {
     const entries = config.sources.filter(({ name }) => isNew(changes.sources, name));
     const opened = new Map(entries.map((entry) => [entry, this.#deps.open(entry)]));
@@ -238,7 +238,7 @@ export class Parts implements PartsInUse {
     return begun;
   }
 
-  /** New sources begin; the others look again for sets that began, which take their revision. */
+  /** Starts new sources; checks the others again for new sets, which need their revision. */
   #watchSources(begun: readonly ManagedSet[]): void {
     for (const [name, { watch }] of this.sources)
       if (!this.#tasks.has(watch)) this.#tasks.begin(watch, (end) => watch.run(end));
@@ -287,7 +287,7 @@ const gone = ({ removed, changed }: Difference): readonly string[] => [...remove
 
 const isNew = ({ added, changed }: Difference, name: string): boolean => added.includes(name) || changed.includes(name);
 
-/** Keeps the parts of the file, in its order, in which they are shown and asked for the lease. */
+/** Sorts the parts in the order of the file, in which they are shown and asked for the lease. */
 function inOrder<T>(parts: Map<string, T>, entries: readonly { readonly name: string }[]): void {
   const before = new Map(parts);
   parts.clear();

@@ -8,7 +8,7 @@ import type { Hub } from './hub.ts';
 import { createWebhookReceiver } from './sources/webhooks/receive-webhooks.ts';
 
 export interface Api extends Omit<HttpListener, 'prepare'> {
-  /** Checks other logins, rights and webhooks; what it returns puts them in force. */
+  /** Checks new logins, rights and webhooks; the returned function activates them. */
   prepare(config: ControllerConfig): Promise<() => void>;
 }
 

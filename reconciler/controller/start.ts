@@ -1,4 +1,4 @@
-// Starts a controller from its config: reads the hosts file, opens the sources, and lets the engine work.
+// Starts a controller from its config: reads the hosts file, opens the sources, and starts the engine.
 import { resolve } from 'node:path';
 import type { Diagnostic } from '../core/documents/diagnostic.ts';
 import { matchesHost, unknownNameIn } from '../core/documents/host-pattern.ts';
@@ -19,7 +19,7 @@ export interface StartResult {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** The hosts of a config; without them there are errors. */
+/** The hosts of a config, or errors. */
 export async function hostsFor(
   config: ControllerConfig,
 ): Promise<{ readonly hosts?: readonly Host[]; readonly diagnostics: readonly Diagnostic[] }> {
@@ -67,7 +67,7 @@ export async function startEngine(config: ControllerConfig, hub: Hub, notifier?:
   return { engine, diagnostics };
 }
 
-/** Deliveries that failed stand in the log. */
+/** Logs failed deliveries. */
 export const openNotifier = (config: ControllerConfig, hub: Hub): Notifier =>
   createNotifier({
     entries: config.notifications,
@@ -85,7 +85,7 @@ export const openNotifier = (config: ControllerConfig, hub: Hub): Notifier =>
     },
   });
 
-/** A new user may not know of this file. */
+/** Mentions the hosts file, which a new user may not know. */
 const aboutFile = (one: Diagnostic, { hostsFile }: ControllerConfig): Diagnostic =>
   one.code === 'unreadable' && one.file === hostsFile
     ? { ...one, remedy: 'write it, or name another one as `hosts.file` of gantry.yaml' }

@@ -1,5 +1,5 @@
-// Makes hosts, sources and sets from their entries in gantry.yaml and the hosts file, wired to one another: a source offers revisions to
-// its sets, sets wait for sets, all stop while another controller is active.
+// Builds hosts, sources and sets from gantry.yaml and the hosts file and connects them: a source offers revisions to its sets,
+// sets wait for sets, all stop while another controller is active.
 import type { Host } from '../manifest/hosts-file.ts';
 import type { ControllerConfig, SetConfig, SourceConfig } from './config/config.ts';
 import { durationMs } from './config/durations.ts';
@@ -26,13 +26,13 @@ import type { Source, SourceRevision } from './sources/source.ts';
 
 export interface EngineDeps {
   readonly config: ControllerConfig;
-  /** The state directory has it. */
+  /** The id stored in the state directory. */
   readonly identity: string;
   readonly hosts: readonly Host[];
   readonly open: (entry: SourceConfig) => Source;
   readonly hub: Hub;
   readonly generated: GeneratedSets;
-  /** Absent: no generator made a set of `config`. */
+  /** Absent: `config` has no generated sets. */
   readonly completed?: Completed;
   readonly notifier?: Notifier;
   readonly nowMs: () => number;
@@ -43,7 +43,7 @@ export interface OpenSource {
   readonly watch: SourceWatch;
 }
 
-/** The parts in use, as each of them sees the others. */
+/** The parts in use, for access to each other. */
 export interface PartsInUse {
   readonly configured: Configuration;
   readonly links: ReadonlyMap<string, HostLink>;
@@ -51,13 +51,13 @@ export interface PartsInUse {
   readonly sets: ReadonlyMap<string, ManagedSet>;
   readonly asked: Asked;
   readonly lease: Pick<Lease, 'hosts'>;
-  /** This controller is the active one, and knows what the one before it left. */
+  /** This controller is active and has loaded the state of its predecessor. */
   readonly isInCharge: boolean;
   readonly notifier: Notifier | undefined;
   readonly generators: Pick<GeneratorWork, 'look' | 'setChanged'>;
 }
 
-/** Hosts that are observed and planned at a time. */
+/** Max hosts that are observed and planned at once. */
 const plansAtOnce = 6;
 const directoryMs = 2000;
 const remoteMs = 60_000;
@@ -93,7 +93,7 @@ export class Wiring {
 
   #linkDeps(onStatus: LinkDeps['onStatus']): LinkDeps {
     return {
-      // Hosts do not all look at the same time.
+      // Jitter spreads the comparisons of the hosts.
       intervalMs: () => Math.round(this.#intervalMs() * (0.85 + 0.3 * Math.random())),
       parallelism: this.#parts.configured.config.parallelism,
       onStatus,
@@ -174,7 +174,7 @@ export class Wiring {
     this.#parts.notifier?.notify({ ...notice, controller, set: name, at }, notify);
   }
 
-  /** The image updates of a set that asks for them. */
+  /** Undefined for a set without image updates. */
   updatesOf(set: ManagedSet): ImageUpdates | undefined {
     const { config } = set;
     const { sources } = this.#parts;

@@ -11,7 +11,7 @@ export interface CertificatePaths {
   readonly serverCert?: string | undefined;
 }
 
-/** How messages call the files. */
+/** Names of the files in messages. */
 type Names = Readonly<Record<keyof CertificatePaths, string>>;
 
 /** A file that cannot be read, or that holds no certificate or key. */
@@ -34,7 +34,7 @@ export async function readTls(
   };
 }
 
-/** A `client.ca` beside the client certificate: the authority that must have signed the server's certificate. */
+/** Reads `client.ca` beside the client certificate: the CA that must have signed the server's certificate. */
 async function authorityBeside(clientCert: string): Promise<{ readonly ca?: string }> {
   const path = join(dirname(clientCert), 'client.ca');
   const isThere = await access(path).then(

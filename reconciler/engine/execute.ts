@@ -23,10 +23,10 @@ export interface ExecuteDeps {
   readonly stop?: AbortSignal;
   /** Starts no further steps after the first failure. Default: steps that do not depend on the failed one continue. */
   readonly failFast?: boolean;
-  /** Locks the set and records the run; without it nothing is locked, and no owner is recorded. */
+  /** Locks the set and records the run; absent: no lock and no owner records. */
   readonly run?: Pick<SetRun, 'begin' | 'finish' | 'hash'>;
   readonly journal?: Journal;
-  /** Rules that each step is held to when it is sent. */
+  /** Checks each step before it is sent. */
   readonly permit?: StepGuard | undefined;
   readonly nowMs?: () => number;
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -70,7 +70,7 @@ class Execution {
   /** Failed steps whose dependents are not skipped yet. */
   #failed: string[] = [];
   #running = 0;
-  /** The last of the updates of profiles, which take turns. */
+  /** The last profile update; these run one after another. */
   #lastProfile: Promise<unknown> = Promise.resolve();
   /** One step could not reach the server in all its attempts, so the others would fail as well. */
   #isUnreachable = false;

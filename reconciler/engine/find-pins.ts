@@ -1,4 +1,4 @@
-// Finds the fingerprints to which gantry.lock pins the images of documents: of followed aliases, and of sources, which the server looks at.
+// Finds the current fingerprints of followed aliases and sources, for gantry.lock. The server fetches images from sources.
 import type { Client } from '../../server/client/client.ts';
 import { isNotFound } from '../../server/client/client-error.ts';
 import { pause } from '../../server/lib/shared/deadline.ts';
@@ -37,7 +37,7 @@ export function followedBy(documents: readonly Document[]): PinSources {
 const keyed = <T>(key: string | undefined, one: T): readonly (readonly [string, T])[] =>
   key === undefined ? [] : [[key, one]];
 
-/** The newest images. The server fetches those of sources; containers and aliases change at the next apply. */
+/** The newest images. The server fetches those from sources; containers and aliases change at the next apply. */
 export async function findPins(
   deps: PinsDeps,
   { objects, aliases, sources }: PinSources,
@@ -85,7 +85,7 @@ async function resolve({ client, signal }: PinsDeps, alias: string, { project }:
   }
 }
 
-/** Lets the server fetch the image of a document from its source; its fingerprint. */
+/** Makes the server fetch the image of a document from its source. Returns the fingerprint. */
 async function fetchImage({ client, signal, nowMs, onProgress }: PinsDeps, document: Document): Promise<string> {
   const { createRemoteImage } = await import('./steps/create-remote-image.ts');
   const { address, name, project, manage } = document;

@@ -6,7 +6,7 @@ export interface RunResult {
   /** Ids of the finished steps. */
   readonly done: readonly string[];
   readonly failures: readonly Failure[];
-  /** Never started. */
+  /** Ids of steps that never started. */
   readonly skipped: readonly string[];
   /** Fingerprints of images that were fetched, by the ids of their steps. */
   readonly made?: FetchedImages;

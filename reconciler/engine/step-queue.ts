@@ -2,7 +2,7 @@
 // number of steps and dependencies. Performs nothing.
 import type { Step } from '../core/plan/plan.ts';
 
-/** Lives as long as one run. Each step waits, and is then either taken or dropped. */
+/** The queue of one run. Each step waits, and is then either taken or dropped. */
 export class StepQueue {
   readonly #steps: readonly Step[];
   readonly #index: ReadonlyMap<string, number>;

@@ -193,7 +193,7 @@ function sourceOf(source: ContainerSpec['source']): JsonObject {
   return source.kind === 'image' ? { type: 'image', fingerprint: source.name } : { type: 'image', alias: source.name };
 }
 
-/** Names for what was declared; members that are undefined are left out. */
+/** Replaces declared objects by their names; drops undefined members. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,4 +1,4 @@
-// Turns a compose file into documents for containers on system images; names with its line what cannot be carried over. Pure.
+// Converts a compose file into documents for system containers; lists parts that cannot be converted, with their lines. Pure.
 import { resolve } from 'node:path/posix';
 import { isMap as isYamlMap, LineCounter, parseDocument, type Document as YamlDocument } from 'yaml';
 import type { Json, JsonObject } from '../core/documents/document.ts';
@@ -11,9 +11,9 @@ export interface ImportNote {
 
 export interface Imported {
   readonly documents: readonly JsonObject[];
-  /** Parts that did not come along, each with what to do. */
+  /** Parts that were not converted, each with a remedy. */
   readonly notes: readonly ImportNote[];
-  /** Why there are no documents. */
+  /** Problems that prevent the conversion. */
   readonly errors: readonly ImportNote[];
 }
 
@@ -53,7 +53,7 @@ export function importCompose(text: string, folder: string): Imported {
   return { documents: [...networks, ...volumes, ...containers], notes: file.notes, errors: [] };
 }
 
-/** `$$` is a dollar there and here. */
+/** `$$` is a dollar in both formats. */
 const shellVariables = (text: string): readonly string[] => [
   ...new Set([...text.replaceAll('$$', '').matchAll(/\$\{?([A-Za-z_][A-Za-z0-9_]*)/g)].map(([, name = '']) => name)),
 ];
@@ -76,12 +76,12 @@ function lineOf(yaml: YamlDocument, lines: LineCounter, path: readonly string[])
   return at === undefined ? 1 : lines.linePos(at).line;
 }
 
-/** Names of containers are host names. */
+/** Container names must be host names. */
 const plainName = (name: string): string => name.replaceAll(/[^A-Za-z0-9-]/g, '-').replace(/^[^A-Za-z]/, 'c');
-/** Names of interfaces have 15 characters at most. */
+/** Interface names have max 15 characters. */
 const bridgeName = (name: string): string => plainName(name).slice(0, 15);
 
-/** Keys that are carried over below, or that mean nothing here. */
+/** Keys that are converted below, or that have no meaning here. */
 const carried = new Set(
   'image container_name environment ports volumes mem_limit cpus pids_limit privileged restart depends_on networks deploy expose stdin_open tty init platform pull_policy'.split(
     ' ',

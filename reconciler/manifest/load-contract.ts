@@ -8,11 +8,11 @@ import type { HostFacts } from '../core/documents/host-pattern.ts';
 /** A file of `NAME: value` lines, or given values. */
 export type VariableSource = { readonly file: string } | { readonly vars: Readonly<Record<string, string>> };
 
-/** Facts about the hosts for a load that is for one of several. */
+/** Facts about the hosts, for a load for one of several. */
 export interface HostView {
   readonly facts: HostFacts;
   readonly all: readonly HostFacts[];
-  /** Variables that some host has: on the others they are declared without a value. */
+  /** Variables of any host; other hosts declare them without a value. */
   readonly names: readonly string[];
   /** Fingerprints of image files, read once for all hosts. */
   readonly images: ImageCache;
@@ -26,11 +26,11 @@ export interface LoadInput {
   readonly vars?: Readonly<Record<string, string>>;
   /** Weaker than `vars`, stronger than `kind: vars`; later ones win. */
   readonly variables?: readonly VariableSource[];
-  /** The host of several; absent: there is only one. */
+  /** The host, if there are several. */
   readonly host?: HostView;
   /** The environment that holds TF_VAR_NAME. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Keys of age that alone decrypt files of sops; absent: those of the environment. */
+  /** The only age keys for sops files; absent: the keys of the environment. */
   readonly ageKeys?: string;
   /** Read image files to know their fingerprint (default true); false for offline validation of big sets. */
   readonly readImages?: boolean;
@@ -38,9 +38,9 @@ export interface LoadInput {
   readonly readSecrets?: boolean;
   /** Project of the connection, which documents need not name; default `default`. */
   readonly project?: string;
-  /** Project of documents that name none, where its `config` does not share their kind. */
+  /** Project for documents that name none, unless its `config` shares their kind. */
   readonly into?: { readonly name: string; readonly config?: Readonly<Record<string, string>> };
-  /** Also the directories below those of `paths`. */
+  /** Reads directories recursively. */
   readonly recursive?: boolean;
   /** Reads the data sources of Terraform JSON from the server; without it their values are unknown. */
   readonly live?: LiveData;

@@ -58,7 +58,7 @@ export async function loadManifests(input: LoadInput, signal?: AbortSignal): Pro
   );
   for (const { part, finding } of overlaid.problems) diagnostics.push(placedDiagnostic(finding, part.source, part.raw));
   const written = overlaid.parts.map((part) => ({ part, variables }));
-  // Terraform's own rules have replaced the variables of its texts.
+  // Terraform's rules have already replaced variables in its texts.
   const evaluated = terraform.parts.map((part) => ({ part, variables: noVariables }));
   const files = [...texts.map((text) => text.file), ...terraform.files];
   return loadParts([...written, ...evaluated], { ...input, diagnostics, broken: [] }, files, signal);
@@ -136,7 +136,7 @@ async function terraformParts(
 /** Values for Terraform JSON, in its own notation. */
 const isTfvars = (file: string): boolean => /\.tfvars(?:\.json)?$/.test(file);
 
-/** Variables of files and hosts; those of the command line win over them. */
+/** Variables of files and hosts, which the command line overrides. */
 async function readOffered(
   input: LoadInput,
   diagnostics: Diagnostic[],

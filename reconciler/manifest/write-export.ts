@@ -97,7 +97,7 @@ function secretsOf({ address, name, values }: ExportedObject): readonly Secret[]
   return found;
 }
 
-/** Names that no text holds, so that no other dollar changes its meaning. */
+/** Names that occur in no text, so that no other dollar changes its meaning. */
 function variableNames(secrets: readonly Secret[], texts: string): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   const used = new Set<string>();
@@ -142,7 +142,7 @@ function render({ values, comments, remarks }: ExportedObject): string {
   return `---\n${printable(above)}${quotedText(document, { lineWidth: 0, flowCollectionPadding: true })}`;
 }
 
-/** Maps that fit on one line are written on one line, as people write devices. */
+/** Writes short maps on one line, as people write devices. */
 function flowShort(document: YamlDocument, values: JsonObject, field: string): void {
   const node = document.getIn([field], true);
   if (!isYamlMap(node)) return;

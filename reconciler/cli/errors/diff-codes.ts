@@ -1,4 +1,4 @@
-// Exit codes of verbs that show differences, as those of diff(1): 0 same, 1 different, above 1 error. Pure.
+// Exit codes of verbs that show differences, like diff(1): 0 same, 1 different, above 1 error. Pure.
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { CliError } from './usage-error.ts';
 

@@ -1,4 +1,4 @@
-// The exit codes of every command, in one table; 0 to 2 are those of Terraform.
+// The exit codes of every command, in one table; 0 to 2 match Terraform's.
 import type { Plan } from '../../core/plan/plan.ts';
 import { hasDifferences } from '../../core/plan/summary.ts';
 import type { RunResult } from '../../engine/run-result.ts';
@@ -37,7 +37,7 @@ export function exitCodeOf(result: RunResult): ExitCode {
   return result.failures.length > 0 ? exitCodes.error : exitCodes.ok;
 }
 
-/** How a plan ends that was carried out, tried with this result, or only shown. */
+/** The exit code of a plan: applied or tried with this result, or only shown. */
 export function exitCodeOfPlan(plan: Plan, isDetailed: boolean | undefined, result?: RunResult): ExitCode {
   const code = result === undefined ? exitCodes.ok : exitCodeOf(result);
   if (code !== exitCodes.ok) return code;

@@ -15,7 +15,7 @@ export interface KnownVerbs {
   readonly groups: Readonly<Record<string, string>>;
 }
 
-/** Whatever it does not understand it leaves to the parser, which refuses it. */
+/** Leaves unknown words to the parser, which refuses them. */
 export function arrangeWords(words: readonly string[], { verbs, groups }: KnownVerbs): VerbAndRest {
   const spelled = verbs.map((verb) => ({ verb, names: namesOf(verb) }));
   const names = new Set(spelled.flatMap((one) => one.names));

@@ -1,4 +1,4 @@
-// Flags of verbs that talk to one host or to several, and the rules among them.
+// Flags of verbs that talk to one host or to several, and which of them exclude each other.
 import { inSection, list, text, toggle, type Options } from './flag.ts';
 import { usageError } from '../errors/usage-error.ts';
 

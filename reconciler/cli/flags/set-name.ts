@@ -1,4 +1,4 @@
-// Chooses the set of a command: --set, else the one name that `manage.set` of the manifests gives, else `default`. Pure.
+// Chooses the set of a command: --set, else the `manage.set` of the manifests, else `default`. Pure.
 import type { Document } from '../../core/documents/document.ts';
 import { defaultSet, setNamePattern } from '../../core/ownership/owner-records.ts';
 import type { HostOptions } from './host-flags.ts';

@@ -1,4 +1,4 @@
-// The description of a verb that the command line has before it loads the verb's code.
+// Describes a verb; the command line reads this before it loads the verb's code.
 import type { Flags, Options } from './flag.ts';
 
 /** Names that `gantry completion NAME WORD` lists for the scripts: sets of the server and of the controller, keys of manifests, remotes, images to copy. */
@@ -18,7 +18,7 @@ export interface Verb<F extends Flags = Flags> {
   readonly summary: string;
   readonly args?: readonly Argument[];
   readonly flags: F;
-  /** Its second argument and whatever follows are a command with flags of its own, also without `--`. */
+  /** The second argument begins a command with its own flags, also without `--`. */
   readonly runsCommand?: true;
   /** Command lines that the help shows. */
   readonly examples?: readonly string[];

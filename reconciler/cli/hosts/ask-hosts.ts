@@ -11,7 +11,7 @@ import { eachHost, outcomeWord, worstCode, type HostFailure } from './each-host.
 import { hostContext, scopeOf, type HostContext } from './host-context.ts';
 import { loadHosts, showDiagnostics } from './load-hosts.ts';
 
-/** Without --hosts there is one answer, which names no host; a failure is thrown then. */
+/** Without --hosts there is one answer without a host name, and a failure is thrown. */
 export type Answer<T> =
   | { readonly host?: Host; readonly value: T; readonly failure?: undefined }
   | { readonly host: Host; readonly failure: HostFailure };
@@ -89,7 +89,7 @@ export const failureCode = (answers: readonly Answer<unknown>[]): ExitCode =>
 export const errorOf = ({ failure }: Pick<Answer<unknown>, 'failure'>): object =>
   failure === undefined ? {} : { error: { exit_code: failure.code, message: failure.message } };
 
-/** For programs: what was read on each host, with its name where there are several, then the hosts that failed. */
+/** JSON rows: the results of each host (named if there are several), then the hosts that failed. */
 export const jsonRows = <T>(
   answers: readonly Answer<T>[],
   rowsOf: (value: T) => readonly object[],
@@ -109,7 +109,7 @@ export interface HostTable<T> {
   readonly failed?: (word: string, message: string) => readonly string[];
 }
 
-/** For people: one table, with a column for hosts where there are several. */
+/** One table; several hosts add a column with the host name. */
 export function renderHosts<T>(
   context: Output,
   fleet: Fleet | undefined,

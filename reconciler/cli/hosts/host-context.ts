@@ -82,12 +82,12 @@ export function hostContext<O extends HostOptions>(
     ...context,
     options: optionsFor(host, context.options),
     host: scopeFor(host, scope),
-    // Own signals, since everything that waits for the host listens to them.
+    // A separate signal per host: everything that waits for the host adds a listener to it.
     stop: AbortSignal.any([context.stop]),
     cancel: AbortSignal.any([context.cancel]),
     io: {
       ...io,
-      // Never a terminal: rows of several hosts cannot be repainted.
+      // Never a terminal: the rows of several hosts would overwrite each other.
       env: colored ? { ...io.env, FORCE_COLOR: '1' } : io.env,
       stdout: lineWriter(context.isJson ? json : (line) => context.note(`${head}${line}`)),
       stderr: lineWriter((line) => note(line)),
@@ -106,7 +106,7 @@ export function hostContext<O extends HostOptions>(
   };
 }
 
-/** The same for a command that keeps running: prints its data and diagnostics at once. `printsJson`: its text is JSON lines. */
+/** Like `hostContext`, for a command that keeps running: prints data and diagnostics at once. `printsJson`: its text is JSON lines. */
 export function stayingContext<O extends object>(
   context: Output,
   own: HostContext<O>,
@@ -129,7 +129,7 @@ export function stayingContext<O extends object>(
   };
 }
 
-/** Adds the host as the second member, where it is easy to see. */
+/** Adds the host as the second member, where a reader sees it first. */
 function withHost(line: string, host: string): string {
   const { '@level': level, ...rest } = JSON.parse(line) as Record<string, unknown>;
   return JSON.stringify({ '@level': level, host, ...rest });

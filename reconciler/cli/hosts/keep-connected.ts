@@ -11,7 +11,7 @@ import { outcomeWord } from './each-host.ts';
 const againMs = 10_000;
 
 /**
- * The exit code of `work`, or the reason why it never started before `end`. Only an unreachable host is retried.
+ * Returns the exit code of `work`, or why it could not start before `end`. Retries only while the host is unreachable.
  */
 export async function keepConnected(
   context: Context<HostOptions>,

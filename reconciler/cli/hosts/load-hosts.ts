@@ -13,7 +13,7 @@ export interface LoadedHost<O extends object = ApplyOptions> {
   readonly host: Host;
   readonly context: HostContext<O>;
   readonly loaded: Loaded;
-  /** Labels were selected, and no document of the host has them. */
+  /** No document of the host matches the label selector. */
   readonly isUnselected: boolean;
 }
 

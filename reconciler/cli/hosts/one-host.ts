@@ -5,7 +5,7 @@ import type { HostOptions } from '../flags/host-flags.ts';
 import type { Fleet, Context } from '../session/context.ts';
 import { oneHostContext, scopeOf } from './host-context.ts';
 
-/** `what`: as the message names it when several hosts are selected. */
+/** `what`: names the command in the message when several hosts are selected. */
 export function onOneHost<O extends HostOptions>(
   context: Context<O>,
   { chosen, all }: Fleet,

@@ -14,9 +14,9 @@ export interface CliIo {
   readonly nowMs: () => number;
   /** Calls back at each SIGINT, SIGTERM and SIGHUP; returns how to stop listening. */
   readonly onInterrupt: (listener: () => void) => () => void;
-  /** From now on SIGHUP calls this, and interrupts nothing. Absent: there are no signals. */
+  /** Makes SIGHUP call this instead of interrupting. Absent where there are no signals. */
   readonly onHangup?: (listener: () => void) => void;
-  /** Makes a terminal give every key as input, and show every byte of output as it is. */
+  /** Switches the terminal to raw input and output. */
   readonly setRaw?: (isRaw: boolean) => void;
   /** Calls back once when the reader of standard output has gone; returns how to stop listening. */
   readonly onReaderGone?: (listener: () => void) => () => void;
@@ -37,11 +37,11 @@ export function processIo(): CliIo {
     setRaw(isRaw) {
       if (!process.stdin.isTTY) return;
       process.stdin.setRawMode(isRaw);
-      // Node's raw mode still adds a carriage return to each line feed; without stty it stays so.
+      // Node's raw mode still adds a carriage return to each line feed; only stty can turn that off.
       if (isRaw) spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
     },
     onReaderGone: (listener) => watchReader(process.stdout.fd, process.pid, listener),
-    // Compilation would take processor time away from the daemon.
+    // Optimizing would take processor time from the daemon.
     deferOptimization,
     onHangup(listener) {
       hungUp = listener;

@@ -1,14 +1,14 @@
-// Notices that the reader of a pipe has gone while nothing is written: node cannot ask, GNU tail can.
+// Detects that the reader of a pipe has gone while nothing is written. Node has no call for this, so GNU tail watches.
 import { spawn } from 'node:child_process';
 import { fstatSync } from 'node:fs';
 
 /**
- * `gone` is called at most once, when `fd` is a pipe that has lost its last reader. Returns what ends the watch. Without GNU tail
- * nothing is noticed before the next write.
+ * Calls `gone` at most once, when `fd` is a pipe that lost its last reader. Returns a function that ends the watch. Without GNU
+ * tail only the next write detects it.
  */
 export function watchReader(fd: number, pid: number, gone: () => void): () => void {
   if (!isPipe(fd)) return () => {};
-  // It follows a file that never grows, and ends with its own standard output or with us, also when we are killed.
+  // tail follows a file that never grows; it exits when its standard output breaks or when this process ends, even by SIGKILL.
   const tail = spawn('tail', [`--pid=${pid}`, '-f', '/dev/null'], { stdio: ['ignore', fd, 'ignore'] });
   let isOver = false;
   tail.on('error', () => {});

@@ -59,7 +59,7 @@ export function planLines(
   ];
 }
 
-/** Under the names of the plan as JSON. */
+/** Uses the member names of the plan as JSON. */
 const ownerOf = ({ set, place }: Plan): Fields => ({
   ...(set === undefined ? {} : { owner: set }),
   ...(place === undefined ? {} : { place }),
@@ -89,7 +89,7 @@ function ignoredLine({ address }: ResourceChange, { path, rule }: IgnoredDiffere
   return jsonLine('ignored_difference', `${address}: ${path} differs and is ignored`, fields, atMs);
 }
 
-/** Taking ownership is `import` in Terraform's words. */
+/** Terraform calls taking ownership `import`. */
 const actionOfNoOp = ({ power, claims }: ResourceChange): string =>
   power === undefined && claims.length > 0 ? 'import' : 'update';
 
@@ -128,7 +128,7 @@ export function diagnosticLine(diagnostic: Diagnostic, atMs: number): string {
   return jsonLine('diagnostic', message, fields, atMs, severity === 'error' ? 'error' : 'warn');
 }
 
-/** undefined for events without news. */
+/** Undefined for events that need no line. */
 export function eventLine(event: EngineEvent): string | undefined {
   const { step, atMs } = event;
   const hook = { resource: resource(step.address), action: step.action, step: step.id };

@@ -1,9 +1,9 @@
-// One line per thing that happened, for logs and pipes; also the lasting lines of the terminal. Pure.
+// Renders one line per event, for logs and pipes and for the permanent lines of a terminal. Pure.
 import type { EngineEvent } from '../../engine/steps/events.ts';
 import type { Paint } from './paint.ts';
 import { renderElapsed, words } from './progress.ts';
 
-/** undefined: no line. Starts are printed only where no repainted row shows them. */
+/** Undefined: no line. Starts are printed only where no repainted row shows them. */
 export function renderPlainEvent(event: EngineEvent, paint: Paint, withStarts = true): string | undefined {
   const { step } = event;
   const address = paint.bold(`${step.address}:`);
@@ -30,7 +30,7 @@ export function renderPlainEvent(event: EngineEvent, paint: Paint, withStarts = 
   }
 }
 
-/** Printed now and then for a slow step. */
+/** Printed at intervals while a slow step runs. */
 export function renderStill(
   row: { readonly step: EngineEvent['step']; readonly startedMs: number; readonly text: string },
   nowMs: number,

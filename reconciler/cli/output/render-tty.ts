@@ -4,7 +4,7 @@ import { renderElapsed, words, type Progress } from './progress.ts';
 
 const barWidth = 20;
 
-/** Lines no wider than `columns`, so that moving up by their number reaches the first one. */
+/** No line is wider than `columns`, so that moving the cursor up by their count reaches the first. */
 export function renderFrame(progress: Progress, nowMs: number, columns: number, paint: Paint, maxRows = 12): string[] {
   const shown = progress.rows.slice(0, maxRows).map((row) => {
     const head = `${row.step.address}: ${words[row.step.action].doing}...`;

@@ -28,12 +28,12 @@ export function reporterFor(
     : new PlainReporter(together(io.stderr), paint, steps, io.nowMs);
 }
 
-/** How long a line may wait for others. Each write wakes the reader, which costs more than most steps. */
+/** How long a line is buffered. Each write wakes the reader, which costs more than most steps. */
 const lingerMs = 20;
 
 interface Together {
   write(text: string): void;
-  /** Writes everything that waits. */
+  /** Writes all buffered lines. */
   flush(): void;
 }
 
@@ -103,7 +103,7 @@ class PlainReporter implements Reporter {
 
 const frameMs = 100;
 
-/** Lines that stay go above; the rows below them are erased and repainted. */
+/** Permanent lines go above; the rows below them are erased and repainted. */
 class TtyReporter implements Reporter {
   readonly #io: ShownIo;
   readonly #paint: Paint;

@@ -10,13 +10,13 @@ import { CliError } from '../errors/usage-error.ts';
 export interface ShownIo extends CliIo {
   /** For unfiltered bytes: output of commands in containers, files, and our own cursor movements. */
   readonly raw: { readonly stdout: Writable; readonly stderr: Writable };
-  /** Aborted when a stream cannot be written any more; the reason is a CliError. Commands stop as after Ctrl-C. */
+  /** Aborted with a CliError when a stream cannot be written. Commands then stop as after Ctrl-C. */
   readonly lost: AbortSignal;
   /** Replaces the escape character in our own colours. It is random per run, so that no text of a server can contain it. */
   readonly paintMark: string;
-  /** For commands that may write nothing for long: `lost` is aborted as soon as the reader has gone. Returns how to stop. */
+  /** For commands that write rarely: aborts `lost` as soon as the reader has gone. Returns a function that ends the watch. */
   watchReader(): () => void;
-  /** Waits until everything is written, so that `lost` knows about it. */
+  /** Waits until everything is written, so that `lost` covers it. */
   flush(): Promise<void>;
 }
 

@@ -8,7 +8,7 @@ const cellOf = (text: string): string =>
     .replaceAll('\n', String.raw`\n`)
     .replaceAll('\t', ' ');
 
-/** For a cell, of a message of several lines. */
+/** The first line of a message, for a cell. */
 export const firstLine = (text: string): string => printable(text.split('\n', 1).join(''));
 
 export function renderTable(head: readonly string[], texts: readonly (readonly string[])[], paint: Paint): string {

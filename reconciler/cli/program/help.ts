@@ -1,8 +1,8 @@
-// Lays out --help: commands and flags under their titles, names short enough that the rest fits on 80 columns. Pure.
+// Lays out --help: commands and flags under their titles, within 80 columns. Pure.
 import type { Command, Help, Option } from 'commander';
 import { sections } from '../flags/flag.ts';
 
-/** Shapes the help of the program and of everything below it. */
+/** Formats the help of this command and its subcommands. */
 export function shapeHelp(command: Command): void {
   command.configureHelp({ subcommandTerm: nameOf, groupItems, minWidthToWrap: 20 });
   for (const one of command.commands) shapeHelp(one);

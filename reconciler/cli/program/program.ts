@@ -1,4 +1,4 @@
-// Makes commander's program of the table of verbs.
+// Builds commander's program from the table of verbs.
 import { Command, Option } from 'commander';
 import type { ExitCode } from '../errors/exit-codes.ts';
 import type { Flag } from '../flags/flag.ts';
@@ -10,7 +10,7 @@ import { shapeHelp } from './help.ts';
 import { verbHint } from './unknown-verb.ts';
 import { version } from '../../../server/api/version.ts';
 
-/** Opens a context for the options, runs the command in it, and keeps its exit code. */
+/** Opens a context for the options, runs the command in it, and stores its exit code. */
 export type Runner = (
   options: OutputOptions & HostOptions,
   work: (context: Context) => Promise<ExitCode>,
@@ -40,7 +40,7 @@ function refuseUnknownVerbs(command: Command, group: string): void {
   const { commands } = command;
   const known = commands.flatMap((one) => [one.name(), ...one.aliases()]);
   for (const one of commands) if (one.commands.length > 0) refuseUnknownVerbs(one, one.name());
-  // A verb that others stand below takes words itself.
+  // A verb with subcommands also takes words itself.
   if (group !== '' && groups[group] === undefined) return;
   command.on('command:*', ([word = '']: readonly string[]) =>
     command.error(`error: unknown command '${word}'${verbHint(group, word, known)}`, {
@@ -49,7 +49,7 @@ function refuseUnknownVerbs(command: Command, group: string): void {
   );
 }
 
-/** A group of verbs, or the verb that others stand below, such as `history`. */
+/** A group of verbs, or a verb with subcommands, such as `history`. */
 function groupOf(program: Command, name: string, rows: readonly VerbRow[]): Command {
   const known = program.commands.find((command) => command.name() === name);
   // Flags behind the second word belong to that verb.
@@ -74,7 +74,7 @@ function addVerb(parent: Command, name: string, row: VerbRow, run: Runner): Comm
       .slice(0, -2)
       .flat()
       .filter((word) => typeof word === 'string');
-    // What commander parses has the types of the flags that it was given.
+    // Commander parses values to the types that the flags declare.
     await run(
       given.at(-2) as OutputOptions,
       (context) => dispatch(row, context, args),

@@ -23,7 +23,7 @@ export async function runCli(process: CliIo): Promise<ExitCode> {
   const code = await runProgram(io);
   await io.flush();
   const lost = io.lost.aborted ? (io.lost.reason as CliError) : undefined;
-  // Nobody reads an error after the reader has gone; a full disk is reported, if anything can be.
+  // Once the reader has gone, no error can be shown; a full disk is still reported.
   if (lost?.exitCode === exitCodes.error) reportError(io, {}, lost, undefined);
   return lost?.exitCode ?? code;
 }
@@ -80,7 +80,7 @@ async function runCommand(
     if (chosen.current !== undefined && !opened.context.isJson) opened.context.note(chosen.current);
     return await work(opened.context);
   } catch (thrown) {
-    // An AbortError does not hold the reason of the interruption.
+    // An AbortError does not carry the reason of the interruption.
     const error = isAbort(thrown) && opened?.context.stop.aborted === true ? opened.context.stop.reason : thrown;
     if (!io.lost.aborted) reportError(io, options, error, opened?.context);
     return codeOf(error);

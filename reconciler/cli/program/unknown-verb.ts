@@ -1,7 +1,7 @@
-// Says which verb a user most likely means by a word that is none: by its meaning in other tools, or by its letters. Pure.
+// Suggests a verb for an unknown word, by its meaning in other tools or by its spelling. Pure.
 import { nearestName } from '../../../server/api/text/nearest-word.ts';
 
-/** What users of docker, kubectl, lxc and terraform type, and the command line that does it here. Groups have their words after a blank. */
+/** Verbs of docker, kubectl, lxc and terraform, and our command line for each. A verb of a group follows a blank. */
 const elsewhere: Readonly<Record<string, string>> = {
   add: 'launch',
   attach: 'console',
@@ -65,7 +65,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'snapshot info': 'snapshot show',
 };
 
-/** Short words are close to many: a hint for them misleads. */
+/** Shorter words resemble too many verbs for a useful hint. */
 const shortest = 4;
 
 /** ` (did you mean gantry list?)`, or empty text. `group`: the words before it. */

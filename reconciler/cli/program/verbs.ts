@@ -1,4 +1,4 @@
-// All verbs, under the titles and in the order of `gantry --help`: what declares each, and how its code is loaded when it runs.
+// All verbs, with the titles and order of `gantry --help`: the declaration of each, and how its code is loaded when it runs.
 import type { KnownVerbs } from '../flags/arrange-words.ts';
 import type { OptionsOf, Verb } from '../flags/verb.ts';
 import type { Context, Fleet, Run } from '../session/context.ts';
@@ -208,7 +208,7 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
   ],
 };
 
-/** What can be typed. */
+/** All verbs and groups, for the parser. */
 export const knownVerbs: KnownVerbs = {
   verbs: Object.values(verbs).flatMap((rows) => rows.map(({ verb }) => verb)),
   groups,

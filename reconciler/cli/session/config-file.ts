@@ -1,4 +1,4 @@
-// A small JSON file in the configuration directory of the user: read with a message that says what to do, replaced as a whole.
+// A small JSON file in the user's configuration directory: read errors say what to do, writes replace the whole file.
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// Connects a command to its daemon, or to one that it starts for itself.
+// Connects a command to its daemon, or to an embedded one.
 import { resolve } from 'node:path';
 import { connect, type Client, type ClientOptions } from '../../../server/client/client.ts';
 import { parseEndpoints, renderEndpoint } from '../../../server/client/transport/host-endpoint.ts';
@@ -11,7 +11,7 @@ import { clientOptionsOf, hostOf, type ConnectOptions } from './host.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
 
-/** Runs `work` with a client; with --embedded, a daemon runs for that time. */
+/** Runs `work` with a client; with --embedded, a daemon runs until it ends. */
 export async function withClient<T>(
   context: Context<ConnectOptions>,
   work: (client: Client) => Promise<T>,
@@ -40,7 +40,7 @@ export async function withClient<T>(
 export const openClient = (context: Context<ConnectOptions>): Promise<Client> =>
   connectTo(context, hostOf(context.options, context.io));
 
-/** The host as journals name it: an embedded daemon by its directory, since its socket may be anywhere. */
+/** The name of the host in journals: an embedded daemon is named by its directory, since its socket path varies. */
 export const hostName = ({ options }: Context<HostOptions>, client: Client): string =>
   options.embedded === undefined ? client.host : `embedded:${resolve(options.embedded)}`;
 
@@ -86,7 +86,7 @@ async function connectTo(context: Context<ConnectOptions>, host: string): Promis
   }
 }
 
-/** One line for all answers of a command, with --json too: what is printed may be wrong. */
+/** Warns once per command, with --json too, that the data may be stale. */
 function staleNotice({ io }: Output, host: string): (reason: string | undefined) => void {
   let isTold = false;
   return (reason) => {
@@ -113,17 +113,17 @@ async function withLogin(
   return { ...options, tls: { ...pin, ...options.tls }, bearer: bearerOf(login, io.env, io.nowMs) };
 }
 
-/** Any member of a cluster for which there is a login will do. */
+/** Any cluster member with a stored login is usable. */
 function addressesOf(host: string): readonly string[] {
   try {
     return parseEndpoints(host).map(renderEndpoint);
   } catch {
-    // The client says what is wrong with it.
+    // The client reports what is wrong with the address.
     return [host];
   }
 }
 
-/** The time was over before there was a connection: the host is named. */
+/** Adds the host to a timeout that fired before the connection was open. */
 const stoppedAt = (host: string, reason: unknown): unknown =>
   reason instanceof CliError && reason.exitCode === exitCodes.error
     ? new CliError(`${reason.message}, and ${host} had not answered`, exitCodes.unreachable, reason)

@@ -1,4 +1,4 @@
-// The context of every command: streams, options, two stages of interruption, and output for people or machines.
+// The context of every command: streams, options, two stages of interruption, and output as text or JSON.
 import { setMaxListeners } from 'node:events';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { MarkedColor } from '../../core/text/terminal-text.ts';
@@ -12,7 +12,7 @@ import { CliError, ExpiredError } from '../errors/usage-error.ts';
 import { versionLine } from '../output/render-json.ts';
 import { version } from '../../../server/api/version.ts';
 
-/** The host that a part of a command on several hosts works for. */
+/** The host of one part of a command on several hosts. */
 export interface HostScope {
   /** Id of the rollout, the same for all hosts of the command. */
   readonly rollout?: string;
@@ -46,15 +46,15 @@ export interface Interrupts {
   readonly announcer: Announcer;
 }
 
-/** Says at each interruption what happens next; a part of the command that owns the terminal replaces `say` for its time. */
+/** Announces at each interruption what happens next; code that takes over the terminal replaces `say` while it has it. */
 export interface Announcer {
   say: (text: string) => void;
 }
 
-/** A command at work: it prints, and can be interrupted. */
+/** A running command: it prints, and can be interrupted. */
 export interface Command extends Output, Interrupts {}
 
-/** `O`: what the flags of the command may say, beside those of every command. */
+/** `O`: the options of this command, beside those of every command. */
 export interface Context<O extends object = object> extends Command {
   readonly options: O & OutputOptions;
   readonly host?: HostScope;
@@ -83,7 +83,7 @@ export function openContext(io: ShownIo, options: OutputOptions): OpenedContext 
   const output = openOutput(io, options);
   const stop = new AbortController();
   const cancel = new AbortController();
-  // Every request and object at work listens.
+  // Every request and every running step adds a listener.
   setMaxListeners(0, stop.signal, cancel.signal);
   const announcer: Announcer = { say: output.note };
   const stopWriting = (): void => stop.abort(io.lost.reason);

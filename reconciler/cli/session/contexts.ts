@@ -1,4 +1,4 @@
-// Contexts: servers by names of the user, with what a connection needs, and the one that commands use when no flag or variable says a server.
+// Contexts: named servers with their connection settings, and the one that commands use when no flag or variable names a server.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { CliError } from '../errors/usage-error.ts';
@@ -53,7 +53,7 @@ export function neededContext({ contexts }: Contexts, name: string): ServerConte
 
 export interface ChosenServer<T> {
   readonly options: T;
-  /** A note for the user, when nothing on the command line says which server is meant. */
+  /** A note for the user when the command line names no server. */
   readonly current?: string;
 }
 

@@ -7,7 +7,7 @@ import { canRepaint } from '../output/process-io.ts';
 
 const eraseLine = '\r\u001b[K';
 
-/** The metadata of the ended operation, with what it made. */
+/** The metadata of the ended operation, with the objects that it created. */
 export type OperationFacts = Readonly<Record<string, unknown>> & {
   readonly fingerprint: string;
   /** Names of the containers that the operation is about. */

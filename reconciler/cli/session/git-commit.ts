@@ -14,7 +14,7 @@ export async function commitOf(
   const file = paths.find((path) => path !== '-');
   if (file === undefined || signal.aborted) return undefined;
   const folder = dirname(file);
-  // A foreign repository must not start programs.
+  // An untrusted repository must not start programs.
   const quiet = ['-C', folder, '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'];
   const git = async (...args: readonly string[]): Promise<string> => {
     const options = { env: { ...env, GIT_OPTIONAL_LOCKS: '0' }, timeout: limitMs, maxBuffer: 16 * 1024 * 1024, signal };

@@ -33,7 +33,7 @@ export async function clientOptionsOf(options: ConnectOptions): Promise<ClientOp
   });
   const parallelism = parseCount('--parallelism', options.parallelism);
   return {
-    // Each step has a connection of its own.
+    // Each concurrent step uses its own connection.
     ...(parallelism === undefined ? {} : { connections: Math.max(8, parallelism) }),
     ...(Object.keys(tls).length === 0 ? {} : { tls }),
     ...(options.project === undefined ? {} : { project: options.project }),

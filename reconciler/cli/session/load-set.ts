@@ -14,7 +14,7 @@ import { planOptionsOf, type GuardOptions } from '../flags/plan-flags.ts';
 import { CliError } from '../errors/usage-error.ts';
 import { withClient } from './connect.ts';
 
-/** Which documents there are. */
+/** Options that decide which documents are loaded. */
 export type LoadOptions = ManifestOptions & ConnectOptions & SelectorOptions & GuardOptions;
 
 export async function loadInputOf(
@@ -52,7 +52,7 @@ export async function loadSet(
 
 export interface LoadedQuietly {
   readonly loaded: Loaded;
-  /** Mistakes in single files and across files. */
+  /** Problems within files and across files. */
   readonly diagnostics: readonly Diagnostic[];
   readonly paths: readonly string[];
 }
@@ -72,7 +72,7 @@ export async function loadQuietly(
   const input = await loadInputOf(context, args, readImages);
   const loaded = await loadManifests({ ...input, live: (requests) => askServer(context, requests) }, context.stop);
   const { referenceCycles } = await import('../../core/graph/check-documents.ts');
-  // All else across documents is judged with the server in view.
+  // The remaining checks across documents need the live objects of the server.
   const cycles = referenceCycles(loaded.documents).map((found) => loaded.locate(found));
   return { loaded, diagnostics: [...loaded.diagnostics, ...cycles], paths: input.paths };
 }

@@ -1,5 +1,5 @@
-// gantry.lock: the fingerprints that aliases had at the last `gantry update`, to be kept in version
-// control beside the manifests. YAML, one line per image.
+// gantry.lock: the fingerprints of aliases at the last `gantry update`, for version control beside the manifests. YAML, one
+// line per image.
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parsePins, pinsText, type Pins } from '../../manifest/image-pins.ts';
@@ -18,7 +18,7 @@ export function lockFilePath(context: LockFileContext, files: readonly string[])
   return context.options.lockFile ?? join(first === undefined ? '.' : dirname(first), 'gantry.lock');
 }
 
-/** Empty when the file does not exist, unless --lock-file names it: then it must exist, except for a command that writes it. */
+/** Empty without a file. A file that --lock-file names must exist, except for a command that writes it. */
 export async function readPins(
   context: LockFileContext,
   files: readonly string[],

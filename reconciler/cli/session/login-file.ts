@@ -1,4 +1,4 @@
-// The file with the login of a user at one server: read and written by no one else, replaced as a whole.
+// The file with a user's login at one server: readable only by the user, replaced as a whole.
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';

@@ -63,7 +63,7 @@ export const loginOf = (
   expires_at: nowMs + (tokens.expires_in ?? 300) * 1000,
 });
 
-/** The token of the login at the host; renewed when it is about to end, once for all that wait. */
+/** The token of the login at the host. Concurrent callers share one renewal shortly before it expires. */
 export function bearerOf(login: Login, env: Env, nowMs: () => number): BearerSource {
   let current = login;
   let renewing: Promise<void> | undefined;
@@ -104,7 +104,7 @@ async function renew(login: Login, env: Env, nowMs: number): Promise<Login> {
   }
 }
 
-/** The issuer's own word for a refusal, such as access_denied. */
+/** The issuer's error code, such as access_denied. */
 function whyOf(error: unknown): string {
   if (error instanceof Error && 'error' in error && typeof error.error === 'string') return error.error;
   const cause = error instanceof Error ? error.cause : undefined;

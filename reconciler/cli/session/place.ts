@@ -1,11 +1,11 @@
-// The place of manifests: the folder that holds them all, within its git repository where that has a remote, else on this machine.
+// The place of manifests: their common folder, relative to a git repository with a remote, else on this machine.
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { placeInRepository, placeOnMachine, type PlaceText, type SetPlace } from '../../core/ownership/place.ts';
 import type { Context } from './context.ts';
 
-/** The place of a plan of these files; with --take-over what other places declared becomes part of it. */
+/** The place of a plan of these files; --take-over lets it take objects that other places declared. */
 export async function setPlaceOf(
   { io, options }: Pick<Context<{ readonly takeOver?: boolean | undefined }>, 'io' | 'options'>,
   files: readonly string[],
@@ -14,8 +14,8 @@ export async function setPlaceOf(
 }
 
 /**
- * `files`: paths of manifests and their folders; `-`, and none at all, count as the working directory. GANTRY_PLACE names a place where paths change from run
- * to run. Reads no more than the config of the repository.
+ * `files`: paths of manifests and their folders; `-` or an empty list means the working directory. GANTRY_PLACE names the place
+ * where paths change from run to run. Reads only the config of the repository.
  */
 export async function placeOf(
   files: readonly string[],
@@ -36,7 +36,7 @@ async function folderOf(path: string): Promise<string> {
   return found?.isDirectory() === true ? full : dirname(full);
 }
 
-/** The nearest folder above all of them; that of the first when they share only the root. */
+/** The nearest folder above all of them; the folder of the first if they share only the root. */
 function commonFolder(folders: readonly string[]): string {
   const [first = process.cwd(), ...others] = folders;
   const parts = first.split(sep);

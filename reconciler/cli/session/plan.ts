@@ -19,7 +19,7 @@ import { setNameOf } from '../flags/set-name.ts';
 import { CliError } from '../errors/usage-error.ts';
 import type { LoadOptions } from './load-set.ts';
 
-/** Which plan is made of the documents. */
+/** Options that decide how the documents are planned. */
 export type PlanningOptions = LoadOptions & Pick<PlanFlagOptions, 'set' | 'lockFile' | 'wait'>;
 
 /** What the revision of a run is made from. */
@@ -33,24 +33,24 @@ export interface RevisionSource {
 }
 
 export interface SetPlan extends MadePlan {
-  /** Absent: the run leaves no revision. */
+  /** Absent: the run stores no revision. */
   readonly revision?: RevisionSource;
 }
 
-/** What a plan needs of a client: only reads. */
+/** A plan only reads. */
 export type ReadClient = WholeClient;
 
-/** What is planned: manifests that were read, or documents of another origin, which says more about them than flags do. */
+/** The input of a plan: loaded manifests, or documents of another origin, which brings its own set and options. */
 export interface PlanSource extends Pick<Loaded, 'documents'>, Partial<Pick<Loaded, 'locate' | 'files' | 'written'>> {
-  /** Documents of another origin: their set, and their options in place of those of the flags. */
+  /** The set and options of such documents, in place of the flags. */
   readonly origin?: { readonly set: string; readonly options: PlanOptions };
-  /** Default: where `files` are. */
+  /** Default: the place of `files`. */
   readonly place?: SetPlace;
   /** Image pins in place of gantry.lock, which is beside the first of `files`. */
   readonly images?: ReadonlyMap<string, string>;
 }
 
-/** Observes and plans. Throws after the plan's errors have been shown; its warnings are only shown. */
+/** Observes and plans. Prints warnings; prints errors and throws. */
 export async function planOf(
   context: Context<PlanningOptions>,
   client: ReadClient,

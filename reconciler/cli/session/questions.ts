@@ -1,4 +1,4 @@
-// Questions on a terminal, each with an answer that an empty line takes.
+// Asks questions on a terminal, each with a default for an empty line.
 import { createInterface } from 'node:readline';
 import { printable } from '../../core/text/terminal-text.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
@@ -7,7 +7,7 @@ import type { Command } from './context.ts';
 
 export type AskFor = (question: string, usual: string) => Promise<string>;
 
-/** One reader of standard input for all questions of `work`: input that was typed ahead is not lost between them. */
+/** All questions of `work` share one reader of standard input, so that input typed ahead is not lost between them. */
 export async function withQuestions<T>(context: Command, work: (ask: AskFor) => Promise<T>): Promise<T> {
   const lines = createInterface({ input: context.io.stdin, terminal: false });
   const answers = lines[Symbol.asyncIterator]();

@@ -1,4 +1,4 @@
-// Servers of images by short names: those that are built in, and the user's own in a file of the configuration directory.
+// Image servers by short names: the built-in ones, and the user's own from a file in the configuration directory.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { usageError } from '../errors/usage-error.ts';
 import { readConfig, writeConfig, type Env } from './config-file.ts';
@@ -21,7 +21,7 @@ const builtIn: Readonly<Record<string, string>> = {
 
 const file = 'remotes.json';
 
-/** Sorted by name. A remote of the user goes before a built-in one of that name. */
+/** Sorted by name. A remote of the user overrides the built-in one of that name. */
 export async function readRemotes(env: Env): Promise<Remotes> {
   const known = Object.entries(builtIn).map(([name, url]): [string, Remote] => [
     name,

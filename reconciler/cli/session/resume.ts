@@ -1,4 +1,4 @@
-// Waits for what an interrupted run of the set left at work.
+// Waits for operations that an interrupted run of the set left running.
 import type { Client } from '../../../server/client/client.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
 import { hostName } from './connect.ts';

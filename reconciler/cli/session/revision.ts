@@ -1,4 +1,4 @@
-// The entry of a run in the history of its set: documents without secrets, author, message and git commit.
+// The history entry of a run: documents without secrets, author, message and git commit.
 import type { Document } from '../../core/documents/document.ts';
 import { valueAt } from '../../core/plan/apply-edits.ts';
 import { defaultLimits, type WrittenDocument } from '../../core/history/revisions.ts';

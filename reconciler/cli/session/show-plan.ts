@@ -1,11 +1,10 @@
-// Prints a plan, for people or machines.
+// Prints a plan as text or JSON.
 import type { Plan } from '../../core/plan/plan.ts';
 import type { Context } from './context.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import type { PlanFlagOptions } from '../flags/plan-flags.ts';
 import { CliError } from '../errors/usage-error.ts';
 
-/** Shows the plan on stdout, for people or machines. */
 export async function printPlan(
   context: Context<PlanFlagOptions>,
   plan: Plan,
@@ -27,7 +26,7 @@ export async function printPlan(
   await refuseChanges(context, plan);
 }
 
-/** A plan with changes is an error under --expect-no-changes, and nothing is done. */
+/** Throws under --expect-no-changes if the plan has changes. */
 export async function refuseChanges({ options }: Context<PlanFlagOptions>, plan: Plan): Promise<void> {
   if (options.expectNoChanges !== true) return;
   const { hasDifferences } = await import('../../core/plan/summary.ts');

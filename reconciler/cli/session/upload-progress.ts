@@ -4,7 +4,7 @@ import type { OnSent } from '../../../server/client/files/counted.ts';
 import { canRepaint } from '../output/process-io.ts';
 import type { Output } from './context.ts';
 
-/** Smaller uploads are over before anybody reads of them. */
+/** Smaller uploads end before anyone could read their progress. */
 const leastBytes = 8 * 1024 * 1024;
 const repaintMs = 100;
 const barWidth = 30;
@@ -27,7 +27,7 @@ function bar({ io }: Output, what: string): OnSent {
     if (!isSent && io.nowMs() - paintedMs < repaintMs) return;
     paintedMs = io.nowMs();
     io.raw.stderr.write(eraseLine);
-    // What the server makes of it is shown in this line next.
+    // The progress of the server continues on this line.
     if (!isSent) io.stderr.write(`${what} [${barText(sent / total)}] ${amounts(sent, total)}`);
   };
 }

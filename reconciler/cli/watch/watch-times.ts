@@ -6,7 +6,7 @@ import { CliError, usageError } from '../errors/usage-error.ts';
 
 export interface WatchTimes {
   readonly intervalMs: number;
-  /** --interval was given: it holds whatever a comparison costs. */
+  /** --interval was given: it applies regardless of what a comparison costs. */
   readonly isIntervalGiven: boolean;
   readonly limitMs?: number;
 }

@@ -1,8 +1,8 @@
-// The chain of the audit log: each line has the hash of itself and of the line before, so that a line which was removed or changed shows. Pure.
+// The hash chain of the audit log: each line has its own hash and that of the line before, which reveals removed and changed lines. Pure.
 import { createHash } from 'node:crypto';
 import type { AuditCheck, AuditEntry } from '../contract/index.ts';
 
-/** An entry, as the next one continues it. */
+/** The end of the chain, to which the next entry is linked. */
 export interface Link {
   readonly number: number;
   /** Absent in lines of versions without a chain. */
@@ -13,7 +13,7 @@ export const emptyChain: Link = { number: 0, hash: '' };
 
 type Written = Omit<AuditEntry, 'number'>;
 
-/** The line of an entry after `before`, and how the next one continues it. */
+/** The line of an entry after `before`, and the new end of the chain. */
 export function chained(entry: Written, before: Link): { readonly line: string; readonly link: Link } {
   const number = before.number + 1;
   const body = JSON.stringify({ number, ...entry });
@@ -26,7 +26,7 @@ const hashOf = (body: string, before: string): string =>
 
 const ending = /,"hash":"([0-9a-f]{64})"\}$/;
 
-/** `place`: the number of a line that has none. Undefined for a line that was cut off. */
+/** `place`: the number for a line without one. Undefined for a truncated line. */
 export function entryOf(line: string, place: number): AuditEntry | undefined {
   try {
     const { hash: _hash, ...entry } = JSON.parse(line) as Omit<AuditEntry, 'number'> & {
@@ -77,7 +77,7 @@ export class ChainCheck {
       if (before?.hash !== undefined) this.#problem(`${at}: the entry has no hash, although the one before has`);
       return;
     }
-    // The first file may be kept elsewhere: its successor begins with what it does not know.
+    // The first file may be archived elsewhere, so the next file may begin with an unknown hash.
     const previous = before === undefined ? (number === 1 ? emptyChain : undefined) : before;
     if (before !== undefined && number !== before.number + 1)
       return this.#problem(`${at}: entry ${number} follows entry ${before.number}: what was between them is gone`);

@@ -1,5 +1,5 @@
-// The files of the audit log: audit.jsonl, and before it audit-NUMBER.jsonl, each named by the number of its first entry. They are read
-// line by line, so that their length does not matter.
+// The files of the audit log: audit.jsonl, and older ones named audit-NUMBER.jsonl after their first entry. They are read line by
+// line, so that their length does not matter.
 import { open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ifMissing } from '../../../server/lib/shared/missing-files.ts';
@@ -14,7 +14,7 @@ export interface AuditFile {
 export const rotatedPath = (file: string, first: number): string =>
   file.replace(/\.jsonl$/, `-${String(first).padStart(12, '0')}.jsonl`);
 
-/** Oldest first; the one that is written comes last. */
+/** Oldest first; the current file comes last. */
 export async function auditFiles(file: string): Promise<readonly AuditFile[]> {
   const names = (await readdir(dirname(file)).catch(ifMissing)) ?? [];
   const rotated = names.flatMap((name) => {
@@ -24,7 +24,7 @@ export async function auditFiles(file: string): Promise<readonly AuditFile[]> {
   return [...rotated.sort((one, other) => one.first - other.first), { path: file, first: Number.MAX_SAFE_INTEGER }];
 }
 
-/** The lines of a file; none when it is not there. */
+/** The lines of a file; none if it does not exist. */
 export async function* linesOf(path: string): AsyncGenerator<string, void, void> {
   const handle = await open(path).catch(ifMissing);
   if (handle === undefined) return;

@@ -1,5 +1,5 @@
-// The audit log: a line for each thing that a person or program asked of the controller, on the disk before it is done. It only grows; a
-// file that is long enough is kept under another name. audit-chain.ts chains the lines.
+// The audit log: one line per request to change something, on disk before the change begins. It only grows; long files are
+// rotated. audit-chain.ts chains the lines.
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
@@ -10,7 +10,7 @@ import { auditFiles, lastLink, linesOf, rotatedPath } from './audit-files.ts';
 export interface AuditQuery {
   readonly set?: string;
   readonly since?: string;
-  /** The number of the last entry that is known. */
+  /** The number of the last entry that the caller has. */
   readonly after?: number;
   readonly limit?: number;
 }
@@ -20,7 +20,7 @@ type NewEntry = Omit<AuditEntry, 'id' | 'number' | 'at'> & { readonly id?: strin
 interface OpenFile {
   readonly handle: FileHandle;
   readonly ino: number;
-  /** Where this process expects its end. */
+  /** The expected size of the file. */
   size: number;
   last: Link;
   /** The number of its first entry. */
@@ -36,14 +36,14 @@ export class AuditLog {
   #open: OpenFile | undefined;
   #working: Promise<unknown> = Promise.resolve();
 
-  /** `longest`: bytes after which another file begins. */
+  /** `longest`: max bytes of a file before rotation. */
   constructor(file: string, nowMs: () => number, longest = longestFile) {
     this.#file = file;
     this.#nowMs = nowMs;
     this.#longest = longest;
   }
 
-  /** Resolves with the id when the entry is on the disk. Rejects when it cannot be written: then nothing may be done. */
+  /** Resolves with the id when the entry is on disk. If it rejects, the caller must not make the change. */
   async add({ id = randomBytes(8).toString('hex'), ...entry }: NewEntry): Promise<string> {
     const written = { at: new Date(this.#nowMs()).toISOString(), id, ...entry };
     await this.#inTurn(() => this.#append(written));
@@ -86,7 +86,7 @@ export class AuditLog {
       file.size += Buffer.byteLength(line);
       file.last = link;
     } catch (error) {
-      // What of the line is there is looked at before the next one.
+      // A part of the line may be on disk: the next write checks the end of the file first.
       await this.#forget();
       throw error;
     }
@@ -94,7 +94,7 @@ export class AuditLog {
 
   async #ready(): Promise<OpenFile> {
     const there = await stat(this.#file).catch(() => undefined);
-    // Another controller that shares the state directory wrote there, or moved it.
+    // Another controller that shares the state directory wrote to the file or rotated it.
     if (there?.ino !== this.#open?.ino || there?.size !== this.#open?.size) await this.#forget();
     this.#open ??= await this.#opened();
     if (this.#open.size < this.#longest) return this.#open;
@@ -155,7 +155,7 @@ async function from(files: Files, isMeant: Meant, after: number, limit: number):
   const found: AuditEntry[] = [];
   for (const [at, { path }] of files.entries()) {
     const next = files[at + 1];
-    // All of it is known: the next file begins before what is asked for.
+    // The caller has all entries of this file.
     if (next !== undefined && next.first <= after + 1) continue;
     let place = 0;
     for await (const line of linesOf(path)) {
@@ -167,7 +167,7 @@ async function from(files: Files, isMeant: Meant, after: number, limit: number):
   return found;
 }
 
-/** The end of a process, or a full disk, cut the last line off: what follows is a line of its own. */
+/** Ends a line that a kill or a full disk truncated, so that the next entry begins a new line. */
 async function endLine(handle: FileHandle, size: number): Promise<void> {
   const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1));
   if (size > 0 && buffer.toString() !== '\n') await handle.appendFile('\n');

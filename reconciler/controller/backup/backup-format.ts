@@ -1,4 +1,4 @@
-// The format of a backup of a controller: JSON lines, compressed. The head, then each file, then how many there are.
+// The format of a controller backup: compressed JSON lines with a head, each file, and their count.
 
 export const backupFormat = 'gantry-controller-state';
 export const backupVersion = 1;

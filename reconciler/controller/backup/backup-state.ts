@@ -1,4 +1,4 @@
-// Copies the state of a controller into one file while it may work: suspensions, history, audit log, what hosts have. Checkouts are fetched again.
+// Copies the state of a running controller into one file: suspensions, history, audit log, revisions of hosts. Checkouts are fetched again.
 import { createHash } from 'node:crypto';
 import { createWriteStream, type BigIntStats } from 'node:fs';
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { ifMissing } from '../../../server/lib/shared/missing-files.ts';
 import { version } from '../../../server/api/version.ts';
 import { backupFormat, backupVersion, type BackupHead, type BackupPart } from './backup-format.ts';
 
-/** Sources are fetched again, and journals are about processes. */
+/** Sources are fetched again; journals only concern running processes. */
 const leftOut: ReadonlySet<string> = new Set(['sources', 'hosts']);
 /** Some six seconds. */
 const maxTries = 50;
@@ -22,7 +22,7 @@ interface StateCopy {
   readonly data: Buffer;
 }
 
-/** Returns how many files it has. Rejects when there is no state, or when it never stands still. */
+/** Returns the count of files. Rejects without state, or if the state never stops changing. */
 export async function backupState(stateDir: string, controller: string, file: string, at: string): Promise<number> {
   const copies = await copyOf(stateDir);
   if (copies.length === 0) throw new Error(`${stateDir} has no state of a controller`);
@@ -56,16 +56,16 @@ function* linesOf(head: BackupHead, copies: readonly StateCopy[]): Generator<str
 
 export const sha256 = (data: Buffer): string => createHash('sha256').update(data).digest('hex');
 
-/** The state is of one moment; logs, which only grow, are read behind it, so that their length does not keep it from standing still. */
+/** Copies a consistent state. Append-only logs are read after it, since reading long logs would take too long for one snapshot. */
 async function copyOf(stateDir: string): Promise<readonly StateCopy[]> {
   const state = await settled(stateDir, (path) => isWhole(path), factsOfState);
-  // A log that is cut off or kept under another name meanwhile would be there twice, or not at all.
+  // A log that is truncated or rotated during the copy would be copied twice or not at all.
   const logs = await settled(
     stateDir,
     (path) => !isWhole(path),
     ({ ino }) => String(ino),
   );
-  // A line that is being written is left out.
+  // Leaves out an incomplete last line.
   return [...state, ...logs.map(({ path, data }) => ({ path, data: data.subarray(0, data.lastIndexOf(0x0a) + 1) }))];
 }
 
@@ -74,7 +74,7 @@ type Facts = (found: BigIntStats) => string;
 const isWhole = (path: string): boolean => path.endsWith('.json');
 const factsOfState: Facts = ({ ino, mtimeNs, size }) => `${ino} ${mtimeNs} ${size}`;
 
-/** Read while none of these files was replaced. */
+/** Repeats the read until none of these files was replaced during it. */
 async function settled(
   stateDir: string,
   isMeant: (path: string) => boolean,

@@ -1,5 +1,5 @@
-// Makes the state directory of a controller from a backup: all of it, or nothing. What the backup took for the newest revision may be old by
-// now, so each set begins with what its source has.
+// Restores the state directory of a controller from a backup, atomically. The newest revision in the backup may be outdated, so
+// each set begins with that of its source.
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -13,11 +13,11 @@ import { sha256 } from './backup-state.ts';
 export interface Restored {
   readonly at: string;
   readonly files: number;
-  /** Sets that a rollback held at the time of the backup, and holds again. */
+  /** Sets with a rollback in force, at the time of the backup and again now. */
   readonly held: readonly string[];
 }
 
-/** Rejects, and changes nothing, when the backup is damaged, newer or of another controller, or when there is state already. */
+/** Rejects without changes if the backup is damaged, newer or of another controller, or if there is state already. */
 export async function restoreState(file: string, stateDir: string, controller: string): Promise<Restored> {
   const there = await readdir(stateDir).catch(() => []);
   if (there.length > 0)
@@ -25,7 +25,7 @@ export async function restoreState(file: string, stateDir: string, controller: s
   const parent = dirname(stateDir);
   await mkdir(parent, { recursive: true, mode: 0o700 });
   const begin = `${basename(stateDir)}.restore-`;
-  // An earlier attempt that was cut off.
+  // Removes the rest of an interrupted attempt.
   for (const name of await readdir(parent))
     if (name.startsWith(begin)) await rm(join(parent, name), { recursive: true });
   const folder = join(parent, `${begin}${process.pid}`);
@@ -118,7 +118,7 @@ function partOf(value: Readonly<Record<string, unknown>>, damaged: (why: string)
   return { path, data: bytes };
 }
 
-/** The set can go back to what it had, and hosts keep what they have until the source says what is newest. */
+/** Keeps the revisions for a rollback; hosts keep theirs until the source reports the newest. */
 function withoutCurrent({ current, ...state }: SetState): SetState {
   return current === undefined ? state : { ...state, earlier: [current, ...state.earlier] };
 }

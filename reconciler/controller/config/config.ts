@@ -16,7 +16,7 @@ export interface ControllerConfig {
   readonly file: string;
   /** Its directory: relative paths of `sources` and `notifications` begin there. */
   readonly folder: string;
-  /** Places a problem that shows later, such as a host that the hosts file lacks, in gantry.yaml. */
+  /** Finds the place in gantry.yaml of a problem that is found later, such as an unknown host. */
   readonly locate?: (finding: Finding) => Diagnostic;
   readonly name: string;
   readonly stateDir: string;
@@ -40,7 +40,7 @@ export interface ControllerConfig {
   readonly tracing?: TracingConfig;
 }
 
-/** Reads a set that a generator made; `at`: its place in gantry.yaml. The set is absent when there are problems. */
+/** Reads a generated set; `at`: its place in gantry.yaml. The set is absent if there are problems. */
 export type ReadGenerated = (
   set: WrittenSet,
   at: string,
@@ -67,11 +67,11 @@ export interface DriftRule {
 export interface SetConfig {
   readonly name: string;
   readonly source: string;
-  /** Whose rules its documents and steps are held to. */
+  /** The tenant whose rules apply to its documents and steps. */
   readonly tenant?: Tenant;
   /** Relative to the checkout of the source. */
   readonly path: string;
-  /** Objects that name none are in it; with `config` the set makes it. */
+  /** The project of objects that name none; with `config` the set creates it. */
   readonly project?: ProjectOfSet;
   /** Empty: all hosts. */
   readonly hosts: readonly HostPattern[];
@@ -97,7 +97,7 @@ export interface SetConfig {
   /** Plans that a second person must approve. */
   readonly approval?: ApprovalRule;
   readonly hooks: Hooks;
-  /** How many earlier revisions the set can go back to. */
+  /** How many earlier revisions are kept for a rollback. */
   readonly keepRevisions: number;
   readonly notify: readonly string[];
   readonly images?: ImageAutomation;
@@ -105,7 +105,7 @@ export interface SetConfig {
   readonly suspended?: string;
   /** The generator that made it. */
   readonly generator?: string;
-  /** Nothing makes it any more: what it owns is deleted, then it ends. */
+  /** Its generator no longer makes it: its objects are deleted, then it ends. */
   readonly isLeaving?: true;
 }
 
@@ -165,5 +165,5 @@ export interface MetricCheck {
   readonly caFile?: string;
 }
 
-/** Older revisions that a set can go back to, unless its config says otherwise. */
+/** The default of `keepRevisions`. */
 export const standardKept = 20;

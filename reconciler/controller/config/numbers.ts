@@ -1,4 +1,4 @@
-// Makes numbers of texts where the schema asks for numbers: the reader of manifests keeps numbers as they are written. Pure.
+// Converts texts to numbers where the schema asks for numbers: the manifest reader returns numbers as text. Pure.
 
 interface Keywords {
   readonly type?: string;
@@ -22,7 +22,7 @@ export function withNumbers(schema: Keywords | undefined, value: unknown): unkno
   return Object.fromEntries(entries);
 }
 
-/** A fraction where one is allowed. */
+/** Allows a fraction unless the schema asks for an integer. */
 const isNumeral = (schema: Keywords, text: string): boolean =>
   /^-?\d{1,15}$/.test(text) || (takes(schema, ['number']) && /^-?\d{1,15}\.\d{1,15}$/.test(text));
 

@@ -1,4 +1,4 @@
-// What a set and its tenant ask approvals for.
+// Reads which changes of a set need approval, by its own rule and that of its tenant.
 import { durationMs } from './durations.ts';
 import type { WrittenApproval } from '../tenancy/approval-schema.ts';
 import { approvalLevels, type ApprovalRule } from './config.ts';

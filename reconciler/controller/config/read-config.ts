@@ -123,7 +123,7 @@ const withTokenFile = (tracing: TracingConfig, at: (path: string) => string): Tr
 
 type Report = (path: string, message: string, remedy?: string) => void;
 
-/** An API that others reach must know its callers. */
+/** Refuses an API without logins that other machines can reach. */
 function checkListener(
   { listen, auth, tls, anonymous }: NonNullable<ControllerFile['controller']>,
   report: Report,

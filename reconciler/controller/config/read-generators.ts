@@ -1,4 +1,4 @@
-// Checks the generators of gantry.yaml, and reads the sets that they make as those of the file are read.
+// Checks the generators of gantry.yaml, and reads generated sets like written ones.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { parseHostPattern } from '../../core/documents/host-pattern.ts';
 import { wrong, type Finding } from '../../manifest/text/finding.ts';

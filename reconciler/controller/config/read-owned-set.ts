@@ -1,4 +1,4 @@
-// Reads a set, of the file or of a generator, together with what its tenant asks of it.
+// Reads a written or generated set, together with the rules of its tenant.
 import type { Tenant } from '../tenancy/tenant.ts';
 import type { SetConfig } from './config.ts';
 import { approvalOf } from './read-approval.ts';
@@ -14,7 +14,7 @@ export interface Reading {
   readonly report: (path: string, message: string, remedy?: string) => void;
 }
 
-/** `tenants`: those of the file that were read without a problem. */
+/** `tenants`: only those without a problem. */
 export function readOwnedSet(
   file: ControllerFile,
   tenants: readonly (Tenant | undefined)[],

@@ -1,4 +1,4 @@
-// One set of gantry.yaml with its defaults: durations, windows, hosts, rollout. Reports what it cannot read.
+// Reads one set of gantry.yaml with its defaults: durations, windows, hosts, rollout. Reports problems.
 import { resolve } from 'node:path';
 import { kinds } from '../../../server/api/kinds.ts';
 import { projectConfigProblems } from '../../../server/api/project/project-config.ts';
@@ -36,7 +36,7 @@ export class SetReader {
   readonly #report: Report;
   readonly #folder: string;
 
-  /** `folder`: that of gantry.yaml. */
+  /** `folder`: the folder of gantry.yaml. */
   constructor(set: WrittenSet, at: string, report: Report, folder: string) {
     this.#folder = folder;
     this.#set = set;

@@ -1,4 +1,4 @@
-// Reads the tenants of gantry.yaml, and finds the tenant of each set. Reports what does not fit together.
+// Reads the tenants of gantry.yaml, and finds the tenant of each set. Reports contradictions.
 import { posix, resolve } from 'node:path';
 import { projectConfigProblems } from '../../../server/api/project/project-config.ts';
 import { hint } from '../../../server/api/text/nearest-word.ts';
@@ -23,7 +23,7 @@ const ruleNames = [
 
 type Report = (path: string, message: string, remedy?: string) => void;
 
-/** Undefined: it is trusted. `folder`: that of gantry.yaml. */
+/** Undefined: the tenant is trusted. `folder`: the folder of gantry.yaml. */
 export function readTenant(written: WrittenTenant, at: string, folder: string, report: Report): Tenant | undefined {
   if (written.approval !== undefined) readApproval(written.approval, `${at}.approval`, report);
   if (written.trusted === true) {
@@ -71,7 +71,7 @@ export function readTenant(written: WrittenTenant, at: string, folder: string, r
 
 type Set = WrittenSet;
 
-/** The tenant of a set; undefined when gantry.yaml has none, or does not say which. */
+/** The tenant of a set; undefined if gantry.yaml has no tenants or the set names none. */
 export function tenantOf(file: ControllerFile, { name, source, path }: Set, at: string, report: Report) {
   const { tenants = [] } = file;
   if (tenants.length === 0) return undefined;

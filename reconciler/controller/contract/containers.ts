@@ -1,4 +1,4 @@
-// Containers of a host as people work with them by hand: figures, power, snapshots, files.
+// Manual work on the containers of a host: figures, power, snapshots, files.
 import { Type, type Static } from 'typebox';
 import { Count, says, Text, Texts, Time, type Shape } from './shape.ts';
 

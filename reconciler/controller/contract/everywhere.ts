@@ -1,4 +1,4 @@
-// What is asked across all sets: a search, and what happened when.
+// Queries across all sets: search and timeline.
 import { Type } from 'typebox';
 import { says, Text, Time, type Shape } from './shape.ts';
 import { DriftRecord, ObjectStatusName } from './status.ts';

@@ -1,5 +1,5 @@
 // The HTTP contract of the controller: every answer and request body as a schema and a type. The engine produces these objects, the
-// page shows them. endpoints.ts says where each is found. Pure data.
+// page shows them. endpoints.ts has their paths. Pure data.
 import { Type, type TSchema } from 'typebox';
 import { says, Text, type Shape } from './shape.ts';
 import { DriftRecord, HostStatus, ObjectSummary, SetStatus, SourceStatus } from './status.ts';
@@ -13,7 +13,7 @@ export * from './everywhere.ts';
 
 const event = <const Name extends string, P extends Record<string, TSchema>>(type: Name, payload: P) =>
   Type.Object({ type: Type.Literal(type), ...payload });
-/** A message of GET /api/v1/events: its `data`. Its `id` goes into `Last-Event-ID`, for the events that were missed. */
+/** The `data` of a message of GET /api/v1/events. A client sends its `id` as `Last-Event-ID` to get missed events. */
 export const ControllerEvent = Type.Union([
   event('set', { set: SetStatus }),
   event('object', { set: Text, object: ObjectSummary, isGone: Type.Optional(Type.Boolean()) }),

@@ -1,7 +1,7 @@
 // Pieces that the schemas of the contract share.
 import { Type, type Static, type TSchema } from 'typebox';
 
-/** What a schema describes, as readers see it: nobody changes what was answered. */
+/** The type of a schema, deeply read-only, since no reader may change an answer. */
 type Frozen<T> = T extends readonly (infer Item)[]
   ? readonly Frozen<Item>[]
   : T extends object

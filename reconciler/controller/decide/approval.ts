@@ -1,4 +1,4 @@
-// Which steps of a plan a second person has to approve, and whether an approval is about them. Pure.
+// Finds the steps of a plan that a second person has to approve, and whether an approval covers them. Pure.
 import { createHash } from 'node:crypto';
 import type { Plan, Step } from '../../core/plan/plan.ts';
 import type { ApprovalLevel } from '../config/config.ts';
@@ -8,7 +8,7 @@ export interface Approval {
   readonly id: string;
   readonly set: string;
   readonly revision: string;
-  /** Digests of the steps; steps that are not among them need an approval of their own. */
+  /** Digests of the approved steps; other steps need another approval. */
   readonly steps: readonly string[];
   /** Absent: on all hosts of the set. */
   readonly hosts?: readonly string[];
@@ -23,7 +23,7 @@ export interface AskedStep {
   readonly digest: string;
 }
 
-/** `text`: that of the documents, which says what the steps write. `isNew`: they come from a revision that the host does not have. */
+/** `text`: the documents, with the values that the steps write. `isNew`: the host does not have their revision yet. */
 export function stepsToApprove(
   { steps }: Plan,
   level: ApprovalLevel,
@@ -37,7 +37,7 @@ export function stepsToApprove(
     .map((step) => ({ text: `${step.action} ${step.address}`, digest: digestOf(step, text) }));
 }
 
-/** What a rebuild replaces is gone, too. */
+/** A rebuild also deletes the old container. */
 const deletes = ({ action }: Step): boolean => action === 'delete' || action === 'rebuild';
 
 const disrupts = (step: Step): boolean =>
@@ -47,7 +47,7 @@ const disrupts = (step: Step): boolean =>
 
 const isMove = ([first]: readonly string[]): boolean => first === 'location' || first === 'pool';
 
-/** Values are not part of it: the text of the documents has them, and secrets could be guessed from it. */
+/** Hashes the text of the documents instead of values: a hash of a value could reveal a secret to a guess. */
 function digestOf(step: Step, text: string): string {
   const edits =
     step.action === 'update' ? step.edits.map(({ segments, after }) => [segments, after !== undefined]) : [];
@@ -59,11 +59,11 @@ function digestOf(step: Step, text: string): string {
 export interface ApprovedFacts {
   readonly host: string;
   readonly revision: string;
-  /** When the host got the revision in full: an approval from before is used up. */
+  /** When the host got the revision in full: earlier approvals are used up. */
   readonly appliedAt: string | undefined;
 }
 
-/** The steps that no approval is about. */
+/** The steps that no approval covers. */
 export function unapproved(
   steps: readonly AskedStep[],
   approvals: readonly Approval[],
@@ -88,7 +88,7 @@ export function approvalText(steps: readonly AskedStep[], set: string): string {
   return `It awaits an approval of: ${named.join(', ')}${more} (gantry controller approve ${set})`;
 }
 
-/** `Ann <ann@example.org>` is Ann, and the address. */
+/** `Ann <ann@example.org>` has two words: the name and the address. */
 const wordsOf = (texts: readonly string[]): ReadonlySet<string> =>
   new Set(
     texts
@@ -100,7 +100,7 @@ const wordsOf = (texts: readonly string[]): ReadonlySet<string> =>
       .filter((word) => word !== ''),
   );
 
-/** Some text of one stands for the same person as some text of the other. */
+/** True if the two lists share a name or an address. */
 export function isSamePerson(one: readonly string[], other: readonly string[]): boolean {
   const words = wordsOf(one);
   return [...wordsOf(other)].some((word) => words.has(word));
@@ -119,7 +119,7 @@ export interface WaitingHost {
 
 const maxSteps = 50;
 
-/** The plans that wait with one revision: the wanted one, as long as some do. */
+/** The waiting plans of one revision: the wanted one if any plan of it waits. */
 export function waitingPlans(wanted: string | undefined, hosts: readonly WaitingHost[]) {
   const all = hosts.flatMap(({ name, awaitsApproval }) =>
     awaitsApproval === undefined ? [] : [{ name, ...awaitsApproval }],
@@ -128,7 +128,7 @@ export function waitingPlans(wanted: string | undefined, hosts: readonly Waiting
   return all.filter((one) => one.revision === revision);
 }
 
-/** Undefined: no plan waits. `planOf`: a name for these steps that tells nothing about them. */
+/** Undefined: no plan waits. `planOf`: makes an opaque name for these steps. */
 export function approvalGateOf(
   plans: ReturnType<typeof waitingPlans>,
   planOf: (text: string) => string,

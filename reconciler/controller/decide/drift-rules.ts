@@ -1,4 +1,4 @@
-// Decides about a difference that others made: heal, report or ignore. Pure.
+// Decides whether to heal, report or ignore drift. Pure.
 import { matchesHost, type HostFacts, type HostPattern } from '../../core/documents/host-pattern.ts';
 import { parseIgnore } from '../../core/ownership/ignored-paths.ts';
 import type { DriftAction, DriftRule } from '../config/config.ts';

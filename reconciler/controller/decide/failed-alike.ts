@@ -1,7 +1,7 @@
-// Tries that fail again and again for one reason are one run in the history, with their number: they must not push other runs out of it. Pure.
+// Joins repeated runs that fail for one reason into one history entry with a count, so that they do not push out others. Pure.
 import type { RunRecord } from '../contract/index.ts';
 
-/** The run that `next` repeats: the newest before it on the same hosts, if it failed alike and neither changed anything. `runs`: newest first. */
+/** The run that `next` repeats: the previous one on the same hosts, if it failed alike and neither changed anything. `runs`: newest first. */
 export function repeatedBy(next: RunRecord, runs: readonly RunRecord[]): RunRecord | undefined {
   if (!changedNothing(next)) return undefined;
   const hosts = next.hosts.join('\n');
@@ -9,7 +9,7 @@ export function repeatedBy(next: RunRecord, runs: readonly RunRecord[]): RunReco
   return before !== undefined && changedNothing(before) && isAlike(before, next) ? before : undefined;
 }
 
-/** `next` as the record of its own try and of those that `before` stands for. */
+/** `next` with the count of tries in `before` added. */
 export const joinedTries = (before: RunRecord, next: RunRecord): RunRecord => ({
   ...next,
   tries: (before.tries ?? 1) + 1,

@@ -1,13 +1,13 @@
-// Decides where the hooks of a phase run, and which of them have run for a revision. Pure.
+// Decides on which hosts the hooks of a phase run, and records which have run for a revision. Pure.
 import type { Hook } from '../config/config.ts';
 import { matchesHost, type HostFacts } from '../../core/documents/host-pattern.ts';
 import type { HookPhase } from '../config/hook-schema.ts';
 
-/** What ran for one revision, kept over restarts. `began`: it is at work, or the end of a process cut it off. */
+/** The hooks that ran for one revision, kept over restarts. `began`: still running, or interrupted by the end of the process. */
 export interface HookState {
   readonly revision: string;
   readonly ran: Readonly<Record<string, 'began' | 'done'>>;
-  /** The hooks after the sync; absent where the revision came without any. */
+  /** The hooks after the sync; absent if the revision came without any. */
   readonly afterSync?: AfterSync;
 }
 
@@ -16,7 +16,7 @@ export type AfterSync = 'due' | 'done' | { readonly failed: string };
 
 export const hookKey = (phase: HookPhase, name: string, host: string): string => `${phase}/${name}@${host}`;
 
-/** Around a sync: where the pattern says, else the first host. Around a host: there, where the pattern allows it. */
+/** Around a sync: the hosts of the pattern, else the first host. Around a host: that host, if the pattern allows it. */
 export function hostsOfHook<T extends HostFacts>(hook: Hook, hosts: readonly T[], at: T | undefined): readonly T[] {
   const { hosts: pattern } = hook;
   if (at !== undefined) return pattern === undefined || matchesHost(pattern, at) ? [at] : [];
@@ -29,7 +29,7 @@ export const stateOfHook = (
   key: string,
 ): 'began' | 'done' | undefined => (state?.revision === revision ? state.ran[key] : undefined);
 
-/** Another revision begins without any. */
+/** Another revision starts with an empty state. */
 export function withHook(
   state: HookState | undefined,
   revision: string,

@@ -1,33 +1,33 @@
-// Decides after a comparison on one host: changes are made now, or the host gets a status that says why none are. Pure.
+// Decides after a comparison whether a host is changed now, or which status says why not. Pure.
 import type { SetStatusName } from '../contract/index.ts';
 
 /** Why a host may not be changed now. */
 export interface Hindrance {
   readonly why: string;
-  /** It is for people to end: a rollout continues without the host. */
+  /** Only a person can end it: a rollout continues without the host. */
   readonly isAway: boolean;
 }
 
 export interface HostFacts {
-  /** Why the set is suspended on the host: by people, or by the configuration. */
+  /** Why the set is suspended on the host, by a person or by the configuration. */
   readonly suspended: Hindrance | undefined;
   readonly steps: number;
   /** Why guards refuse parts of the plan. */
   readonly refusals: readonly string[];
-  /** A plan of which parts are refused may be carried out. */
+  /** A plan with refused parts may be carried out. */
   readonly allowsPartial: boolean;
-  /** Those that errors of documents cause: people see them also while the set is suspended. */
+  /** Refusals caused by errors in documents: shown even while the set is suspended. */
   readonly errors: readonly string[];
-  /** All that is refused waits for the window of disruptive changes. */
+  /** All refused parts wait for the window of disruptive changes. */
   readonly waitsForWindow: boolean;
-  /** All that is refused waits for another object, or for the approval of a person. */
+  /** All refused parts wait for another object or for an approval. */
   readonly waitsForOther: boolean;
-  /** What a second person must approve first; undefined: nothing. */
+  /** The part that a second person must approve first; undefined: none. */
   readonly awaitsApproval: string | undefined;
   readonly hasReportedDrift: boolean;
-  /** Time until a window for disruptive changes opens. 0: it is open. Infinity: none opens. */
+  /** Time until disruptive changes are allowed. 0: now. Infinity: never. */
   readonly calmMs: number;
-  /** The same for a window for any change. */
+  /** Time until any change is allowed. */
   readonly closedMs: () => number;
   /** Sets that must be synced before. */
   readonly waitsFor: () => Hindrance | undefined;
@@ -39,17 +39,17 @@ export interface HostFacts {
 export type Verdict =
   | { readonly kind: 'apply' }
   | {
-      /** `settled`: nothing is left to change. `refused`: guards stand in the way. `hindered`: the changes must wait. */
+      /** `settled`: nothing is left to change. `refused`: guards refuse the changes. `hindered`: the changes must wait. */
       readonly kind: 'suspended' | 'settled' | 'refused' | 'hindered';
       readonly status: SetStatusName;
       readonly why?: string;
-      /** Rollouts go on without the host. */
+      /** Rollouts continue without the host. */
       readonly isAway?: true;
-      /** The plan waits until somebody approves it. */
+      /** The plan waits for an approval. */
       readonly isForApproval?: true;
       /** Time until a window opens. */
       readonly opensInMs?: number;
-      /** The host waits for the next try, and is as the last one left it. */
+      /** The host waits for the next try after a failed one. */
       readonly isRetry?: true;
     };
 
@@ -67,7 +67,7 @@ export function verdictOn(facts: HostFacts): Verdict {
   return { kind: 'settled', status: facts.hasReportedDrift ? 'drifted' : 'synced' };
 }
 
-/** What a set lacks may be what these sets bring. */
+/** Objects that a set misses may come from the sets that it waits for. */
 function neededSets({ waitsFor }: HostFacts): Verdict | undefined {
   const needed = waitsFor();
   return needed === undefined ? undefined : { kind: 'hindered', status: 'waiting', ...textOf(needed) };

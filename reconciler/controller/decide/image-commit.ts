@@ -2,7 +2,7 @@
 
 const longest = 200;
 
-/** `message`: of gantry.yaml. The body names every image, one a line, without control characters. */
+/** `message`: from gantry.yaml. The body names one image per line, without control characters. */
 export function imageCommit(
   set: string | undefined,
   message: string | undefined,

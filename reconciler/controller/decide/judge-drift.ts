@@ -1,4 +1,4 @@
-// Divides the differences on a host into those that the newest manifests bring and drift, and decides what is done about each. Pure.
+// Divides the differences on a host into changes of the newest manifests and drift, and decides what to do about each. Pure.
 import type { DriftObject, DriftReport } from '../../core/drift/drift.ts';
 import type { Address, IgnoreRule } from '../../core/documents/document.ts';
 import type { HostFacts } from '../../core/documents/host-pattern.ts';
@@ -16,9 +16,9 @@ export interface DriftFinding {
 
 export interface DriftJudgement {
   readonly drift: readonly DriftFinding[];
-  /** What is only reported or ignored is held back by this. */
+  /** Keeps the plan from changing objects and paths whose drift is only reported or ignored. */
   readonly held: Pick<Restraint, 'objects' | 'paths'>;
-  /** Addresses with drift that is reported and stays. */
+  /** Addresses whose drift is only reported. */
   readonly reported: ReadonlySet<string>;
 }
 
@@ -26,7 +26,7 @@ export interface JudgeInput {
   readonly report: DriftReport;
   readonly rules: DriftRules;
   readonly host: HostFacts;
-  /** The host does not have the revision yet: differences without a known cause come from it. */
+  /** The host does not have the revision yet, which then explains differences without a known cause. */
   readonly isNew: boolean;
   /** The difference was drift before this revision came. */
   readonly wasDrift: (address: string, path: string) => boolean;

@@ -1,7 +1,7 @@
 // Judges the answer of a Prometheus server for a check of a rollout. Pure.
 import type { MetricCheck } from '../config/config.ts';
 
-/** Why the answer does not hold; undefined: it does. Throws when it is no answer of Prometheus. */
+/** Why the check fails; undefined: it passes. Throws for a malformed answer. */
 export function judgeMetric(answer: unknown, { min, max }: Pick<MetricCheck, 'min' | 'max'>): string | undefined {
   const values = valuesOf(answer);
   if (values.length === 0) return 'the query finds nothing';

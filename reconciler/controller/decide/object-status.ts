@@ -14,11 +14,11 @@ export interface ObjectView {
   readonly suspended: ReadonlyMap<string, string>;
   /** Why its last step failed, by address. */
   readonly failed: ReadonlyMap<string, string>;
-  /** What is done about a difference: drift that is reported stays drifted. */
+  /** Addresses whose drift is only reported, so that they stay drifted. */
   readonly reported: ReadonlySet<string>;
   /** Paths of suspended objects that drifted, by address. */
   readonly suspendedDrift?: ReadonlyMap<string, readonly string[]>;
-  /** Why the whole host waits, and objects that cannot be planned yet with it. */
+  /** Why the whole host waits, including objects that cannot be planned yet. */
   readonly waits?: string;
   /** No window for disruptive changes is open. */
   readonly isCalm?: boolean;
@@ -96,7 +96,7 @@ export function countsOf(objects: Iterable<ObjectSummary>): ObjectCounts {
   return counts;
 }
 
-/** What listeners do not know yet. */
+/** Only the objects that listeners have not received yet. */
 export function changedObjects(
   before: ReadonlyMap<string, ObjectSummary>,
   after: ReadonlyMap<string, ObjectSummary>,

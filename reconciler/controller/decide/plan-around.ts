@@ -1,4 +1,4 @@
-// Plans a set without the objects that have errors: the rest continues, and each of these objects says why it does not. Pure.
+// Plans a set without the objects that have errors; each of those gets a guard with its error. Pure.
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Address, Document } from '../../core/documents/document.ts';
 import type { Observed } from '../../core/documents/observed.ts';
@@ -12,7 +12,7 @@ import type { MadePlan } from '../../engine/runs/make-plan.ts';
 
 const maxErrors = 3;
 
-/** Throws with errors that belong to no declared object. `plan`: the plan without these objects and those that need them. */
+/** Throws for errors that belong to no declared object. `plan`: makes a plan without some objects and their dependents. */
 export function planAround(documents: readonly Document[], plan: (exclude: readonly Address[]) => MadePlan): MadePlan {
   const declared = new Set<Address>(documents.map(({ address }) => address));
   const broken = new Map<Address, Diagnostic>();

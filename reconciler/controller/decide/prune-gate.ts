@@ -1,4 +1,4 @@
-// The gate before a prune that is larger than its limit: a person opens it, for one revision only. Pure.
+// Stops a prune beyond its limit until a person approves it, for one revision only. Pure.
 import type { Plan } from '../../core/plan/plan.ts';
 import type { PruneGate } from '../contract/index.ts';
 

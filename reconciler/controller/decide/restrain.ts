@@ -1,4 +1,4 @@
-// Narrows what a plan may do on one host: suspended objects and fields, drift that is only reported, closed windows, objects at rest. Pure.
+// Restricts a plan on one host: suspended objects and fields, drift that is only reported, closed windows, paused repairs. Pure.
 import type { Address, Document, IgnoreRule } from '../../core/documents/document.ts';
 import type { Guard, PlanOptions } from '../../core/plan/plan.ts';
 
@@ -22,7 +22,7 @@ export interface PlanScope {
   readonly options: PlanOptions;
 }
 
-/** `exists`: the object is on the host. An object that is left alone and missing is excluded, with what needs it. */
+/** `exists`: the object is on the host. A restrained object that is missing is excluded, with its dependents. */
 export function restrained(
   documents: readonly Document[],
   options: PlanOptions,
@@ -37,7 +37,7 @@ export function restrained(
     options: {
       ...options,
       ...(exclude.length === 0 ? {} : { exclude }),
-      // A limit of 0 refuses what is to be pruned, so that it is known to wait.
+      // A limit of 0 refuses every prune, so that the plan lists it as waiting.
       ...(isCalm
         ? { allowRestart: false, allowRecreate: false, defersDisruption: true, pruneLimit: { count: 0 } }
         : {}),
@@ -45,13 +45,13 @@ export function restrained(
   };
 }
 
-/** Guards that are there no more when a window for disruptive changes opens. */
+/** Guards that disappear when a window for disruptive changes opens. */
 export const isForWindow = ({ code }: Guard): boolean => code === 'disruption' || code === 'prune-limit';
 
-/** Guards that are there no more when another object is ready. */
+/** Guards that disappear when another object is ready. */
 export const isForOther = ({ code }: Guard): boolean => code === 'dependency';
 
-/** A person opens this gate. */
+/** Guards that a person lifts. */
 export const isGate = ({ code }: Guard, isCalm: boolean): boolean => code === 'prune-limit' && !isCalm;
 
 /** What the controller offers instead of the flags of the command line. */
@@ -65,7 +65,7 @@ const remedies: Partial<Readonly<Record<Guard['code'], string>>> = {
 
 export const remedyOf = ({ code, remedy }: Guard): string => remedies[code] ?? remedy;
 
-/** What a guard says; in a calm time pruning is not too much, but too early. */
+/** The message of a guard. While disruption is not allowed, a prune limit means that pruning has to wait. */
 export function refusalText({ code, message }: Guard, isCalm: boolean, set: string): string {
   if (code !== 'prune-limit') return message;
   return isCalm

@@ -5,7 +5,7 @@ export interface RetryTimes {
   readonly longestMs: number;
 }
 
-/** `failures`: in a row, from 1. `random`: from 0 to 1; the pause is between half and all of its length. */
+/** `failures`: in a row, from 1. `random`: 0 to 1; shortens the pause by up to half. */
 export function retryPauseMs({ firstMs, longestMs }: RetryTimes, failures: number, random: number): number {
   const whole = Math.min(longestMs, firstMs * 2 ** Math.min(30, Math.max(0, failures - 1)));
   return Math.round(whole / 2 + (whole / 2) * random);

@@ -16,7 +16,7 @@ export function batchesOf<T>(
 export interface BatchHost {
   readonly isSynced: boolean;
   readonly isFailed: boolean;
-  /** The host cannot be reached, so it neither succeeds nor fails: it gets the revision when it is back. */
+  /** The host is unreachable: it neither succeeds nor fails, and gets the revision when it is back. */
   readonly isAway: boolean;
 }
 

@@ -1,15 +1,15 @@
-// Decides which controller may bring a set to a host, from the claim that is noted there. Two controllers that share no host with a lock do not
-// know of each other, and would change the same objects back and forth. Pure.
+// Decides from the claim on a host which controller may apply a set there. Controllers without a common lock host do not see each
+// other and would change the same objects back and forth. Pure.
 import type { NotesConfig } from '../../engine/notes/notes.ts';
 
-/** A controller, as its claims name it. */
+/** The identity of a controller in its claims. */
 export interface Claimant {
-  /** The identity of its state directory, which outlives its name and its hosts file. */
+  /** The identity of its state directory, which stays when its name or hosts file changes. */
   readonly id: string;
   readonly controller: string;
   /** `root@host`, and its address where it has one; for messages. */
   readonly who: string;
-  /** The hosts with its lock: their names, and hashes of their names and addresses. */
+  /** Its lock hosts: names, and hashes of names and addresses. */
   readonly locks: Readonly<Record<string, string>>;
 }
 
@@ -19,7 +19,7 @@ export interface SetClaim extends Claimant {
   readonly at: string;
 }
 
-/** A controller that is gone keeps a set from others for this long. */
+/** How long a claim holds without renewal. */
 export const claimMs = 600_000;
 
 /** Another controller has the set on this host. */
@@ -27,16 +27,16 @@ export class ClaimedError extends Error {
   override readonly name = 'ClaimedError';
 }
 
-/** The claim of another one that holds at this time. */
+/** The claim if it is valid and belongs to another controller. */
 export const othersClaim = (found: SetClaim | undefined, own: Claimant, atMs: number): SetClaim | undefined =>
   found === undefined || isSame(found, own) || Math.abs(atMs - Date.parse(found.at)) >= claimMs ? undefined : found;
 
-/** Controllers of one name that have a host with a lock in common never work at the same time. */
+/** Controllers of one name with a common lock host are never active at the same time. */
 export const isSame = (found: Claimant, own: Claimant): boolean =>
   found.id === own.id ||
   (found.controller === own.controller && Object.entries(found.locks).some(([name, hash]) => own.locks[name] === hash));
 
-/** As `own` claims it, or has it already. */
+/** The claim of `own`, new or renewed. */
 export const claimBy = (own: Claimant, found: SetClaim | undefined, atMs: number): SetClaim => {
   const at = new Date(atMs).toISOString();
   return { ...own, since: found !== undefined && isSame(found, own) ? found.since : at, at };
@@ -48,7 +48,7 @@ export const claimedText = ({ controller, who, locks, since }: SetClaim, set: st
   `If it is gone, this one takes over ${claimMs / 60_000} minutes after its end, or at once with ` +
   `gantry controller sync ${set} --take-over`;
 
-/** Everybody who may write the config of a host can write anything there: what is no claim counts as none. */
+/** A malformed claim counts as none: everyone who may write the config of a host can write anything there. */
 export function claimIn(config: NotesConfig, key: string): SetClaim | undefined {
   try {
     const { id, controller, who, locks, since, at } = JSON.parse(String(config[key])) as Partial<SetClaim>;

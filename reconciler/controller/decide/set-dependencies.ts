@@ -1,4 +1,4 @@
-// The order between sets: a set takes a new revision on a host when the sets that it depends on are synced there. Pure.
+// Orders sets: a set gets a new revision on a host once the sets that it depends on are synced there. Pure.
 import type { SetConfig } from '../config/config.ts';
 import type { Hindrance } from './host-verdict.ts';
 import { short } from './short-revision.ts';
@@ -15,18 +15,18 @@ interface HostOfSet {
   readonly isAway: boolean;
   /** Why it failed. */
   readonly failure?: string | undefined;
-  /** It is synced, to this revision where one is named. */
+  /** True if it is synced, to this revision if one is given. */
   has(revision: string | undefined): boolean;
 }
 
 export interface WaitingHost {
   readonly name: string;
   readonly revision: string;
-  /** The source has no other revision: the sets of this source must have it too. */
+  /** This is the newest revision of the source, so dependencies from the same source must have it too. */
   readonly isNewest: boolean;
 }
 
-/** Why a host must wait with a new revision. A set that is not on the host counts with all of its hosts. */
+/** Why a host must wait with a new revision. A dependency that is not on the host must be synced on all of its hosts. */
 export function whyHostWaits(
   { dependsOn, source }: Pick<SetConfig, 'dependsOn' | 'source'>,
   { name: host, revision, isNewest }: WaitingHost,

@@ -1,8 +1,8 @@
-// The state of a set, kept over restarts: the revision in use, those before it, the refused one, and the revision of each host.
+// The persistent state of a set: its current, earlier and withdrawn revisions, and the revision of each host.
 import type { HookState } from './hooks.ts';
 import type { PruneApproval } from './prune-gate.ts';
 
-/** What a host has of a set, kept over restarts. */
+/** The revision of a set that a host has. */
 export interface AppliedRevision {
   readonly revision: string;
   /** The text of the documents. */
@@ -15,7 +15,7 @@ export interface KnownRevision {
   readonly at: string;
   readonly who?: string;
   readonly message?: string;
-  /** A rollout of it ended without a failed host. */
+  /** A rollout of this revision ended without a failed host. */
   readonly isGood?: true;
 }
 
@@ -34,17 +34,17 @@ export interface SetState {
   readonly current?: KnownRevision;
   /** Newest first, without `current`. */
   readonly earlier: readonly KnownRevision[];
-  /** The rollout of this revision was stopped and taken back. */
+  /** The revision whose rollout was stopped and rolled back. */
   readonly withdrawn?: string;
   readonly pin?: Pin;
-  /** A revision may delete more than the limit; another revision ends it. */
+  /** Lets one revision delete more than the limit; the next revision ends it. */
   readonly pruneApproval?: PruneApproval | undefined;
-  /** Who asked for a sync, or the end of a rollback, to the revision in use; another revision ends it. */
+  /** Who asked for a sync to the current revision, or ended a rollback; the next revision clears it. */
   readonly askers?: readonly string[];
-  /** Which hooks ran for the newest revision that hosts got. */
+  /** The hooks that ran for the newest rolled-out revision. */
   readonly hooks?: HookState;
-  /** What each host has in full. */
+  /** The revision that each host has in full. */
   readonly hosts: Readonly<Record<string, AppliedRevision>>;
-  /** The revision that each host was given last, which it may have in part; older states do not have it. */
+  /** The revision last applied to each host, perhaps in part; absent in older states. */
   readonly given: Readonly<Record<string, string>>;
 }

@@ -1,4 +1,4 @@
-// The status of a set from that of its hosts. Pure.
+// Derives the status of a set from its hosts. Pure.
 import type { SetConfig } from '../config/config.ts';
 import type { ApprovalStatus, SetHostStatus, SetStatus, SetStatusName, Suspension } from '../contract/index.ts';
 import { approvalGateOf, waitingPlans, type Approval, type WaitingHost } from './approval.ts';
@@ -25,7 +25,7 @@ export interface SetFacts {
   /** A check or a hook stopped its rollout. */
   readonly isStopped?: boolean;
   readonly approvals: readonly Approval[];
-  /** A name for a plan that tells nothing about it. */
+  /** Makes an opaque name for a plan. */
   readonly planOf: (text: string) => string;
 }
 
@@ -77,7 +77,7 @@ export const statusOfApproval = ({ id, revision, by, reason, at, until, hosts }:
   ...(hosts === undefined ? {} : { hosts: [...hosts] }),
 });
 
-/** Each host was compared, or there is a reason why it cannot be. */
+/** True once each host was compared or has a reason why it cannot be. */
 export const wasLookedAt = (
   { hosts, problems }: Pick<SetStatus, 'hosts' | 'problems'>,
   sourceError: string | undefined,
@@ -95,7 +95,7 @@ export function suspensionOfPin(set: string, { pin }: SetState): readonly Suspen
   return [{ id: 'rollback', set, reason: `held at ${short(revision)}${where}: ${reason}`, by, since }];
 }
 
-/** Why the whole set is suspended; undefined when it is not, or only hosts, objects or fields of it. */
+/** Why the whole set is suspended; undefined if it is not, or only in part. */
 export function suspensionOfSet(
   { suspended }: Pick<SetConfig, 'suspended'>,
   suspensions: readonly Suspension[],

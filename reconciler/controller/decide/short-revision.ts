@@ -1,3 +1,3 @@
-// Revisions in the short form that people write.
+// Shortens revisions for people.
 
 export const short = (revision: string): string => revision.replace(/^sha256:/, '').slice(0, 12);

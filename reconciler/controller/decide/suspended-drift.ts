@@ -1,4 +1,4 @@
-// The drift of what is suspended: it is recorded and shown, and nothing heals it. Pure.
+// Finds the drift of suspended objects and fields, which is recorded and shown but not healed. Pure.
 import { parseIgnore } from '../../core/ownership/ignored-paths.ts';
 import type { DriftFinding, DriftJudgement } from './judge-drift.ts';
 import type { Restraint } from './restrain.ts';
@@ -11,7 +11,7 @@ export const pathsText = (paths: readonly string[]): string =>
 
 export const isNothing = ({ objects, paths }: Suspended): boolean => objects.size + paths.size === 0;
 
-/** Paths that drifted, by address. `judge`: judges the plan without suspensions, which may be none at all. */
+/** Paths that drifted, by address. `judge`: judges the plan without suspensions. */
 export function driftOfSuspended(
   judge: () => DriftJudgement,
   { objects, paths }: Suspended,
@@ -20,7 +20,7 @@ export function driftOfSuspended(
   try {
     ({ drift } = judge());
   } catch {
-    // Only what is suspended stands in the way of this plan.
+    // Only a suspended object can make this plan fail.
     return new Map();
   }
   const found = new Map<string, readonly string[]>();
@@ -35,7 +35,7 @@ export function driftOfSuspended(
   return found;
 }
 
-/** Each object has one record: while some of its fields are healed, it is of these. `isWhole`: the whole set is suspended. */
+/** Each object has one record, of the fields being healed if there are any. `isWhole`: the whole set is suspended. */
 export function withSuspended(
   drift: readonly DriftFinding[],
   suspended: ReadonlyMap<string, readonly string[]>,

@@ -1,17 +1,17 @@
-// Says which suspensions hold, and for which hosts and objects. Pure.
+// Finds the suspensions that apply to a host or an object. Pure.
 import { parseIgnore } from '../../core/ownership/ignored-paths.ts';
 import type { Suspension } from '../contract/index.ts';
 
 export const isActive = ({ until }: Pick<Suspension, 'until'>, nowMs: number): boolean =>
   until === undefined || Date.parse(until) > nowMs;
 
-/** The suspension of the whole set on the host; that of the set on all hosts first. */
+/** The suspension of the whole set on the host; one for all hosts comes first. */
 export function ofHost(suspensions: readonly Suspension[], host: string): Suspension | undefined {
   const whole = suspensions.filter(({ address }) => address === undefined);
   return whole.find((one) => one.host === undefined) ?? whole.find((one) => one.host === host);
 }
 
-/** The suspensions that hold this object on this host; `*` in an address stands for any text. */
+/** The suspensions that apply to this object on this host; `*` in an address matches any text. */
 export const ofObject = (suspensions: readonly Suspension[], host: string, address: string): readonly Suspension[] =>
   suspensions.filter(
     (one) =>

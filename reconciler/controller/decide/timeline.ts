@@ -1,4 +1,4 @@
-// What happened on all sets, as one list: runs and drift, the newest first. Pure.
+// Merges the runs and drift of all sets into one list, newest first. Pure.
 import type { DriftRecord, RunRecord, TimelineEntry } from '../contract/index.ts';
 
 export interface Happened {
@@ -9,7 +9,7 @@ export interface Happened {
 
 export interface TimelineQuery {
   readonly host?: string;
-  /** Only what is older. */
+  /** Only older entries. */
   readonly before?: string;
   readonly limit: number;
 }

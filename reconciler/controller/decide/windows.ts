@@ -1,11 +1,11 @@
-// When a set may make changes: within one of its allowed windows and in none of the denied ones. Pure: the caller passes the time.
+// Decides when a set may make changes: within an allowed window and outside all denied ones. Pure: the caller passes the time.
 import { isDue, parseSchedule, type Minute } from '../../../server/api/container/snapshot-schedule.ts';
 import type { Window, Windows } from '../config/config.ts';
 
 const minuteMs = 60_000;
 const dayMinutes = 1440;
 const hourMs = 3_600_000;
-/** Monthly windows are found as well. */
+/** Long enough to find monthly windows. */
 const horizonMs = 32 * 86_400_000;
 
 /** `22:00-06:00`, every day by UTC; undefined when the text is not such a time. */
@@ -23,7 +23,7 @@ interface Span {
   readonly toMs: number;
 }
 
-/** 0: changes are allowed now; Infinity: not within a month. */
+/** 0: open now; Infinity: not within a month. */
 export function opensInMs(windows: Windows, nowMs: number): number {
   const { allow, deny } = windows;
   if (allow.length + deny.length === 0) return 0;
@@ -55,7 +55,7 @@ function spansOf(windows: readonly Window[], fromMs: number, toMs: number): read
   });
 }
 
-/** The clock on the wall of a time zone; asks for its offset once an hour, which is when offsets change. */
+/** The local time of a time zone; looks up its offset once an hour, since offsets change on the hour. */
 class WallClock {
   readonly #format: Intl.DateTimeFormat | undefined;
   #hour = Number.NaN;

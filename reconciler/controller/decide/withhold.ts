@@ -1,4 +1,4 @@
-// One rule for values that can hold a secret or a command: the role view does not get them, and no message quotes them. Pure.
+// Withholds values that can hold a secret or a command from the role view and from messages. Pure.
 import { isSeedKey } from '../../../server/api/container/cloud-init-seed-keys.ts';
 import { hidden, isSecret } from '../../core/documents/secret.ts';
 import type { Document, Json } from '../../core/documents/document.ts';
@@ -26,7 +26,7 @@ function maskedTree(value: unknown, key = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, maskedTree(item, name)]));
 }
 
-/** As the role view gets it. */
+/** The detail for the role view, without guarded values. */
 export function forViewers(detail: ObjectDetail): ObjectDetail {
   const { desired, live, differences } = detail;
   const masked = (values: object): Record<string, unknown> => maskedTree(values) as Record<string, unknown>;
@@ -47,12 +47,12 @@ export function forViewers(detail: ObjectDetail): ObjectDetail {
   };
 }
 
-/** Shorter texts, and single words that are no secrets, are part of any message. */
+/** Shorter texts occur in ordinary messages by chance. */
 const leastLength = { secret: 6, other: 8 };
 
 type Valued = Pick<Document, 'values' | 'secrets'>;
 
-/** The texts in documents that no message may quote: whole values, and their lines. Longest first. */
+/** The texts in documents that messages must not quote: whole values and their lines. Longest first. */
 export function guardedTexts(documents: Iterable<Valued>): readonly string[] {
   const found = new Set<string>();
   const note = (text: string, kind: keyof typeof leastLength): void => {
@@ -73,7 +73,7 @@ export function guardedTexts(documents: Iterable<Valued>): readonly string[] {
   return [...found].sort((one, other) => other.length - one.length);
 }
 
-/** The message without these texts, also where it quotes them as JSON. */
+/** Removes these texts from the message, also where it quotes them as JSON. */
 export function withoutTexts(message: string, texts: readonly string[]): string {
   let shown = message;
   for (const text of texts) {
@@ -86,7 +86,7 @@ export function withoutTexts(message: string, texts: readonly string[]): string 
 
 const textsOf = new WeakMap<readonly Document[], readonly string[]>();
 
-/** The message without values of these documents that people with the role view may not read. */
+/** Removes values of these documents from the message that the role view may not read. */
 export function cleaned(message: string, documents: readonly Document[]): string {
   let texts = textsOf.get(documents);
   if (texts === undefined) textsOf.set(documents, (texts = guardedTexts(documents)));

@@ -1,8 +1,8 @@
-// Decides which sets of a generator leave: those that it made before and makes no more. Pure.
+// Decides which sets of a generator leave: those that it made before and no longer makes. Pure.
 import type { WrittenSet } from '../config/schema.ts';
 import type { Entry, GeneratorConfig } from '../config/generator-schema.ts';
 
-/** A set that a generator made, kept until nothing of it is left. */
+/** A generated set, recorded until all of its objects are gone. */
 export interface MadeSet {
   readonly generator: string;
   readonly set: WrittenSet;
@@ -13,14 +13,14 @@ export interface MadeSet {
 
 export interface Leaving {
   readonly leaving: readonly MadeSet[];
-  /** They stay as they were: too many would go at once. */
+  /** Sets that stay because too many would leave at once. */
   readonly kept: readonly MadeSet[];
   readonly problem?: string;
 }
 
 const leastLimit = 3;
 
-/** `before`: what the generator made; `now`: the names that it makes. */
+/** `before`: the sets that the generator made; `now`: the names that it makes. */
 export function decideLeaving(
   { name, prune }: Pick<GeneratorConfig, 'name' | 'prune'>,
   before: readonly MadeSet[],

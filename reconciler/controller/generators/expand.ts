@@ -1,4 +1,4 @@
-// Makes the sets of one generator from its template and the variables of each. Pure.
+// Expands the template of a generator with the variables of each set. Pure.
 import { validateBody } from '../../../server/api/schema/validate-json.ts';
 import { didYouMean, hint } from '../../../server/api/text/nearest-word.ts';
 import type { Json } from '../../core/documents/document.ts';
@@ -27,14 +27,14 @@ export interface Expanded {
 const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 const maxValue = 1000;
 
-/** Entries with a problem make no set; those beyond the cap make none at all. */
+/** An entry with a problem makes no set; more entries than the cap make no sets at all. */
 export function expand(generator: GeneratorConfig, entries: readonly Entry[]): Expanded {
   const { name, max = defaultMaxSets, set, directories, pullRequests } = generator;
   if (entries.length > max) {
     const message = `the generator ${name} would make ${entries.length} sets, and max is ${max}: raise max, or select fewer`;
     return { sets: [], problems: [{ path: 'max', message }] };
   }
-  // A member that only some entries have is a variable without a value in the others.
+  // A variable that only some entries have is empty in the others.
   const known = [...new Set(entries.flatMap((entry) => Object.keys(entry)))];
   const isOfRepository = directories !== undefined || pullRequests !== undefined;
   const made = entries.map((entry) => {
@@ -44,7 +44,7 @@ export function expand(generator: GeneratorConfig, entries: readonly Entry[]): E
   return { sets: made.flatMap(({ sets }) => sets), problems: made.flatMap(({ problems }) => problems) };
 }
 
-/** Who may push names directories and branches: these members of a set run commands, ask for metrics and select hosts. */
+/** Members without variables: everyone who may push chooses names of directories and branches, and these members run commands, query metrics and select hosts. */
 const guarded = ['hooks', 'rollout', 'hosts'] as const;
 const harmless = /^[\w.][\w./-]*$/;
 
@@ -88,7 +88,7 @@ function setOf(template: Json, entry: Entry, known: readonly string[]): Expanded
   return problems.length > 0 ? { sets: [], problems } : { sets: [{ set: set as WrittenSet, entry }], problems };
 }
 
-/** Which of the sets is meant. */
+/** Names the set in a message. */
 const of = (entry: Entry): string =>
   ` (of ${Object.entries(entry)
     .slice(0, 3)

@@ -1,4 +1,4 @@
-// Finds the directories of a checkout that a generator names. Links are not followed, and hidden directories do not count.
+// Finds the directories of a checkout that match a generator. Ignores links and hidden directories.
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { starPattern } from '../../core/text/star-pattern.ts';
@@ -24,7 +24,7 @@ export async function findDirectories(
     .map((path) => ({ path, name: path.slice(path.lastIndexOf('/') + 1) }));
 }
 
-/** An excluded directory takes those below it along. */
+/** Excluding a directory excludes all below it. */
 const isMatch = (parts: readonly RegExp[], path: readonly string[]): boolean =>
   parts.length <= path.length && parts.every((part, at) => part.test(path[at] ?? ''));
 

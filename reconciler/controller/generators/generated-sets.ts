@@ -1,5 +1,5 @@
-// The sets that generators make: keeps what was found last, and completes a configuration with them. What is noted here survives restarts,
-// so a source that does not answer takes no set away.
+// Stores the last results of generators and completes a configuration with their sets. The results survive restarts, so an
+// unreachable source removes no set.
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { hint } from '../../../server/api/text/nearest-word.ts';
@@ -15,7 +15,7 @@ import { entriesOfHosts, expand, type SetOfEntry } from './expand.ts';
 import { findDirectories } from './find-directories.ts';
 
 interface Found {
-  /** What was asked for: another question makes the answer worthless. */
+  /** The query: an answer is only valid for this one. */
   readonly asked: string;
   readonly revision: string;
   readonly entries: readonly Entry[];
@@ -31,11 +31,11 @@ export interface Completed {
   readonly config: ControllerConfig;
   /** Without the sets of generators. */
   readonly written: ControllerConfig;
-  /** Errors of gantry.yaml: with them it must not be used. */
+  /** Errors that make gantry.yaml unusable. */
   readonly findings: readonly Finding[];
-  /** What the generators leave out, and why: the rest is in use. */
+  /** Sets that generators leave out, and why; the rest is in use. */
   readonly problems: readonly string[];
-  /** To keep once the configuration is in use. */
+  /** For `keep`, once the configuration is in use. */
   readonly made: Stored['made'];
 }
 
@@ -51,7 +51,7 @@ export class GeneratedSets {
     this.#store = new StateFile(this.#file);
   }
 
-  /** Also again, when another process may have written it. */
+  /** Reloads the file too, since another process may have written it. */
   async load(): Promise<void> {
     await this.#store.flush();
     this.#state = { ...empty, ...((await readState(this.#file)) as Partial<Stored> | undefined) };
@@ -62,18 +62,18 @@ export class GeneratedSets {
     return new Completion(config, hosts, this.#state).result();
   }
 
-  /** The configuration is in use. */
+  /** Stores the made sets of a configuration that is now in use. */
   async keep(made: Stored['made']): Promise<void> {
     if (!isDeepStrictEqual(made, this.#state.made)) await this.#change({ made });
   }
 
-  /** Nothing of the set is left. */
+  /** Drops a set whose objects are all gone. */
   async forget(set: string): Promise<void> {
     const { [set]: _gone, ...made } = this.#state.made;
     await this.#change({ made });
   }
 
-  /** Looks for the directories of generators in a revision of their source. Says whether something is new. */
+  /** Looks for directories in a revision of a source. Returns whether the results changed. */
   async look(
     generators: readonly GeneratorConfig[],
     source: string,
@@ -91,7 +91,7 @@ export class GeneratedSets {
     return isNew;
   }
 
-  /** An answer that is whole. Says whether it is a new one. */
+  /** Stores a complete answer. Returns whether it changed. */
   async take(name: string, question: object, entries: readonly Entry[], revision = ''): Promise<boolean> {
     const asked = questionOf(question);
     const before = this.#state.found[name];
@@ -109,10 +109,10 @@ export class GeneratedSets {
 
 const questionOf = (question: object): string => JSON.stringify(question);
 
-/** Sets that depend on what others say: one with a mistake is left out, and the others are made. */
+/** The query of a generator with external input, for which a set with a mistake is left out and the others are made. */
 const questionIn = ({ directories, pullRequests }: GeneratorConfig): object | undefined => directories ?? pullRequests;
 
-/** One completion. Sets of the file come first, then those of lists and hosts, then those that were found. */
+/** Completes a configuration: sets of the file first, then those of lists and hosts, then those found elsewhere. */
 class Completion {
   readonly #config: ControllerConfig;
   readonly #hosts: readonly Host[];
@@ -154,20 +154,20 @@ class Completion {
     if (entries === undefined) return this.#stay(before, generator, at);
     const { sets, problems } = expand(generator, entries);
     const found = problems.map(({ path, message }) => wrong('bad-config', `${at}.${path}`, message));
-    // A newcomer does not take the name of a set that is there.
+    // A new set must not take the name of an existing one.
     const isKnown = ({ set }: SetOfEntry): boolean => before.some((one) => isDeepStrictEqual(one.set, set));
     for (const set of [...sets.filter(isKnown), ...sets.filter((one) => !isKnown(one))])
       found.push(...this.#add(set, generator, at));
     if (questionIn(generator) === undefined) this.#findings.push(...found);
     else this.#problems.push(...found.map(({ message }) => `the generator ${name}: ${message}`));
-    // What is missing because of a mistake is not gone.
+    // A set that is missing because of a mistake must not leave.
     if (found.length > 0) return this.#stay(before, generator, at);
     const { leaving, kept, problem } = decideLeaving(generator, before, new Set(sets.map(({ set }) => set.name)));
     this.#stay([...leaving, ...kept], generator, at);
     if (problem !== undefined) this.#problems.push(problem);
   }
 
-  /** Undefined: nobody knows yet. */
+  /** Undefined: not known yet. */
   #entriesOf(generator: GeneratorConfig): readonly Entry[] | undefined {
     const { name, list, hosts = [] } = generator;
     if (list !== undefined) return list.map(textsOf);
@@ -183,7 +183,7 @@ class Completion {
     return found?.asked === questionOf(question) ? found.entries : undefined;
   }
 
-  /** They go on as they were made. */
+  /** Keeps the sets as they were made. */
   #stay(before: readonly MadeSet[], generator: GeneratorConfig, at: string): void {
     for (const one of before) {
       if (this.#made[one.set.name] !== undefined) continue;
@@ -213,7 +213,7 @@ class Completion {
     return [];
   }
 
-  /** The set reads the branch of its request, with the settings of its source. */
+  /** Adds a set that reads the branch of its pull request, with the settings of its source. */
   #addOfRequest(set: SetConfig, { source }: PullRequestsConfig, entry: Entry, place: string): readonly Finding[] {
     const base = this.#config.sources.find(({ name }) => name === source);
     if (set.source !== source || base?.git === undefined)
@@ -228,7 +228,7 @@ class Completion {
     return [];
   }
 
-  /** Sets may need others that are made. */
+  /** Checks dependencies, which may name generated sets. */
   #checkOrder(): void {
     const known = this.#sets.map(({ name }) => name);
     const wrongly = this.#sets.flatMap(({ name, generator, dependsOn }) =>
@@ -252,7 +252,7 @@ class Completion {
   }
 }
 
-/** The source of a request. */
+/** The name of a pull request's source. */
 export const requestSource = (source: string, number: string): string => `${source}.pr-${number}`;
 
 const textsOf = (entry: Readonly<Record<string, string | number | boolean>>): Entry =>

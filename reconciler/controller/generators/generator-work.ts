@@ -1,4 +1,4 @@
-// The work of generators while a controller runs: looks for directories and requests, and ends sets of which nothing is left.
+// Runs the generators of a controller: looks for directories and pull requests, and ends sets whose objects are all gone.
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
@@ -17,7 +17,7 @@ export interface GeneratorWorkDeps {
   readonly config: () => ControllerConfig;
   readonly sources: ReadonlyMap<string, { readonly source: Source; readonly watch: SourceWatch }>;
   readonly isInCharge: () => boolean;
-  /** Generators make other sets now. */
+  /** Called when the generators' sets change. */
   readonly onFound: () => void;
   readonly tasks: Tasks;
   readonly hub: Hub;
@@ -26,7 +26,7 @@ export interface GeneratorWorkDeps {
 
 export class GeneratorWork {
   readonly #deps: GeneratorWorkDeps;
-  /** Sets that leave, and of which nothing is left. */
+  /** Leaving sets whose objects are all gone. */
   readonly #left = new Set<string>();
   /** By generator. */
   readonly #requests = new Map<string, RequestWatch>();
@@ -35,13 +35,13 @@ export class GeneratorWork {
     this.#deps = deps;
   }
 
-  /** This controller is the active one now. */
+  /** Starts when this controller becomes active. */
   begin(): void {
     this.#deps.onFound();
     for (const watch of this.#requests.values()) watch.lookNow();
   }
 
-  /** A source has this revision: looks for the directories in it. */
+  /** Looks for directories in a new revision of a source. */
   async look(name: string, revision: string): Promise<void> {
     const { generated, config, sources, isInCharge, onFound, end } = this.#deps;
     const source = sources.get(name)?.source;
@@ -54,14 +54,14 @@ export class GeneratorWork {
     return this.#deps.config().generators.some(({ directories }) => directories?.source === source);
   }
 
-  /** A webhook said that a source has news: its requests may be others, too. */
+  /** Checks the pull requests of a source after a webhook. */
   lookAt(source: string): void {
     const { sources } = this.#deps;
     for (const [name, { watch }] of sources) if (name.startsWith(requestSource(source, ''))) watch.lookNow();
     for (const watch of this.#requests.values()) if (watch.config.source === source) watch.lookNow();
   }
 
-  /** Begins to ask for the requests of the generators in use; those that are gone or ask something else end. */
+  /** Starts polling for the generators in use; stops polling for removed and changed ones. */
   async watchRequests(): Promise<void> {
     const { config, tasks, hub, isInCharge } = this.#deps;
     const { generators, folder } = config();
@@ -92,7 +92,7 @@ export class GeneratorWork {
     for (const { number = '' } of entries) sources.get(requestSource(config.source, number))?.watch.lookNow();
   }
 
-  /** A set that leaves ends when nothing of it is left. */
+  /** Ends a leaving set when all of its objects are gone. */
   setChanged(set: ManagedSet): void {
     const { generated, hub, isInCharge, onFound } = this.#deps;
     const { name } = set.config;
@@ -105,7 +105,7 @@ export class GeneratorWork {
     });
   }
 
-  /** The set left the configuration. What is stored of one that has left goes, too. */
+  /** Called when the set left the configuration: deletes its stored state if its objects are gone. */
   async ended(set: ManagedSet): Promise<void> {
     if (this.#left.delete(set.config.name)) await set.forget();
   }

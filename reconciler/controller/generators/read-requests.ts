@@ -1,5 +1,5 @@
-// Reads the open pull or merge requests of a repository from the API of its git server. Only those from branches of the repository itself
-// count: whoever may not push to it must not bring manifests to hosts.
+// Reads the open pull or merge requests of a repository from its git server's API. Ignores those from forks: only people who may
+// push to the repository may bring manifests to hosts.
 import { Type, type Static } from 'typebox';
 import { validateBody } from '../../../server/api/schema/validate-json.ts';
 import type { Entry, PullRequestsConfig } from '../config/generator-schema.ts';
@@ -40,7 +40,7 @@ interface Request {
   readonly isOwn: boolean;
 }
 
-/** Sorted by number. Rejects when the answer is not whole: nothing is taken for closed then. */
+/** Sorted by number. Rejects for an incomplete answer, so that no request counts as closed by mistake. */
 export async function readRequests(
   name: string,
   config: PullRequestsConfig,
@@ -127,10 +127,10 @@ function requestsOf({ provider }: PullRequestsConfig, value: unknown, what: stri
       }));
 }
 
-/** A branch that is deleted, or has a name that git refuses, has nothing to show. */
+/** Skips deleted branches and names that git refuses. */
 const isUsable = ({ branch, commit }: Request): boolean => isObjectId(commit) && problemOfRefName(branch) === undefined;
 
-/** The branch as a part of names. */
+/** The branch in a form for names. */
 const slugOf = (branch: string): string =>
   branch
     .toLowerCase()

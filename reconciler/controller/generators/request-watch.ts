@@ -1,4 +1,4 @@
-// Asks a git server for the open requests of a generator, on an interval and when a webhook of its source says so.
+// Polls a git server for the open pull requests of a generator, on an interval and after a webhook of its source.
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { durationMs } from '../config/durations.ts';
 import type { Entry, PullRequestsConfig } from '../config/generator-schema.ts';

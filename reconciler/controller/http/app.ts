@@ -1,4 +1,4 @@
-// The HTTP application of a controller: each row of the endpoint table on one router. It admits, reads, calls the handler, answers.
+// The HTTP application of a controller: routes each row of the endpoint table. Admits the caller, reads the request, calls the handler, answers.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -33,7 +33,7 @@ export interface AppDeps {
 }
 
 const maxBytes = { json: 64 * 1024, signed: 1024 * 1024 };
-/** Small answers gain nothing, and one of them holds the secret of its session, whose length must not depend on others' texts. */
+/** Smaller answers gain nothing, and compressing the one with a session secret would leak it through its length. */
 const compressedFrom = 32 * 1024;
 const compress = promisify(gzip);
 
@@ -72,11 +72,11 @@ const endpointIds = new WeakMap<IncomingMessage, string>();
 
 function observe({ metrics, log, authenticator }: AppDeps, request: IncomingMessage, response: ServerResponse): void {
   const begin = performance.now();
-  // A request that was broken off has no socket in the end.
+  // An aborted request has no socket later.
   const address = authenticator.addressOf(request);
   response.once('close', () => {
     const endpoint = endpointIds.get(request) ?? 'page';
-    // Streams last as long as someone looks at them.
+    // The duration of a stream says nothing about the server.
     if (endpoint !== 'events') metrics.answered(endpoint, response.statusCode, performance.now() - begin);
     log.debug(`${request.method ?? ''} ${pathOf(request)} ${response.statusCode} ${address}`);
   });
@@ -116,21 +116,21 @@ interface Parts {
   readonly body?: unknown;
 }
 
-/** The path names the host and the container of work by hand. */
+/** For manual work, the path names the host and the container. */
 function hostsAndBody({ params = {}, query = {}, body }: Parts): Pick<Asked, 'hosts' | 'body'> {
   const { host = params.host, hosts } = Object(body) as { readonly host?: string; readonly hosts?: readonly string[] };
   const named = params.name === undefined ? body : { ...query, ...Object(body), container: params.name };
   return { hosts: hosts ?? (host === undefined ? undefined : [host]), body: named };
 }
 
-/** The table says of which types its parts are, and they are checked against it. */
+/** Reads and validates the parts of a request against the endpoint table. */
 async function readCall(
   endpoint: Endpoint,
   request: FastifyRequest,
   reply: FastifyReply,
   caller: ApiCaller,
 ): Promise<never> {
-  // Issuers add parameters of their own.
+  // Issuers add their own parameters.
   const query =
     endpoint.mode === 'redirect' && endpoint.query === undefined ? {} : readQuery(endpoint, Object(request.query));
   const isSigned = endpoint.access === 'signed';
@@ -212,7 +212,7 @@ function refuse(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, err
   const refusal = toRefusal(error);
   if (refusal.code === 'internal' && !reply.raw.destroyed)
     deps.log.error(`${request.method} ${pathOf(request.raw)} failed: ${wholeText(error)}`);
-  // What of the body has not come is not waited for.
+  // Does not wait for the rest of the body.
   const isLeft = !request.raw.complete && request.method !== 'GET';
   return reply
     .code(refusal.status)
@@ -226,7 +226,7 @@ function refuse(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, err
     .send(JSON.stringify(refusal.body));
 }
 
-/** The message and those of its causes. */
+/** The message of the error and of its causes. */
 function wholeText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message : `${error.message}: ${wholeText(error.cause)}`;

@@ -1,5 +1,5 @@
-// The endpoints of the controller: where each answer of contract.ts is found, and the role that a caller needs. Routes, OpenAPI and
-// the tests of access derive from this table. Pure data.
+// The endpoints of the controller: path, answer and required role of each. Routes, OpenAPI and the tests of access derive from
+// this table. Pure data.
 import { Type, type TSchema } from 'typebox';
 import * as contract from '../contract/index.ts';
 
@@ -13,7 +13,7 @@ export interface Endpoint {
   readonly access: contract.Role | 'none' | 'signed';
   /** The right that stands in for the role operate. */
   readonly right?: contract.Right;
-  /** Only looks, again and again: who did is not in the audit log. */
+  /** A frequent read, which the audit log skips. */
   readonly isLook?: true;
   /** json: an answer of `result`; events: server-sent events; websocket: an upgrade; text: not JSON; upload: JSON, and the body is a file; redirect: to another page. */
   readonly mode: 'json' | 'events' | 'websocket' | 'text' | 'upload' | 'redirect';
@@ -34,7 +34,7 @@ const since = Type.String({ format: 'date-time', description: 'Only what is newe
 const container = '/api/v1/hosts/:host/containers/:name';
 const project = named('Project of the container.');
 const file = { path: named('Absolute path in the container.'), project };
-/** Who may open a console of the container may do this too. */
+/** Manual work needs the console right. */
 const byHand = { right: 'console' } as const;
 const set = '/api/v1/sets/:set';
 

@@ -31,7 +31,7 @@ export interface ListenerDeps {
   /** Directory of the built page; absent or empty: only the API is served. */
   readonly pageDirectory?: string;
   readonly webhooks?: WebhookReceiver;
-  /** Who asked for what; absent: nobody reads it. */
+  /** Absent: no audit log is written. */
   readonly audit?: AuditLog;
   readonly nowMs?: () => number;
   /** How long the head of a request may take; its body three times that. Default 10 s. */
@@ -43,7 +43,7 @@ export interface HttpListener {
   readonly url: string;
   /** The address that logs a browser in, once. */
   ticketUrl(user: TicketUser): string;
-  /** Checks other logins and rights; what it returns puts them in force. Rejects when a token file cannot be used. */
+  /** Checks new logins and rights; the returned function activates them. Rejects if a token file cannot be used. */
   prepare(access: AccessSettings): Promise<() => void>;
   close(): Promise<void>;
 }
@@ -136,7 +136,7 @@ async function createListener(
   log: HttpLog,
   patienceMs: number,
 ): Promise<{ readonly server: Server; readonly closeTls: () => void }> {
-  // A client that sends its request byte by byte, or does not read the answer, is given up.
+  // Disconnects clients that send byte by byte or do not read the answer.
   const options = {
     headersTimeout: patienceMs,
     requestTimeout: 3 * patienceMs,

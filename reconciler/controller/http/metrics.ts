@@ -1,4 +1,4 @@
-// Prometheus metrics of a controller: of its sets, sources and hosts as they are when asked, and counters of what happened.
+// Prometheus metrics of a controller: gauges of its sets, sources and hosts, and counters of runs and drift.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Controller } from '../controller.ts';
 import {
@@ -12,7 +12,7 @@ import {
 
 type MetricsSource = Pick<Controller, 'overview' | 'subscribe' | 'isReady'>;
 
-/** Differences whose repair is awaited; beyond that the oldest are no longer counted as healed. */
+/** Max differences tracked until their repair; beyond it the oldest do not count as healed. */
 const maxOpenDrift = 10_000;
 const seconds = (text: string): number => Date.parse(text) / 1000;
 const durations = [0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800];
@@ -61,7 +61,7 @@ export class ControllerMetrics {
     return this.#registry.metrics();
   }
 
-  /** Names as they stand in queries, those of histograms with their parts. */
+  /** Names as queries use them, including the parts of histograms. */
   async names(): Promise<readonly string[]> {
     const all = await this.#registry.getMetricsAsJSON();
     return all.flatMap(({ name, type }) =>
@@ -113,7 +113,7 @@ export class ControllerMetrics {
     this.#healSeconds.observe({ set }, Math.max(0, seconds(drift.healedAt) - seconds(drift.at)));
   }
 
-  /** Read from one overview each time Prometheus asks. */
+  /** All gauges of one scrape come from one overview. */
   #gauges(listeners: () => number): void {
     const gauge = <L extends string>(
       name: string,

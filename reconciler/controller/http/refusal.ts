@@ -1,4 +1,4 @@
-// A request that is refused: its status, its code on the wire, its words.
+// A refused request: status, code on the wire, message.
 import type { Problem } from '../../../server/api/problem.ts';
 import { ControllerError } from '../controller.ts';
 import type { Failure } from '../contract/index.ts';
@@ -43,7 +43,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Errors that nobody foresaw keep their words to themselves: they may hold paths and addresses. */
+/** Hides the message of unexpected errors, which may hold paths and addresses. */
 export function toRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   if (error instanceof ControllerError) return new Refusal(error.problem, error.message);

@@ -8,7 +8,7 @@ export async function readBytes(request: IncomingMessage, limit: number): Promis
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge();
   const parts: Buffer[] = [];
   let size = 0;
-  // for await would end the connection with the loop, and the answer with it.
+  // `for await` would close the connection with the loop, before the answer.
   await new Promise<void>((resolve, reject) => {
     request.on('data', (part: Buffer) => {
       size += part.length;

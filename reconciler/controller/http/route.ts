@@ -1,4 +1,4 @@
-// The types of handlers, derived from the endpoint table, and how a request becomes what a handler gets.
+// The types of handlers, derived from the endpoint table, and the parsing of requests for them.
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Type, type Static, type TSchema } from 'typebox';
@@ -23,7 +23,7 @@ type ParamsOf<Path> = Path extends `${infer Head}/${infer Tail}`
 type ResultOf<Id extends EndpointId> =
   Row<Id> extends { readonly result: infer Result extends TSchema } ? Shape<Result> : Answer | undefined;
 
-/** What is not JSON of the contract. */
+/** An answer that is not JSON of the contract. */
 export interface Answer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -46,7 +46,7 @@ export interface Call<Id extends EndpointId> {
   readonly addHeader: (name: string, value: string) => void;
 }
 
-/** Endpoints that are streams have no handler of this kind. */
+/** Streams have other handlers. */
 export type HandledId = Exclude<EndpointId, 'events' | 'console'>;
 export type Handlers = {
   readonly [Id in HandledId]: (call: Call<Id>) => ResultOf<Id> | Promise<ResultOf<Id>>;
@@ -85,7 +85,7 @@ const isNumber = (schema: TSchema | undefined): boolean =>
 /** Throws Refusal with every problem. */
 export function readBody(endpoint: Endpoint, bytes: Buffer, contentType: string | undefined): unknown {
   if (endpoint.body === undefined) return undefined;
-  // Forms of other sites cannot send this type without asking first.
+  // Forms of other sites cannot send this type without a CORS preflight.
   if (!/^application\/json\s*(;|$)/i.test(contentType ?? ''))
     throw new Refusal('wrong-type', 'The body must be JSON, with Content-Type: application/json');
   const value = parsed(bytes);

@@ -1,4 +1,4 @@
-// The handler of each endpoint of the controller: questions go to the engine, logins to the sessions.
+// The handlers of the controller's endpoints: they call the engine and the sessions.
 import type { Controller, Person } from '../controller.ts';
 import { search } from '../decide/search.ts';
 import { timelineOf } from '../decide/timeline.ts';
@@ -31,7 +31,7 @@ export interface RouteDeps {
   readonly tickets: Tickets;
   /** Undefined: no issuer is configured. */
   readonly issuer: () => IssuerLogin | undefined;
-  /** Undefined: nobody reads it. */
+  /** Undefined: no audit log is written. */
   readonly audit: AuditLog | undefined;
   readonly metrics: ControllerMetrics;
   readonly webhooks: WebhookReceiver | undefined;
@@ -172,7 +172,7 @@ function sessionRoutes({
   };
 }
 
-/** A browser does not send a strict cookie on a redirect that another site began; it does when a page of ours continues. */
+/** Browsers omit a strict cookie on a redirect that another site began, but send it when our own page navigates. */
 const pageThatGoesOn: Answer = {
   headers: { 'content-type': 'text/html; charset=utf-8' },
   text: '<!doctype html><html lang="en"><meta http-equiv="refresh" content="0; url=/"><title>Gantry</title><a href="/">Go on</a></html>\n',

@@ -1,4 +1,4 @@
-// Headers that tell browsers what a page of the controller may do: load its own files, call its own API, and nothing else.
+// Headers that limit the controller's page to its own files and its own API.
 
 /** No inline script or style, no other origin, no frame around it. */
 export const contentSecurityPolicy = [

@@ -6,7 +6,7 @@ export interface HttpSettings {
   readonly listen: string;
   readonly tls?: TlsFiles;
   readonly auth?: AuthSettings;
-  /** Callers without a login may look. */
+  /** Callers without a login get the role view. */
   readonly anonymous?: 'view';
   /** Users with the role operate may open consoles of containers. */
   readonly console: boolean;
@@ -14,7 +14,7 @@ export interface HttpSettings {
   readonly isOwnHost?: true;
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies?: readonly string[];
-  /** Where browsers reach it, when that is not the listening address: behind a proxy. */
+  /** The public URL behind a proxy, if it differs from the listening address. */
   readonly url?: string;
 }
 
@@ -53,7 +53,7 @@ export interface OidcSettings {
   readonly clientId: string;
   readonly clientSecretFile?: string;
   readonly roles: {
-    /** The claim whose value, or one of whose values, gives the role. */
+    /** The claim that decides the role, by its value or one of its values. */
     readonly claim: string;
     readonly operate?: readonly string[];
     readonly view?: readonly string[];

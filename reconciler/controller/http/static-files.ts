@@ -1,4 +1,4 @@
-// The files of the page, read once: only what was found can be asked for. Files with a hash in their name are kept by browsers for good.
+// The files of the page, read once at start. Browsers may cache files with a hash in their name forever.
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join, relative, sep } from 'node:path';
@@ -10,7 +10,7 @@ export interface PageFile {
   readonly cacheControl: string;
   readonly etag: string;
   readonly bytes: Buffer;
-  /** Absent: it gains nothing. */
+  /** Absent: compression gains nothing. */
   readonly gzipped?: Buffer;
 }
 
@@ -51,7 +51,7 @@ export class PageFiles {
     this.#files = files;
   }
 
-  /** Views of the page have paths of their own, without an extension: they get the page itself. */
+  /** Paths without an extension are views of the page and get the page itself. */
   find(path: string): PageFile | undefined {
     const isView = path === '/' || !/\.[^/]*$/.test(path);
     return this.#files.get(path) ?? (isView ? this.#files.get(index) : undefined);

@@ -3,7 +3,7 @@
 export interface WebhookRequest {
   readonly source: string;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** As it came: its signature covers the bytes. */
+  /** The raw bytes, which the signature covers. */
   readonly body: Buffer;
   readonly address: string;
 }

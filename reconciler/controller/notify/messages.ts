@@ -1,4 +1,4 @@
-// PURE: the text of a notice for people, and the bodies that each receiver takes.
+// Renders a notice as text, and as the body for each receiver. Pure.
 import { withoutSecrets } from '../../../server/lib/shared/without-secrets.ts';
 import type { Notice } from './notice.ts';
 import { asText } from '../../core/documents/json-values.ts';
@@ -19,7 +19,7 @@ const maxMessage = 1000;
 // eslint-disable-next-line no-control-regex
 const controls = /[\u0000-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069]+/g;
 
-/** Text of others cannot end a line, nor steer a terminal, nor grow without end. */
+/** Keeps foreign text from breaking lines, steering a terminal, or growing without limit. */
 const plain = (text: string): string => withoutSecrets(text).replace(controls, ' ').slice(0, maxMessage);
 
 export const titleOf = (notice: Notice): string =>
@@ -49,7 +49,7 @@ export function linesOf(notice: Notice): readonly string[] {
   ];
 }
 
-/** What people read: by the template, where the entry has one. */
+/** The visible text, from the template if the entry has one. */
 export interface Shown {
   readonly title: string;
   readonly lines: readonly string[];
@@ -109,7 +109,7 @@ export function webhookBody(notice: Notice): string {
   });
 }
 
-/** Slack reads <, > and & as marks: a name cannot become a link or call a channel. */
+/** Escapes <, > and &, so that a name cannot become a link or mention a channel. */
 const slackText = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
@@ -150,7 +150,7 @@ export interface StatusCall {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Undefined when the revision is no commit. */
+/** Undefined if the revision is not a commit. */
 export function commitStatusCall(target: CommitStatusTarget, notice: Notice, token: string): StatusCall | undefined {
   const { revision } = notice;
   if (revision === undefined || !/^([0-9a-f]{40}|[0-9a-f]{64})$/.test(revision)) return undefined;

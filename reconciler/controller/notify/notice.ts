@@ -1,4 +1,4 @@
-// The contract of notifications: what is reported about a set, and who takes the report.
+// The contract of notifications: the notice about a set, and the notifier that sends it.
 import type { NoticeKind } from './notify-schema.ts';
 
 export interface Notice {
@@ -7,11 +7,11 @@ export interface Notice {
   readonly at: string;
   readonly controller: string;
   readonly set: string;
-  /** The hosts it is about; empty: all of the set. */
+  /** The affected hosts; empty: all of the set. */
   readonly hosts: readonly string[];
-  /** The revision of the source; commit statuses are set on it when it is a commit. */
+  /** The revision of the source; commit statuses need a commit here. */
   readonly revision?: string;
-  /** One sentence: what happened and why. Values of objects do not belong here. */
+  /** One sentence: what happened and why, without values of objects. */
   readonly message: string;
   readonly changes?: { readonly create: number; readonly update: number; readonly delete: number };
   /** What drifted or failed: addresses and paths, never values. */
@@ -21,19 +21,19 @@ export interface Notice {
 }
 
 export interface Notifier {
-  /** Queues a notice for the named notifications (undefined: all) and returns at once; a full queue drops the oldest. */
+  /** Queues a notice for the named notifications (undefined: all) without waiting; a full queue drops the oldest. */
   notify(notice: Notice, names?: readonly string[]): void;
   /** Waits until the queue is empty, at most `limitMs`, then stops. */
   close(limitMs: number): Promise<void>;
 }
 
-/** How one delivery ended, for the log and the metrics. */
+/** The result of one delivery, for the log and the metrics. */
 export interface Delivery {
   readonly notification: string;
   readonly kind: NoticeKind;
   readonly set: string;
   readonly outcome: 'sent' | 'failed' | 'dropped';
   readonly attempts: number;
-  /** Secrets are left out. */
+  /** Without secrets. */
   readonly message?: string;
 }

@@ -1,4 +1,4 @@
-// Sends notices: a queue for each notification, retries with growing pauses, a limit of messages a minute, nothing that blocks a set.
+// Sends notices without blocking a set: one queue per notification, retries with backoff, a limit of messages per minute.
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { pause } from '../../../server/lib/shared/deadline.ts';
@@ -53,7 +53,7 @@ class Queue {
   readonly #signal: AbortSignal;
   readonly #waiting: Notice[] = [];
   #sentAt: number[] = [];
-  /** The last news of each set. */
+  /** The last notice of each set. */
   readonly #last = new Map<string, { readonly news: string; readonly atMs: number }>();
   #work: Promise<void> | undefined;
 
@@ -71,7 +71,7 @@ class Queue {
 
   add(notice: Notice): void {
     if (this.#signal.aborted || !(this.#entry.on ?? noticeKinds).includes(notice.kind)) return;
-    // A set that fails at every attempt in the same way says so once, and again after a while.
+    // Repeats an equal failure of a set only after some time.
     const same = JSON.stringify([
       notice.kind,
       notice.set,
@@ -110,7 +110,7 @@ class Queue {
     }
   }
 
-  /** Waits while the messages of the last minute are as many as may be sent. */
+  /** Waits until the limit of messages per minute allows another. */
   async #turn(): Promise<void> {
     const { nowMs, perMinute = 20 } = this.#options;
     this.#sentAt = this.#sentAt.filter((at) => at > nowMs() - 60_000);
@@ -122,7 +122,7 @@ class Queue {
 
   async #send(notice: Notice): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
-      // Anew at each attempt: a signature has a time, and files of secrets may have changed.
+      // Rebuilt for each attempt: a signature has a time, and secret files may have changed.
       const sending = await this.#sendingOf(notice);
       if (sending === undefined) return;
       const answer = await sending
@@ -174,12 +174,12 @@ class Queue {
 
 interface Sending {
   readonly host: string;
-  /** Texts that no message may quote. */
+  /** Texts that messages must not quote. */
   readonly secrets: readonly string[];
   readonly send: () => Promise<Answer>;
 }
 
-/** SMTP's refusals as those of HTTP: 4xx is for now, 5xx for good. */
+/** Treats SMTP codes like HTTP: a 4xx is worth a retry, a 5xx is final. */
 async function mailed(mail: Mail, signal: AbortSignal): Promise<Answer> {
   try {
     await sendMail(mail, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
@@ -196,7 +196,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** One request; redirects are not followed: they would take the message and its token elsewhere. */
+/** Sends one request. Refuses redirects, which would send the message and its token elsewhere. */
 function exchange(outgoing: Outgoing, signal: AbortSignal): Promise<Answer> {
   const { url, method, headers, body, ca } = outgoing;
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;

@@ -15,7 +15,7 @@ export interface Outgoing {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly ca?: string;
-  /** What must not appear in messages. */
+  /** Texts that messages must not quote. */
   readonly secrets: readonly string[];
 }
 
@@ -24,7 +24,7 @@ export interface ReceiverContext {
   readonly nowMs: () => number;
 }
 
-/** Undefined: the notice is nothing for this receiver. Throws when a setting or a file is wrong. */
+/** Undefined: this receiver skips the notice. Throws for a wrong setting or file. */
 export async function outgoingOf(
   entry: NotificationEntry,
   notice: Notice,
@@ -58,7 +58,7 @@ export async function outgoingOf(
   }
   if (slack !== undefined) {
     const url = await urlOf(where, slack, secretOf);
-    // The URL of a hook is its password.
+    // The URL of a hook is a secret.
     return {
       method: 'POST',
       url,
@@ -69,7 +69,7 @@ export async function outgoingOf(
   }
   if (matrix !== undefined) {
     const token = await secretOf('matrix.tokenFile', matrix.tokenFile);
-    // The id of the transaction: a request that is repeated makes one message.
+    // The transaction id: a repeated request makes one message.
     const path = `_matrix/client/v3/rooms/${encodeURIComponent(matrix.room)}/send/m.room.message/${idOf(entry, notice)}`;
     const url = httpUrl(where, `${matrix.homeserver.replace(/\/+$/, '')}/${path}`);
     return {
@@ -128,7 +128,7 @@ const readText = (where: string, file: string): Promise<string> =>
     throw new Error(`${where}: cannot read caFile: ${reasonOf(error)}`, { cause: error });
   });
 
-/** The message of an entry for people by mail. Throws when a setting or a file is wrong. */
+/** The mail for a notice. Throws for a wrong setting or file. */
 export async function mailOf(
   entry: NotificationEntry & { readonly email: EmailTarget },
   notice: Notice,

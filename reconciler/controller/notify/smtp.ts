@@ -1,5 +1,5 @@
-// Sends one mail with nodemailer, which is loaded only for that: TLS from the start (smtps) or by STARTTLS. A server in clear text is refused
-// unless it is on this machine.
+// Sends one mail with nodemailer, loaded on demand: TLS from the start (smtps) or by STARTTLS. Refuses clear text except to this
+// machine.
 import type { SMTPError } from 'nodemailer/lib/smtp-connection';
 
 export interface Mail {
@@ -15,7 +15,7 @@ export interface Mail {
   readonly at: string;
 }
 
-/** The server refused a command: with 4xx a later attempt may help. */
+/** The server refused a command; a 4xx is worth a retry. */
 export class SmtpError extends Error {
   override readonly name = 'SmtpError';
   readonly code: number;

@@ -1,38 +1,38 @@
-// Compares the configuration in use with a new one: parts that begin, parts that end, and changes that need a restart.
+// Compares the configuration in use with a new one: added and removed parts, and changes that need a restart.
 import { isDeepStrictEqual } from 'node:util';
 import { matchesHost } from '../../core/documents/host-pattern.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
 import type { ControllerConfig, SetConfig } from '../config/config.ts';
 import type { Completed } from '../generators/generated-sets.ts';
 
-/** gantry.yaml and the hosts file, read. */
+/** The contents of gantry.yaml and the hosts file. */
 export interface Configuration {
   readonly config: ControllerConfig;
   /** In the order of the file. */
   readonly hosts: readonly Host[];
-  /** Where `config` has sets of generators. */
+  /** Absent if `config` has no generated sets. */
   readonly generated?: Completed;
 }
 
 export interface Difference {
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** They begin again. */
+  /** Parts that restart. */
   readonly changed: readonly string[];
 }
 
 export interface ConfigChanges {
   /** A changed host is connected to again. */
   readonly hosts: Difference;
-  /** Their labels or variables are others; their connections stay. */
+  /** Only their labels or variables changed; their connections stay. */
   readonly described: readonly string[];
   readonly sources: Difference;
   readonly sets: Difference;
-  /** Unchanged sets whose hosts are others, or are described otherwise. */
+  /** Unchanged sets whose hosts changed. */
   readonly moved: readonly string[];
   readonly notifications: boolean;
   readonly access: boolean;
-  /** Why it cannot be taken without a restart. */
+  /** Changes that need a restart. */
   readonly refused: readonly string[];
 }
 
@@ -75,7 +75,7 @@ export function changesBetween(old: Configuration, next: Configuration): ConfigC
   };
 }
 
-/** In words for the log; empty: nothing differs. */
+/** A summary for the log; empty: nothing differs. */
 export function changesText({ hosts, described, sources, sets, moved, notifications, access }: ConfigChanges): string {
   const texts = [
     ...differenceTexts('host', hosts),

@@ -1,4 +1,4 @@
-// Reads gantry.yaml and the hosts file again when they change or when it is told to, and gives the running engine what differs.
+// Reloads gantry.yaml and the hosts file when they change or on request, and applies the differences to the running engine.
 import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { pause } from '../../../server/lib/shared/deadline.ts';
@@ -14,13 +14,13 @@ import { changesBetween, changesText, type Configuration } from './changes.ts';
 export interface ReloaderDeps {
   readonly engine: Engine;
   readonly hub: Hub;
-  /** The API in front of it, when there is one. */
+  /** The API, if there is one. */
   readonly api?: { prepare(config: ControllerConfig): Promise<() => void> };
-  /** Time between two looks at the files. */
+  /** Time between two checks of the files. */
   readonly lookMs?: number;
 }
 
-/** A file that is being written stays the same for this long when it is whole. */
+/** A file counts as completely written when it stays unchanged for this long. */
 const settleMs = 300;
 
 export class Reloader {
@@ -33,20 +33,20 @@ export class Reloader {
     this.#deps = deps;
   }
 
-  /** Reads both files now. Asked for while it works, it works once more. */
+  /** Reads both files now. A call during a reload triggers another one after it. */
   async reload(): Promise<void> {
     this.#isAsked = true;
     this.#working ??= this.#work().finally(() => (this.#working = undefined));
     await this.#working;
   }
 
-  /** Looks at the files until `signal` fires: their contents tell, however an editor or a mount replaced them. */
+  /** Polls the files until `signal` fires. Compares contents, which works however an editor or a mount replaces them. */
   async watch(signal: AbortSignal): Promise<void> {
     const { lookMs = 2000 } = this.#deps;
     let seen: string | undefined;
     while (!signal.aborted) {
       const text = await this.#texts();
-      // Files that the configuration names, such as tokens, may be what was missing.
+      // After a problem it retries without a change: a file that the configuration names may exist now.
       if (text !== seen || this.#reported !== '') {
         await pause(Math.min(settleMs, lookMs), signal).catch(() => undefined);
         if (!signal.aborted && (await this.#texts()) === text) {
@@ -75,7 +75,7 @@ export class Reloader {
     }
   }
 
-  /** Why it is not in use. */
+  /** Returns why the new configuration is not in use. */
   async #take(old: Configuration): Promise<readonly string[]> {
     const { engine, hub, api } = this.#deps;
     const { config: written, diagnostics } = await readConfig(old.config.file);
@@ -110,7 +110,7 @@ export class Reloader {
   }
 }
 
-/** Without what is made at each reading. */
+/** Drops members that differ at each read. */
 const plain = ({ config, generated }: Configuration): unknown => ({
   ...config,
   locate: undefined,

@@ -42,7 +42,7 @@ export function openDirectorySource(name: string, settings: DirectorySettings, c
       const marks = marksOf(found);
       if (last?.marks === marks && (await checkouts.find(last.revision.revision)) !== undefined) return last.revision;
       const { revision } = await checkouts.makeNamed((dir) => copy(root, found, new TreeWriter(dir, what, limits)));
-      // Somebody wrote meanwhile: this copy may mix two states.
+      // If files changed during the copy, it may mix two states.
       const isSteady = marksOf(await scan(signal)) === marks;
       if (!isSteady && attempt < attempts) continue;
       if (!isSteady)
@@ -128,7 +128,7 @@ async function copy(root: string, found: readonly SourceEntry[], writer: TreeWri
   return `sha256:${digest.digest('hex')}`;
 }
 
-/** Opens the file when the first chunk is asked for: an error of a stream that nobody reads yet would end the process. */
+/** Opens the file at the first read: an error of an unread stream would crash the process. */
 async function* hashed(file: string, hash: Hash): AsyncIterable<Buffer> {
   for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
     hash.update(chunk);

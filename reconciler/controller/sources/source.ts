@@ -25,7 +25,7 @@ export interface SourceRevision {
 }
 
 export interface Checkout {
-  /** Absolute; holds the files of the revision below the `path` of the source. Nobody but the source writes there. */
+  /** Absolute; holds the files of the revision below the `path` of the source. Only the source writes there. */
   readonly dir: string;
 }
 
@@ -34,28 +34,28 @@ export interface Source {
   readonly kind: SourceKind;
   /** For people: without user name, password and query. */
   readonly url: string;
-  /** The newest revision that may be used. It is fetched, checked and inside the limits, or this rejects with a SourceError. */
+  /** Fetches and checks the newest revision, within the limits. Rejects with a SourceError. */
   check(signal?: AbortSignal): Promise<SourceRevision>;
   /** The files of a revision that `check` or `resolve` returned, also after a restart. The same call twice gives the same folder. */
   checkout(revision: string, signal?: AbortSignal): Promise<Checkout>;
   /** The revision of another branch, tag or commit, for previews. Signatures are checked as in `check`. Git only. */
   resolve?(reference: string, signal?: AbortSignal): Promise<SourceRevision>;
-  /** Names and mail addresses of those who wrote or signed the revision, and what came with it since another one. Git only. */
+  /** Names and mail addresses of the authors and signers of all commits since another revision. Git only. */
   authors?(revision: string, since: string | undefined, signal?: AbortSignal): Promise<readonly string[]>;
   /** Commits a change and pushes it. Git only. */
   push?(change: SourceChange, signal?: AbortSignal): Promise<SourceRevision>;
-  /** Deletes every checkout but those of these revisions. */
+  /** Deletes all other checkouts. */
   keepOnly(revisions: ReadonlySet<string>): Promise<void>;
 }
 
 export interface SourceChange {
-  /** The revision that was read; a push onto a branch that has moved on since is refused as `conflict`. */
+  /** The revision that was read; a push is refused as `conflict` if the branch has moved since. */
   readonly base: string;
   /** New contents by path below `path` of the source, with slashes. */
   readonly files: Readonly<Record<string, string>>;
   readonly message: string;
   readonly author: { readonly name: string; readonly email: string };
-  /** Another branch to push to; default: the branch of the source. It is made, or moved on from `base`. */
+  /** Another branch to create or reset to `base` plus the change; default: the branch of the source. */
   readonly branch?: string;
 }
 
@@ -73,7 +73,7 @@ export type SourceProblem =
   | 'conflict'
   | 'unavailable';
 
-/** Says what was tried, why it failed and what to do; holds no secret. */
+/** The message says what failed, why and what to do, without secrets. */
 export class SourceError extends Error {
   override readonly name = 'SourceError';
   readonly problem: SourceProblem;
@@ -84,5 +84,5 @@ export class SourceError extends Error {
   }
 }
 
-/** The local copy of a repository is damaged; it can be fetched again from nothing. */
+/** The local copy of a repository is damaged and must be fetched again from scratch. */
 export class DamagedCopyError extends SourceError {}

@@ -1,4 +1,4 @@
-// A piece of work that ends with the controller, or alone when the configuration no longer asks for it.
+// A task that ends with the controller, or earlier when the configuration drops it.
 
 export class Task {
   readonly #own = new AbortController();
@@ -9,16 +9,16 @@ export class Task {
     if (end.aborted) stop();
     else end.addEventListener('abort', stop, { once: true, signal: this.#own.signal });
     this.#running = work(this.#own.signal);
-    // A failure reaches those who wait for the run.
+    // Callers of `ended` receive the failure.
     this.#running.catch(() => undefined);
   }
 
-  /** Resolves when it ended by itself or with the controller. */
+  /** Resolves when the task has ended. */
   async ended(): Promise<void> {
     await this.#running;
   }
 
-  /** Its step at work ends first. */
+  /** Waits for its running step. */
   async end(why: string): Promise<void> {
     this.#own.abort(new Error(why));
     await this.#running;

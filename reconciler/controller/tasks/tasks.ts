@@ -1,4 +1,4 @@
-// The work of several parts: each ends with the controller, or alone when the configuration no longer asks for it.
+// The tasks of several parts: each ends with the controller, or earlier when the configuration drops its part.
 import { Task } from './task.ts';
 
 export class Tasks {
@@ -17,7 +17,7 @@ export class Tasks {
     this.#tasks.set(part, new Task(this.#end, work));
   }
 
-  /** Ends the work of one part; its step at work ends first. */
+  /** Ends the task of one part after its running step. */
   async end(part: object | undefined, why: string): Promise<void> {
     if (part === undefined) return;
     await this.#tasks.get(part)?.end(why);

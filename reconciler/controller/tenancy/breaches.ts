@@ -1,4 +1,4 @@
-// The rules of a tenant: one pure function, which documents go through before a plan is made and steps before they are sent.
+// The rules of a tenant as one pure function, which checks documents before planning and steps before sending.
 import type { KindName } from '../../../server/api/kinds.ts';
 import { matchesHost } from '../../core/documents/host-pattern.ts';
 import { starPattern } from '../../core/text/star-pattern.ts';
@@ -42,11 +42,11 @@ const hasProject = ({ projects }: Tenant, name: string): boolean =>
 const hasName = ({ names }: Tenant, kind: KindName, name: string): boolean =>
   names.some((pattern) => fits(pattern, kind, kind === 'storage_volume' ? name.slice(name.indexOf('/') + 1) : name));
 
-/** Its own objects, and those of others that gantry.yaml lists. */
+/** Allows the tenant's own objects, and others that gantry.yaml lists. */
 function referenceBreach(tenant: Tenant, { ownImages }: Subject, { kind, name, path }: NamedObject): readonly Breach[] {
   if (kind === 'image' && ownImages.has(name)) return [];
   const isUsed = (of: KindName, what: string): boolean => tenant.uses.some((pattern) => fits(pattern, of, what));
-  // Volumes of that name in another pool are of others.
+  // A volume of that name in another pool belongs to others.
   const isInPool = kind !== 'storage_volume' || isUsed('storage_pool', name.slice(0, Math.max(0, name.indexOf('/'))));
   if ((tenant.kinds.includes(kind) && hasName(tenant, kind, name) && isInPool) || isUsed(kind, name)) return [];
   const uses = tenant.uses.length === 0 ? 'nothing is listed' : `listed are ${listed(tenant.uses)}`;
@@ -79,7 +79,7 @@ function sourceBreaches(tenant: Tenant, { kind, values, project }: Subject): rea
   return found;
 }
 
-/** `isBelow`: also what the allowed URL is the beginning of, folder by folder. */
+/** `isBelow`: also accepts URLs below the allowed one, folder by folder. */
 function isFrom(written: string, allowed: string, isBelow: boolean): boolean {
   const [from, base] = [urlOf(written), urlOf(allowed)];
   if (from === undefined || base === undefined) return written === allowed;

@@ -1,4 +1,4 @@
-// Holds the manifests of a set to the rules of its tenant, before a plan is made: what breaks one is an error at its place. Pure.
+// Checks the manifests of a set against the rules of its tenant before planning: each breach is an error with its place. Pure.
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Document, JsonObject } from '../../core/documents/document.ts';
 import type { HostFacts } from '../../core/documents/host-pattern.ts';
@@ -16,7 +16,7 @@ export interface TenantHost extends HostFacts {
 
 type Pins = ReadonlyMap<string, string>;
 
-/** `pins`: gantry.lock, which comes from the source too. */
+/** `pins`: gantry.lock, which the tenant also writes. */
 export function tenantProblems(
   tenant: Tenant,
   host: TenantHost,
@@ -50,7 +50,7 @@ export const ownImages = (documents: readonly Document[]): ReadonlySet<string> =
     ),
   );
 
-/** A server takes null for the profile default, as it takes a list that is left out. */
+/** Servers read null profiles like an omitted list, as the profile default. */
 export function withoutEmptyProfiles(values: JsonObject): JsonObject {
   if (values['profiles'] !== null) return values;
   const { profiles: _none, ...rest } = values;
@@ -60,7 +60,7 @@ export function withoutEmptyProfiles(values: JsonObject): JsonObject {
 const referencesOf = (document: Document): readonly NamedObject[] =>
   coreKind(document.kind).references({ ...document, values: withoutEmptyProfiles(document.values) });
 
-/** gantry.lock may pin an alias to any image of the server. */
+/** Checks pins too: gantry.lock could pin an alias to any image of the server. */
 function pinned(document: Document, pins: Pins): readonly NamedObject[] {
   const name = pins.get(followedAlias(document) ?? '');
   return name === undefined ? [] : [{ kind: 'image', name, path: 'source.alias' }];
@@ -73,7 +73,7 @@ const needed = ({ manage }: Document, host: TenantHost): readonly NamedObject[] 
     return { kind: address.slice(0, at) as NamedObject['kind'], name, path: 'manage.depends_on' };
   });
 
-/** An alias beside an image has no document of its own: `location` is that of the image. */
+/** An alias of an image has no separate document, so `location` is that of the image. */
 const diagnosticOf = (
   tenant: Tenant,
   { address, location }: Document,

@@ -1,4 +1,4 @@
-// Patterns of names: `shop-*`, `profile/shop-*`, `storage_volume/fast/shop-*`. A star stands for any text without / and @. Pure.
+// Matches name patterns: `shop-*`, `profile/shop-*`, `storage_volume/fast/shop-*`. A star matches any text without / and @. Pure.
 import { kindNames, type KindName } from '../../../server/api/kinds.ts';
 import { starPattern } from '../../core/text/star-pattern.ts';
 
@@ -14,5 +14,5 @@ export function fits(pattern: string, kind: KindName, name: string): boolean {
   return starPattern(wanted === undefined ? pattern : pattern.slice(wanted.length + 1), '[^/@]*').test(name);
 }
 
-/** Entries of `uses` name a kind: those of any kind would open more than they seem to. */
+/** Entries of `uses` must name a kind: an entry for any kind would allow more than it seems. */
 export const namesKind = (pattern: string): boolean => kindOf(pattern) !== undefined;

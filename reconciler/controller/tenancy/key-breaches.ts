@@ -1,14 +1,14 @@
-// Paths that a tenant may not write: those that gantry.yaml rules out, and those that no tenant may write. Pure.
+// Finds paths that a tenant may not write: those that gantry.yaml excludes, and those that no tenant may write. Pure.
 import type { JsonObject } from '../../core/documents/document.ts';
 import { isMap, mapOf } from '../../core/documents/json-values.ts';
 import { isIgnored, parseIgnore } from '../../core/ownership/ignored-paths.ts';
 import type { Breach, Subject } from './subject.ts';
 import type { Tenant } from './tenant.ts';
 
-/** Members that `keys` is about; the others are part of every object, or have rules of their own. */
+/** Members that `keys` governs; the others belong to every object or have separate rules. */
 const governed: ReadonlySet<string> = new Set(['config', 'devices', 'files', 'exec', 'snapshots', 'instance_type']);
 
-/** Networks and volumes are part of the host: the other keys reach its interfaces, routes, firewall, file systems and ids. */
+/** Other keys of networks and volumes reach the host's interfaces, routes, firewall, file systems and ids. */
 const allowedConfig: Readonly<Partial<Record<Subject['kind'], RegExp>>> = {
   network: /^(?:user\..+|dns\.(?:domain|mode|search)|ipv[46]\.(?:address|nat|dhcp|dhcp\.expiry|dhcp\.stateful))$/,
   storage_volume: /^(?:user\..+|size|snapshots\..+|security\.shifted)$/,
@@ -42,7 +42,7 @@ function neverAllowed(kind: Subject['kind'], path: string): readonly Breach[] {
     : [];
 }
 
-/** A subnet of the tenant's choice could be one that the host or others use. */
+/** Refuses fixed subnets, which could be in use by the host or others. */
 const fixedAddresses = (kind: Subject['kind'], values: JsonObject): readonly Breach[] =>
   kind !== 'network'
     ? []
@@ -53,7 +53,7 @@ const fixedAddresses = (kind: Subject['kind'], values: JsonObject): readonly Bre
           : [breach(`config.${key}`, 'must be auto or none for a tenant')];
       });
 
-/** `config.KEY`, `devices.NAME.PROPERTY`, and the names of other members; also of what must be absent. */
+/** `config.KEY`, `devices.NAME.PROPERTY`, and names of other members, including nulls (must be absent). */
 const pathsOf = (values: JsonObject): readonly string[] =>
   Object.entries(values).flatMap(([member, value]) => {
     if (member === 'config') return Object.keys(mapOf(value)).map((key) => `config.${key}`);

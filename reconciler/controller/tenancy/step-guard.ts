@@ -1,4 +1,4 @@
-// Holds each step to the rules of the tenant when it is sent, so that a mistake in a plan does not reach the host. Pure.
+// Checks each step against the rules of the tenant before it is sent, as a second line of defence after the plan. Pure.
 import { addressOf, defaultManage, type Document, type JsonObject } from '../../core/documents/document.ts';
 import { coreKind } from '../../core/kinds/index.ts';
 import type { Step } from '../../core/plan/plan.ts';
@@ -9,7 +9,7 @@ import type { Breach, Subject } from './subject.ts';
 import { ownImages, projectOf, withoutEmptyProfiles, type TenantHost } from './check-documents.ts';
 import type { Tenant } from './tenant.ts';
 
-/** `documents`: what the set declares on the host. `own`: its project; with a config gantry.yaml asks for it, and not the tenant. */
+/** `documents`: those of the set on the host. `own`: its project, whose config comes from gantry.yaml, not from the tenant. */
 export function stepGuard(
   tenant: Tenant,
   host: TenantHost,
@@ -24,7 +24,7 @@ export function stepGuard(
     const before = new Set(write === undefined ? [] : breaches(step, write.before, true).map(keyOf));
     const isObject = write !== undefined || step.action === 'create' || step.action === 'rebuild';
     const found = breaches(step, write?.after ?? bodyOf(step), isObject);
-    // What somebody else made of the object is not the tenant's doing.
+    // Ignores breaches that the live object had before: the tenant did not cause them.
     const [first] = found.filter((one) => one.path === '' || !before.has(keyOf(one)));
     if (first !== undefined)
       throw new NotPermittedError(`the tenant ${tenant.name} may not do this (${first.rule}): ${first.message}`);
@@ -33,7 +33,7 @@ export function stepGuard(
 
 const keyOf = ({ rule, message }: Breach): string => `${rule} ${message}`;
 
-/** What a step writes, as its document says it. An update says it when it has read the object. */
+/** The values that a step writes, as a document. An update is checked later, once it has read the object. */
 function bodyOf(step: Step): JsonObject {
   if (step.action === 'create' || step.action === 'rebuild') return step.body;
   if (step.action === 'files') return { files: [] };
@@ -52,7 +52,7 @@ interface StepSite {
 
 function subjectOf(step: Step, written: JsonObject, { host, images, isObject }: StepSite): Subject {
   const { kind, project } = step;
-  // Steps of images name the fingerprint; the address has the name of the document.
+  // Image steps carry the fingerprint as name; the address has the document's name.
   const name = plainName(step.address.slice(kind.length + 1), project);
   const { name: _name, ...values } = withoutEmptyProfiles(written);
   const document: Document = {

@@ -1,4 +1,4 @@
-// What the rules of a tenant judge, and how they say what breaks them.
+// The input and output of tenant rules: the object to check, and its breaches.
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { HostFacts } from '../../core/documents/host-pattern.ts';
 import type { JsonObject } from '../../core/documents/document.ts';
@@ -6,7 +6,7 @@ import type { JsonObject } from '../../core/documents/document.ts';
 export interface Breach {
   /** The member of the tenant in gantry.yaml. */
   readonly rule: 'kinds' | 'names' | 'projects' | 'hosts' | 'uses' | 'images' | 'keys' | 'restrictions' | 'waits';
-  /** In the document; empty: all of it. */
+  /** The path in the document; empty: the whole. */
   readonly path: string;
   readonly message: string;
 }
@@ -26,7 +26,7 @@ export interface Subject {
   /** Texts for scalars; empty for a step that writes no values. */
   readonly values: JsonObject;
   readonly references: readonly NamedObject[];
-  /** Places outside of the container that waits try. */
+  /** Addresses outside the container that its waits connect to. */
   readonly tried: readonly string[];
   /** Fingerprints of images that the tenant declares itself. */
   readonly ownImages: ReadonlySet<string>;

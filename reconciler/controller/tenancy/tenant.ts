@@ -1,4 +1,4 @@
-// What a tenant may deploy, as the rules read it, and how gantry.yaml writes it.
+// What a tenant may deploy: the type for the rules, and the schema in gantry.yaml.
 import { Type, type Static } from 'typebox';
 import type { KindName } from '../../../server/api/kinds.ts';
 import { ApprovalSchema } from './approval-schema.ts';
@@ -32,7 +32,7 @@ export const TenantSchema = Type.Object(
       description: 'Plans of its sets that a second person must approve; also of a trusted tenant.',
     }),
     hosts: some('Required unless trusted. Hosts that it may use: names, web*, @group or labels such as role=web.'),
-    // The other kinds decide about the host and all of its projects.
+    // The other kinds affect the host and all of its projects.
     kinds: Type.Optional(
       Type.Array(
         Type.Union([
@@ -84,7 +84,7 @@ export interface Tenant {
   readonly kinds: readonly KindName[];
   readonly names: readonly string[];
   readonly projects: readonly string[];
-  /** Absolute paths. Its sets connect with it, to the one project of the tenant. */
+  /** Absolute paths. Its sets connect with this certificate, which is limited to the tenant's project. */
   readonly certificate?: { readonly cert: string; readonly key: string };
   readonly uses: readonly string[];
   readonly images: readonly string[];

@@ -1,10 +1,10 @@
-// Opens the tracer of a controller: as gantry.yaml says, else as the environment says.
+// Opens the tracer of a controller from gantry.yaml, else from the environment.
 import { openTracing, type OpenTracer } from '../../../server/traces/open.ts';
 import type { Environment } from '../../../server/traces/target.ts';
 import type { TracingConfig } from '../config/config.ts';
 import { readSecret } from '../sources/files/secret.ts';
 
-/** Undefined when no collector is named. Rejects when what is said of it cannot be used. */
+/** Undefined without a collector. Rejects for unusable settings. */
 export async function openTraces(
   { endpoint, headers, tokenFile, sampleRatio }: TracingConfig = {},
   env: Environment,

@@ -1,5 +1,5 @@
-// The spans of a run: the run, each host in it, the comparison on that host. Steps, requests and what the server does are inside the span
-// of the host, wherever they begin. A run that a comparison led to begins with that comparison.
+// The spans of a run: the run, each host in it, the comparison on that host. Steps, requests and the server's work are inside the
+// span of the host. If a comparison led to the run, the run begins with it.
 import { endingSpan, underSpan, type Span, type Tracer } from '../../../server/lib/shared/spans.ts';
 
 export interface RunFacts {
@@ -10,7 +10,7 @@ export interface RunFacts {
   readonly by: string;
 }
 
-/** A comparison of a host, as of Date.now(). */
+/** The times of a comparison, as Date.now() gives them. */
 export interface ComparisonTime {
   readonly host: string;
   readonly fromMs: number;
@@ -32,7 +32,7 @@ export class RunTrace {
     if (planned !== undefined) this.#wasPlanned(planned);
   }
 
-  /** Its requests are in no span: most comparisons find nothing to do, and no run begins. */
+  /** Records a comparison from before the run. Its requests have no spans, since most comparisons lead to no run. */
   #wasPlanned({ host, fromMs, toMs }: ComparisonTime): void {
     const parent = this.#host(host, fromMs).place;
     this.#tracer.begin('plan', { parent, attributes: of(host), startMs: fromMs }).end(undefined, toMs);
@@ -45,7 +45,7 @@ export class RunTrace {
     return endingSpan(this.#tracer, this.#tracer.begin('plan', { parent, attributes: of(host) }), work);
   }
 
-  /** What the run does on the host. */
+  /** The span of the run's work on a host. */
   onHost<T>(host: string, work: () => Promise<T>): Promise<T> {
     return this.#run.isEnded ? work() : underSpan(this.#tracer, this.#host(host), work);
   }

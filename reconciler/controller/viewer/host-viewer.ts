@@ -1,4 +1,4 @@
-// One host for the page of `gantry ui`: looks at it again at each event, and changes nothing. It has no sets that could be synced.
+// Serves one host to the page of `gantry ui`: observes it again at each event, and changes nothing.
 import { setMaxListeners } from 'node:events';
 import type { Client } from '../../../server/client/client.ts';
 import { version } from '../../../server/api/version.ts';
@@ -34,22 +34,22 @@ export interface Manifests {
   readonly documents: readonly Document[];
   readonly pins: Pins;
   readonly options: PlanOptions;
-  /** `stack.yaml:3:5: message`: with problems nothing is compared. */
+  /** `stack.yaml:3:5: message`; with problems nothing is compared. */
   readonly problems: readonly string[];
 }
 
 export interface ViewerDeps {
   readonly host: Host;
   readonly connect: () => Promise<Client>;
-  /** The set that owns what the manifests declare, and the name of the only set of the page. */
+  /** The set of the manifests, which is the only set of the page. */
   readonly set: string;
-  /** Reads them again for each full look. Absent: no manifests were given. */
+  /** Called again for each full observation. Absent: no manifests were given. */
   readonly manifests?: () => Promise<Manifests>;
   readonly hub: Hub;
   readonly nowMs: () => number;
 }
 
-/** Manifests are read again as often. */
+/** Also the interval of reading the manifests again. */
 const fullLookMs = 5000;
 const maxDrift = 1000;
 
@@ -85,7 +85,7 @@ export class HostViewer implements Controller {
 
   /** Ends when `signal` fires; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    // The watch and each request of a look listen to it.
+    // The watch and each request add a listener.
     setMaxListeners(0, signal);
     this.#link.listen(({ seen, isWhole }) => {
       for (const one of seen) {
@@ -131,7 +131,7 @@ export class HostViewer implements Controller {
       .slice(0, limit);
   }
 
-  /** Nobody changes the host from here. */
+  /** Always empty, since the viewer changes nothing. */
   history(set: string): readonly [] {
     this.#requireSet(set);
     return [];
@@ -170,7 +170,7 @@ export class HostViewer implements Controller {
     return this.#deps.hub.subscribe(listener);
   }
 
-  /** Looks until nothing is due: looks never overlap. */
+  /** Observes until nothing is due; observations never overlap. */
   async #work(signal: AbortSignal): Promise<void> {
     while (this.#isDue !== 'no' && !signal.aborted) {
       const isWhole = this.#isDue === 'manifests';
@@ -223,7 +223,7 @@ export class HostViewer implements Controller {
     if (this.#seen.size > 2000) this.#seen.clear();
   }
 
-  /** Listeners hear of what changed only. */
+  /** Publishes only what changed. */
   #publishChanges(before: string, old: ReadonlyMap<string, ObjectSummary>): void {
     const { hub, set } = this.#deps;
     const { changed, gone } = changedObjects(old, this.#summaries());

@@ -1,4 +1,4 @@
-// The objects of one host that `gantry ui` shows: every live one, and the plan beside those that manifests declare. Pure.
+// The objects that `gantry ui` shows: every live one, and declared ones with their plan. Pure.
 import { kindNames } from '../../../server/api/kinds.ts';
 import { addressOf, type Document, type JsonObject } from '../../core/documents/document.ts';
 import { textOf } from '../../core/documents/json-values.ts';
@@ -24,7 +24,7 @@ export interface HostView {
 
 export interface SeenObject {
   readonly summary: ObjectSummary;
-  /** Absent: the object is declared and is not there. */
+  /** Absent: the object is declared but does not exist. */
   readonly live?: JsonObject;
 }
 

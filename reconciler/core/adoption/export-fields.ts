@@ -56,14 +56,14 @@ function exportMap(own: Own, above: Path, live: JsonObject): JsonObject | undefi
   return Object.keys(out).length === 0 ? undefined : out;
 }
 
-/** Keys whose absence or value the set's record holds. */
+/** Keys that the set's record lists, present or absent. */
 function ownedBelow(record: OwnerRecord | undefined, above: Path): readonly string[] {
   const tree = ownedAt(record?.keys, above);
   if (tree === undefined || typeof tree === 'string') return [];
   return Object.keys(tree).filter((key) => typeof tree[key] === 'string');
 }
 
-/** Networks: the server may have picked the address, but leases, routes and static addresses depend on it. */
+/** Exports even addresses that the server picked, since leases, routes and static addresses depend on them. */
 const kept: Readonly<Partial<Record<KindName, RegExp>>> = {
   network: /^(?!volatile\.)/,
   project: /^/,
@@ -79,7 +79,7 @@ function isChosen(own: Own, path: Path, value: string): boolean {
   if (key === 'security.protection.delete' && own.mine?.policy.protect === true) return false;
   if (isOwned(own, path)) return true;
   if (kind.isComputed(path, own.live) && kept[own.kind]?.test(key) !== true) return false;
-  // The server sets it to true where it picks the address: only a written value is the same everywhere.
+  // The server's default depends on who picked the address, so only a written value is the same everywhere.
   if (own.kind === 'network' && /^ipv[46]\.nat$/.test(key)) return true;
   const usual =
     own.kind === 'network'
@@ -90,7 +90,7 @@ function isChosen(own: Own, path: Path, value: string): boolean {
   return usual === undefined || !sameText(key, value, usual);
 }
 
-/** Numbers and booleans without quotes, where reading them gives the same text again. */
+/** Writes numbers and booleans without quotes if reading them back gives the same text. */
 function plain(text: string): Json {
   if (text === 'true' || text === 'false') return text === 'true';
   return /^(0|[1-9][0-9]{0,14})$/.test(text) ? Number(text) : text;

@@ -1,4 +1,4 @@
-// The files that a set owns in a live container, as the entries of `files:` that would declare them. The engine reads them.
+// Exports the files that a set owns in a live container as entries of `files:`. The engine reads the files.
 import type { Json, JsonObject } from '../documents/document.ts';
 import type { Content, FileEntry } from '../documents/inside.ts';
 import { mapOf } from '../documents/json-values.ts';
@@ -39,7 +39,7 @@ function plainEntry(path: string, { type, target, ...entry }: FileEntry): JsonOb
 const contentOf = (content: Content): JsonObject =>
   'text' in content ? { content: content.text } : 'base64' in content ? { content_base64: content.base64 } : {};
 
-/** Attributes that differ from the defaults. For a directory all of them. */
+/** Attributes that differ from the defaults; for a directory, all. */
 function attributesOf({ mode, uid, gid }: Omit<FileEntry, 'type'>, usual: string): Readonly<Record<string, Json>> {
   const isFile = usual !== '';
   return {

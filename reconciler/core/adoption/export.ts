@@ -70,7 +70,7 @@ export function exportObject(
   return isSilent && coreKind(kind).isPermanent?.(name) === true ? undefined : document;
 }
 
-/** An image that the object names and the server does not have. */
+/** An image that the object names but the server lacks. */
 const missingImage = ({ kind, live, project }: Own, observed: Observed): string | undefined =>
   (coreKind(kind).liveReferences?.(live) ?? []).find(
     (used) => used.kind === 'image' && !observed.images.has(scopesOf(observed).keyOf('image', used.name, project)),
@@ -117,7 +117,7 @@ function namePart({ kind, live, project }: Own, key: string): JsonObject {
   return { name: textOf(live['name']) ?? '', certificate: pemOf(textOf(live['certificate']) ?? '') };
 }
 
-/** Servers answer with PEM, or with base64 of DER. */
+/** Accepts both server formats: PEM, and base64 of DER. */
 const pemOf = (text: string): string =>
   text.includes('-----BEGIN')
     ? `${text.trim()}\n`
@@ -130,7 +130,7 @@ const placeComments = (own: Own, several: readonly string[], observed: Observed)
         `${several.join(', ')} have a volume of this name each: this is the one of ${asText(own.live['location'])}, another set can declare another one`,
       ];
 
-/** The source of a pool applies at its creation only, and where an object is in a cluster only who writes it decides. */
+/** Comments on a pool's source, which only applies at creation, and on the cluster member, which the author must choose. */
 function creationComments({ kind, live }: Own, observed: Observed): readonly string[] {
   if (isPlaced({ kind }) && observed.members !== undefined)
     return [

@@ -23,7 +23,7 @@ export function overlappingSubnets(objects: readonly Document[], observed: Obser
       ? []
       : subnetsOf(addressOf('network', name), (key) => object.config[key] ?? ''),
   );
-  // What is on the server already may stay.
+  // An overlap that exists on the server may stay.
   const isRefused = (live: string | undefined, wanted: string): boolean =>
     observed.server.isGantry === true && live !== wanted;
   return declared.flatMap((document) => {

@@ -19,7 +19,7 @@ import { projectWorld } from '../live/world-after-steps.ts';
 import type { Step } from '../plan/plan.ts';
 import { plainName, scopedName } from '../text/scoped-name.ts';
 
-/** One warning for each problem; none for what is broken already and gets no worse. */
+/** One warning per problem; none for existing problems that do not get worse. */
 export function projectLimitWarnings(
   objects: readonly Document[],
   observed: Observed,
@@ -33,13 +33,13 @@ export function projectLimitWarnings(
     const then = { ...contentsOf(after, project), snapshots: snapshotsIn(steps, observed, project) };
     const broken = newProjectProblems(now, then, asWritten);
     if (broken.length > 0) return broken.map((problem) => warningOf(problem, project, objects, observed));
-    // The project changes first, while its contents are as they were.
+    // The project changes before its contents do.
     const between = now === undefined ? [] : newProjectProblems(now, { ...now, config: then.config }, asWritten);
     return between.slice(0, 1).map((problem) => tooEarly(problem, project, objects, observed));
   });
 }
 
-/** A link of the host may lead elsewhere, which only the host knows. */
+/** Links are not resolved: only the host could. */
 const asWritten = (path: string): string => path;
 
 function contentsOf(observed: Observed, project: string): ProjectContents {

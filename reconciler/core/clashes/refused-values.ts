@@ -1,4 +1,4 @@
-// Values that this server would refuse although a document may have them: drivers of pools that it lacks, lines of raw.lxc. Pure.
+// Finds valid values that this server would refuse: missing pool drivers, lines of raw.lxc. Pure.
 import { rawLxcProblems } from '../../../server/api/container/raw-lxc.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import type { Document } from '../documents/document.ts';

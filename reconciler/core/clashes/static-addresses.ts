@@ -1,4 +1,4 @@
-// Static addresses of containers that are outside the subnet of their network, as it will be. Pure.
+// Finds static addresses of containers outside the planned subnet of their network. Pure.
 import { isNic } from '../../../server/api/devices/index.ts';
 import { addressProblem } from '../../../server/api/network/address-in-subnet.ts';
 import { parseCidr, parseIp } from '../../../server/api/text/ip.ts';
@@ -11,7 +11,7 @@ import { resolved, type ExpectedContainer } from './expected-containers.ts';
 
 const keys = ['ipv4.address', 'ipv6.address'] as const;
 
-/** Errors for what the server would refuse; warnings for what it has already, or of containers that stay stopped. */
+/** Errors for addresses that the server would refuse; warnings for existing ones and for containers that stay stopped. */
 export function strayAddresses(
   containers: readonly ExpectedContainer[],
   objects: readonly Document[],

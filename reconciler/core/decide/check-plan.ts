@@ -136,7 +136,7 @@ class PlanChecker {
     }
   }
 
-  /** Updates by which a user stops using something: its own, or those of its profiles that use it now. */
+  /** Updates that end a use: of the user itself, or of its profiles. */
   #releasing(user: string, used: Address): readonly Step[] {
     const container = user.startsWith('container/') ? user.slice('container/'.length) : undefined;
     const live = container === undefined ? undefined : this.#observed.containers.get(container)?.object;

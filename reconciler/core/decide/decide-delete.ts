@@ -1,5 +1,5 @@
-// Decides how a destroy or prune treats an object: delete it, take out what the set put into it, release it, or leave it because it
-// is protected, in use, or not owned by the set.
+// Decides how a destroy or prune treats an object: delete it, remove the set's part from it, release it, or leave it because it is
+// protected, in use, or not owned by the set.
 import type { Container } from '../../../server/api/container/container.ts';
 import type { Change } from '../documents/change.ts';
 import { unchangedObject } from '../plan/unchanged-object.ts';
@@ -42,11 +42,11 @@ export function decideDelete(object: Document, world: DeleteWorld): Deletion {
   const decided =
     live === undefined ? unchanged(object, undefined, ['it does not exist']) : decideLive(object, live, world);
   if (live !== undefined && decided.sketches.length === 0) return decided;
-  // A change of an image reaches copies of members that are away when these are back.
+  // Members that are away get the change of an image when they are back.
   if (object.kind === 'image' && decided.change.action !== 'delete') return decided;
   const guard = guardAway(object, live?.object as JsonObject | undefined, world.observed);
   if (guard === undefined) return decided;
-  // The record of the set stays on it, so that the next run continues.
+  // Keeps the set's record on the object, so that the next run continues.
   const change = { ...decided.change, action: 'delete' as const, changes: [], releases: [], reasons: [], guard };
   return { change, sketches: [] };
 }
@@ -99,7 +99,7 @@ interface SharedOwnership {
   readonly isPermanent: boolean;
 }
 
-/** The object stays: only what no other set relies on is taken out of it. */
+/** Keeps the object and removes only values that no other set relies on. */
 function takeOut(
   object: Document,
   live: Live<object>,
@@ -141,7 +141,7 @@ function letGo(
   };
 }
 
-/** The default profile cannot be deleted: the values of the document are taken out of it, unless others rely on them. */
+/** The default profile cannot be deleted: removes the document's values from it unless others rely on them. */
 function decideReset(object: Document, live: Live<object>, left: readonly string[]): Deletion {
   if (isProtected(object, live)) return unchanged(object, live, ['it is protected']);
   if (left.length > 0) {

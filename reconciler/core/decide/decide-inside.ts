@@ -1,5 +1,5 @@
-// Decides the steps inside a container: files to write and remove, commands to run and why, snapshots to take; and their place
-// among the other steps.
+// Decides the steps inside a container and their order among the other steps: files to write and remove, commands to run and why,
+// snapshots to take.
 import type { Change } from '../documents/change.ts';
 import type { Conflict } from '../diff/diff.ts';
 import type { Document, Json, JsonObject } from '../documents/document.ts';
@@ -76,7 +76,7 @@ export function decideInside(document: Document, situation: Situation): Inside {
   };
 }
 
-/** Changes that a PUT can make; the others are inside the container. */
+/** Changes that a PUT makes; the others are inside the container. */
 export const fieldsOf = (changes: readonly Change[]): readonly Change[] =>
   changes.some(({ segments }) => isInside(segments)) ? changes.filter(({ segments }) => !isInside(segments)) : changes;
 

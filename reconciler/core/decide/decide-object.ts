@@ -71,15 +71,15 @@ function decideWhole({ document, live, isAside, diff, before, placement, context
     : decideUpdate(document, live, diff, context, ownership, placement);
 }
 
-/** A change of what every member has waits until all are there. */
+/** Delays a change of an object that every member has until all members are online. */
 function whileAway(document: Document, { change, sketches }: Decision, { observed }: PlanContext): Decision {
   const guard = sketches.length === 0 ? undefined : guardWhole(document, 'changed', observed);
   return guard === undefined ? { change, sketches } : { change: { guard, ...change }, sketches: [] };
 }
 
-/** On a member that is offline: what differs waits until it is back. */
+/** Delays all changes on an offline member until it is back. */
 function decideOffline(document: Document, live: Live<object>, diff: Diff, member: string): Decision {
-  // What is inside was not read.
+  // The inside of the container was not read.
   const changes = fieldsOf(diff.changes);
   const isAsDeclared = changes.length === 0;
   return {

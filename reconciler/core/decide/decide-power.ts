@@ -57,7 +57,7 @@ export function decidePower(
   return restarting(document, context, causes.length > 0 ? causes : changes.map((change) => change.path));
 }
 
-/** The container runs, but no run has recorded yet that it is ready. */
+/** Waits for a running container that no run has recorded as ready yet. */
 const awaited = (document: Document, context: PlanContext): PowerDecision =>
   document.manage.wait.length === 0 || !context.isUnready(document.name)
     ? unchangedRunning

@@ -150,7 +150,7 @@ const imageChange = (next: NextImage | undefined): readonly Change[] =>
         },
       ];
 
-/** An object as declared has no guard of its differences. */
+/** The guard of an object without differences. */
 function guardElsewhere({ document, live, context }: Existing, verb: string): Guard | undefined {
   const { owner, observed } = context;
   if (owner === undefined) return undefined;

@@ -39,7 +39,7 @@ export function decideUpdate(
     guardReach(document, affects);
   const edits = inside.changes.length === 0 ? diff.changes : [...diff.changes, ...inside.changes];
   const { owner } = ownership;
-  // The record holds a hash of what was written. Commands that depend on it must run again even if this run fails.
+  // The record hashes the written values. Commands that depend on them must run again even if this run fails.
   const isNoted = owner !== undefined && fields.length < diff.changes.length;
   const { halt, resume } = aroundMove(document, power, placement);
   const sketches: readonly Sketch[] = [
@@ -112,13 +112,13 @@ function insideOfExisting(
   });
 }
 
-/** When only the policy of a record changes, the claim is of the whole object. */
+/** If only the policy of a record changes, the claim covers the whole object. */
 const claimsOf = ({ isNew, claims, releases }: OwnershipDecision, edits: readonly Change[]): readonly string[] =>
   isNew && claims.length + releases.length + edits.length === 0
     ? ['']
     : claims.filter((path) => !edits.some((edit) => path.startsWith(`${edit.path}.`)));
 
-/** On a stopped container every change that needs a restart is live. */
+/** A stopped container needs no restart, so all of its changes are live. */
 const calmed = (changes: readonly Change[], document: Document): readonly Change[] =>
   document.kind === 'container' && changes.some((change) => change.effect === 'restart')
     ? changes.map((change) => (change.effect === 'restart' ? { ...change, effect: 'live' as const } : change))

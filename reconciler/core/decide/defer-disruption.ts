@@ -1,5 +1,5 @@
-// Changes an existing object without what would restart, rebuild or recreate containers: the rest is refused for now, and its keys stay
-// recorded as they are, so that a later plan finds the same differences.
+// Makes only the changes of an object that restart, rebuild or recreate no container. The rest is refused for now; its keys stay
+// recorded unchanged, so that a later plan finds the same differences.
 import { ownershipAfter, usageAddress } from '../diff/decide-ownership.ts';
 import type { Diff, Ownership } from '../diff/diff.ts';
 import type { Change } from '../documents/change.ts';
@@ -42,7 +42,7 @@ export function withoutDisruption(found: ChangedObject, whole: Decision): Decisi
   return { change: { ...part.change, guard, isSplit: true }, sketches: part.sketches };
 }
 
-/** Disruption that nothing else refuses: it was asked for with `manage.image`, or another object causes it. */
+/** Disruption without another guard: `manage.image` asks for it, or another object causes it. */
 function disturbance({ document, isAside, context }: ChangedObject, { change }: Decision): Guard | undefined {
   const { address, action, affects } = change;
   if (action === 'replace' && !isAside && !context.isForced(address))
@@ -51,7 +51,7 @@ function disturbance({ document, isAside, context }: ChangedObject, { change }: 
   return others.length === 0 ? undefined : deferred(document, `${address} would restart ${listed(others)}`);
 }
 
-/** Containers that the plan would restart for it. */
+/** Containers that the change would restart. */
 const restarted = (affects: readonly AffectedObject[], context: PlanContext): readonly string[] =>
   affects.filter((one) => one.effect === 'restart' && context.powers(one.address)).map((one) => one.address);
 
@@ -70,7 +70,7 @@ const deferred = ({ address }: Document, message: string): Guard => ({
   remedy: 'wait until restarts are allowed, or revert the change',
 });
 
-/** As it is with a restart left out. */
+/** The document without power actions. */
 const powerless = (document: Document): Document => ({ ...document, manage: { ...document.manage, power: 'ignore' } });
 
 function decidePart(

@@ -1,4 +1,4 @@
-// Reports what documents ask for and this server cannot do, with the missing API extension, before a plan is made. Pure.
+// Reports settings that this server cannot serve, with the missing API extension, before planning. Pure.
 import { lackOfExtension, unservedExtension } from '../../../server/api/server/capability.ts';
 import { kindRow } from '../../../server/api/kinds.ts';
 import { incapable } from '../settings/capability-messages.ts';

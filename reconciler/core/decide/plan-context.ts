@@ -44,7 +44,7 @@ export class PlanContext {
     );
     for (const { kind, name, values } of documents) {
       const target = kind === 'image_alias' ? values['target'] : undefined;
-      // The name of an image that does not exist yet tells nothing about the existing one.
+      // Only a fingerprint identifies the image; a name of a future image does not.
       if (typeof target === 'string' && /^[0-9a-f]{12,64}$/.test(target)) this.#aliases.set(name, target);
     }
     this.#replace = new Set(options.replace);

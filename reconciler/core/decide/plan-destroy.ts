@@ -103,7 +103,7 @@ function assemble(ordered: readonly Document[], world: World): Plan {
   return finishPlan('destroy', shown, onMembers(steps, world.observed), [], { owner: world.owner });
 }
 
-/** A destroy that has nothing to do says whose the existing objects are. */
+/** If a destroy has nothing to do, names the owners of the existing objects. */
 function refusedWhenForeign(change: ResourceChange, foreign: ReadonlyMap<Address, Guard>): ResourceChange {
   const guard = foreign.get(change.address);
   return guard === undefined ? change : { ...change, action: 'delete', reasons: [], guard };

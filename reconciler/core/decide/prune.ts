@@ -39,7 +39,7 @@ export function decidePrune(
   if (orphans.length === 0) return nothing;
   const isPruning = options.prune === true && (options.targets ?? []).length === 0;
   const going = isPruning ? orphans.filter((one) => one.manage.prune !== false) : [];
-  // Another directory's objects are no orphans of this one.
+  // Objects declared in another directory are not orphans of this one.
   const isElsewhere = ({ kind, name }: Document): boolean => {
     const live = coreKind(kind).live(context.observed, name);
     const document = orphanOf(kind, name, undefined);
@@ -96,7 +96,7 @@ const leastLimit = 3;
 function limitOf({ pruneLimit }: PlanOptions, owned: number): number {
   if (pruneLimit === undefined) return Math.max(leastLimit, Math.floor(owned / 2));
   if ('count' in pruneLimit) return pruneLimit.count;
-  // A share of a small set is not nothing: else its last objects could never be pruned.
+  // A percentage allows at least one object: otherwise the last objects of a small set could never be pruned.
   return pruneLimit.percent === 0 ? 0 : Math.max(1, Math.floor((owned * pruneLimit.percent) / 100));
 }
 

@@ -92,7 +92,7 @@ export const ownerOfNew = (
         ran: {},
       };
 
-/** Values that are hashed like the others, although no body holds them. */
+/** Values that are hashed although no request body contains them. */
 const ownFiles = ({ values }: Document): Pick<OwnerWrite, 'files'> =>
   values['files'] === undefined ? {} : { files: filesIn(values) };
 
@@ -110,7 +110,7 @@ export function ownershipAfter(
     return { ...unowned, guard: conflictGuard(document.address, owner, diff) };
   const { last } = before;
   const elsewhere = otherPlace(last?.place, owner.place);
-  // What is there as declared needs nothing from either place.
+  // An object that already is as declared needs no change from either place.
   if (elsewhere !== undefined)
     return diff.changes.length === 0
       ? unowned
@@ -142,7 +142,7 @@ export function ownershipAfter(
   return { owner: write, isNew: true, claims, releases, isTakeover };
 }
 
-/** What changes later stays owned as it is recorded, and is not owned yet where it is not. */
+/** Paths whose change is delayed keep their recorded ownership, or stay unowned. */
 function pathsAfter(
   paths: readonly Path[],
   last: OwnerRecord | undefined,

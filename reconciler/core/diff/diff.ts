@@ -192,7 +192,7 @@ function diffList(walk: Walk, field: string, live: Json | undefined, wanted: Jso
     add(walk, [field], now, then);
 }
 
-/** Members of a map in any order; a member without a value is as good as none. */
+/** Compares maps in any order; an empty member counts as absent. */
 function isSameItem(a: Json, b: Json | undefined): boolean {
   if (!isMap(a) || !isMap(b)) return a === b;
   return [...new Set([...Object.keys(a), ...Object.keys(b)])].every((name) => asText(a[name]) === asText(b[name]));
@@ -206,7 +206,7 @@ function diffScalar(walk: Walk, field: string, live: Json | undefined, wanted: J
   add(walk, [field], now, then);
 }
 
-/** Compares key by key for each member; of one that did not answer nothing is known. */
+/** Compares key by key for each member; skips members that did not answer. */
 function diffMembers(walk: Walk, field: string, live: JsonObject, wanted: JsonObject): void {
   const isNew = walk.live[field] === undefined;
   for (const name of Object.keys(wanted).filter((one) => isNew || one in live))

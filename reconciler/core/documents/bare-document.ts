@@ -2,7 +2,7 @@
 import type { KindName } from '../../../server/api/kinds.ts';
 import { addressOf, defaultManage, type Document } from './document.ts';
 
-/** `name` as the API has it: of an image or certificate the fingerprint. */
+/** `name`: the API name, which for images and certificates is the fingerprint. */
 export const bareDocument = (kind: KindName, name: string): Document => ({
   kind,
   name,

@@ -41,13 +41,13 @@ export interface Manage {
   /** merge: the set owns the written keys only. add: the same, and keys that are no longer written stay. exact: it owns every local key that the server did not set. */
   readonly mode: 'merge' | 'exact' | 'add';
   readonly image: ImagePolicy;
-  /** Whether it may be pruned when it is no longer declared. Absent: yes, unless it holds data. */
+  /** Whether the object may be pruned when it is no longer declared. Absent: yes, unless it holds data. */
   readonly prune?: boolean | 'confirm';
   /** orphan: destroy and prune release it and leave it on the server. */
   readonly onDelete: 'delete' | 'orphan';
   /** Name of the set that the document belongs to; one name a load. */
   readonly set?: string;
-  /** The hosts of a hosts file that it is for, as in host-pattern.ts; absent: all. */
+  /** The hosts that the document is for, as host patterns; absent: all. */
   readonly hosts?: readonly string[];
   readonly disruption: Disruption;
   readonly protect: boolean;
@@ -98,7 +98,7 @@ export interface Document {
   readonly manage: Manage;
   /** Dotted paths of values from a secret store. */
   readonly secrets?: readonly string[];
-  /** Labels for selectors; those that the live object stores are in `values.config` too. */
+  /** Labels for selectors. Labels that the live object stores are also in `values.config`. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Containers only. */
   readonly state?: PowerState;
@@ -108,7 +108,7 @@ export interface Document {
   readonly files?: ImageFiles;
   /** Certificates: SHA-256 of the DER form, hexadecimal. Images with a source: the fingerprint, when it is known. */
   readonly fingerprint?: string;
-  /** An import of Terraform names it: it must be on the server. */
+  /** An `import` of Terraform names the object, so it must exist. */
   readonly isImported?: boolean;
   /** Images that `gantry update` fetched for this set. */
   readonly isFetched?: boolean;

@@ -7,7 +7,7 @@ export interface Live<T> {
   readonly object: T;
   /** Verbatim ETag header of a GET of this object, when there was one. */
   readonly etag?: string;
-  /** Volumes that other members of the cluster have under the same name. */
+  /** Volumes with the same name on other members of the cluster. */
   readonly twins?: readonly T[];
 }
 
@@ -36,9 +36,9 @@ export interface Observed extends Tables {
     readonly etag?: string;
     /** The server stores core.https_address but does not listen on it. */
     readonly isDeaf?: boolean;
-    /** True for a gantryd, whose own rules then tell what it would refuse. */
+    /** True for a gantryd, whose rules predict what it refuses. */
     readonly isGantry?: boolean;
-    /** Drivers that pools may have on this server. Absent: it does not say. */
+    /** Pool drivers of this server. Absent: not reported. */
     readonly poolDrivers?: readonly string[];
     /** True when snapshots cannot have a description, as on LXD. */
     readonly lacksSnapshotDescriptions?: boolean;

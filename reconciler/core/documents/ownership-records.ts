@@ -1,4 +1,4 @@
-// The data that a server keeps of a set: records of its objects, and the state of the set. Types only.
+// The data that a server stores about a set: records of its objects, and the state of the set. Types only.
 import type { Address, Manage } from './document.ts';
 
 /** Paths as nested objects, a hash at each leaf: `{config: {'limits.memory': 'x8…'}, devices: {eth0: {parent: '…'}}}`. */
@@ -13,7 +13,7 @@ export interface OwnerRecord {
   readonly policy: RecordedPolicy;
   /** Where the object was declared (ownership/place.ts); absent: by a release that did not record it. */
   readonly place?: string;
-  /** Commands that ran in the container, by name, with what `decide-inside.ts` marks a run by. */
+  /** Commands that ran in the container, by name, each with its mark from `decide-inside.ts`. */
   readonly ran?: Readonly<Record<string, string>>;
 }
 
@@ -27,7 +27,7 @@ export interface RecordedPolicy {
 export interface SetState {
   /** Key of the set's hashes, base64url. */
   readonly key: string;
-  /** Counts the runs: a different number means that another run happened meanwhile. */
+  /** Counts the runs: a different number means that another run came in between. */
   readonly runs: number;
   /** Records of objects without config, under their API names: `image/<fingerprint>`, `image_alias/debian/12`. */
   readonly inventory: ReadonlyMap<Address, OwnerRecord>;

@@ -42,7 +42,7 @@ export function redact(value: Json, segments: readonly string[] = [], declared?:
   );
 }
 
-/** `true` in the place of every secret, as Terraform's `*_sensitive` members have it. */
+/** `true` in place of every secret, like Terraform's `*_sensitive` members. */
 export function sensitiveMarks(value: Json, segments: readonly string[] = [], declared?: DeclaredSecrets): JsonObject {
   const marks: Record<string, Json> = {};
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return marks;

@@ -1,5 +1,5 @@
-// Differences between the live objects, the documents and the state after the set's last apply; and their cause, as far as the
-// hashes in the owners' records show it. Pure; a plan holds the steps against them, a drift report only the facts.
+// Finds differences between the live objects, the documents and the state after the set's last apply, with their cause as far as
+// the hashes in the owner records show it. A drift report has only facts, no steps. Pure.
 import { statusCodes } from '../../../server/api/status.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import { bareDocument } from '../documents/bare-document.ts';
@@ -18,7 +18,7 @@ import type { Plan, ResourceChange, SetOwner } from '../plan/plan.ts';
 import type { LifecycleChange } from './lifecycle-changes.ts';
 import { isSecret } from '../documents/secret.ts';
 
-/** outside: another user changed it since the last apply. manifest: the document changed. unknown: it was never applied, or no record tells. */
+/** outside: another user changed it since the last apply. manifest: the document changed. unknown: never applied, or not recorded. */
 export type DriftCause = 'outside' | 'manifest' | 'unknown';
 
 export interface DriftDifference {

@@ -1,4 +1,4 @@
-// How long a continuous reconciler leaves an object alone that another user keeps changing back: growing pauses. Pure.
+// Backoff for repairing an object that another user keeps changing back. Pure.
 
 const freeHeals = 3;
 const spanMs = 600_000;

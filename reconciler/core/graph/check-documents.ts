@@ -22,6 +22,6 @@ export function validateDocuments(
   return [...diagnostics, ...references, ...waves, ...foreignWarnings(objects), ...clashes(objects, emptyWorld)];
 }
 
-/** Objects that need each other in a circle: an error on every server. */
+/** Dependency cycles: an error on every server. */
 export const referenceCycles = (documents: readonly Document[]): readonly Diagnostic[] =>
   findCycles(normalizeDocuments(documents).objects);

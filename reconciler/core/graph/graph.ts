@@ -47,7 +47,7 @@ export function buildGraph(
   return { needs, order: order.flatMap((address) => declared.get(address) ?? []), diagnostics };
 }
 
-/** Objects that need each other in a circle. Costs a plan of the same objects less than a graph of its own. */
+/** Dependency cycles. A plan of the same objects reuses the result. */
 export function findCycles(objects: readonly Document[]): readonly Diagnostic[] {
   const own: Diagnostic[] = [];
   const { declared, needs } = needsOf(objects, undefined, {
@@ -56,7 +56,7 @@ export function findCycles(objects: readonly Document[]): readonly Diagnostic[] 
   return [...own, ...sortedOnce(objects, needs).cycles.map((cycle) => circular(cycle, declared))];
 }
 
-/** What to do about names that no document declares; the server may have them. */
+/** How to report names that no document declares but the server may have. */
 interface Reports {
   readonly missing?: (object: Document, reference: Reference) => void;
   readonly missingDependency?: (
@@ -104,7 +104,7 @@ function needsOf(objects: readonly Document[], observed: Observed | undefined, r
 }
 
 type SortResult = ReturnType<typeof sortByNeeds>;
-/** The check of a set and its plan share one answer, while a server does not change what needs what. */
+/** A cache for the check of a set and its plan. A server does not change these needs. */
 const sorted = new WeakMap<readonly Document[], { readonly needs: Needs['needs']; readonly found: SortResult }>();
 
 function sortedOnce(objects: readonly Document[], needs: Needs['needs']): SortResult {

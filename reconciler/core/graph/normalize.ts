@@ -13,7 +13,7 @@ export interface NormalizeResult {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Documents never change: the check of a set and its plan share one answer. */
+/** A cache for the check of a set and its plan; documents never change. */
 const known = new WeakMap<readonly Document[], NormalizeResult>();
 
 export function normalizeDocuments(documents: readonly Document[]): NormalizeResult {

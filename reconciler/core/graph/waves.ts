@@ -21,7 +21,7 @@ export function wavesOf(objects: readonly Document[], needs: Edges): ReadonlyMap
 
 export const noWaves: ReadonlyMap<Address, number> = new Map();
 
-/** Passes the wave of each object along its edges where `follows` allows it, and on from there. */
+/** Propagates the wave of each object along its edges where `follows` allows it. */
 function draw(
   from: Iterable<Address>,
   edges: Edges,

@@ -52,8 +52,8 @@ function titleOf({ at, message, commit }: Revision): string {
 }
 
 /**
- * Without a number: the newest rollout before the current one that succeeded on all hosts and differs on one of them; otherwise the newest
- * that succeeded on some. The current one is the newest on any host: a host that it did not reach does not go back any further.
+ * Without a number: the newest earlier rollout that succeeded on all hosts and differs on one of them; otherwise the newest that
+ * succeeded on some. The current rollout is the newest on any host, so a host that it missed does not go back further.
  */
 export function previousOfFleet(hosts: readonly HostHistory[]): FleetRevision | undefined {
   const all = hosts.flatMap(({ revisions }) => revisions);

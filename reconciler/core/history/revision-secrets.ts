@@ -1,4 +1,4 @@
-// Secrets of written documents: removed before a revision is recorded, put in again when a rollback returns to it. Pure.
+// Removes secrets from documents before a revision is recorded, and restores them for a rollback. Pure.
 import type { Address, Json, JsonObject } from '../documents/document.ts';
 import type { WrittenDocument } from './revisions.ts';
 import { isMap } from '../documents/json-values.ts';
@@ -22,7 +22,7 @@ function isCut(path: readonly string[], value: Json, secrets: readonly string[] 
   return isSecret(path, value, secrets) && (!isMap(value) || (path.length === 2 && path[0] === 'config'));
 }
 
-/** `text`: how a value of the path is written on the server. */
+/** `text`: the server's text for a value of the path. */
 export function cutSecrets(
   written: WrittenDocument,
   hash: KeyHash,
@@ -45,7 +45,7 @@ export interface FillResult {
   readonly missing: readonly string[];
 }
 
-/** `find`: gives a value of the path that has this hash, if there is one. */
+/** `find`: finds a value for the path with this hash. */
 export function fillSecrets(
   documents: readonly WrittenDocument[],
   find: (address: Address, path: readonly string[], hash: string) => Json | undefined,
@@ -72,7 +72,7 @@ export function fillSecrets(
   return { documents: filled, missing };
 }
 
-/** Placeholders for people who read it. The server would refuse such a manifest, so that no container gets a placeholder. */
+/** Shows secrets as placeholders. The server refuses such a manifest, so no container can get one. */
 export function shownDocument({ address, value }: WrittenDocument): JsonObject {
   const walk = (item: Json, path: readonly string[]): Json => {
     if (cutHash(item) !== undefined) return { from_env: variableOf(address, path) };

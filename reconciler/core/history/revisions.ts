@@ -1,5 +1,5 @@
-// The revisions of a set, stored on the server beside its state: one index of who applied what when, and the documents of each without
-// secrets under their hash, so that equal documents are stored once. Encodes, decodes and drops old revisions; pure.
+// The revisions of a set, stored on the server beside its state: an index of runs, and their documents without secrets, stored once
+// per hash. Encodes, decodes and drops old revisions; pure.
 import type { Address, Json, JsonObject } from '../documents/document.ts';
 import { isMap, mapOf, textOf, textsOf } from '../documents/json-values.ts';
 import { notePrefix } from '../ownership/owner-records.ts';
@@ -31,13 +31,13 @@ export interface Revision {
   /** --target narrowed the run: the revision holds only the targeted documents. */
   readonly isPartial?: boolean;
   readonly counts: { readonly add: number; readonly change: number; readonly destroy: number };
-  /** `+container/web1`, `~profile/web`: the first of them. */
+  /** `+container/web1`, `~profile/web`; truncated. */
   readonly changes: readonly string[];
-  /** Addresses that guards left unchanged: the first of them. */
+  /** Addresses that guards left unchanged; truncated. */
   readonly refused?: readonly string[];
-  /** How many of the steps failed. */
+  /** Count of failed steps. */
   readonly failed?: number;
-  /** Hash of the documents; absent: there are none, or newer ones took their place. */
+  /** Hash of the documents; absent: there are none, or newer ones replaced them. */
   readonly documents?: string;
   /** The content of gantry.lock: fingerprints by alias. */
   readonly images: Readonly<Record<string, string>>;
@@ -189,7 +189,7 @@ export function addRevision(
   return { ...patch, ...withoutUnused(config, set, used) };
 }
 
-/** Newer documents take precedence; documents that are too large by themselves are dropped, too. */
+/** Prefers newer documents; also drops documents that alone exceed the limit. */
 function withinBytes(
   revisions: readonly Revision[],
   sizes: ReadonlyMap<string, number>,
@@ -219,10 +219,10 @@ function withoutUnused(config: Config, set: string, used: ReadonlySet<string>): 
   return Object.fromEntries(gone.map((key) => [key, '']));
 }
 
-/** Histories of sets without objects that are kept beside each other. */
+/** Max histories of sets without objects. */
 const maxGone = 20;
 
-/** Removes the histories of sets that are gone, but for the latest. `isGone`: the set has no objects left. */
+/** Removes all but the latest histories of deleted sets. `isGone`: the set has no objects left. */
 export function dropOldHistories(config: Config, isGone: (set: string) => boolean): Patch {
   const ended = (set: string): string => readHistory(config, set).revisions.at(-1)?.at ?? '';
   const gone = setsWithHistory(config)

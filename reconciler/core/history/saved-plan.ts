@@ -22,7 +22,7 @@ export interface SavedPlan {
   readonly options: PlanOptions;
   /** Identifies the server: the fingerprint of its certificate, if it shows one. */
   readonly server: string;
-  /** Absent: the plan is of a release that knew no places. */
+  /** Absent in plans of releases without places. */
   readonly place?: SetPlace;
   /** Files from which the secrets are read again, as absolute paths. */
   readonly paths: readonly string[];
@@ -35,7 +35,7 @@ export interface SavedPlan {
   /** SHA-256 of `documents`. */
   readonly hash: string;
   readonly changes: readonly SavedChange[];
-  /** As shown. */
+  /** The shown text. */
   readonly text: string;
   readonly plan: JsonObject;
 }
@@ -143,7 +143,7 @@ export function restoreSecrets(saved: readonly Document[], fresh: readonly Docum
     const fresh = byAddress.get(document.address);
     const values = restore(document.values, fresh?.values, document.address, missing) as JsonObject;
     if (document.contents === undefined) return { ...document, values };
-    // Omitted contents are secrets. For all others the approved content applies.
+    // Omitted contents are secrets; all others keep the approved content.
     return { ...document, values, contents: { ...fresh?.contents, ...document.contents } };
   });
   return { documents, missing };
@@ -174,7 +174,7 @@ export interface Comparison {
   readonly plan: Plan;
   /** Why the saved plan no longer applies; empty: it may be applied. */
   readonly stale: readonly string[];
-  /** Objects that reached their planned state meanwhile. */
+  /** Objects that reached their planned state since. */
   readonly done: readonly Address[];
   /** Changes of the new plan that the saved one does not have; not part of `plan`. */
   readonly beyond: readonly Address[];

@@ -53,7 +53,7 @@ export const container = defineKind('container', {
   ],
 });
 
-/** By itself; whether a root disk really moves shows only when the profiles are looked at too (expand.ts). */
+/** The effect of the device alone; expand-profiles.ts finds out with the profiles whether a root disk really moves. */
 function ownDeviceEffect(device: Json | undefined, property: string | undefined, after: Json | undefined): Effect {
   const before = isMap(device) ? presentTexts(device) : undefined;
   if (property !== undefined) return deviceEffect(before, presentTexts({ ...before, [property]: after ?? null }));

@@ -1,4 +1,4 @@
-// The networks, pools and volumes that devices of containers and profiles refer to. server/api/devices knows which a type names.
+// Finds the networks, pools and volumes that devices of containers and profiles refer to, from the tables of server/api/devices.
 import { deviceSchema } from '../../../server/api/devices/index.ts';
 import type { Json } from '../documents/document.ts';
 import type { Reference } from './kind.ts';

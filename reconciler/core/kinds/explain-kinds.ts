@@ -26,7 +26,7 @@ export interface Explanation {
   readonly members: readonly { readonly name: string; readonly type: string; readonly doc: string }[];
 }
 
-/** Names that are possible where a wrong name is written. */
+/** A wrong word, with the names that are valid in its place. */
 export interface Unknown {
   readonly known: readonly string[];
   /** The part of the path that is wrong. */
@@ -179,7 +179,7 @@ interface ConfigFacts {
 
 const seedForm: Fact = ['form', 'a text, or a map that becomes one; maps are compared as maps'];
 
-/** Keys that only LXD has. A key of which only the prefix is known cannot be explained. */
+/** Keys that only LXD has. A key with only a known prefix has no explanation. */
 function foreignFacts(kind: KindName, key: string): ConfigFacts | undefined {
   const found = foreignKey(kind, key);
   if (found?.isNamed !== true) return undefined;
@@ -187,7 +187,7 @@ function foreignFacts(kind: KindName, key: string): ConfigFacts | undefined {
   return { type: 'text', doc: 'A key of LXD, which validates it itself.', effect: found.effect, more: [since] };
 }
 
-/** A key as it is written, or a pattern of the table (`environment.*`). */
+/** An exact key, or a pattern of the table (`environment.*`). */
 function configKey(kind: KindName, key: string): ConfigFacts | undefined {
   if (kind === 'container' || kind === 'profile') {
     const fact = containerConfigKey(key)?.fact ?? patternFact(key);
@@ -261,7 +261,7 @@ function configMembers(kind: KindName): Explanation['members'] {
 const deviceMembers = (): Explanation['members'] =>
   Object.entries(deviceSchemas).map(([name, { doc }]) => ({ name: `NAME (type: ${name})`, type: 'map', doc }));
 
-/** `devices.nic`, `devices.nic.parent`: the type of the device stands where its name would. */
+/** `devices.nic`, `devices.nic.parent`: the path has the device type in place of its name. */
 function explainDevice(path: string, [word = '', ...below]: readonly string[]): Explanation | Unknown {
   const names = Object.keys(deviceSchemas);
   if (!names.includes(word)) return { known: names, word };

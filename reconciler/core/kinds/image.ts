@@ -1,5 +1,5 @@
-// The image kind: a local file, or an image of another server. The server identifies it by its fingerprint. Another file or source makes
-// another image, and the old one stays.
+// The image kind: a local file, or an image of another server, identified by its fingerprint. Another file or source makes another
+// image; the old one stays.
 import { sourceProblems } from './image-source.ts';
 import { scopedName } from '../text/scoped-name.ts';
 import { defineKind } from './kind.ts';

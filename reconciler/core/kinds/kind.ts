@@ -31,9 +31,9 @@ export interface CoreKind {
   readonly references: (document: Document) => readonly Reference[];
   /** References of a live object. */
   readonly liveReferences?: (live: JsonObject) => readonly Pick<Reference, 'kind' | 'name'>[];
-  /** Maps into which the server writes keys of its own. In exact mode the document nevertheless decides all of their keys. */
+  /** Maps to which the server adds keys. In exact mode the document still decides all of their keys. */
   readonly wholeFields?: readonly string[];
-  /** True of keys that the server sets: they are not listed as unmanaged and not carried over. `live`: the live object, where it matters. */
+  /** True of keys that the server sets: not listed as unmanaged, not carried over. `live`: the live object, if it matters. */
   readonly isComputed: (segments: readonly string[], live?: JsonObject) => boolean;
   /** True of keys that the server accepts at creation and rewrites afterwards: `isAsCreated` compares them, and no set owns them. */
   readonly isProvenance?: (segments: readonly string[]) => boolean;
@@ -41,9 +41,9 @@ export interface CoreKind {
   readonly isAsCreated?: (segments: readonly string[], live: JsonObject, wanted: string) => boolean;
   /** Warnings to show before the object is created. */
   readonly warnsAtCreation?: (values: JsonObject) => readonly string[];
-  /** Lists whose order means nothing: servers may return another one. */
+  /** Lists without a meaningful order, which servers may change. */
   readonly unordered?: readonly string[];
-  /** Fields that the server chooses when they are empty. An empty value therefore declares nothing. */
+  /** Fields that the server chooses when they are empty, so an empty value declares nothing. */
   readonly chosen?: readonly string[];
   /** Keys that the server fills in again when they are absent: any live value fulfils null. */
   readonly refills?: (segments: readonly string[], live: JsonObject) => boolean;
@@ -53,7 +53,7 @@ export interface CoreKind {
   readonly effectOf: (segments: readonly string[], live: JsonObject, after: Json | undefined) => Effect;
   /** Config and device rules that a schema cannot express. Paths are relative to the document. */
   readonly validate: (values: JsonObject, name: string) => readonly Problem[];
-  /** Values of fields that no document sets: a field that is dropped from a document goes back to its value here. Others stay as they are. */
+  /** Defaults to which fields return when a document drops them. Fields without a default stay as they are. */
   readonly blanks?: Readonly<Record<string, Json>>;
   /** Deleting it loses data that documents cannot restore. */
   readonly holdsData?: boolean;
@@ -63,7 +63,7 @@ export interface CoreKind {
     live: JsonObject,
     changes: readonly Change[],
   ) => { readonly message: string; readonly remedy: string } | undefined;
-  /** The server never deletes it: a destroy takes back what the document wrote. */
+  /** The server never deletes it: a destroy only removes the document's values. */
   readonly isPermanent?: (name: string) => boolean;
 }
 

@@ -43,15 +43,15 @@ const aclReferences = (config: Json | undefined): readonly Reference[] =>
 
 const families = ['ipv4', 'ipv6'] as const;
 
-/** Empty NAT keys of a document that leaves the address to the server. The server sets such a key to true when it picks the address of a
- *  new network. An existing network has an address already, and loses the key. */
+/** Empty NAT keys of a document that leaves the address to the server. The server sets them to true when it picks the address of a
+ *  new network; an existing network has an address and loses the key. */
 export const emptyNatKeys = (config: JsonObject): readonly string[] =>
   families.flatMap((family) => {
     const nat = `${family}.nat`;
     return config[`${family}.address`] === undefined && nat in config && asText(config[nat]) === '' ? [nat] : [];
   });
 
-/** The server gives a new network without an address one with NAT: a document cannot ask for an absent address. */
+/** Refuses absent addresses: the server gives every new network without an address one with NAT. */
 function emptyAddresses(config: JsonObject): readonly Problem[] {
   const isEmpty = (key: string): boolean => key in config && asText(config[key]) === '';
   return families.flatMap((family): readonly Problem[] => {

@@ -30,7 +30,7 @@ export const profile = defineKind('profile', {
   isPermanent: (name) => /^default(@|$)/.test(name),
 });
 
-/** A new project will have it: it cannot be created, only changed. */
+/** The default profile of a new project, which comes with it and can only be changed. */
 function comingWithItsProject({ projects, server }: Observed, name: string): Live<Profile> | undefined {
   const project = /^default@(.+)$/.exec(name)?.[1];
   const isServed = hasExtension(server.extensions, 'projects') && server.unserved?.includes('projects') !== true;

@@ -15,7 +15,7 @@ export const serverConfig = defineKind('server_config', {
   },
   liveNames: () => ['server'],
   isComputed: ([field, key = '']) => field === 'config' && key.startsWith('volatile.'),
-  // The server shows no value that is its default, however it is spelled.
+  // The server omits values that equal their default, in any spelling.
   fulfils: (key, live, desired) => {
     const otherwise = live === undefined ? serverDefault(key) : undefined;
     return otherwise !== undefined && sameText(key, otherwise, desired);

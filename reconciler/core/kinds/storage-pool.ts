@@ -52,7 +52,7 @@ export const storagePool = defineKind('storage_pool', {
 
 const withoutSlash = (path: string): string => path.replaceAll(/\/+/g, '/').replace(/(.)\/$/, '$1');
 
-/** A UUID without the original source does not tell where the pool was found. */
+/** A UUID without the original source does not identify the source. */
 function isSameSource(config: JsonObject, wanted: string): boolean {
   const now = asText(config['source']);
   const first = asText(config['volatile.initial_source']);

@@ -13,7 +13,7 @@ export const offlineGuard = ({ address }: Document, member: string): Guard => ({
   remedy: `bring ${member} online and plan again; if it is lost for good, gantry cluster remove ${member} --force`,
 });
 
-/** Why nothing can be created on the member that the document names. */
+/** Why the member that the document names cannot create the object. */
 export function guardCreate(document: Document, observed: Observed): Guard | undefined {
   const { members } = observed;
   if (!isPlaced(document)) return guardWhole(document, 'created', observed);
@@ -43,7 +43,7 @@ const unseen = ({ address }: Document, member: string): Guard => ({
   remedy: `bring ${member} online and plan again, or name another member as its target`,
 });
 
-/** Every member has the pools and networks. LXD changes them on all members or on none; members of gantryd follow when they are back. */
+/** Pools and networks exist on every member. LXD changes them on all members or none; members of gantryd follow when they are back. */
 export function guardWhole(
   { kind, address }: Document,
   verb: 'created' | 'changed' | 'deleted',
@@ -60,7 +60,7 @@ export function guardWhole(
   };
 }
 
-/** Why it cannot be deleted now. `live`: absent for what no member that answers has. */
+/** Why the object cannot be deleted now. `live`: absent if no answering member has it. */
 export function guardDelete(document: Document, live: JsonObject | undefined, observed: Observed): Guard | undefined {
   const { members } = observed;
   if (members === undefined) return undefined;
@@ -85,7 +85,7 @@ export function guardDelete(document: Document, live: JsonObject | undefined, ob
     : guardWhole(document, 'deleted', observed);
 }
 
-/** All copies of an image are deleted, or none. */
+/** All copies of an image must be deletable. */
 function guardCopies(
   locations: Json | undefined,
   members: NonNullable<Observed['members']>,

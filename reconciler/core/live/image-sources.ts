@@ -1,5 +1,5 @@
-// Images that come from elsewhere: which image of this server a document with `source` means, without asking where it came from. By what
-// gantry.lock pins, by the set's record, by where the server says that it updates it from. Pure.
+// Finds the image on this server that a document with `source` means, without contacting the source: by the pin in gantry.lock, by
+// the set's record, or by the update source that the server reports. Pure.
 import type { Image } from '../../../server/api/image/image.ts';
 import type { Document, JsonObject } from '../documents/document.ts';
 import { sourceName } from '../kinds/image-source.ts';
@@ -42,7 +42,7 @@ export function resolveImages(
     const values = { ...document.values, source: { ...source, fingerprint } };
     return { ...document, fingerprint, isFetched: true, values };
   });
-  // What is the same is not normalized again.
+  // Returning the same array keeps its cached normal form.
   return resolved.every((document, index) => document === documents[index]) ? documents : resolved;
 }
 
@@ -73,7 +73,7 @@ function recorded(
   return live !== undefined && projectOfLive(observed, live) === project ? live.fingerprint : undefined;
 }
 
-/** The newest image that the server updates from this source, whether it was fetched on request or by an update. */
+/** The newest image that the server updates from this source. */
 export function updatedFrom(
   { project }: Pick<Document, 'project'>,
   source: JsonObject,

@@ -1,5 +1,5 @@
-// Containers with an outdated image: finds the image of the lock file or of their alias, and decides whether they are rebuilt or
-// recreated from it. The engine carries it out.
+// Decides about containers with an outdated image: finds the image of the lock file or alias, and whether to rebuild or recreate
+// them from it. The engine carries it out.
 import type { Container } from '../../../server/api/container/container.ts';
 import type { Document, JsonObject } from '../documents/document.ts';
 import { mapOf, textOf } from '../documents/json-values.ts';
@@ -71,7 +71,7 @@ export function asideFor(
 /** The note under `asideKey`. */
 export interface AsideNote {
   readonly devices: JsonObject;
-  /** The config values that setting it aside changes: autostart, and addresses that servers forget with their network cards. */
+  /** The config values that setting it aside changes: autostart, and addresses that servers drop with the nics. */
   readonly config: Readonly<Record<string, string>>;
   readonly isRunning: boolean;
 }

@@ -1,9 +1,9 @@
-// Finds the object that a URL of the API names. Events and lists of users hold such URLs. Pure.
+// Finds the object that an API URL names, as in events and `used_by`. Pure.
 import { isInProject, kindNames, kindRow, type KindName } from '../../../server/api/kinds.ts';
 import type { Address } from '../documents/document.ts';
 import { scopedName } from '../text/scoped-name.ts';
 
-/** Newer words for the same collection. */
+/** Newer names of the same collection. */
 const containerWords: ReadonlySet<string> = new Set(['instances', 'virtual-machines']);
 
 /** Longer ones first: images/aliases before images. */

@@ -1,4 +1,4 @@
-// Where in a cluster containers and volumes are, and where their documents want them: moves, members that are offline or evacuated. Pure.
+// Compares the cluster member of containers and volumes with their documents: moves, offline and evacuated members. Pure.
 import type { Container } from '../../../server/api/container/container.ts';
 import type { Change } from '../documents/change.ts';
 import type { Document, JsonObject } from '../documents/document.ts';
@@ -32,7 +32,7 @@ export function placementOf(document: Document, live: JsonObject, observed: Obse
   const origin = textOf(config['volatile.evacuate.origin']);
   const isWaiting = here.status === 'Evacuated' || textOf(config['volatile.evacuate.power']) !== undefined;
   const evacuated = isWaiting ? { evacuated: here.status === 'Evacuated' ? location : (origin ?? location) } : {};
-  // It goes back when its member is restored.
+  // The container moves back when its member is restored.
   if (origin !== undefined && origin !== '') return evacuated;
   const target = textOf(document.values['target']);
   if (target === undefined || isAt(target, location, observed)) return evacuated;
@@ -78,7 +78,7 @@ function guardMove(
   const { address, kind, manage, values } = document;
   const where = `${address} is on the member ${from}, its document says ${textOf(values['target']) ?? ''}`;
   const guard = (message: string, remedy: string): Guard => ({ code: 'member', address, message, remedy });
-  // A volume does not move, so it needs a recreation, which has its own guards.
+  // A volume cannot move: it is recreated, which has its own guards.
   if (kind !== 'container') return undefined;
   if (to === undefined)
     return guard(`${where}, and no member of that group is online`, 'bring one online, or change the target');

@@ -11,7 +11,7 @@ import type { Observed } from '../documents/observed.ts';
 import { scopedName } from '../text/scoped-name.ts';
 
 export interface Scopes {
-  /** The name in plans of the object that `project` calls `name`; `project` undefined: that of the connection. */
+  /** The plan name of the object that `project` calls `name`; `project` undefined: the connection's. */
   readonly keyOf: (kind: KindName, name: string, project: string | undefined) => string;
   /** True when the project has its own objects of the kind. */
   readonly hasOwn: (kind: KindName, project: string) => boolean;
@@ -46,13 +46,13 @@ export function scopesOf(
 
 const baseOf = (observed: Pick<Observed, 'base'> | undefined): string => observed?.base ?? 'default';
 
-/** The project of a live object; undefined: that of the connection. */
+/** The project of a live object; undefined: the connection's. */
 export function projectOfLive(observed: Observed, live: object): string | undefined {
   const project = textOf((live as JsonObject)['project']);
   return project === undefined || project === baseOf(observed) ? undefined : project;
 }
 
-/** The references of the document, with the names of plans. */
+/** The references of the document, with plan names. */
 export function referencesIn(document: Document, { keyOf }: Scopes): readonly Reference[] {
   const { project } = document;
   const found = coreKind(document.kind).references(document);

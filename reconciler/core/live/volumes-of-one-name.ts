@@ -1,4 +1,4 @@
-// Custom volumes of one name on several members of a cluster: which of them a document means, and the member that steps name. Pure.
+// Decides which of several custom volumes with one name on different members a document means, and the member for its steps. Pure.
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import type { Address, Document } from '../documents/document.ts';
 import type { Live, Observed, PooledVolume } from '../documents/observed.ts';
@@ -8,7 +8,7 @@ import { recordsIn } from '../ownership/owner-records.ts';
 import type { Step } from '../plan/plan.ts';
 import { compareText } from '../text/listing-order.ts';
 
-/** A table of the objects under their names. Of several with one name the first has the others as `twins`. */
+/** A table of objects by name. If several share a name, the first has the others as `twins`. */
 export function tableWithTwins<T>(objects: readonly (readonly [string, T])[]): ReadonlyMap<string, Live<T>> {
   const table = new Map<string, Live<T>>();
   for (const [name, object] of objects) {
@@ -19,12 +19,12 @@ export function tableWithTwins<T>(objects: readonly (readonly [string, T])[]): R
 }
 
 export interface Choice {
-  /** Under each name the volume that the document means; none when its `target` has none. */
+  /** For each name, the volume that the document means; none if its `target` has none. */
   readonly observed: Observed;
   readonly problems: readonly Diagnostic[];
 }
 
-/** The volume on the `target` of the document; without one, that of the set. */
+/** The volume on the `target` of the document; without a target, the one that the set owns. */
 export function chooseVolumes(observed: Observed, documents: readonly Document[], set: string | undefined): Choice {
   const several = [...observed.volumes].filter(([, { twins }]) => twins !== undefined);
   if (several.length === 0) return { observed, problems: [] };
@@ -51,14 +51,14 @@ export function chooseVolumes(observed: Observed, documents: readonly Document[]
 
 const memberOf = (volume: Partial<PooledVolume>): string => textOf(volume.location) ?? '';
 
-/** The one on the member, where several volumes have one name. */
+/** The volume on the member, if several share the name. */
 export function onMember(live: Live<object> | undefined, target: string | undefined): Live<object> | undefined {
   if (live?.twins === undefined || target === undefined || target.startsWith('@')) return live;
   const found = [live.object, ...live.twins].find((one) => memberOf(one) === target);
   return found === undefined ? undefined : { object: found };
 }
 
-/** All members that have a volume of this name, when there are several. */
+/** All members with a volume of this name, if there are several. */
 export function membersWith({ volumes }: Observed, name: string): readonly string[] {
   const live = volumes.get(name);
   return live?.twins === undefined ? [] : [live.object, ...live.twins].map(memberOf).toSorted();
@@ -74,13 +74,13 @@ const ambiguous = ({ address, location }: Document, members: readonly string[]):
   ...location,
 });
 
-/** The member that a step about the volume of this name must say; undefined when there is only one such volume. */
+/** The member that a step about this volume must name; undefined if the name is unique. */
 export function memberOfVolume({ volumes }: Pick<Observed, 'volumes'>, name: string): string | undefined {
   const live = volumes.get(name);
   return live?.twins === undefined ? undefined : textOf(live.object.location);
 }
 
-/** Adds the member to steps about volumes that others have under the same name. */
+/** Adds the member to steps about volumes whose name is not unique. */
 export function onMembers(steps: readonly Step[], observed: Pick<Observed, 'volumes'>): readonly Step[] {
   const made = new Map<Address, string>();
   return steps.map((step) => {

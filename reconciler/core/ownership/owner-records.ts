@@ -21,7 +21,7 @@ export const isNote = (key: string): boolean => key.startsWith(notePrefix) && !k
 const recordPrefix = `${notePrefix}own.`;
 export const recordKey = (set: string): string => `${recordPrefix}${set}`;
 
-/** A copy belongs to no set. */
+/** Copies drop these keys, since a copy belongs to no set. */
 export const isRecordKey = (key: string): boolean => key.startsWith(recordPrefix);
 
 /** Set names are parts of config keys. */
@@ -37,7 +37,7 @@ export interface OwnerWrite {
   readonly set: string;
   /** All paths that the set owns afterwards; sorted. */
   readonly paths: readonly Path[];
-  /** Those of `paths` whose recorded hash stays: their change comes later. */
+  /** Paths whose recorded hash stays because their change is delayed. */
   readonly keeps?: readonly Path[];
   readonly whole: boolean;
   readonly policy: RecordedPolicy;
@@ -90,7 +90,7 @@ export function renderRecord({ keys, whole, policy, place, ran = {} }: OwnerReco
   });
 }
 
-/** A plan reads the records of an object several times, and equal texts are equal records. */
+/** A cache by text, since a plan reads the records of an object several times. */
 const parsed = new Map<string, OwnerRecord | undefined>();
 const maxParsed = 20_000;
 
@@ -172,7 +172,7 @@ export function ownedAt(tree: OwnedTree | undefined, path: Path): string | Owned
   return node;
 }
 
-/** What a write says of the place: the run's own, unless the record has one that stays. */
+/** The place to record: that of the run, unless the recorded one stays. */
 export const placeToWrite = (last: OwnerRecord | undefined, place: SetPlace | undefined): Pick<OwnerWrite, 'place'> =>
   place === undefined || (last?.place !== undefined && !isTakenFrom(last.place, place)) ? {} : { place: place.here };
 
@@ -238,7 +238,7 @@ export function makeRecord(write: OwnerWrite, object: JsonObject, hash: KeyHash,
   };
 }
 
-/** A file whose value the writer does not know keeps the hash that it has. */
+/** Keeps the hash of a file whose value the writer does not know. */
 function recordedFile(path: Path, value: Json | undefined, before: OwnerRecord | undefined): string | undefined {
   const known = path[0] === 'files' && value === undefined ? ownedAt(before?.keys, path) : undefined;
   return typeof known === 'string' ? known : undefined;

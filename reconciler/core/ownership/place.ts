@@ -1,14 +1,14 @@
-// Where objects are declared: a repository and a folder in it, or a folder of a machine. Two directories may both use the set `default`;
-// the place tells their objects apart. Pure.
+// The place where objects are declared: a folder in a repository or on a machine. It distinguishes the objects of two directories
+// that both use the set `default`. Pure.
 
 /** `github.com/acme/infra//hosts/web`, `laptop:/home/ada/web`. */
 export type PlaceText = string;
 
 /** The place of a run. */
 export interface SetPlace {
-  /** Recorded on what the run declares. */
+  /** Recorded on the objects that the run declares. */
   readonly here: PlaceText;
-  /** Objects of another place are refused, taken over (they are of this place then), or treated like all others, as the controller does. */
+  /** Refuses objects of another place, takes them over to this one, or treats them like all others, as the controller does. */
   readonly others: 'refuse' | 'take' | 'allow';
 }
 
@@ -35,7 +35,7 @@ export function isSamePlace(one: PlaceText, other: PlaceText): boolean {
 export const isTakenFrom = (recorded: PlaceText | undefined, place: SetPlace | undefined): boolean =>
   recorded !== undefined && place?.others === 'take' && !isSamePlace(recorded, place.here);
 
-/** The place that declared the object, when it is not that of the run and the run respects it. */
+/** The place that declared the object, if it differs from the run's and the run respects it. */
 export function otherPlace(recorded: PlaceText | undefined, place: SetPlace | undefined): PlaceText | undefined {
   if (recorded === undefined || place?.others !== 'refuse') return undefined;
   return isSamePlace(recorded, place.here) ? undefined : recorded;

@@ -1,5 +1,5 @@
-// Notes of sets in a profile of a project, for clients that may not write the server config: the reserved name, which notes of the profile
-// are valid, and what its sets may own. Everyone who may use the project writes the profile, so it is not trusted with more than the project.
+// Notes of sets in a profile of a project, for clients that may not write the server config: which notes are valid, and what their
+// sets may own. Every user of the project can write the profile, so it is trusted with no more than the project.
 import { isInProject, type KindName } from '../../../server/api/kinds.ts';
 import type { Address } from '../documents/document.ts';
 import type { Observed } from '../documents/observed.ts';
@@ -19,18 +19,18 @@ export const setInProject = (name: string, project: string | undefined): string 
 
 const holds = (config: Config, key: string): boolean => (config[key] ?? '') !== '';
 
-/** The set has objects here, or a lock. A history alone, which outlives them, decides nothing. */
+/** True if the set has objects here, or a lock. A history alone does not count. */
 export const hasNotesOf = (config: Config, set: string): boolean =>
   holds(config, stateKey(set)) || holds(config, lockKey(set));
 
-/** More than a lock: what decides in which place the set is noted. */
+/** True if the set has more than a lock here, which decides where its notes are. */
 export const hasRecordsOf = (config: Config, set: string): boolean => holds(config, stateKey(set));
 
-/** Anything, also the history of a set that is gone. */
+/** True for any note, including the history of a deleted set. */
 export const isNoted = (config: Config, set: string): boolean =>
   hasNotesOf(config, set) || holds(config, historyKey(set));
 
-/** Without the histories of sets that are gone, but with what people asked of a controller: a profile is there no longer than what its project uses it for. */
+/** Drops the histories of deleted sets and keeps requests to controllers, so that an unused profile can be deleted. */
 export const withoutGoneSets = (config: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(config).filter(([key]) => {
@@ -44,7 +44,7 @@ interface Restriction {
   readonly projects?: readonly string[] | null | undefined;
 }
 
-/** Clients that see no config of the server may use the project: by a certificate, or as users of an issuer. */
+/** True if clients without access to the server config may use the project, by certificate or through an issuer. */
 export function isSharedProject(
   project: string | undefined,
   certificates: readonly Restriction[],
@@ -58,7 +58,7 @@ export function isSharedProject(
   );
 }
 
-/** The notes of both places. Those in the profile hold only for sets of its project that have none in the server config. */
+/** Merges both notes. Notes in the profile only apply to sets of its project without notes in the server config. */
 export function joinedNotes(server: Config, profile: Config, project: string | undefined): Config {
   return { ...ownNotes(server, profile, project), ...server };
 }
@@ -87,7 +87,7 @@ function setOfKey(key: string): string | undefined {
   return /^(?:set|lock|history|documents|asked|claim)\.([^.]+)/.exec(key.slice(notePrefix.length))?.[1];
 }
 
-/** The states of both places. `hasOwn`: the project of the connection has its own objects of that kind. */
+/** Merges the states of both places. `hasOwn`: the project of the connection has its own objects of that kind. */
 export function joinedStates(
   server: Config,
   profile: Config,
@@ -100,7 +100,7 @@ export function joinedStates(
   return new Map([...readSetStates(server), ...own]);
 }
 
-/** Without objects outside the project: a plan of the administrator would delete what a tenant wrote here. */
+/** Drops objects outside the project: otherwise a tenant's note could make the administrator's plan delete them. */
 function confined(state: SetState, hasOwn: (kind: KindName) => boolean): SetState {
   const isOwn = (address: Address): boolean => {
     const kind = address.slice(0, address.indexOf('/')) as KindName;

@@ -20,9 +20,9 @@ export const emptySetState = (key: string): SetState => ({
 const statePrefix = `${notePrefix}set.`;
 export const stateKey = (set: string): string => `${statePrefix}${set}`;
 export const lockKey = (set: string): string => `${notePrefix}lock.${set}`;
-/** Which controller brings the set here. */
+/** The claim of the controller that applies the set here. */
 export const claimKey = (set: string): string => `${notePrefix}claim.${set}`;
-/** What people asked of a controller. */
+/** People's requests to a controller. */
 export const askedKey = (set: string): string => `${notePrefix}asked.${set}`;
 export const historyPrefix = `${notePrefix}history.`;
 export const historyKey = (set: string): string => `${historyPrefix}${set}`;

@@ -11,7 +11,7 @@ import { paints, printable, type Paint, type Paints, type Color } from '../text/
 import { applyEdits } from './apply-edits.ts';
 import type { CreateStep, Plan, RebuildStep, Step } from './plan.ts';
 
-/** `untried`: only the server itself can tell, so the step is assumed to succeed. `unreached`: a step before it would be refused. */
+/** `untried`: only the real server can check the step, which is assumed to succeed. `unreached`: a step before it is refused. */
 export type Verdict = 'accepted' | 'refused' | 'unreached' | 'untried';
 
 export interface Trial {
@@ -72,7 +72,7 @@ export function tryable(plan: Plan, observed?: Pick<Observed, 'projects' | 'base
   return { plan: { ...plan, steps }, untried };
 }
 
-/** Projects with networks of their own, which a stock LXD can have and a copy cannot. */
+/** Projects with their own networks, which LXD supports but a copy does not. */
 function projectsWithNetworks(plan: Plan, observed: Pick<Observed, 'projects'> | undefined): ReadonlySet<string> {
   const has = (config: JsonObject): boolean =>
     ['features.networks', 'features.networks.zones'].some((key) => isTrue(asText(config[key])));

@@ -24,7 +24,7 @@ export const elsewhereGuard = (address: Address, verb: string, set: string, plac
   remedy: `${verb} it there, name this set otherwise with --set, or make the object this directory's with --take-over`,
 });
 
-/** `records`: those of other sets. */
+/** `records`: the records of other sets. */
 export function foreignGuard(address: Address, set: string, records: ReadonlyMap<string, OwnerRecord>): Guard {
   const owners = [...records]
     .map(([name, { place }]) => (place === undefined ? `the set ${name}` : `the set ${name} (declared at ${place})`))

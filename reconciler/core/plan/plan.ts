@@ -77,7 +77,7 @@ export interface ResourceChange {
   /** The document or the live object protects it: no step may delete it. */
   readonly isProtected: boolean;
   readonly guard?: Guard;
-  /** Its steps are for `changes`; the guard refuses others, which come later. */
+  /** Its steps make `changes`; the guard delays the others. */
   readonly isSplit?: boolean;
   /** Differences that `manage.ignore` hides; absent: none. */
   readonly ignored?: readonly IgnoredDifference[];
@@ -90,7 +90,7 @@ interface StepBase {
   readonly id: string;
   readonly address: Address;
   readonly kind: KindName;
-  /** Name in the API's URL: of an image its fingerprint. With its project when it has one. */
+  /** Name in the API's URL (the fingerprint of an image), with its project if it has one. */
   readonly name: string;
   readonly project?: string;
   /** Ids of the steps that must have succeeded. */
@@ -102,7 +102,7 @@ export interface CreateStep extends StepBase {
   /** Body of the POST; for an image the {public, auto_update, properties} to go with the upload. */
   readonly body: JsonObject;
   readonly upload?: ImageFiles;
-  /** Removes what the source brings and no document declares. */
+  /** Removes values of the source that no document declares. */
   readonly isExact?: true;
   /** Member of the cluster, or `@GROUP`. */
   readonly target?: string;
@@ -132,7 +132,7 @@ export interface UpdateStep extends StepBase {
   readonly action: 'update';
   readonly edits: readonly Change[];
   readonly owner?: OwnerWrite | OwnerRelease;
-  /** ETag of the object the plan was made from, when known. Equal to the live one = not stale without looking further. */
+  /** ETag of the observed object, if known. If the live one equals it, the step is not stale. */
   readonly etag?: string;
   /** Member of the cluster, of a volume that several have under one name. */
   readonly target?: string;
@@ -213,7 +213,7 @@ export interface PlanSummary {
   readonly replace: number;
   /** Containers that only start or stop; counted in `change`. */
   readonly power: number;
-  /** Objects that are as declared and of which the set becomes an owner. */
+  /** Objects that are as declared and get a record of the set. */
   readonly claim: number;
 }
 
@@ -240,14 +240,14 @@ export interface Plan {
 export interface PlanOptions {
   /** Only these and what they need. */
   readonly targets?: readonly Address[];
-  /** Not these, and (a destroy: not what they need) not what needs them. */
+  /** Leaves out these and their dependents (in a destroy, what they need). */
   readonly exclude?: readonly Address[];
   /** Recreate these even without a change. */
   readonly replace?: readonly Address[];
   /** Lift `manage.disruption` for this run. */
   readonly allowRestart?: boolean;
   readonly allowRecreate?: boolean;
-  /** Restarts, rebuilds and recreations are refused for now: what an object changes without them is changed, the rest later. */
+  /** Delays restarts, rebuilds and recreations; makes all other changes. */
   readonly defersDisruption?: boolean;
   /** Delete objects with data although no manifest allows it. */
   readonly allowDestroy?: boolean;
@@ -255,7 +255,7 @@ export interface PlanOptions {
   readonly forceConflicts?: boolean;
   /** Delete objects that the set owns and no document declares. */
   readonly prune?: boolean;
-  /** The most that a prune may delete; default half of what the set owns, at least 3. A share is at least 1. */
+  /** Max deletions of a prune; default half of the set's objects, at least 3. A percentage allows at least 1. */
   readonly pruneLimit?: { readonly count: number } | { readonly percent: number };
 }
 

@@ -63,7 +63,7 @@ function makeStep(document: Document, sketch: Sketch, id: string, needs: readonl
   if (sketch.action === 'exec') return { ...base, timeoutMs: sketch.spec.timeout_ms, ...sketch };
   if (sketch.action !== 'rebuild') return { ...base, timeoutMs: manage.timeoutMs, ...sketch };
   const afterwards = makeSteps(document, sketch.afterwards, []);
-  // A stop, a creation, a deletion, and what comes between.
+  // The time of a stop, a creation, a deletion, and the steps in between.
   const timeoutMs = afterwards.reduce((sum, step) => sum + step.timeoutMs, 3 * manage.timeoutMs);
   return { ...base, timeoutMs, graceMs: cleanStopMs, ...sketch, afterwards };
 }

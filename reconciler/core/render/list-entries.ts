@@ -1,10 +1,10 @@
-// Shows which entries of a long list change, such as rules of a network ACL: the list in one line would be cut off before them. Pure.
+// Shows the changed entries of a long list, such as rules of a network ACL, which would not fit in one line. Pure.
 import type { Json, JsonObject } from '../documents/document.ts';
 import { isMap } from '../documents/json-values.ts';
 import { compareText } from '../text/listing-order.ts';
 
 export interface ListEntries {
-  /** Entries that go and that come, in their order. */
+  /** Removed and added entries, in their order. */
   readonly gone: readonly string[];
   readonly come: readonly string[];
 }

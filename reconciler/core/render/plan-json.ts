@@ -1,4 +1,4 @@
-// A plan as JSON under the key names of Terraform's `show -json`, so that policies and comment tools written for that work.
+// A plan as JSON with the key names of Terraform's `show -json`, so that policies and tools for that work here too.
 import type { TSchema } from 'typebox';
 import { factsOf } from '../../../server/api/schema/field.ts';
 import { kindSchemas } from '../../../server/api/kind-schemas.ts';

@@ -1,4 +1,4 @@
-// Diagnostics as text for people: the message, the place, the line with a mark below it, and the remedy.
+// Renders diagnostics as text: the message, the place, the line with a mark below it, and the remedy.
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import { paints, printable, type Paints, type Color } from '../text/terminal-text.ts';
 
@@ -35,7 +35,7 @@ function placeLines(diagnostic: Diagnostic, gutter: string): readonly string[] {
 function excerptLines(diagnostic: Diagnostic, gutter: string, tint: (text: string) => string): readonly string[] {
   const { excerpt, line = 1, column = 1 } = diagnostic;
   if (excerpt === undefined) return [];
-  // Tabs before the mark keep their width.
+  // Copies tabs, so that the mark stays below its column.
   const indent = excerpt.text.slice(0, column - 1).replaceAll(/[^\t]/g, ' ');
   const marks = '^'.repeat(Math.max(1, Math.min(excerpt.length, excerpt.text.length - column + 1)));
   return [`${gutter} |`, `${line} | ${printable(excerpt.text)}`, `${gutter} | ${indent}${tint(marks)}`];

@@ -1,4 +1,4 @@
-// A plan as JUnit XML for the test views of build servers: one test case an object, failed when it differs or is refused. Pure.
+// A plan as JUnit XML for build servers: one test case per object, which fails if the object differs or is refused. Pure.
 import type { Plan, ResourceChange } from '../plan/plan.ts';
 import { renderChangeText } from './render-plan.ts';
 import { isChange, isTakeover } from '../plan/summary.ts';
@@ -31,7 +31,7 @@ function testCase(change: ResourceChange): string {
 
 const attribute = (text: string): string => `"${escaped(text).replaceAll('"', '&quot;').replaceAll('\n', '&#10;')}"`;
 
-/** Control characters have no form in XML at all. */
+/** XML cannot represent control characters. */
 const escaped = (text: string): string =>
   text
     // oxlint-disable-next-line no-control-regex

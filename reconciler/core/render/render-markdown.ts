@@ -7,7 +7,7 @@ import { isChange, isTakeoverOnly, summaryLine } from '../plan/summary.ts';
 /** GitHub takes 65,536 characters, GitLab more. */
 const maxCharacters = 60_000;
 
-/** `limit`: for a text that shares a comment with others. */
+/** `limit`: smaller if the text shares a comment. */
 export function renderMarkdown(plan: Plan, limit = maxCharacters): string {
   const shown = plan.changes.filter(isChange);
   const head = [
@@ -60,7 +60,7 @@ function table(shown: readonly ResourceChange[]): string {
   return ['| object | action | costs | keys |', '| --- | --- | --- | ---: |', ...rows, ...more].join('\n');
 }
 
-/** Plan texts hold text of others: the fence is longer than any fence in it, so that the text cannot end the block. */
+/** Uses a longer fence than any in the untrusted text, so that the text cannot end the block. */
 function details(change: ResourceChange): string {
   const text = renderChangeText(change);
   const longest = Math.max(2, ...Array.from(text.matchAll(/`+/g), ([ticks]) => ticks.length));

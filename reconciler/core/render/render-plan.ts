@@ -1,4 +1,4 @@
-// A plan as text for people: Terraform's symbols, one line a change, secrets masked. Policies read plan-json.ts instead.
+// A plan as text: Terraform's symbols, one line per change, secrets masked. Policies read plan-json.ts instead.
 import type { Change } from '../documents/change.ts';
 import type { Json } from '../documents/document.ts';
 import { groupEqual, spellRanges, type Group, type ChangeText } from './equal-changes.ts';
@@ -76,7 +76,7 @@ const renderOrphans = ({ orphans, set = '' }: Plan, paint: Paints): readonly str
     ? []
     : [paint.dim(`? no longer declared, left alone (--prune --set ${set} deletes): ${listed(orphans)}`)];
 
-/** Whose objects the plan is about: a wrong directory or a wrong set shows before the approval. */
+/** Names the set and its place, so that a wrong directory or set is noticed before the approval. */
 export const setLine = ({ set = 'default', place = '' }: Plan): string => `For the set ${set}, declared at ${place}.`;
 
 const refusedCount = (plan: Plan): string => (plan.guards.length === 0 ? '' : `; ${plan.guards.length} refused`);
@@ -159,7 +159,7 @@ function renderEdits(change: ResourceChange, paint: Paints): readonly string[] {
 
 const maxEntries = 20;
 
-/** The entries of a list that differ, where the list is too long for its line. */
+/** The changed entries of a list that is too long for one line. */
 function renderEntries(edit: Change, paint: Paints): readonly string[] {
   const [before, after] = [edit.before, edit.after].map((value) =>
     value === undefined || edit.isClear === true ? value : redact(value, edit.segments),

@@ -1,4 +1,4 @@
-// The message for a document that asks for what the server cannot do. Pure.
+// The message for a setting that the server cannot serve. Pure.
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import type { Document } from '../documents/document.ts';
 

@@ -1,5 +1,5 @@
-// Seeds of cloud-init for the first boot: the config keys that hold them, and what a server needs for the newer keys. Seeds are
-// YAML, which the core cannot read: the input of a plan brings the function that compares them.
+// Seeds of cloud-init for the first boot: the extension that newer keys need, and their comparison. Seeds are YAML, which the core
+// cannot read, so the caller passes the function that compares them.
 import { isNewerSeed } from '../../../server/api/container/cloud-init-seed-keys.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import type { Document } from '../documents/document.ts';
@@ -7,8 +7,8 @@ import { mapOf } from '../documents/json-values.ts';
 import type { Observed } from '../documents/observed.ts';
 
 /**
- * The differences of two texts of a seed as dotted paths; empty: they mean the same. Undefined: the declared text was not written as a
- * map, so that the texts are compared as they are.
+ * The differences of two seeds as dotted paths; empty: equivalent. Undefined: the declared seed is not a map, so the texts are
+ * compared.
  */
 export type CompareSeeds = (key: string, live: string, declared: string) => readonly string[] | undefined;
 

@@ -1,5 +1,5 @@
-// Networks and pools of clusters: the config that each member gets at their creation, from the keys of `config` that apply to every
-// member and from `member_overrides`; and the problems of those. Pure.
+// Networks and pools of clusters: derives the config of each member at creation from `config` and `member_overrides`, and finds
+// problems of the overrides. Pure.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { isMemberKey, isMemberKind } from '../../../server/api/cluster/cluster-member-keys.ts';
 import { lackOfCluster } from '../../../server/api/server/capability.ts';
@@ -28,14 +28,14 @@ export function targetOf(
 ): { readonly target?: string } {
   if (!isPlaced(document) || members === undefined) return {};
   const location = textOf((live as JsonObject | undefined)?.['location']);
-  // What an evacuation moved away stays where it is: the member that its document names takes nothing now.
+  // An evacuated container stays where it is: the member that its document names accepts none now.
   const isAway = textOf(mapOf((live as JsonObject | undefined)?.['config'])['volatile.evacuate.origin']) !== undefined;
   const named = isAway ? undefined : textOf(document.values['target']);
   const target = named ?? (location === 'none' ? undefined : location);
   return target === undefined ? {} : { target };
 }
 
-/** An object of these kinds is on one member only. */
+/** Kinds whose objects are on one member only. */
 export const isPlaced = ({ kind }: Pick<Document, 'kind'>): boolean =>
   kind === 'container' || kind === 'storage_volume';
 
@@ -60,6 +60,6 @@ export function memberProblems(object: Document, { members }: Observed): readonl
   }));
 }
 
-/** True of a group that has members, and of any on a server that does not list groups. */
+/** True of a group with members, and of any group on a server that does not list groups. */
 const isGroup = (target: string, members: Observed['members']): boolean =>
   [...(members?.values() ?? [])].some(({ groups }) => groups === undefined || groups.includes(target.slice(1)));

@@ -1,5 +1,5 @@
-// Config keys, devices and types of a document that LXD has and the contract of gantryd lacks. They are removed before the rules of the
-// contract check the rest, and compared with the server's extensions when a plan is made. Pure.
+// Config keys, devices and types that only LXD has. They are removed before the rules of gantryd check the rest of a document, and
+// compared with the server's extensions at planning. Pure.
 import { containerConfigKey } from '../../../server/api/container/container-config.ts';
 import { lackOfExtension } from '../../../server/api/server/capability.ts';
 import {
@@ -77,7 +77,7 @@ const names: Readonly<Record<LxdPlace, () => readonly string[]>> = {
   project: () => Object.keys(projectConfigKeys),
 };
 
-/** Undefined when the contract has the key, or no server has it. A name that is close to a known key counts as a typing error. */
+/** Undefined if the contract has the key, or no server has it. A name close to a known key counts as a typo. */
 export function foreignKey(kind: KindName, key: string, driver = ''): LxdKey | undefined {
   const place = places[kind];
   if (place === undefined || key.startsWith('user.') || ours[place](key, driver)) return undefined;
@@ -144,7 +144,7 @@ function foreignType(kind: KindName, values: JsonObject): readonly Foreign[] {
     : [];
 }
 
-/** All foreign parts of a document, in the order in which they are written. */
+/** All LXD-only parts of a document, in document order. */
 export function foreignParts({ kind, values }: Pick<Document, 'kind' | 'values'>): readonly Foreign[] {
   const type = foreignType(kind, values);
   // The contract has no rules for such a network.
@@ -166,7 +166,7 @@ function ofDevice([name, device]: readonly [string, DeviceConfig]): readonly For
   });
 }
 
-/** Config keys that the contract has and that came with an API extension, which older servers lack. */
+/** Config keys of the contract that need an API extension. */
 const newerKeys = new Map(
   Object.values(places).map((place) => [
     place,
@@ -176,7 +176,7 @@ const newerKeys = new Map(
   ]),
 );
 
-/** Properties of that kind, by device type. */
+/** Device properties that need an API extension, by device type. */
 const newerProperties = new Map(
   Object.entries(deviceSchemas).map(([type, { properties }]) => [
     type,
@@ -229,7 +229,7 @@ const unjudged = (document: Document, path: string): Diagnostic => ({
   ...document.location,
 });
 
-/** Warns, where there is no server, of settings that only some servers have. */
+/** Warns offline about settings that only some servers have. */
 export function foreignWarnings(documents: readonly Document[]): readonly Diagnostic[] {
   return documents.flatMap((document) =>
     foreignParts(document).map(({ path, since, isNamed }): Diagnostic => {

@@ -46,7 +46,7 @@ export function deviceEffect(before: Config | undefined, after: Config | undefin
 
 export const isRootDisk = (device: Config): boolean => isRoot(device);
 
-/** A key that an existing pool does not take needs a new pool. */
+/** A key that an existing pool refuses needs a new pool. */
 export function poolEffect(driver: string, key: string): Effect {
   const row: StorageConfigKey | undefined = Object.hasOwn(poolConfigKeys, key)
     ? poolConfigKeys[key as keyof typeof poolConfigKeys]
@@ -84,7 +84,7 @@ export function serverDefault(key: string): string | undefined {
 
 export const serverConfigProblems = (config: Config): readonly Problem[] => {
   const problems = validateServerConfig(withoutForeign('server_config', config));
-  // It cannot be compared with the document: a server shows only that it has one.
+  // A server only shows that it has a password, so it cannot be compared.
   const hidden = Object.keys(config).filter((key) => key === 'core.trust_password');
   const message =
     'is never shown by a server and so cannot be kept as declared: declare the certificates to trust instead';

@@ -7,7 +7,7 @@ export const posix = {
   /** True for the path itself and for every path below it. */
   isWithin: (path: string, directory: string): boolean =>
     path === directory || path.startsWith(directory.endsWith('/') ? directory : `${directory}/`),
-  /** Absolute, without `.`, `..`, empty steps and a slash at the end; not the root. */
+  /** Absolute, without `.`, `..`, empty parts and a trailing slash; not the root. */
   isPlain: (path: string): boolean =>
     /^(\/[^/]+)+$/.test(path) && !path.includes('\0') && !path.split('/').some((step) => step === '.' || step === '..'),
   /** The target of a link as an absolute path; the file system is not consulted. */

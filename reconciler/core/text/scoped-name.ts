@@ -1,4 +1,4 @@
-// The form of names of objects in other projects: `web1@team`. Pure; live/project-scope.ts says in which project a name is looked up.
+// Formats names of objects in other projects: `web1@team`. Pure; live/project-scope.ts finds the project of a name.
 
 export const scopedName = (name: string, project: string | undefined): string =>
   project === undefined ? name : `${name}@${project}`;

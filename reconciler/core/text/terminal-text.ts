@@ -11,8 +11,8 @@ export interface Paints {
 }
 
 /**
- * `true` paints with escape sequences. A text paints with itself in place of the escape character, and `terminalText` replaces it: a mark that
- * cannot be guessed separates our own colours from control characters in names and values.
+ * `true` paints with escape sequences. A text is a random mark in place of the escape character, which `terminalText` replaces: it
+ * separates our colours from control characters in names and values.
  */
 export type Color = boolean | string;
 /** The colours of a command line, whose output goes through `terminalText`. */
@@ -33,15 +33,15 @@ export function paints(color: Color): Paints {
 }
 
 // The Unicode characters that reorder text: marks, embeddings, overrides and isolates.
-// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+// oxlint-disable-next-line no-control-regex -- the pattern matches control characters
 const steering = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g;
 
 const escaped = (character: string): string => String.raw`\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Makes control and direction characters visible, as JSON and YAML write them: names and values of others must not control a terminal. */
+/** Escapes control and direction characters as JSON and YAML do, so that foreign names and values cannot control a terminal. */
 export const printable = (text: string): string => text.replaceAll(steering, escaped);
 
-/** Whether `printable` would change it. */
+/** Whether `printable` would change the text. */
 export const isSteering = (text: string): boolean => text.search(steering) !== -1;
 
 /** Text that is safe for a terminal: colours with this mark become escape sequences, all other control characters become visible. */

@@ -1,5 +1,5 @@
-// The lock of a set, an expiring key of its notes: its content, and the rules for taking it. Pure except for the check whether
-// a process lives. set-run.ts takes, renews and releases it.
+// The lock of a set, an expiring key of its notes: its content, and the rules for taking it. Pure except for the check for a living
+// process. set-run.ts takes, renews and releases the lock.
 import { hostname, userInfo } from 'node:os';
 import { readBootId, readProcess } from '../../../server/lib/shared/processes.ts';
 import { lockKey } from '../../core/ownership/set-state.ts';
@@ -87,7 +87,7 @@ export function lockedSet(config: NotesConfig, nowMs: number): LockedError | und
   return undefined;
 }
 
-/** By the local clock, which may be wrong: the lock may be taken only if nobody renews it during a further watch. */
+/** By the local clock, which may be wrong: the lock is only free if its holder does not renew it while it is watched. */
 export const isOverdue = (lock: Lock, nowMs: number): boolean => !(Date.parse(lock.expires) > nowMs);
 
 /** Remembers how long a lock has not been renewed. */
@@ -108,7 +108,7 @@ export class LockWatch {
   }
 }
 
-/** The lock may be taken: its holder is gone, or is overdue and did not renew it while it was watched. */
+/** True if the holder is gone, or is overdue and did not renew the lock while it was watched. */
 export function isFree(lock: Lock, watch: LockWatch, nowMs: number): boolean {
   const isUnrenewed = watch.isUnrenewed(lock);
   return isAbandoned(lock) || (isOverdue(lock, nowMs) && isUnrenewed);

@@ -15,7 +15,7 @@ export interface ReadNotes {
 
 export interface Notes {
   read(signal: AbortSignal): Promise<ReadNotes>;
-  /** Throws OvertakenWriteError, or a ClientError of status 412, when the notes are no longer those of `read`. */
+  /** Throws OvertakenWriteError, or a ClientError of status 412, if the notes changed since `read`. */
   write(patch: Patch, read: ReadNotes, signal: AbortSignal): Promise<void>;
 }
 

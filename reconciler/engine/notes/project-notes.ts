@@ -1,5 +1,5 @@
-// Notes in a profile of the client's project, for clients that may not write the config of the server. The first note creates the
-// profile, the last one takes it away.
+// Notes in a profile of the client's project, for clients that may not write the server config. The first note creates the profile,
+// removing the last one deletes it.
 import { isTrue } from '../../../server/api/container/container-config.ts';
 import { ClientError, isNotFound, withMessage } from '../../../server/client/client-error.ts';
 import type { Client } from '../../../server/client/client.ts';
@@ -9,9 +9,9 @@ import { OvertakenWriteError, type Notes, type Patch, type ReadNotes } from './n
 
 export type ProfileClient = Pick<Client, 'get' | 'create' | 'put' | 'delete'>;
 
-/** Marks a profile that its last writer is about to delete: nobody takes a lock in it. */
+/** Marks a profile that its last writer is about to delete, so that no run takes a lock in it. */
 const leavingKey = 'user.gantry.leaving';
-/** A writer that died in between left the mark: after this many reads another one deletes the profile. */
+/** After this many reads the mark counts as left by a killed writer, and another writer deletes the profile. */
 const maxLeavingReads = 15;
 
 export class ProjectNotes implements Notes {
@@ -49,7 +49,7 @@ export class ProjectNotes implements Notes {
     }
   }
 
-  /** Deletes the profile, whatever it notes, unless it has changed since. */
+  /** Deletes the profile with all notes, unless it has changed since `read`. */
   async withdraw(read: ReadNotes, signal: AbortSignal): Promise<void> {
     await this.#put({ [leavingKey]: 'true' }, read, signal);
     await this.#delete(signal);
@@ -66,7 +66,7 @@ export class ProjectNotes implements Notes {
     try {
       await this.#client.create('profile', body, {}, signal);
     } catch (error) {
-      // Servers answer 400 or 409 when another client created it meanwhile.
+      // Servers answer 400 or 409 if another client created it first.
       if ((await this.read(signal)).object !== undefined) throw new OvertakenWriteError(`${notesProfile} exists now`);
       throw error;
     }
@@ -89,7 +89,7 @@ export class ProjectNotes implements Notes {
     });
   }
 
-  /** Without profiles of its own the project uses those of `default`, where notes of a team must not be. */
+  /** Refuses a project that shares the profiles of `default`, where notes of a team must not be. */
   async #check(signal: AbortSignal): Promise<void> {
     if (this.#isChecked || this.#project === 'default') return;
     const { config } = (await this.#client.get('project', this.#project, signal)).metadata;

@@ -1,4 +1,4 @@
-// Notes in the config of the server, where an administrator's sets are.
+// Notes in the config of the server, for the sets of an administrator.
 import type { Server } from '../../../server/api/server/server.ts';
 import type { Client } from '../../../server/client/client.ts';
 import type { Notes, Patch, ReadNotes } from './notes.ts';
@@ -12,7 +12,7 @@ export class ServerNotes implements Notes {
     this.#client = client;
   }
 
-  /** `isHidden`: the server shows no config to this client. */
+  /** `isHidden`: the server hides its config from this client. */
   async read(signal: AbortSignal): Promise<ReadNotes & { readonly isHidden: boolean }> {
     const { metadata, etag } = await this.#client.server(signal);
     const config: Server['config'] | null | undefined = metadata.config;

@@ -1,5 +1,5 @@
-// Selects, once, the place of the notes of a set: where they are already, else the config of the server, else (when this client may not
-// write it) a profile of the project of the connection.
+// Selects the place for the notes of a set, once: their existing place, else the server config, else (if this client may not write
+// that) a profile of the connection's project.
 import { ClientError } from '../../../server/client/client-error.ts';
 import type { Client } from '../../../server/client/client.ts';
 import { hasNotesOf, hasRecordsOf, isNoted, joinedNotes } from '../../core/ownership/project-notes.ts';

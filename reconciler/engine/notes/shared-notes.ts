@@ -1,5 +1,5 @@
-// Finds the notes that an administrator and the restricted clients of a project both see. A set has its lock there, too, so that
-// they never carry out the same set at once.
+// Finds the notes that both an administrator and the restricted clients of a project see. A set is locked there too, so that they
+// never apply the same set at once.
 import { isTrue } from '../../../server/api/container/container-config.ts';
 import type { Certificate } from '../../../server/api/server/certificate.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
@@ -8,7 +8,7 @@ import type { Notes, NotesClient } from './notes.ts';
 import { ProjectNotes } from './project-notes.ts';
 import { ServerNotes } from './server-notes.ts';
 
-/** Undefined when this client is restricted itself (its notes are there anyway), or when no restricted client can apply in the project. */
+/** Undefined for a restricted client (its own notes are there), or if no restricted client can apply in the project. */
 export async function sharedNotes(
   client: NotesClient,
   project: string | undefined,

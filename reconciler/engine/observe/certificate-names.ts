@@ -12,7 +12,7 @@ export class CertificateBook {
     this.#list = list;
   }
 
-  /** Never rejects: without permission to read the list, or without an answer, it returns no names. */
+  /** Never rejects: returns no names without permission or without an answer. */
   names(signal?: AbortSignal): Promise<CertificateNames> {
     this.#names ??= this.#list('certificate', signal).then(
       (found) => new Map(found.map(({ fingerprint, name }) => [fingerprint, name])),

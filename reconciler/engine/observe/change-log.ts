@@ -1,4 +1,4 @@
-// Logs the changes of a server that watchers on this machine saw, in files of bounded size. A later command reads who changed what, and when.
+// Logs the changes of a server that watchers on this machine saw, in files of bounded size, for later commands.
 import { appendFile, mkdir, readFile, rename, stat } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';

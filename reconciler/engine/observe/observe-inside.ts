@@ -64,7 +64,7 @@ export async function observeInside(
   );
   const containers = new Map(observed.containers);
   const queue = [...containers].flatMap(([key, live]) => {
-    // Nothing on a member that is offline can be read.
+    // The containers of an offline member cannot be read.
     const isAway = observed.members?.get(live.object.location)?.status === 'Offline';
     const wanted = isAway ? undefined : wantedOf(live, declared.get(key), set);
     return wanted === undefined ? [] : [{ key, live, wanted }];
@@ -158,7 +158,7 @@ async function look({ http, name, wanted, nowMs, keepsContents }: Look, signal: 
   for (const path of wanted.made) made[path] ??= path in seen;
   const snapshots = snapshotsIn(wanted.document?.values ?? {});
   return {
-    // A fixed order, whatever answer came first.
+    // Sorts, since the answers arrive in any order.
     files: Object.fromEntries(Object.entries(seen).sort(([a], [b]) => (a < b ? -1 : 1))),
     made,
     ...(keepsContents ? { contents } : {}),

@@ -56,7 +56,7 @@ export async function observe(client: ObservedClient, signal?: AbortSignal, base
   return { ...world, ...joined([world, ...found]) };
 }
 
-/** The profile with notes is no object of its own: no plan, drift or export shows it. */
+/** Hides the profile with notes from plans, drift reports and exports. */
 function withProjectNotes(world: Observed, notes: Readonly<Record<string, string>> | undefined): Observed {
   if (notes === undefined) return world;
   const { base = 'default', server } = world;
@@ -104,7 +104,7 @@ async function ofMembers(
     objects: ReadonlyMap<string, Live<T>>,
   ): Promise<ReadonlyMap<string, Live<T>>> => {
     const read = async (name: string, member: string): Promise<readonly (readonly [string, object])[]> => {
-      // A member that goes down meanwhile has no config here.
+      // A member that goes offline during the read has no config here.
       const reply = await client.get(kind, name, signal, member).catch(() => undefined);
       const config = Object.entries(reply?.metadata.config ?? {}).filter(([key]) => isMemberKey(kind, key));
       return reply === undefined ? [] : [[member, Object.fromEntries(config)]];
@@ -126,7 +126,7 @@ async function ofMembers(
   return { members, pools: ownPools, networks: new Map([...networks, ...ownNetworks]) };
 }
 
-/** Older servers list no groups. A member of which nothing is known is left as it is, like one that is offline. */
+/** Older servers list no groups. A member with unknown facts is left alone, like an offline one. */
 function factsOf(shown: string, groups: readonly string[] | undefined): ObservedMember {
   const status = shown === 'Unknown' ? 'Offline' : shown;
   return groups === undefined ? { status } : { status, groups };

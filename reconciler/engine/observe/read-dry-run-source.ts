@@ -25,7 +25,7 @@ export async function readServerContents(
 ): Promise<ServerContents> {
   const objects = <T extends object>(table: ReadonlyMap<string, Live<T>>): readonly InProject<T>[] =>
     [...table.values()].map(({ object }) => ({ ...object, project: homeOf(observed, object) }));
-  // The copy has one set of networks for all projects, and does not get those that another server keeps in a project.
+  // A copy has one list of networks for all projects, so it does not get networks of a project.
   const shared = <T extends object>(table: ReadonlyMap<string, Live<T>>): readonly T[] =>
     [...table.values()].map(({ object }) => object).filter((one) => projectOfLive(observed, one) === undefined);
   const [host, snapshots] = await Promise.all([
@@ -71,7 +71,7 @@ async function readHost(client: ContentsClient, signal: AbortSignal): Promise<Se
   };
 }
 
-/** The storage drivers that the server lists. gantryd always has these, or explains why not on use. */
+/** The storage drivers that the server lists. gantryd always has the built-in ones, or explains on use why not. */
 function poolDriversOf(server: Server): readonly string[] {
   const environment: Readonly<Record<string, unknown>> = { ...(server.environment as object | undefined) };
   const { storage = '', storage_supported_drivers: supported = [] } = environment;

@@ -6,7 +6,7 @@ import { seenIn, type LifecycleChange } from '../../core/drift/lifecycle-changes
 export interface Occasion {
   /** Events since the last look, in the order of arrival. */
   readonly seen: readonly LifecycleChange[];
-  /** Events may be missing: look at everything. */
+  /** Events may be missing: observe everything. */
   readonly isWhole: boolean;
 }
 

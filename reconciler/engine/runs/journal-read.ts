@@ -9,7 +9,7 @@ export interface JournalledRun {
   readonly lines: readonly JournalLine[];
 }
 
-/** Newest first, without lines that the end of the process cut off. */
+/** Newest first, without truncated lines. */
 export async function readRuns(
   place: Pick<JournalPlace, 'directory' | 'set'>,
   max = 100,

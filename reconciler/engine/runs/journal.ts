@@ -82,7 +82,7 @@ function forgetOld(folder: string): void {
   for (const name of old) rmSync(join(folder, name), { force: true });
 }
 
-/** Lives as long as a run. After a write error it warns once and stops writing: the run matters more. */
+/** The journal of one run. After a write error it warns once and stops writing: the run matters more. */
 export class Journal {
   readonly id: string;
   readonly #place: JournalPlace;
@@ -154,7 +154,7 @@ export class Journal {
     this.#flush();
   }
 
-  /** Writes together with the next line, usually the begin of the next step, or shortly after. If the line is lost, the server has the answer. */
+  /** Writes with the next line, usually the start of the next step, or shortly after. A lost line can be recovered from the server. */
   #append(line: JournalLine): void {
     if (this.#waiting === '') setImmediate(() => this.#flush());
     this.#waiting += `${JSON.stringify(line)}\n`;

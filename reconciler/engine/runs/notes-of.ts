@@ -4,7 +4,7 @@ import { cutWritten } from './cut-written.ts';
 import { RevisionNotes, type RevisionDraft } from './history.ts';
 import type { MadePlan } from './make-plan.ts';
 
-/** Who runs it, why, and where its documents come from. */
+/** User, message and origin of the run. */
 export type RevisionFacts = Omit<RevisionDraft, 'isPartial' | 'documents' | 'images'>;
 
 /** `written`: all documents, with their secrets. */

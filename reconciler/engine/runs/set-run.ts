@@ -1,5 +1,5 @@
-// One run of a set: takes its lock, records in advance the inventory, restarts and waits that it will owe, renews the lock, and at the
-// end records the results and releases the lock. Begin and end are one write to the server each.
+// One run of a set: takes the lock, records the inventory, pending restarts and waits in advance, renews the lock, and at the end
+// records the results and releases the lock. Begin and end are one write to the server each.
 import { randomBytes } from 'node:crypto';
 import type { Address } from '../../core/documents/document.ts';
 import type { KeyHash, OwnerRecord } from '../../core/ownership/owner-records.ts';
@@ -54,10 +54,10 @@ export interface SetRunDeps {
   readonly warn: (text: string) => void;
 }
 
-/** Further keys to write at the begin and the end of a run. Both functions may be called again with a newer config before a write succeeds. */
+/** More keys to write at the begin and end of a run. Both functions may be called again with a newer config before a write succeeds. */
 export interface RunNotes {
   opened(config: NotesConfig, plan: Plan, run: string, atMs: number): Patch;
-  /** `isSetRemoved`: the set has no objects left, so its state goes. */
+  /** `isSetRemoved`: the set has no objects left, so its state is deleted. */
   closed(config: NotesConfig, result: RunResult | undefined, isSetRemoved: boolean): Patch;
 }
 
@@ -78,7 +78,7 @@ export class SetRun {
   #claims: ReadonlyMap<Address, OwnerRecord> = new Map();
   #timer: NodeJS.Timeout | undefined;
   #isLocked = false;
-  /** Where the restricted clients of the project see the lock, too: taken first, released last. */
+  /** The lock that restricted clients of the project also see: taken first, released last. */
   #shared: NotesDeps | undefined;
   /** After a successful run the set has no objects, so its notes are deleted as well. */
   #removesSet = false;
@@ -163,7 +163,7 @@ export class SetRun {
     await this.#release(shared);
   }
 
-  /** From here on it is not renewed. */
+  /** Takes over the shared lock for its release and stops renewing it. */
   #takeShared(): NotesDeps | undefined {
     const shared = this.#shared;
     this.#shared = undefined;
@@ -193,7 +193,7 @@ export class SetRun {
   #closed(config: NotesConfig, result: RunResult | undefined): Patch {
     const { set } = this.#deps;
     const found = readSetStates(config).get(set);
-    // Another run took the lock by force, and with it the state.
+    // If another run took the lock by force, it also owns the state.
     const isOurs = lockIn(config, set)?.id === this.id;
     if (!isOurs || found === undefined) return {};
     const after = stateAfterRun(found, this.#before, this.#steps, new Set(result?.done));

@@ -1,4 +1,4 @@
-// The state of a set after a run: which records, sources, restarts and waits hold, by the steps that are done. Pure.
+// Derives the state of a set after a run from the finished steps: records, sources, pending restarts and waits. Pure.
 import type { Address, JsonObject } from '../../core/documents/document.ts';
 import { mapOf } from '../../core/documents/json-values.ts';
 import { sourceHash } from '../../core/live/image-sources.ts';
@@ -87,7 +87,7 @@ export function withMade(state: SetState, plan: Plan, result: RunResult | undefi
   return { ...state, inventory, sources };
 }
 
-/** A restart that did not happen is owed when a change that needs it did happen, or when it was owed before. */
+/** A skipped restart is pending if a change that needs it was made, or if it was pending before. */
 function isOwed(restart: Step, byId: ReadonlyMap<string, Step>, done: ReadonlySet<string>): boolean {
   const needs = new Set<string>(restart.needs);
   for (const id of needs) for (const need of byId.get(id)?.needs ?? []) needs.add(need);

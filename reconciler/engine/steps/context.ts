@@ -22,7 +22,7 @@ export type EngineClient = Pick<
   | 'putContainerState'
   | 'uploadImage'
   | 'operations'
-  // Calls to a container while it becomes ready.
+  // For waits until a container is ready.
   | 'exec'
   | 'events'
   | 'networkLeases'
@@ -32,12 +32,12 @@ export type EngineClient = Pick<
   | 'members'
 >;
 
-/** Throws NotPermittedError. `write`: an update, when the object was read and before it is written. */
+/** Throws NotPermittedError. `write`: for an update, the object before and after the edit. */
 export type StepGuard = (step: Step, write?: { readonly before: JsonObject; readonly after: JsonObject }) => void;
 
 export interface StepContext {
   readonly client: EngineClient;
-  /** Rules that each step is held to when it is sent. */
+  /** Checks each step before it is sent. */
   readonly permit?: StepGuard | undefined;
   /** Computes the owner's records; without it none are written. */
   readonly hash?: KeyHash;
@@ -53,10 +53,10 @@ export interface StepContext {
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Why a step had little or nothing to do; undefined when it did its work. */
+/** Why a step had little or nothing to do; undefined if it did its work. */
 export type Note = string | undefined;
 
-/** A rule forbids the step; nothing was sent. */
+/** A rule forbids the step, so nothing was sent. */
 export class NotPermittedError extends Error {
   override readonly name = 'NotPermittedError';
 }

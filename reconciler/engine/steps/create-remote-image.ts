@@ -1,5 +1,5 @@
-// Makes the server fetch an image from another server; relays it when that server is on a socket. Then checks its fingerprint and
-// sets the values of its document.
+// Makes the server fetch an image from another server, or relays it if that server is on a socket. Then checks the fingerprint and
+// sets the values of the document.
 import type { ImageCreate } from '../../../server/api/image/image.ts';
 import { createClient, type Client } from '../../../server/client/client.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
@@ -31,7 +31,7 @@ export async function createRemoteImage(context: StepContext, step: CreateStep, 
   return `fingerprint ${fingerprint.slice(0, 12)}`;
 }
 
-/** Best effort: the error to report is the wrong fingerprint. */
+/** Best effort: the wrong fingerprint is the error to report. */
 async function discard(context: StepContext, fingerprint: string, signal: AbortSignal): Promise<void> {
   await sendAndWait(context, () => context.client.delete('image', fingerprint, signal), signal).catch(() => undefined);
   signal.throwIfAborted();
@@ -71,7 +71,7 @@ async function fetched(
   throw new Error(`the server fetched ${named} but did not return its fingerprint`);
 }
 
-/** A socket is on the machine that runs gantry, which the server may not reach. */
+/** Relays the image: the socket is on the machine that runs gantry, where the server may have no access. */
 async function carryOver(
   context: StepContext,
   step: CreateStep,
@@ -111,7 +111,7 @@ async function fingerprintAt(from: Client, source: JsonObject, server: string, s
   }
 }
 
-/** An existing image has the values of its former users. */
+/** Corrects the values of an existing image, which earlier users may have set. */
 async function correctFields(
   { client }: StepContext,
   step: CreateStep,

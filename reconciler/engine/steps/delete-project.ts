@@ -1,5 +1,5 @@
-// Deletes a project in which nothing is left but the notes that its own clients made about their sets. Nothing is deleted while one of
-// them is at work, and the notes come back when the server refuses.
+// Deletes a project that only contains the notes of its own clients about their sets. Deletes nothing while one of them holds a
+// lock, and restores the notes if the server refuses.
 import { lockedSet } from '../notes/lock.ts';
 import { ProjectNotes } from '../notes/project-notes.ts';
 import { contentsOf, isNotesUrl } from '../../core/kinds/project.ts';
@@ -18,7 +18,7 @@ export async function deleteProject(context: StepContext, step: DeleteStep, sign
   try {
     return await deleteObject(context, step, signal);
   } catch (error) {
-    // Also after a cancelled run: without them the clients of the project would lose what they own.
+    // Even after a cancelled run: without the notes, the project's clients would lose their ownership.
     await notes.restore(read, AbortSignal.timeout(10_000)).catch(() => undefined);
     throw error;
   }
@@ -29,7 +29,7 @@ async function holdsOnlyNotes({ client }: StepContext, name: string, signal: Abo
     const contents = contentsOf((await client.get('project', name, signal)).metadata);
     return contents.length > 0 && contents.every(isNotesUrl);
   } catch {
-    // The deletion that follows says what is wrong.
+    // The deletion that follows reports the problem.
     return false;
   }
 }

@@ -8,7 +8,7 @@ import type { CreateStep } from '../../core/plan/plan.ts';
 import { waitForRunning } from '../running-operations.ts';
 import { StaleError, type EngineClient } from './context.ts';
 
-/** Members that creation accepts and that the server never returns. */
+/** Members that creation accepts but the server never returns. */
 const creationOnly = new Set([
   'name',
   'pool',
@@ -34,7 +34,7 @@ export async function recogniseExisting(
   signal: AbortSignal,
 ): Promise<string> {
   await waitForRunning(client, step.kind, step.name, signal);
-  // Several volumes may have one name: this is the one on the member where it was to be created.
+  // Volumes may share a name: reads the one on the member of the creation.
   const member = step.kind === 'storage_volume' && step.target?.startsWith('@') === false ? step.target : undefined;
   const live = await readCreated(client, step, error, signal, member);
   const differing = differences(step.body, live);
@@ -44,7 +44,7 @@ export async function recogniseExisting(
   });
 }
 
-/** On a slow host a network or pool may still be made by the request whose answer got lost: until then nothing can use it. */
+/** Waits until a network or pool is usable: on a slow host the request whose answer was lost may still be creating it. */
 async function readCreated(
   client: EngineClient,
   { kind, name }: CreateStep,

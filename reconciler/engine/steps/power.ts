@@ -13,13 +13,13 @@ export async function changePower(context: StepContext, step: PowerStep, signal:
     signal.throwIfAborted();
     const done = alreadySo(step, error);
     if (done !== undefined) return done;
-    // The state does not show whether a restart happened, and a second one would do harm.
+    // The state does not show whether a restart happened, and a second restart would be harmful.
     if (step.action === 'restart' || !hasUnknownOutcome(error)) throw error;
     return attempt(context, step, signal);
   }
 }
 
-/** Another client was faster, such as the daemon that starts its containers at its own start. */
+/** Another client was faster, such as a daemon that autostarts its containers. */
 function alreadySo(step: PowerStep, error: unknown): Note {
   if (!(error instanceof ClientError)) return undefined;
   if (step.action === 'start' && error.refusals.has('alreadyRunning')) return 'it was already running';

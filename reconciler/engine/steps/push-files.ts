@@ -116,7 +116,7 @@ async function send(
   await files.write(path, createReadStream(content.file), { ...attributes, sizeBytes: size }, signal);
 }
 
-/** False for a directory that is not empty: its content belongs to others. */
+/** False for a directory that is not empty, whose content belongs to others. */
 async function removeEntry(files: Files, path: string, signal: AbortSignal): Promise<boolean> {
   const now = await readIfThere(files, path, signal);
   if (now === undefined) return true;

@@ -1,5 +1,5 @@
-// Removes from a new object the inherited parts that its document does not declare: keys and devices of the container that was copied,
-// properties from the metadata of an image. Keys of the server stay.
+// Removes undeclared parts that a new object inherited: keys and devices of a copied container, properties from an image's metadata.
+// Keys of the server stay.
 import type { ContainerPut } from '../../../server/api/container/container.ts';
 import type { JsonObject } from '../../core/documents/document.ts';
 import { coreKind } from '../../core/kinds/index.ts';

@@ -23,7 +23,7 @@ const attempts = 5;
 const pauseMs = 100;
 const overloadPauseMs = 500;
 
-/** An operation continues after its client is gone, so the next run may meet it. */
+/** An operation outlives its client, so the next run may meet it. */
 export async function runStep(given: StepContext, planned: Step, signal: AbortSignal): Promise<Note> {
   given.permit?.(planned);
   const { context, step } = inItsProject(given, planned);
@@ -38,11 +38,11 @@ export async function runStep(given: StepContext, planned: Step, signal: AbortSi
         await waitForRunning(context.client, step.kind, step.name, signal);
         await context.pause(pauseMs, signal);
       } else if (isRefused(error, 'overloaded')) {
-        // Its database is too busy for a transaction. The server undoes the operation that this ended.
+        // The server's database was too busy; the server undoes the failed operation.
         context.onProgress(`the server is busy, trying again: ${reasonOf(error)}`);
         await context.pause(overloadPauseMs * 2 ** attempt, signal);
       } else if (remedyFor(error, false) === 'retry') {
-        // The request did not reach the server, or the server was not ready, so it had no effect.
+        // The request did not reach a ready server, so it had no effect.
         context.onProgress(`trying again: ${reasonOf(error)}`);
         await context.pause(pauseMs * 2 ** attempt, signal);
       } else throw error;

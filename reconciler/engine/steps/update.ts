@@ -50,7 +50,7 @@ export async function updateObject(context: StepContext, whole: UpdateStep, sign
   }
 }
 
-/** The config as the plan saw it: without an address on which nothing listens, which is set again although it is saved. */
+/** Drops a saved address on which nothing listens, as the plan does, so that it is set again. */
 function asPlanned<T extends object>(step: UpdateStep, live: T): T {
   const setsAddress = step.edits.some(
     ({ path, before }) => path === 'config.core.https_address' && before === undefined,
@@ -59,7 +59,7 @@ function asPlanned<T extends object>(step: UpdateStep, live: T): T {
   return { ...live, config: withoutAddress(mapOf((live as JsonObject)['config'])) };
 }
 
-/** Real LXD keeps free keys that a PUT of the server leaves out, so removed keys are sent as empty text. */
+/** LXD keeps custom keys that a PUT of the server omits, so removed keys are sent as empty text. */
 function withUnset(live: object, body: JsonObject): JsonObject {
   const [before, after] = [mapOf((live as JsonObject)['config']), mapOf(body['config'])];
   const gone = Object.keys(before).filter((key) => !Object.hasOwn(after, key));

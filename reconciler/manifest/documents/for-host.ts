@@ -33,7 +33,7 @@ export function partsForHost(parts: readonly Part[], view: HostView | undefined)
   return { parts: kept, others, diagnostics };
 }
 
-/** Flat documents, and the envelope of Kubernetes tools. */
+/** Reads `hosts` of flat documents and of the Kubernetes envelope. */
 function hostsOf(value: Json): Json | undefined {
   if (!isMap(value)) return undefined;
   const { manage, metadata, spec } = value;

@@ -10,7 +10,7 @@ import { wrong, type Finding } from '../text/finding.ts';
 import type { ImageCache } from '../load-contract.ts';
 import { neighbour } from '../text/sources.ts';
 
-/** Paths made absolute against `folder`; fingerprint and size filled in when `read`, from `cache` if it has them. */
+/** Makes paths absolute against `folder`; if `read`, adds fingerprint and size, from `cache` where it has them. */
 export async function readImageFiles(
   files: ImageFiles,
   folder: string,

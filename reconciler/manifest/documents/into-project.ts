@@ -1,4 +1,4 @@
-// Puts documents that name no project into one. Pure.
+// Puts documents without a project into a given one. Pure.
 import { isInProject, kindNames, kindRow, type KindName } from '../../../server/api/kinds.ts';
 import type { Json } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';

@@ -191,7 +191,7 @@ function readCertificate(
 
 const hasError = (findings: readonly Finding[]): boolean => findings.some((finding) => finding.severity === 'error');
 
-/** Waits that other tools have are refused by name. */
+/** Refuses waits of other tools by name. */
 function withoutForeignWaits(flat: JsonObject): { readonly value: JsonObject; readonly findings: Finding[] } {
   const manage = flat['manage'];
   const waits = isMap(manage) ? manage['wait'] : undefined;
@@ -204,7 +204,7 @@ function withoutForeignWaits(flat: JsonObject): { readonly value: JsonObject; re
     const path = `manage.wait.${index}.${foreign}`;
     const remedy = 'wait for running, ipv4, ipv6, exec, tcp, file or cloud_init';
     findings.push(wrong('not-available', path, `${path} is not available in this version`, remedy));
-    // Any valid wait keeps the places of the others: the document is refused anyway.
+    // A valid placeholder keeps the positions of the other waits; the document is refused anyway.
     return 'running';
   });
   return { value: { ...flat, manage: { ...manage, wait } }, findings };

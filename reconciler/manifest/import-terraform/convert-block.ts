@@ -1,11 +1,11 @@
-// Turns one resource or data block of the providers for LXD and Incus into edits that make it one of ours. Pure.
+// Converts one resource or data block of the LXD and Incus providers into one of ours, as text edits. Pure.
 import type { Expression } from '../terraform-json/expression/syntax.ts';
 import { removal, type Edit } from './edits.ts';
 import type { Block, Item } from './read-body.ts';
 import { metaArguments, type Group, type TypeRow } from './rows.ts';
 import { argumentOf, Kept, literalOf, type Source } from './source.ts';
 
-/** Throws Kept when the block has something that cannot be carried over. */
+/** Throws Kept if a part of the block cannot be converted. */
 export function convertBlock(block: Block, row: TypeRow, source: Source): readonly Edit[] {
   const [label] = block.labels;
   const own: Edit[] = label === undefined ? [] : [{ start: label.start, end: label.end, text: `"${row.target}"` }];
@@ -75,7 +75,7 @@ function metaEdits(item: Item, row: TypeRow, source: Source): readonly Edit[] {
   return ignored?.type === 'list' ? ignored.items.flatMap((each) => ignoredEdit(each, row, source)) : [];
 }
 
-/** `lxd` and `lxd.west` at their beginning. */
+/** Renames the provider in `lxd` and `lxd.west`. */
 export function providerEdit({ start, ...value }: Expression): Edit {
   let at: Omit<Expression, 'start'> = value;
   while (at.type === 'attribute' && 'object' in at) at = at.object as Expression;
@@ -94,7 +94,7 @@ function ignoredEdit(expression: Expression, row: TypeRow, source: Source): read
   return [{ start, end: start + name.length, text }];
 }
 
-/** Arguments that groups make. */
+/** Arguments that groups produce. */
 const groupNames: Readonly<Record<string, string>> = {
   image: 'source',
   source_instance: 'source',

@@ -1,4 +1,4 @@
-// Changes of a text at places: the inner ones of a replaced part are left out. Pure.
+// Edits of a text at offsets; edits within a replaced part are dropped. Pure.
 import type { Span } from '../terraform-json/expression/syntax.ts';
 
 export interface Edit extends Span {

@@ -1,4 +1,4 @@
-// The files of one folder of a configuration: which resources are converted, and the texts of all files afterwards. Pure.
+// Converts one folder of a configuration: decides which resources are converted, and makes the new texts of all files. Pure.
 import { dirname, join } from 'node:path/posix';
 import type { Expression } from '../terraform-json/expression/syntax.ts';
 import { convertBlock, providerEdit } from './convert-block.ts';
@@ -21,7 +21,7 @@ import { dataRows, resourceRows } from './types.ts';
 
 export interface ParsedFile {
   readonly path: string;
-  /** The name of the file that it was made of. */
+  /** The name of the original file. */
   readonly from: string;
   readonly text: string;
   readonly items: readonly Item[];
@@ -40,7 +40,7 @@ export interface Stays {
   readonly note: Note;
 }
 
-/** What a folder will be: decided before any text is made, since what stays in one folder keeps its provider in all. */
+/** The decision about a folder, before any text is made: a resource that stays in one folder keeps its provider in all. */
 export interface Decided {
   readonly files: readonly ParsedFile[];
   readonly folder: Folder;
@@ -120,9 +120,9 @@ function valuesIn(files: readonly ParsedFile[]): ReadonlyMap<string, Expression>
 
 export interface Written {
   readonly texts: ReadonlyMap<string, string>;
-  /** `moved`, `import` and `removed` blocks, which may go after their apply. */
+  /** `moved`, `import` and `removed` blocks, which users may delete after their apply. */
   readonly added: string;
-  /** The entry of the provider, when no file has a place for it. */
+  /** The required_providers entry, if no file has a block for it. */
   readonly required: string;
   readonly notes: readonly Note[];
 }
@@ -130,7 +130,7 @@ export interface Written {
 export interface How {
   readonly states: States;
   readonly isRoot: boolean;
-  /** Some resource of the configuration stays with its provider. */
+  /** At least one resource of the configuration stays with its provider. */
   readonly keepsProvider: boolean;
 }
 
@@ -165,7 +165,7 @@ function itemEdits(
   place: { isRequired: boolean },
 ): readonly Edit[] {
   if (item.type === 'argument') return source.editsOf(item.value);
-  // They name states, which are called as before.
+  // These blocks name addresses in the state, which keep their names.
   if (item.name === 'moved' || item.name === 'removed') return [];
   const inner = item.items.flatMap((each) => itemEdits(each, source, converted, how, place));
   const row = converted.get(item);
@@ -185,7 +185,7 @@ function itemEdits(
   return inner;
 }
 
-/** The entries of required_providers: ours is added, the old one stays as long as a state names it. */
+/** Adds our entry to required_providers; the old one stays while the state needs it. */
 function requiredEdits(block: Block, source: Source, how: How, place: { isRequired: boolean }): readonly Edit[] {
   place.isRequired = true;
   const olds = block.items.filter((item) => item.type === 'argument' && /^(lxd|incus)$/.test(item.name));

@@ -1,11 +1,11 @@
-// Texts of HCL made of parts: objects, keys of maps, entries of repeated blocks. Pure.
+// Builds HCL text: objects, map keys, entries of repeated blocks. Pure.
 import type { Expression } from '../terraform-json/expression/syntax.ts';
 import type { Block, Item } from './read-body.ts';
 import { argumentOf, Kept, type Scope, type Source } from './source.ts';
 
 export type Entry = readonly [name: string, text: string];
 
-/** `indent`: that of the line where the object begins. */
+/** `indent`: the indentation of the line where the object begins. */
 export function objectText(entries: readonly Entry[], indent: number, isBlock = false): string {
   const pad = ' '.repeat(indent + 2);
   const width = Math.max(0, ...entries.map(([name, text]) => (text.includes('\n') ? 0 : name.length)));
@@ -16,7 +16,7 @@ export function objectText(entries: readonly Entry[], indent: number, isBlock = 
   return `{\n${lines.join('')}${' '.repeat(indent)}}`;
 }
 
-/** Text in quotes; `${` in it is no interpolation. */
+/** Quoted text; escapes `${`. */
 export const quoted = (text: string): string => JSON.stringify(text).replaceAll('${', '$${').replaceAll('%{', '%%{');
 
 /** A rendered expression as the key of an object. */
@@ -25,7 +25,7 @@ export function keyText(text: string): string {
   return name ?? (text.startsWith('"') ? text : `(${text})`);
 }
 
-/** The content of a quoted text, or an interpolation of the expression: what stands in a longer text. */
+/** The form inside a longer text: the content of a quoted text, or an interpolation of the expression. */
 export const insideText = (text: string): string => {
   const [, plain] = /^"([^"\\]*)"$/.exec(text) ?? [];
   return plain ?? `\${${text}}`;
@@ -40,7 +40,7 @@ export interface Given {
   readonly loop?: string;
 }
 
-/** All blocks of a name, however they are written. */
+/** All blocks of a name, in any notation. */
 export function givenOf(items: readonly Item[], source: Source): readonly Given[] {
   return items.flatMap((item): readonly Given[] => {
     if (item.type === 'argument') return listOf(item.value).map((value) => ({ ...fromObject(value), scope: {} }));
@@ -88,7 +88,7 @@ function fromDynamic(block: Block, source: Source): Given {
   };
 }
 
-/** A map of what is given: an object, and a comprehension for each dynamic block. */
+/** A map of these blocks: an object, and a comprehension for each dynamic block. */
 export function mapText(given: readonly Given[], entry: (given: Given) => Entry, indent: number): string {
   const plain = given
     .filter(({ loop }) => loop === undefined)

@@ -1,4 +1,4 @@
-// Where images of instances and image resources come from: `images:debian/12` becomes the server of that remote and an alias.
+// Converts image sources of instances and image resources: `images:debian/12` becomes the server of that remote and an alias.
 import type { Expression } from '../terraform-json/expression/syntax.ts';
 import { knownRemotes, type Provider } from '../terraform-json/types/ported-parts.ts';
 import { fromObject, givenOf, insideText, objectText, quoted, type Entry } from './hcl-text.ts';

@@ -1,4 +1,4 @@
-// Rewrites a configuration for the providers for LXD and Incus for ours: all its folders, with a note for each part that does not come along. Pure.
+// Rewrites all folders of a configuration from the LXD and Incus providers to ours, with a note for each part that is not converted. Pure.
 import { basename, dirname, join } from 'node:path/posix';
 import { ExpressionError } from '../terraform-json/expression/syntax.ts';
 import { lineAt } from './edits.ts';
@@ -19,9 +19,9 @@ export interface ImportedTerraform {
   readonly files: readonly TerraformFile[];
   /** Files that others replace: `main.tf.json` becomes `main.tf`. */
   readonly replaced: readonly string[];
-  /** Parts that did not come along, each with what to do. */
+  /** Parts that were not converted, each with a remedy. */
   readonly notes: readonly Note[];
-  /** Why there are no files. */
+  /** Problems that prevent the conversion. */
   readonly errors: readonly Note[];
   readonly converted: number;
 }

@@ -1,4 +1,4 @@
-// Devices, limits, files, commands and waits of an instance of the providers for LXD and Incus, as arguments of gantry_container.
+// Converts devices, limits, files, commands and waits of an LXD or Incus instance into arguments of gantry_container.
 import type { Expression } from '../terraform-json/expression/syntax.ts';
 import { fromObject, givenOf, keyText, mapText, objectText, type Entry, type Given } from './hcl-text.ts';
 import type { Item } from './read-body.ts';
@@ -211,7 +211,7 @@ function waitText(given: Given, source: Source): readonly string[] {
   ];
 }
 
-/** Time limits stand in a block or in an argument there, here in an argument. */
+/** Those providers take time limits as a block or an argument; ours takes an argument. */
 export const timeouts: Group = {
   takes: ['timeouts'],
   make: ([item], source) =>

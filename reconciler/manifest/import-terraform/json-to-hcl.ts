@@ -1,4 +1,4 @@
-// Writes a *.tf.json file as HCL, so that one reader and one writer serve both. Pure.
+// Converts a *.tf.json file to HCL, so that one reader and writer handle both. Pure.
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
 import { parseJson } from '../text/parse-json.ts';
@@ -27,7 +27,7 @@ const blocksIn: Readonly<Record<string, readonly string[]>> = {
   module: [],
   locals: [],
 };
-/** How many names stand before the body of a top-level block. */
+/** Count of labels of a top-level block. */
 const labels: Readonly<Record<string, number>> = {
   resource: 2,
   data: 2,

@@ -1,4 +1,4 @@
-// Provider blocks and required_providers: the connection of the providers for LXD and Incus as one of ours. Pure.
+// Converts provider blocks and required_providers of the LXD and Incus providers to ours. Pure.
 import type { Expression } from '../terraform-json/expression/syntax.ts';
 import { objectText, keyText, insideText, type Entry } from './hcl-text.ts';
 import type { Block, Item } from './read-body.ts';

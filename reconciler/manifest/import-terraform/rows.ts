@@ -1,8 +1,8 @@
-// What a table of types says of one resource type of the providers for LXD and Incus: which arguments stay, and what becomes of the others.
+// The row of a resource type of the LXD and Incus providers: which arguments stay, and how the others are converted.
 import type { Block, Item } from './read-body.ts';
 import type { Source } from './source.ts';
 
-/** Arguments that become one argument. `undefined`: they stay as they are written; `''`: they go. */
+/** Arguments that become one argument. `undefined`: they stay unchanged; `''`: they are removed. */
 export interface Group {
   readonly takes: readonly string[];
   readonly make: (items: readonly Item[], source: Source, block: Block) => string | undefined;
@@ -12,9 +12,9 @@ export interface TypeRow {
   readonly target: string;
   readonly same: readonly string[];
   readonly renames?: Readonly<Record<string, string>>;
-  /** The only value that an argument may have; then it goes. */
+  /** Arguments that are removed if they have this value, the only one allowed. */
   readonly only?: Readonly<Record<string, string | boolean>>;
-  /** Arguments that go, with a remark. */
+  /** Removed arguments, with a remark. */
   readonly drops?: Readonly<Record<string, string>>;
   readonly groups?: readonly Group[];
   /** Attributes without a counterpart. */
@@ -23,7 +23,7 @@ export interface TypeRow {
   readonly adds?: Readonly<Record<string, string>>;
   /** Further resources, below this one. */
   readonly more?: (block: Block, source: Source) => string;
-  /** The id for an import, as arguments of this type: `[['pool'], '/', ['name']]`; undefined where only the server knows it. */
+  /** The import id, from arguments of this type: `[['pool'], '/', ['name']]`; undefined if only the server knows it. */
   readonly id?: readonly (string | readonly string[])[];
   readonly idMore?: (block: Block, source: Source) => string;
   readonly hasNoProject?: true;

@@ -1,15 +1,15 @@
-// One file of a configuration while it is rewritten: renders expressions with the names that they have afterwards, and collects notes.
+// One file of a configuration during its conversion: renders expressions with the new names, and collects notes.
 import { childrenOf } from '../terraform-json/expression/children.ts';
 import type { Expression, Span } from '../terraform-json/expression/syntax.ts';
 import { edited, lineAt, type Edit } from './edits.ts';
 import type { Argument, Block } from './read-body.ts';
 
-/** What a converted resource is called now. */
+/** The new name of a converted resource. */
 export interface Renamed {
   readonly target: string;
   /** New names of its attributes. */
   readonly attributes: Readonly<Record<string, string>>;
-  /** Attributes that have no counterpart, with what to use. */
+  /** Attributes without a counterpart, with a remedy. */
   readonly gone: Readonly<Record<string, string>>;
 }
 
@@ -22,7 +22,7 @@ export interface Note {
 /** Replaces references by their dotted names: `device.value` by `device_value`. */
 export type Scope = Readonly<Record<string, string>>;
 
-/** What the files of one folder know of each other. */
+/** Facts that the files of one folder share. */
 export interface Folder {
   /** Converted resources and data sources: `lxd_instance.web`, `data.lxd_network.lan`. */
   readonly renamed: ReadonlyMap<string, Renamed>;
@@ -53,7 +53,7 @@ export class Source {
   readonly text: string;
   readonly folder: Folder;
   readonly notes: Note[] = [];
-  /** The line of the file for all offsets, when the text was made of another one. */
+  /** Maps offsets to lines of the original file if the text was generated from it. */
   readonly lineOf: (offset: number) => number;
 
   constructor(file: string, text: string, folder: Folder, lineOf = (offset: number): number => lineAt(text, offset)) {
@@ -113,7 +113,7 @@ export class Source {
     return text === undefined ? [] : [{ start, end: start + name.length, text }];
   }
 
-  /** `lxd_instance.web[*].name`: the names behind the star are those of the resource. */
+  /** `lxd_instance.web[*].name`: the names after the star belong to the resource. */
   #splatEdits({ object, each }: Expression & { readonly type: 'splat' }): readonly Edit[] {
     let at = each;
     while ((at.type === 'attribute' || at.type === 'index') && at.object.type !== 'element') at = at.object;
@@ -129,7 +129,7 @@ export function dotted(expression: Expression): string | undefined {
   return object === undefined ? undefined : `${object}.${expression.name}`;
 }
 
-/** The resource that an expression is, or is an instance of. */
+/** The resource that an expression names, directly or as an instance. */
 export const referred = (expression: Expression): string | undefined =>
   dotted(expression.type === 'index' ? expression.object : expression);
 
@@ -139,7 +139,7 @@ export const argumentOf = (block: Block, name: string): Argument | undefined =>
 export const literalOf = (expression: Expression | undefined): string | number | boolean | null | undefined =>
   expression?.type === 'literal' ? expression.value : undefined;
 
-/** The text that an expression is in every case, as far as the folder says it: a literal, a local, a variable's default, an argument of a resource. */
+/** The constant text of an expression: a literal, a local, a variable's default, an argument of a resource. */
 export function literalText(expression: Expression, folder: Folder, depth = 0): string | undefined {
   if (expression.type === 'literal') return typeof expression.value === 'string' ? expression.value : undefined;
   const path = dotted(expression);

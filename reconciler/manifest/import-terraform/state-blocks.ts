@@ -1,4 +1,4 @@
-// The blocks that lead states to the new resources: `moved` for a state of the other provider, `import` for objects without a state. Pure.
+// The blocks that move state to the new resources: `moved` for state of the other provider, `import` for objects without state. Pure.
 import { insideText, quoted } from './hcl-text.ts';
 import type { Block } from './read-body.ts';
 import type { TypeRow } from './rows.ts';
@@ -74,7 +74,7 @@ function serverId(block: Block): string | undefined {
   return keys.includes(undefined) ? undefined : quoted(keys.join(','));
 }
 
-/** Aliases were part of their image there, and are resources here. */
+/** Imports aliases, which were part of their image and are separate resources here. */
 function aliasImport(block: Block, source: Source, name: string, isRoot: boolean): readonly string[] {
   const aliases = argumentOf(block, 'aliases')?.value;
   if (aliases === undefined) return [];

@@ -1,4 +1,4 @@
-// Writes the content of a JSON string, a template of Terraform, as quoted text of HCL. Pure.
+// Converts a JSON string with a Terraform template into quoted HCL text. Pure.
 import { parseTemplate } from '../terraform-json/expression/parse.ts';
 
 /** A lone interpolation becomes its expression. Throws ExpressionError. */
@@ -29,7 +29,7 @@ const escaped = (text: string, at: number): boolean => at > 0 && text[at - 1] ==
 const escapedText = (char: string): string =>
   JSON.stringify(char).slice(1, -1).replace('\\b', '\\u0008').replace('\\f', '\\u000c');
 
-/** The offset behind the brace that ends an interpolation; texts inside have braces of their own. */
+/** The offset after the brace that ends an interpolation, which may contain texts with braces. */
 function closing(text: string, from: number): number {
   let depth = 1;
   for (let at = from; at < text.length; at++) {

@@ -1,4 +1,4 @@
-// The resource types of the providers for LXD and Incus, each with its type here and what becomes of its arguments. One row for each.
+// The resource types of the LXD and Incus providers, one row each: our type, and the conversion of its arguments.
 import { containerSource, imageSource, importedImage } from './image-source.ts';
 import { commands, config, devices, fileMode, files, timeouts, waits } from './instance-parts.ts';
 import type { Block } from './read-body.ts';
@@ -195,7 +195,7 @@ export const resourceRows: Readonly<Record<string, TypeRow>> = {
   server: serverConfig,
 };
 
-/** Types whose states cannot be moved: forgotten there and imported here. */
+/** Types whose state cannot be moved: it is removed there and imported here. */
 export const movesNoState: ReadonlySet<string> = new Set(['server']);
 
 const looked = (target: string, same: readonly string[], gone: TypeRow['gone'] = {}): TypeRow => ({

@@ -1,5 +1,5 @@
-// Dependencies among documents: those of `depends_on`, and the containers, certificates and settings that a resource refers to. A plan
-// finds all others itself.
+// Dependencies among documents from `depends_on` and from references to containers, certificates and settings. A plan finds all
+// others itself.
 import type { KindName } from '../../../server/api/kinds.ts';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Json } from '../../core/documents/document.ts';
@@ -11,7 +11,7 @@ import { documentAddress, PartError, type Draft } from './draft.ts';
 import { ArgumentError, isPart, wordOf } from './types/resource-type.ts';
 import { resourceTypeOf } from './types/resource-types.ts';
 
-/** Kinds that no field of a document names, so that a plan cannot find their dependents. */
+/** Kinds that no document field names, so that a plan cannot find their dependents. */
 const unnamed: readonly KindName[] = ['container', 'certificate', 'server_config'];
 
 interface Need {
@@ -25,7 +25,7 @@ interface Need {
 
 type Guard = (instance: Instance, work: () => void) => void;
 
-/** Puts `manage.depends_on` into the documents. `guarded` reports what is thrown. */
+/** Adds `manage.depends_on` to the documents. `guarded` reports thrown errors. */
 export function addNeeds(drafts: readonly Draft[], evaluation: Evaluation, guarded: Guard): void {
   const holders = new Map(drafts.flatMap((draft) => draft.instances.map((each) => [each.address, draft] as const)));
   const needs: Need[] = [];

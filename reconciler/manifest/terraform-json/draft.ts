@@ -13,11 +13,11 @@ export interface Draft {
   readonly writtenAs: Readonly<Record<string, string>>;
   readonly writtenBy: Record<string, string>;
   readonly sensitive: string[];
-  /** What stands inside it, with it. */
+  /** The instances in this document: the object and its parts. */
   readonly instances: Instance[];
 }
 
-/** `container/web`, as `depends_on` of documents says it. */
+/** `container/web`, as in `depends_on` of documents. */
 export function documentAddress({ type: { kind }, value }: Pick<Draft, 'type' | 'value'>): Address {
   const { name, pool, project } = value;
   const plain = kind === 'storage_volume' ? `${wordOf(pool)}/${wordOf(name)}` : isSet(name) ? wordOf(name) : 'server';

@@ -81,7 +81,7 @@ function checkGiven(name: string, { config }: ModuleTree, report: Report): void 
   report({ code: 'E_VARIABLE', message, file: [...config.resources.values()][0]?.file ?? '', steps: [] });
 }
 
-/** gantry has no state to remove objects from; an object that should be kept would be pruned. */
+/** Refuses `removed` blocks that keep the object: gantry has no state, so the object would be pruned. */
 function checkRemoved({ body, file, steps }: Piece, resources: ReadonlyMap<string, unknown>, report: Report): void {
   const from = typeof body['from'] === 'string' ? bareName(body['from']) : '';
   const lifecycle = Array.isArray(body['lifecycle']) ? (body['lifecycle'] as readonly Json[])[0] : body['lifecycle'];
@@ -92,8 +92,8 @@ function checkRemoved({ body, file, steps }: Piece, resources: ReadonlyMap<strin
 }
 
 /**
- * The address of the instance. An object that is there is taken over by its name anyway; an import that means another name would be lost
- * silently.
+ * The address of the instance. An existing object is taken over by its name anyway; an import with another name would be lost
+ * silently, so it is refused.
  */
 function importedBy({ body, file, steps }: Piece, evaluation: Evaluation, report: Report): readonly string[] {
   const target = typeof body['to'] === 'string' ? bareName(body['to']) : '';

@@ -33,11 +33,11 @@ export interface TerraformDocument {
   /** `gantry_container.web[0]`. */
   readonly address: string;
   readonly file: string;
-  /** To the resource in the file. */
+  /** The path of the resource in the file. */
   readonly steps: readonly string[];
-  /** The places of document paths that differ from the resource's: paths in the resource. */
+  /** Document paths whose place in the resource differs, with that path. */
   readonly writtenAs: Readonly<Record<string, string>>;
-  /** The places of parts from other resources of the file: paths in the file. */
+  /** Document paths from other resources of the file, with their path in the file. */
   readonly writtenBy: Readonly<Record<string, string>>;
   /** Paths of the document with values of sensitive variables. */
   readonly sensitive: readonly string[];

@@ -11,7 +11,7 @@ import type { DataAnswer, DataRequest } from '../terraform-json/evaluation/insta
 import { fromJson } from '../terraform-json/expression/json-text.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
-/** Every request gets an answer; a refusal of the server is an answer, too. */
+/** Answers every request; a refusal of the server is an answer too. */
 export async function readData(
   client: Client,
   requests: readonly DataRequest[],
@@ -45,7 +45,7 @@ async function answerTo(client: Client, request: DataRequest, signal?: AbortSign
 
 type DataArguments = ReturnType<typeof argumentsIn>;
 
-/** Every argument that a data source takes; each reads its own. */
+/** All arguments of all data sources; each reads its own. */
 function argumentsIn(args: JsonObject) {
   const text = (name: string): string | null => (typeof args[name] === 'string' ? args[name] : null);
   const [name, pool, network] = [text('name') ?? '', text('pool') ?? '', text('network') ?? ''];

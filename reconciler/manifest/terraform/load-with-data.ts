@@ -17,7 +17,7 @@ interface LoadedData {
 
 const maxRounds = 20;
 
-/** Without `live` no server is asked. */
+/** Without `live`, contacts no server. */
 export async function loadWithData(
   files: readonly ConfigFile[],
   given: ReadonlyMap<string, VariableSetting>,

@@ -3,10 +3,10 @@ import type { LiveData } from './load-with-data.ts';
 
 /** Inputs from outside the files. */
 export interface TerraformInput {
-  /** Variables of the command line; names may be meant for manifests beside it. */
+  /** Variables of the command line; some may be for manifests beside the configuration. */
   readonly vars: Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** For modules that declare them, weaker than `vars`. */
+  /** Values for modules that declare these variables, weaker than `vars`. */
   readonly offered?: Readonly<Record<string, string>>;
   /** Files of --var-file, weakest first; they override those of the folder. */
   readonly valueFiles?: readonly string[];

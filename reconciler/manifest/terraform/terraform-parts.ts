@@ -122,7 +122,7 @@ function pathsBelow(value: JsonObject, roots: readonly string[]): readonly strin
   return paths;
 }
 
-/** By the longest path that fits. */
+/** Renames by the longest matching path. */
 function renamed(path: string, names: Readonly<Record<string, string>>): string | undefined {
   for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {
     const name = path.slice(0, end);

@@ -21,7 +21,7 @@ export const declaredIn = (value: Json): readonly string[] => {
 
 type Texts = Readonly<Record<string, string>>;
 
-/** `hasOthers`: the load has other manifests, for which names may be meant. */
+/** `hasOthers`: the load has other manifests, which may use the other names. */
 export async function givenValues(
   folder: string,
   declared: ReadonlySet<string>,

@@ -1,15 +1,15 @@
-// The tree that the paths of manifests may not leave. A person's own manifests may name any file; those of a repository that others push to
-// are read by a controller, so every path that they name is checked here, links included.
+// Confines the paths of manifests to a tree. A user's own manifests may name any file; a controller reads manifests that others
+// push, so every path in them is checked here, including links.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 
 const fences = new AsyncLocalStorage<string>();
 
-/** Whatever `work` reads through `inFence` lies below this folder. Its files must not change meanwhile, as those of a checkout do not. */
+/** Confines reads of `work` through `inFence` to this folder, whose files must not change during `work`, like those of a checkout. */
 export const withFence = <T>(root: string, work: () => Promise<T>): Promise<T> => fences.run(realpathSync(root), work);
 
-/** The path, when it lies inside of the fence or there is none. Throws an error for the author of the manifest. */
+/** The path, if it is inside the fence or there is no fence. Throws an error for the author of the manifest. */
 export function inFence(path: string): string {
   const root = fences.getStore();
   if (root === undefined) return path;
@@ -18,7 +18,7 @@ export function inFence(path: string): string {
   throw new Error(`${shown(path, root)} leads out of the files of the source: put the file into it`);
 }
 
-/** The path without links, also where its end does not exist. */
+/** The path with links resolved, even if its last part does not exist. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);
@@ -30,7 +30,7 @@ function realPath(path: string): string {
   }
 }
 
-/** Says nothing of where the files of the source are kept. */
+/** Hides the folder in which the source stores its files. */
 function shown(path: string, root: string): string {
   const inside = relative(root, path);
   return inside === '' ? 'the path' : inside;

@@ -31,7 +31,7 @@ const rareText = /[\t\r\u0085\u2028\u2029\ufeff]|^ *%|^ +---/m;
 /** Well below the limit of parse-yaml.ts: the two count levels differently. */
 const max = { depth: 40, events: 100_000, keyLength: 500, partLength: 2000 } as const;
 
-/** It ends a document at any place. */
+/** Ends a document at any place. */
 const documentMarker = /\n---(?=\s|$)/g;
 
 /** Undefined when parse-yaml.ts has to read the text. */

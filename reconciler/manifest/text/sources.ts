@@ -58,7 +58,7 @@ async function filesOf(path: string): Promise<readonly string[]> {
   const all = await readdir(path);
   const names = all.filter((name) => /\.(ya?ml|tf\.json)$/.test(name)).sort();
   const hcl = all.find((name) => name.endsWith('.tf'));
-  // Terraform would read both as one configuration: half of it is never applied.
+  // Terraform would read both as one configuration, and here half of it would never be applied.
   if (hcl !== undefined && names.every((name) => name.endsWith('.tf.json')))
     throw new Error(`holds ${hcl}, which ${notHcl}`);
   if (names.length > 0) return names.map((name) => join(path, name));
@@ -138,7 +138,7 @@ async function unreadable(path: string, error: NodeJS.ErrnoException): Promise<D
   return { severity: 'error', code: 'unreadable', path: '', message: `${file} ${reason}`, file, line: 1, column: 1 };
 }
 
-/** A name beside a path that is not there, in case that one was meant. */
+/** A hint with a similar name in the folder of a missing path. */
 export async function neighbour(path: string): Promise<string> {
   try {
     return hint(basename(path), await readdir(dirname(path)));

@@ -45,7 +45,7 @@ export function conflictMarkers(text: string): TextProblem | undefined {
 
 const lineNumber = (text: string, offset: number): number => text.slice(0, offset).split('\n').length;
 
-/** The parser's stack is far deeper than any manifest. The place where the text exceeds `depth` is found without the parser. */
+/** Finds without the parser the place where the text exceeds `depth`. */
 export function tooDeep(text: string, depth: number): TextProblem {
   const offset = offsetBeyond(text, depth);
   return {

@@ -1,5 +1,5 @@
-// Finds the files of an environment (`--env prod`): those of its name in `overlays` beside the manifests. They are read like all other
-// manifests and files of variables.
+// Finds the files of an environment (`--env prod`) by its name in `overlays` beside the manifests. They are read like all other
+// manifests and variable files.
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { compareText } from '../../core/text/listing-order.ts';

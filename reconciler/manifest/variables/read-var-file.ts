@@ -1,4 +1,4 @@
-// Reads a file of variables, `NAME: value` a line (YAML or JSON), as --var-file and environments have them.
+// Reads a variable file of --var-file or an environment: `NAME: value` lines in YAML or JSON.
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import { asText, isMap } from '../../core/documents/json-values.ts';
 import { wrong } from '../text/finding.ts';

@@ -1,4 +1,4 @@
-// Collects the variables of a load: `kind: vars` documents of all files, and those given on the command line over them.
+// Collects the variables of a load: `kind: vars` documents of all files, which the command line overrides.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { varsSchema } from '../../../server/api/documents/manifest-schema.ts';
 import { validateBody } from '../../../server/api/schema/validate-json.ts';
@@ -21,7 +21,7 @@ export function readVariables(
   parts: readonly Part[],
   given: Readonly<Record<string, string>>,
   diagnostics: Diagnostic[],
-  /** Variables without a value of their own. */
+  /** Declared variables that may have no value. */
   names: readonly string[] = [],
 ): Variables {
   const variables = new Map<string, string | undefined>(names.map((name) => [name, undefined]));

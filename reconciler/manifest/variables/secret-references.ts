@@ -16,9 +16,9 @@ export interface SecretSetting {
   /** The folder to which paths are relative. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Keys of age, as age-keygen writes them, that alone may decrypt; absent: those of the environment, or the program `sops`. */
+  /** The only age keys for decryption, as age-keygen writes them; absent: the environment's, or the program `sops`. */
   readonly ageKeys?: string;
-  /** The content of a file decrypted as JSON, in a test. */
+  /** Replaces the decryption in tests; returns JSON. */
   readonly decrypt?: (file: string, signal?: AbortSignal) => Promise<string>;
 }
 

@@ -6,7 +6,7 @@ import type { Variables } from './variables.ts';
 
 const pattern = /(\$?)\$(?:\{([A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}|([A-Za-z_][A-Za-z0-9_]*))/g;
 
-/** Scripts and files use dollars of their own: there, only names that are close to a declared one are reported. */
+/** Scripts and files contain dollars themselves, so only names close to a declared one are reported there. */
 const isScript = (path: string, text: string): boolean =>
   text.includes('\n') ||
   /^(exec|files)\.|^config\.(cloud-init\.|raw\.|user\.(user|vendor|meta)-data|user\.network-config)/.test(path);

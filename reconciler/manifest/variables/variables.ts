@@ -1,5 +1,5 @@
-// `$NAME`, `${NAME}`, `${NAME:-default}` and `$$NAME` in texts. Only declared names are replaced: shell scripts
-// and cloud-init texts have dollars of their own.
+// Replaces `$NAME`, `${NAME}`, `${NAME:-default}` and `$$NAME` in texts. Only declared names are replaced, since shell scripts and
+// cloud-init texts contain dollars themselves.
 import type { Json } from '../../core/documents/document.ts';
 
 /** undefined: declared without a value. */

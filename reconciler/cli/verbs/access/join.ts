@@ -35,7 +35,7 @@ export const joinServer: Run<TrustJoinOptions> = async (context, [given = '']) =
   return exitCodes.ok;
 };
 
-/** The first address that answers decides. */
+/** Uses the first address that answers. */
 async function joinAt(context: Command, token: TrustToken, text: string, pair: Pair): Promise<string> {
   const unreachable: string[] = [];
   for (const at of token.addresses) {

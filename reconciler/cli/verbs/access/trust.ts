@@ -38,7 +38,7 @@ interface MadeToken {
   readonly expires?: string;
 }
 
-/** Out of the metadata of the operation, as LXD gives it too. */
+/** The token in the metadata of the operation, in LXD's format. */
 function tokenOf({ metadata }: Operation): MadeToken {
   const { secret, fingerprint, addresses, request, expiresAt } = metadata ?? {};
   const name = typeof request === 'object' && request !== null && 'name' in request ? request.name : undefined;
@@ -88,7 +88,7 @@ export const removeTrusted: Run<TrustRemoveOptions> = async (context, names) => 
   return exitCodes.ok;
 };
 
-/** All of them are found before the caller does anything. */
+/** Resolves all words before the caller changes anything. */
 async function chosen(client: Client, words: readonly string[], signal: AbortSignal): Promise<readonly Certificate[]> {
   const all = await client.list('certificate', signal);
   return words.map((word) => {

@@ -1,4 +1,4 @@
-// `gantry adopt` and `gantry release`: objects enter or leave the ownership of a set; nothing else about them changes.
+// `gantry adopt` and `gantry release`: add objects to a set's ownership or remove them; nothing else about them changes.
 import type { Run, Context } from '../../session/context.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { Address } from '../../../core/documents/document.ts';
@@ -47,7 +47,6 @@ export const adopt: Run<AdoptOptions> = async (context, words) => {
   });
 };
 
-/** Objects with the selected labels. */
 function selectedSet({ options }: Context<AdoptOptions>, { documents }: Loaded): ReadonlySet<Address> | undefined {
   const selected = selectedAddresses(options, documents);
   return selected === undefined ? undefined : new Set(selected);

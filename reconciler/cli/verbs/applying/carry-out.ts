@@ -1,4 +1,4 @@
-// Carries out an approved plan on one host, shows what happens, and plans again when another run of the set came first.
+// Carries out an approved plan on one host, shows its progress, and plans again if another run of the set came first.
 import type { Client } from '../../../../server/client/client.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { ExecuteDeps } from '../../../engine/execute.ts';
@@ -20,7 +20,7 @@ import { CliError } from '../../errors/usage-error.ts';
 
 type CarryOutOptions = HostOptions & RunOptions;
 
-/** How often an approved apply plans again because another run of the set came first. */
+/** Max plans of one approved apply when other runs of the set keep coming first. */
 const rounds = 5;
 
 /** Makes a plan and carries it out, or exits with the code of `makePlan`. Makes a new plan when another run of the set came first. */
@@ -45,7 +45,7 @@ export async function replanWhenOvertaken(
   }
 }
 
-/** `onCounts` receives the counts, also of an incomplete run. */
+/** `onCounts` also receives the counts of an incomplete run. */
 export async function carryOut(
   context: Context<CarryOutOptions>,
   client: Client,
@@ -72,7 +72,7 @@ export function beginReport(context: Context, plan: Plan): Reporter {
   return report;
 }
 
-/** Says what was done and what failed. */
+/** Prints what was done and what failed. */
 export function showOutcome(context: Context, plan: Plan, result: RunResult): Counts {
   const { io, options } = context;
   const counts = countDone(plan, result);

@@ -1,4 +1,4 @@
-// `gantry history`, `history show`, `history diff`: what was applied to a set when, by whom and why. Only reads.
+// `gantry history`, `history show`, `history diff`: when, by whom and why each revision of a set was applied. Only reads.
 import type { Context, Run } from '../../session/context.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { Json } from '../../../core/documents/document.ts';
@@ -144,7 +144,7 @@ function yamlOf(revisions: Revisions, revision: Revision, documents: readonly Wr
 
 const toYaml = (value: Json): string => yamlText(value, { lineWidth: 0, aliasDuplicateObjects: false });
 
-/** Compares with the newest without a second number. */
+/** Without a second number, compares with the newest revision. */
 export const historyDiff: Run<HistoryOptions> = async (context, args) => {
   const [first, second] = args.map(parseRevision);
   return withDiffCodes(() =>
@@ -174,7 +174,7 @@ function difference(revisions: Revisions, before: Revision, after: Revision): st
     .join('');
 }
 
-/** Secrets as the first digits of their hashes, so that equal ones look equal. */
+/** Shows secrets as the first digits of their hashes, so that equal ones look equal. */
 function textOf(document: WrittenDocument | undefined): string {
   const walk = (value: Json): Json => {
     const hash = cutHash(value);

@@ -1,4 +1,4 @@
-// `gantry lock`, `gantry force-unlock`: block runs of a set for a while, and remove a lock that no run will release.
+// `gantry lock`, `gantry force-unlock`: block runs of a set for some time, and remove an orphaned lock.
 import type { Context, Fleet, Run, Output } from '../../session/context.ts';
 import { randomBytes } from 'node:crypto';
 import { pause } from '../../../../server/lib/shared/deadline.ts';
@@ -103,7 +103,7 @@ function report(context: Output, fleet: Fleet | undefined, answers: readonly Ans
   return failureCode(answers);
 }
 
-/** Where restricted clients of the project see the lock, and where the notes of the set are. */
+/** The project notes, where restricted clients see the lock, and the notes of the set. */
 async function placesOf(
   { options, stop }: Context<LockOptions | UnlockOptions>,
   client: NotesClient,

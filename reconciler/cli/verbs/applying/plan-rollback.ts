@@ -57,8 +57,8 @@ export async function readRollbackSource(
 }
 
 /**
- * Documents may name files and variables of this machine. Those in a profile of the project may be written by anyone who may use the
- * project, so a client with more rights, which the server lets write its config, does not carry them out.
+ * Documents may name files and variables of this machine. Every user of a project may write the revisions in its profile, so a
+ * client with more rights (one that may write the server config) does not apply them.
  */
 async function refuseForeign(context: Context<RollbackOptions>, client: Client, revisions: Revisions): Promise<void> {
   if (!revisions.isInProfile) return;
@@ -118,7 +118,7 @@ export async function planRollback(
     documents,
     origin: { set: revisions.set, options: planOptionsOf(context.options) },
     images: new Map(Object.entries(revision.images)),
-    // The objects stay those of the place that declared them.
+    // The objects stay with the place that declared them.
     place: {
       here: revision.place ?? (await placeOf(context.options.file ?? [], context.io.env)),
       others: othersOf(context),

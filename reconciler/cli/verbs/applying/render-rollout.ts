@@ -1,4 +1,4 @@
-// The result of a rollout: a table of hosts and a summary line, for people or programs.
+// Renders the result of a rollout: a table of hosts and a summary line, or JSON.
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { Host } from '../../../manifest/hosts-file.ts';
 import type { Output } from '../../session/context.ts';

@@ -25,7 +25,7 @@ export interface Revisions {
   readonly config: NotesConfig;
   /** Oldest first. */
   readonly all: readonly Revision[];
-  /** They are in a profile of the project, which its clients write. */
+  /** The revisions are in a profile of the project, which its clients may write. */
   readonly isInProfile: boolean;
 }
 

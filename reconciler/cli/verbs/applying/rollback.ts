@@ -1,5 +1,5 @@
-// `gantry rollback`, on one host or on several: plans an earlier revision, asks once, and applies it; on several hosts batch by batch, each with
-// a revision of its own.
+// `gantry rollback`, on one host or several: plans an earlier revision, asks once, and applies it, batch by batch on several
+// hosts, each of which stores its own new revision.
 import type { Client } from '../../../../server/client/client.ts';
 import { confirm } from '../../session/confirm.ts';
 import type { Context, Fleet, Output, Run } from '../../session/context.ts';
@@ -104,7 +104,7 @@ async function rollBackHosts(
   );
 }
 
-/** One revision for all reachable hosts. Undefined when revisions cannot be matched across hosts: then each host uses its own. */
+/** One revision for all reachable hosts. Undefined if revisions cannot be matched across hosts: each host then uses its own. */
 async function chooseRevision(
   context: Context<RollbackOptions>,
   targets: readonly Target[],

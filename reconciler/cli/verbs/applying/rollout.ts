@@ -1,5 +1,5 @@
 // `gantry apply --hosts` and `gantry destroy --hosts`: plans all hosts, asks once, then works batch by batch. The first failed host
-// ends it: no later batch starts, unless --keep-going is given.
+// stops later batches, unless --keep-going is given.
 import { hasChanges } from '../../../core/plan/summary.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { Host } from '../../../manifest/hosts-file.ts';

@@ -1,4 +1,4 @@
-// What the parts of `gantry run` share: its options and settings, and how they reach a host.
+// The context that the parts of `gantry run` share: options, settings, and how to connect to a host.
 import type { Client } from '../../../../server/client/client.ts';
 import type { Tracer } from '../../../../server/lib/shared/spans.ts';
 import type { Window } from '../../../controller/config/config.ts';
@@ -10,7 +10,7 @@ export type RunContext = Context<RunVerbOptions>;
 
 export interface RunSettings extends WatchTimes {
   readonly windows: readonly Window[];
-  /** Gets a trace of each repair. */
+  /** Traces each repair. */
   readonly tracer?: Tracer | undefined;
 }
 

@@ -1,4 +1,4 @@
-// One host of `gantry run`: its connection, the loop of the controller on it, and what people see of it.
+// One host of `gantry run`: its connection, its reconcile loop, and its output.
 import { setMaxListeners } from 'node:events';
 import type { Client } from '../../../../server/client/client.ts';
 import { DriftRules } from '../../../controller/decide/drift-rules.ts';
@@ -81,7 +81,7 @@ export class KeptHost {
     return this.#ended;
   }
 
-  /** Why the host never answered. */
+  /** Why the host has never answered. */
   get failure(): unknown {
     return this.#failure;
   }
@@ -97,7 +97,7 @@ export class KeptHost {
     return state.status === 'synced' ? exitCodes.ok : undefined;
   }
 
-  /** Shows a plan, after the changes by others that it repairs. */
+  /** Prints the drift that the plan repairs, then the plan. */
   async show(plan: Plan): Promise<void> {
     const { context } = this;
     const repaired = plan.changes.flatMap(({ address }) => this.#seen.get(address) ?? []);
@@ -115,7 +115,7 @@ export class KeptHost {
     });
   }
 
-  /** Refuses documents of another set: this run would delete what it has of its own. */
+  /** Refuses documents of another set: the run would prune the objects of its own set. */
   check(documents: readonly Document[]): void {
     const named = setNameOf({ ...this.context.options, project: undefined }, documents);
     if (named !== this.#deps.set)
@@ -180,7 +180,7 @@ export class KeptHost {
     };
   }
 
-  /** An error that is not about the host's being away ends the run: no later try would go better. */
+  /** Ends the run for any error but an unreachable host: a retry would not help. */
   async #connect(): Promise<Client> {
     try {
       const client = await this.#deps.connect({ ...this.context, stop: this.#deps.end });
@@ -229,7 +229,7 @@ export class KeptHost {
     return `${addresses.slice(0, 5).join(', ')}${addresses.length > 5 ? ' and others' : ''} differ: ${error}`;
   }
 
-  /** Prints a text once, until there is another one. */
+  /** Prints a text unless it equals the last one. */
   #note(text: string): void {
     if (text !== '' && text !== this.#lastNote) this.context.note(text);
     this.#lastNote = text;

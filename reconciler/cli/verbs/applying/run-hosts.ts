@@ -1,5 +1,5 @@
-// The hosts of `gantry run`: new manifests come to them batch by batch, and each is kept as declared. No batch starts while a host of an
-// earlier one fails, unless --keep-going.
+// The hosts of `gantry run`: rolls new manifests out batch by batch and keeps each host as declared. No batch starts while a
+// host of an earlier one fails, unless --keep-going.
 import { Rollouts } from '../../../controller/sets/rollouts.ts';
 import type { RunStart } from '../../../controller/sets/run.ts';
 import type { SetOnHost } from '../../../controller/sets/on-host/set-on-host.ts';
@@ -44,7 +44,7 @@ export class KeptHosts {
       goBack: async () => undefined,
       onWithdrawn: () => {},
       onGood: () => {},
-      // What fails is said of each host.
+      // Each host reports its own failures.
       onError: () => {},
       by: 'gantry run',
       nowMs: context.io.nowMs,
@@ -56,7 +56,7 @@ export class KeptHosts {
     return pacedIntervalMs(this.#deps.settings, this.#lookCpuMs);
   }
 
-  /** Brings manifests to the hosts that have others. */
+  /** Rolls manifests out to the hosts whose manifests differ. */
   async offer(revision: string, manifests: readonly HostManifests[]): Promise<void> {
     if (this.#hosts.size === 0) for (const one of manifests) await this.#begin(one);
     for (const { host, set } of manifests) this.#hosts.get(host.name)?.check(set.loaded.documents);
@@ -78,7 +78,7 @@ export class KeptHosts {
     await Promise.all([...this.#hosts.values()].map((host) => host.ended));
   }
 
-  /** The most urgent code of a host. One host that never answered is the error itself. */
+  /** The most urgent exit code of all hosts. A single host that never answered rethrows its error. */
   code(): ExitCode {
     const hosts = [...this.#hosts.values()];
     for (const { failure } of hosts) if (!this.#deps.isFleet && failure !== undefined) throw failure;

@@ -35,7 +35,7 @@ export class ManifestSource {
   #latest: readonly HostManifests[] = [];
   #failure: unknown;
 
-  /** `fail`: called with an error that is not for somebody who edits the manifests to correct. */
+  /** `fail`: called with errors that editing the manifests cannot correct. */
   constructor(context: RunContext, args: readonly string[], fleet: Fleet | undefined, fail: (error: unknown) => void) {
     this.#context = reportingOnce(context);
     this.#args = args;
@@ -44,19 +44,19 @@ export class ManifestSource {
     this.isReadOnce = args.includes('-');
   }
 
-  /** The last reading without errors; empty before it. */
+  /** The manifests of the last read without errors; empty before it. */
   get latest(): readonly HostManifests[] {
     return this.#latest;
   }
 
-  /** Why there is none. */
+  /** The error of the last read. */
   get failure(): unknown {
     return this.#failure;
   }
 
   /**
-   * Manifests are read host by host: files that change meanwhile would be old for the first host and new for the last, which would
-   * then go first. Two equal readings are of the same files.
+   * Manifests are read host by host, so a file that changes in between would be old for the first host and new for the last. Two
+   * equal reads in a row show that no file changed.
    */
   async check(): Promise<{ readonly revision: string; readonly at: string }> {
     try {
@@ -73,7 +73,7 @@ export class ManifestSource {
     }
   }
 
-  /** Says that the manifests cannot be read. */
+  /** Prints why the manifests cannot be read. */
   showError(why: string): void {
     const { io, json, note } = this.#context;
     const text =

@@ -41,7 +41,7 @@ async function keepHosts(
 ): Promise<ExitCode> {
   const fatal = new AbortController();
   const end = AbortSignal.any([endOf(context, settings.limitMs), fatal.signal]);
-  // Each host and each request at work listens.
+  // Each host and each open request adds a listener.
   setMaxListeners(0, end);
   const fail = (error: unknown): void => fatal.abort(error);
   const source = new ManifestSource(context, args, fleet, fail);

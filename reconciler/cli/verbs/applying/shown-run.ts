@@ -1,4 +1,4 @@
-// A run of `gantry run` that people see: the plan of each host, its progress and its outcome.
+// A run of `gantry run` with output: the plan of each host, its progress and its outcome.
 import { Run, type RunHub, type RunStart } from '../../../controller/sets/run.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { RunResult } from '../../../engine/run-result.ts';

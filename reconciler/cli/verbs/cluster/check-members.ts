@@ -1,4 +1,4 @@
-// Finds mistakes of users about clusters, before a request or after its refusal: no cluster, no such member, no address.
+// Explains wrong cluster commands, before a request or after its refusal: no cluster, no such member, no address.
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { ClientError } from '../../../../server/client/client-error.ts';
@@ -26,7 +26,7 @@ export async function checkMembers(client: Client, names: readonly string[], sig
   );
 }
 
-/** The refusal of a server that does not know where others reach it, in words of the command line. */
+/** Explains the refusal of a server without a cluster address in terms of the command line's flags. */
 export function explainAddress(error: unknown, client: Client, address: string | undefined): unknown {
   const isMissing =
     address === undefined &&

@@ -1,4 +1,4 @@
-// `gantry cluster bootstrap|add|join`: a cluster of one host, tokens for more, and how these use them.
+// `gantry cluster bootstrap|add|join`: forms a cluster of one host, makes join tokens, and joins with one.
 import { text as textOf } from 'node:stream/consumers';
 import { decodeJoinToken, encodeJoinToken } from '../../../../server/api/cluster/join-token.ts';
 import type { Operation } from '../../../../server/api/operation.ts';
@@ -54,7 +54,7 @@ export const joinCluster: Run<ClusterJoinOptions> = async (context, [given = '']
   return exitCodes.ok;
 };
 
-/** The message of a member that lacks nothing. */
+/** The message of a healthy member. */
 const fine = 'Fully operational';
 
 /** `storage_pool/fast/source=/dev/sdb`, as the API has it. */
@@ -71,7 +71,7 @@ function memberConfigOf(given: string): Record<string, string> {
 const at = (address: string | undefined): { readonly server_address?: string } =>
   address === undefined ? {} : { server_address: address };
 
-/** Out of the metadata of the operation, as LXD gives it too. */
+/** The token in the metadata of the operation, in LXD's format. */
 function tokenOf({ metadata }: Operation): {
   readonly token: string;
   readonly addresses: readonly string[];

@@ -54,7 +54,7 @@ export const showMembers: Run<ClusterShowOptions> = async (context, names) => {
   return exitCodes.ok;
 };
 
-/** JSON is one object a line with --json, one document otherwise. */
+/** JSON is one line per object with --json, one document otherwise. */
 function write(context: Output, members: readonly ClusterMember[], format: 'yaml' | 'json'): void {
   const text =
     format === 'yaml'

@@ -21,7 +21,7 @@ import { localError } from '../../errors/local-error.ts';
 import { uploadProgress } from '../../session/upload-progress.ts';
 import { followOperation } from '../../session/follow-operation.ts';
 
-/** No name of a container has a slash. */
+/** An owner with a slash is a volume: container names have none. */
 function placeOf(owner: string): { readonly pool: string; readonly volume: string } | undefined {
   const slash = owner.indexOf('/');
   return slash < 0 ? undefined : { pool: owner.slice(0, slash), volume: owner.slice(slash + 1) };
@@ -39,7 +39,7 @@ export const createBackup: Run<BackupCreateOptions> = async (context, [container
     ...(containerOnly === true ? { [placeOf(container) === undefined ? 'container_only' : 'volume_only']: true } : {}),
     ...(optimized === true ? { optimized_storage: true } : {}),
     ...(compression === undefined ? {} : { compression_algorithm: compression }),
-    // Both names: older servers only know the second.
+    // Both members: older servers only read the second.
     ...(expires === undefined ? {} : { expires_at: expires, expiry: expires }),
   };
   await withClient(context, async (client) => {

@@ -83,7 +83,7 @@ function optionsOf({ mode, containerOnly, refresh, storage, live, target }: Both
 
 const isMode = (mode: string): mode is MigrationMode => (migrationModes as readonly string[]).includes(mode);
 
-/** Both servers report the same progress: repetitions are left out. */
+/** Both servers report the same progress, so repeated texts are skipped. */
 function reporting(context: Output): Pick<CopyOptions, 'onUpdate'> {
   let last = '';
   return {

@@ -61,7 +61,7 @@ export async function runInside(
     else context.stop.addEventListener('abort', interrupt, { once: true });
     try {
       const ended = await session.exited;
-      // A shell prints its own error.
+      // If there was output, the shell has printed its own error.
       if (session.outputBytes() === 0) tellUnrunnable(io, name, command[0] ?? '', ended);
       return ended;
     } finally {

@@ -76,7 +76,7 @@ async function makeParents({ files, signal, ids }: Push, path: string): Promise<
 
 async function pushDirectory(push: Push, source: string, found: Stats, path: string): Promise<void> {
   push.signal.throwIfAborted();
-  // x bits where there are r bits.
+  // Directories get an x bit for each r bit.
   const mode = push.mode === undefined ? found.mode & 0o777 : push.mode | ((push.mode & 0o444) >> 2);
   await push.files.makeDirectory(path, { ...push.ids, mode }, push.signal);
   for (const name of (await readdir(source)).toSorted()) {

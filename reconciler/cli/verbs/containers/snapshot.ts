@@ -110,7 +110,7 @@ function parseSnapshot(text: string): SnapshotAddress {
   return { container, snapshot };
 }
 
-/** An expression as in snapshots.expiry, counted from now, or a time. */
+/** Reads a time, or a duration from now written like snapshots.expiry. */
 export function parseMoment(text: string, nowMs: number): string {
   const expiry = parseExpiry(text);
   const moment = expiry === undefined ? parseTime(text) : applyExpiry(expiry, new Date(nowMs));

@@ -5,7 +5,7 @@ import type { Context } from '../../session/context.ts';
 export interface Answer {
   /** The type in the line of --json. */
   readonly type: string;
-  /** In that line a list is its `items`. */
+  /** A list becomes the member `items` of that line. */
   readonly value: object;
   readonly text: () => string;
 }
@@ -20,5 +20,5 @@ export function printAnswer(
   else context.out(format === 'json' ? JSON.stringify(value, null, 2) : text());
 }
 
-/** A revision as people compare it. */
+/** A revision, shortened for people. */
 export const short = (revision: string | undefined): string => (revision ?? '').replace(/^sha256:/, '').slice(0, 12);

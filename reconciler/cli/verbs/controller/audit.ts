@@ -1,4 +1,4 @@
-// `gantry controller audit`: who asked a running controller for what, when, from where and why.
+// `gantry controller audit`: prints the audit log of a running controller.
 import type { AuditCheck, AuditEntry } from '../../../controller/contract/index.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';

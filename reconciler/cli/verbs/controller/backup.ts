@@ -1,4 +1,4 @@
-// `gantry controller backup` and `restore`: the state of a controller in one file, and back.
+// `gantry controller backup` and `restore`: write the state of a controller to one file, and read it back.
 import { resolve } from 'node:path';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';

@@ -1,4 +1,4 @@
-// `gantry controller sync`, `suspend`, `resume`, `rollback`: asks a running controller for a change.
+// `gantry controller sync`, `suspend`, `resume`, `rollback`: change the sets of a running controller.
 import type { Operation, Resumed, Suspension } from '../../../controller/contract/index.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';

@@ -97,7 +97,7 @@ export function withQuery(path: string, values: Readonly<Record<string, string |
   return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs).toString()}`;
 }
 
-/** `set`: only this one is among `sets`; unknown ones are refused with the known names. */
+/** `set`: limits `sets` to this one; an unknown name is refused with the known ones. */
 export async function readOverview(api: ControllerApi, set?: string): Promise<Overview> {
   const overview = await api.get<Overview>('/api/v1/overview');
   return set === undefined ? overview : { ...overview, sets: [setIn(overview, set)] };

@@ -1,4 +1,4 @@
-// Declares the verbs of the controller: the controller itself, and what is asked of a running one over its HTTP API.
+// Declares the verbs of the controller: the controller itself, and those that call the HTTP API of a running one.
 import { inSection, list, text, toggle } from '../../flags/flag.ts';
 import { hostFlags } from '../../flags/host-flags.ts';
 import { lockFileFlag, manifestFlags, manifestSetFlag } from '../../flags/manifest-flags.ts';

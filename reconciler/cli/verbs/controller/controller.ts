@@ -1,4 +1,4 @@
-// `gantry controller`: starts the controller of a config and its HTTP API, and runs until it is told to end.
+// `gantry controller`: starts the controller of a config and its HTTP API, and runs until it is interrupted.
 import { fileURLToPath } from 'node:url';
 import { printable } from '../../../core/text/terminal-text.ts';
 import type { LogLine } from '../../../controller/contract/index.ts';
@@ -50,11 +50,11 @@ export const runController: Run<ControllerOptions> = async (context) => {
   } finally {
     await engine.close();
   }
-  // To be told to end is the normal end.
+  // An interruption is the normal end.
   return exitCodes.ok;
 };
 
-/** Files, addresses and state that cannot be used are for the person who wrote the configuration. */
+/** Reports unusable files, addresses and state as mistakes of the configuration. */
 const opened = <T>(opening: Promise<T>, what: string): Promise<T> =>
   opening.catch((error: unknown) => {
     throw new CliError(`${what}: ${reasonOf(error)}`, exitCodes.error, error);

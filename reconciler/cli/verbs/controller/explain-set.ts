@@ -1,8 +1,8 @@
-// Why a set has its status, and what ends it: from what the controller says of the set, its hosts and its source. Pure.
+// Explains why a set has its status and what ends it, from the set, its hosts and its source. Pure.
 import type { ApprovalGate, Overview, SetStatus, Suspension } from '../../../controller/contract/index.ts';
 import { short } from './answer.ts';
 
-/** A line for each thing that a person should know, the first cause first. */
+/** One line per cause, the first cause first. */
 export function explainSet(set: SetStatus, { controller, sources, sets, hosts }: Overview): readonly string[] {
   const source = sources.find(({ name }) => name === set.source);
   return [
@@ -45,7 +45,7 @@ function approvalLines({ name, message, approvalGate, approvals = [] }: SetStatu
   ].filter((line) => line !== message);
 }
 
-/** What waits on which host. */
+/** The steps that await approval, host by host. */
 export const linesOfPlan = ({ revision, hosts }: ApprovalGate): readonly string[] => [
   `The plan of ${short(revision)} waits for an approval:`,
   ...hosts.map(({ host, count, steps }) => {

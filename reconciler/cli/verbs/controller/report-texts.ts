@@ -30,7 +30,7 @@ export function detailText({ summary: { host, address, status, message }, differ
   return [head, ...differences.flatMap(differenceLines)].join('\n');
 }
 
-/** `-` is live and goes, `+` is desired and comes. */
+/** `-` is the live value, `+` the desired one. */
 function differenceLines(difference: Difference): readonly string[] {
   const { path, isSecret } = difference;
   const name = path === '' ? 'the object' : path;

@@ -1,4 +1,4 @@
-// `gantry controller history`, `logs`, `plan`, `diff`, `explain`: what a running controller did, would do, and why a set is as it is. Only asks.
+// `gantry controller history`, `logs`, `plan`, `diff`, `explain`: reports of a running controller. Changes nothing.
 import type {
   ControllerEvent,
   LogLevel,
@@ -55,7 +55,7 @@ export const showLogs: Run<LogsOptions> = (context, [set]) =>
     if (from === -1) throw usageError(`--level ${JSON.stringify(level)} is none of ${levels.join(', ')}`);
     if (set !== undefined) await readOverview(api, set);
     const asked = { set, level, limit: parseCount('--limit', limit) };
-    // The stream begins first, so that no line is lost between the two.
+    // The stream opens before the list is read, so that no line is lost in between.
     const events = follow === true ? begun(api.events(context.stop)) : undefined;
     const earlier = await api.get<readonly LogLine[]>(withQuery('/api/v1/logs', asked));
     for (const line of earlier) printLine(context, line);
@@ -66,7 +66,7 @@ export const showLogs: Run<LogsOptions> = (context, [set]) =>
     return context.stop.aborted ? exitCodes.interrupted : exitCodes.unreachable;
   });
 
-/** The same events, of which the first is asked for now. */
+/** The same events, with the first one already requested. */
 function begun<T>(events: AsyncGenerator<T, void, void>): AsyncIterable<T> {
   const first = events.next();
   first.catch(() => undefined);
@@ -115,7 +115,7 @@ function codeOfPlan({ problems, hosts }: Preview, isDetailed: boolean): ExitCode
   return isDetailed && objects.length > 0 ? exitCodes.changes : exitCodes.ok;
 }
 
-/** Objects are asked for one by one, and more than this are too many for a person. Scripts get all. */
+/** Max objects shown to people, since each needs a request. JSON has all. */
 const maxDetails = 200;
 const atOnce = 8;
 

@@ -10,7 +10,7 @@ import { short } from './answer.ts';
 import { readOverview, withApi, type ControllerApi } from './controller-api.ts';
 import type { StatusOptions } from './controller-verbs.ts';
 
-/** Events come in bursts. */
+/** Waits this long after an event, since events come in bursts. */
 const quietMs = 300;
 const againMs = 2000;
 
@@ -75,7 +75,7 @@ function print(context: Context<StatusOptions>, overview: Overview, format: 'tab
   for (const text of [...unread, ...broken, ...problems, ...held]) context.out(text);
 }
 
-/** The id ends it: `gantry controller resume SET ID`. */
+/** Includes the id, which `gantry controller resume SET ID` needs. */
 function suspensionText({ id, set, host, address, path, reason, by, until }: Suspension): string {
   const what = [address, path].filter((word) => word !== undefined).join(' ');
   const where = `${what === '' ? '' : ` ${what}`}${host === undefined ? '' : ` on ${host}`}`;

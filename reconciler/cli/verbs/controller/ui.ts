@@ -1,4 +1,4 @@
-// `gantry ui`: serves the page of the controller for one host, until it is told to end. The address logs one browser in, once.
+// `gantry ui`: serves the page of the controller for one host until interrupted. The printed address logs one browser in, once.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { problemText } from '../../../controller/sets/load-revision.ts';
@@ -71,7 +71,7 @@ export const showHost: Run<UiOptions> = async (context, words) => {
       await listener.close();
     }
   });
-  // To be told to end is the normal end.
+  // An interruption is the normal end.
   return exitCodes.ok;
 };
 

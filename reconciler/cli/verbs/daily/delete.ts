@@ -1,4 +1,4 @@
-// `gantry delete NAME...|KIND/NAME...`: deletes live objects; asks when a set declares them, and says what its next apply will do.
+// `gantry delete NAME...|KIND/NAME...`: deletes live objects. Asks first if a set declares them, and says what its next apply does.
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { confirm } from '../../session/confirm.ts';

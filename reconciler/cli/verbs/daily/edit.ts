@@ -1,4 +1,4 @@
-// `gantry edit NAME`: a live object as YAML in the user's editor, or from stdin; what was saved is sent as a whole.
+// `gantry edit NAME`: opens a live object as YAML in the user's editor, or reads it from stdin, and replaces the object.
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -45,10 +45,10 @@ export const edit: Run<HostOptions> = (context, [word = '']) =>
     return exitCodes.ok;
   });
 
-/** What the server writes itself, and the records of sets, is no text for people. */
+/** Hides keys that the server writes, and the records of sets. */
 const isHidden = (key: string): boolean => isNote(key) || key.startsWith('volatile.');
 
-/** The fields that a write takes. */
+/** The fields that a PUT accepts. */
 function editableOf({ kind, live }: LiveObject): Fields {
   const fields = Object.keys((kindSchemas[kind].put as { readonly properties?: object }).properties ?? {});
   const shown = Object.entries(live).filter(([name]) => fields.includes(name));

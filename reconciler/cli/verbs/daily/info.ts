@@ -1,4 +1,4 @@
-// `gantry info NAME`: what there is to know about one container, on one screen.
+// `gantry info NAME`: everything about one container, on one screen.
 import type { Container, ContainerState } from '../../../../server/api/container/container.ts';
 import type { Snapshot } from '../../../../server/api/container/snapshot.ts';
 import { formatBinary } from '../../../../server/api/text/byte-size.ts';

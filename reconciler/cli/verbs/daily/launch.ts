@@ -1,4 +1,4 @@
-// `gantry launch IMAGE [NAME]`: makes a container of an image and starts it, with a disk and a network when no profile gives them.
+// `gantry launch IMAGE [NAME]`: creates a container from an image and starts it. Adds a disk and a network if no profile has them.
 import type { ContainerCreate } from '../../../../server/api/container/container.ts';
 import { isNic, isRoot } from '../../../../server/api/devices/index.ts';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
@@ -75,7 +75,7 @@ async function sourceOf(
   );
 }
 
-/** What no profile gives: the disk of the one pool, and a card on the one network. */
+/** Devices that no profile has: a root disk on the only pool, a nic on the only network. */
 async function devicesFor(
   context: Context<LaunchOptions>,
   client: Client,

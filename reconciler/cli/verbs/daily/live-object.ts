@@ -1,4 +1,4 @@
-// Reads the one live object that a command line names, with what sets record about it.
+// Reads the one live object that a command line names, with the owner records of sets.
 import type { KindName } from '../../../../server/api/kinds.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
 import type { Client } from '../../../../server/client/client.ts';

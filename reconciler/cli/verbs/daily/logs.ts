@@ -1,4 +1,4 @@
-// `gantry logs NAME`: what a container wrote to its console, once or as it comes, and the log files that LXC and commands left.
+// `gantry logs NAME`: prints the console log of a container, once or following it, and the log files of LXC and of commands.
 import { text as readText } from 'node:stream/consumers';
 import { containerPath } from '../../../../server/api/names.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
@@ -60,7 +60,7 @@ const missing =
       : error;
   };
 
-/** Ends when the container has stopped and all was printed, or by Ctrl-C. */
+/** Ends at Ctrl-C, or when the container has stopped and its log is printed. */
 async function followLog(
   context: Command,
   client: Client,
@@ -86,7 +86,7 @@ async function followLog(
   }
 }
 
-/** The server keeps the end of a long log: what follows the longest part that both have in common. */
+/** The text of `now` after its longest overlap with `last`: the server keeps only the end of a long log. */
 export function newPart(last: string, now: string): string {
   if (now.startsWith(last)) return now.slice(last.length);
   const tail = last.slice(-256);

@@ -1,7 +1,7 @@
-// Says what the next apply of each set does with values that were changed by hand. Pure.
+// Predicts what the next apply of each set does with values that were changed by hand. Pure.
 import type { OwnedTree, OwnerRecord } from '../../../core/ownership/owner-records.ts';
 
-/** A line for each set that declares something of the object; none when no set does. */
+/** One line per set that declares a part of the object. */
 export function nextApplyTexts(
   address: string,
   records: readonly (readonly [set: string, OwnerRecord])[],

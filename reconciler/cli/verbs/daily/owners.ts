@@ -1,4 +1,4 @@
-// Tells which sets own a live object, in words for people. Pure.
+// Finds the sets that own a live object and renders them as text. Pure.
 import type { KindName } from '../../../../server/api/kinds.ts';
 import type { Address } from '../../../core/documents/document.ts';
 import { hasConfig, recordsIn, type OwnerRecord } from '../../../core/ownership/owner-records.ts';
@@ -13,7 +13,7 @@ export interface Owner {
   readonly isProtected: boolean;
 }
 
-/** The record of each set. `serverConfig` has those of kinds that have no config of their own. */
+/** The owner record of each set. `serverConfig` holds the records of kinds without config. */
 export function recordsOf(
   kind: KindName,
   name: string,

@@ -1,4 +1,4 @@
-// `gantry port-forward NAME [LOCAL:]PORT...`: connections to this machine go to a port inside a container, by a command there; nothing is configured.
+// `gantry port-forward NAME [LOCAL:]PORT...`: forwards local connections to a port inside a container through a command that runs there.
 import { createServer, type Server, type Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import type { Client } from '../../../../server/client/client.ts';
@@ -17,7 +17,7 @@ interface Ports {
 
 const noProgram = 127;
 
-/** Connects its streams to a port of the container with the first program that is there. bash cannot end one direction alone. */
+/** Connects its streams to a port with the first program that the container has. bash cannot half-close. */
 export const carrier = [
   'if command -v socat >/dev/null 2>&1; then exec socat - "TCP:127.0.0.1:$1"; fi',
   'if command -v nc >/dev/null 2>&1; then exec nc 127.0.0.1 "$1"; fi',
@@ -89,7 +89,7 @@ function listen(server: Server, address: string, { local, inside }: Ports): Prom
   });
 }
 
-/** One connection. Its failure is told, and ends no other. */
+/** Carries one connection. A failure is reported and ends no other connection. */
 async function carry(context: Command, client: Client, name: string, port: number, socket: Socket): Promise<void> {
   const complaints: Buffer[] = [];
   const stderr = new Writable({

@@ -1,4 +1,4 @@
-// `gantry start|stop|restart|pause NAME...`: the power of containers. A container that is in the wanted state already stays as it is.
+// `gantry start|stop|restart|pause NAME...`: changes the power state of containers. Does nothing if it is already right.
 import type { StateAction } from '../../../../server/api/container/container.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { ClientError } from '../../../../server/client/client-error.ts';
@@ -11,7 +11,7 @@ import { runOnTargets, type Action, type Done, type Target } from './targets.ts'
 
 type Word = 'start' | 'stop' | 'restart' | 'pause';
 
-/** By the status of the container: the calls that lead to the wanted state; none when it is there. */
+/** The calls that lead from each container status to the wanted state. */
 const calls: Readonly<Record<Word, Readonly<Record<string, readonly StateAction[]>>>> = {
   start: { Running: [], Frozen: ['unfreeze'], other: ['start'] },
   stop: { Stopped: [], Frozen: ['unfreeze', 'stop'], other: ['stop'] },

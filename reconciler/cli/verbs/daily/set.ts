@@ -1,4 +1,4 @@
-// `gantry set NAME KEY=VALUE...`: changes config keys of a live object, and says what the next apply of its sets does with them.
+// `gantry set NAME KEY=VALUE...`: changes config keys of a live object, and says what the next apply of each set does with them.
 import { isNote } from '../../../core/ownership/owner-records.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';

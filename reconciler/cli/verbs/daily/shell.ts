@@ -1,10 +1,10 @@
-// `gantry shell NAME`: a login shell in a container, by the program of `gantry exec`.
+// `gantry shell NAME`: runs a login shell in a container, as `gantry exec` does.
 import type { Run } from '../../session/context.ts';
 import { runInside } from '../containers/exec.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import type { ShellOptions } from './daily-verbs.ts';
 
-/** The best shell that there is; busybox has no bash. */
+/** Prefers bash; busybox has only sh. */
 const login = 'cd "${HOME:-/}" 2>/dev/null; command -v bash >/dev/null 2>&1 && exec bash -l; exec sh -l';
 
 export const shell: Run<ShellOptions> = (context, [word = '']) => {

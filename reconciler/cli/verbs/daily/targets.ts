@@ -1,4 +1,4 @@
-// Finds the live objects that a command line names, on one host or on several, and does one thing with each.
+// Finds the live objects that a command line names, on one host or several, and performs one action on each.
 import { kinds, nameOfObject, type KindName } from '../../../../server/api/kinds.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { codeOf, messageOf } from '../../errors/error-outcome.ts';
@@ -16,7 +16,7 @@ export interface Target {
   readonly kind: KindName;
   readonly name: string;
   readonly owners: readonly Owner[];
-  /** `Running`; of containers. */
+  /** Containers only: `Running`. */
   readonly status?: string;
   /** Name of its host, when the command works on several. */
   readonly host?: string;
@@ -27,14 +27,14 @@ export interface Done {
   readonly text: string;
   /** Added to the name in JSON. */
   readonly json: object;
-  /** What the user should know beside it. */
+  /** An extra line for the user. */
   readonly note?: string;
 }
 
 export interface Action<O extends HostOptions> {
   /** Kinds beside containers are allowed as KIND/NAME. */
   readonly takesKinds?: boolean;
-  /** Throws when the work is not wanted, or makes no sense. */
+  /** Throws to refuse the action before any object changes. */
   readonly prepare?: (context: Context<O>, targets: readonly Target[]) => Promise<void> | void;
   readonly act: (context: Context<O>, client: Client, target: Target) => Promise<Done>;
 }
@@ -54,7 +54,7 @@ export const runOnTargets =
     });
   };
 
-/** Works on every host that has one of the objects. Everything is found, and approved, before the first host is changed. */
+/** Works on every host that has one of the objects. Finds and approves everything before it changes the first host. */
 async function runOnHosts<O extends HostOptions>(
   action: Action<O>,
   context: Context<O>,
@@ -124,7 +124,7 @@ async function listTargets(
 
 const order = Object.keys(kinds).reverse();
 
-/** Users of objects come before what they use. */
+/** Users come before the objects that they use. */
 const inOrder = (targets: readonly Target[]): readonly Target[] =>
   targets.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
 

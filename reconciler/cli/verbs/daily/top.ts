@@ -1,4 +1,4 @@
-// `gantry top`: what running containers use of processor, memory and network, once or again and again.
+// `gantry top`: shows processor, memory and network use of running containers, once or at intervals.
 import type { Container, ContainerFull } from '../../../../server/api/container/container.ts';
 import { formatBinary } from '../../../../server/api/text/byte-size.ts';
 import type { Client } from '../../../../server/client/client.ts';
@@ -66,7 +66,7 @@ async function read({ io, stop }: Context, client: Client, words: readonly strin
   return { atMs: io.nowMs(), states: new Map(running) };
 }
 
-/** Containers that run at both times; the busiest first. */
+/** Only containers that ran at both times, the busiest first. */
 export function usesBetween(before: Reading, after: Reading): readonly Use[] {
   const seconds = Math.max(0.001, (after.atMs - before.atMs) / 1000);
   return [...after.states]

@@ -43,13 +43,13 @@ export const exportImage: Run<HostOptions> = async (context, [name = '', target]
   return exitCodes.ok;
 };
 
-/** The name that the server gives, as a plain local file name. */
+/** The server's name for the file, as a safe local file name. */
 function ownName({ filename }: ImageExport, fingerprint: string): string {
   const name = basename(filename ?? '');
   return name === '' || name === '.' || name === '..' ? `${fingerprint}.image` : name;
 }
 
-/** Removes the files that failed work created; never overwrites a file. */
+/** Never overwrites a file; removes the created files if `work` fails. */
 async function cleanly(
   files: readonly string[],
   isStdout: boolean,
@@ -82,7 +82,7 @@ async function save(context: Command, source: Readable, path: string, hash: Hash
   }
 }
 
-/** One after the other: the fingerprint covers both in this order. */
+/** Saves the parts in order, since the fingerprint covers both in sequence. */
 async function saveParts(
   context: Command,
   image: ImageExport,

@@ -1,5 +1,5 @@
-// The git repository in which gantry.lock lies, for `gantry update --commit`: refuses what cannot be committed or pushed before an
-// image is fetched, then commits this file alone, on the current branch or on a new one, by the settings of the user.
+// The git repository of gantry.lock, for `gantry update --commit`: refuses what cannot be committed or pushed before an image is
+// fetched, then commits only this file, on the current branch or a new one, with the user's git settings.
 import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
@@ -27,11 +27,11 @@ export interface PinChange extends PinDifference {
 export interface LockRepository {
   /** The pins of the newest commit. */
   readonly before: Pins;
-  /** Commits, pushes if asked, and says what was done. */
+  /** Commits, pushes if asked, and returns a summary. */
   commit(change: PinChange): Promise<string>;
 }
 
-/** What is known about the repository before anything is changed. */
+/** The state of the repository before any change. */
 interface PinRepository {
   readonly git: RunGit;
   readonly ask: AskGit;
@@ -85,7 +85,7 @@ export async function openLockRepository(context: Context<UpdateOptions>, path: 
   return { before: await pinsAt(place), commit: (change) => commit(place, change) };
 }
 
-/** The environment of the user, without what a hook of git adds to it. */
+/** The user's environment, without the variables of a git hook. */
 function environment(env: Context['io']['env']): Record<string, string> {
   const local = /^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|COMMON_DIR|PREFIX|NAMESPACE)$/;
   const kept = Object.entries(env).filter(
@@ -161,7 +161,7 @@ async function commit(place: PinRepository, change: PinChange): Promise<string> 
   return `Committed ${done}, pushed to ${target.remote} (${path})`;
 }
 
-/** The file alone: what else is staged stays staged. */
+/** Commits only the file; other staged changes stay staged. */
 async function commitHere({ git, ask, name }: PinRepository, message: string): Promise<string> {
   await git({ args: ['--literal-pathspecs', 'add', '--', name] });
   await git({ args: ['--literal-pathspecs', 'commit', '--quiet', '--only', '-F', '-', '--', name], input: message });

@@ -1,9 +1,9 @@
-// Where a branch is pushed: the remote and the branch there, by the settings of the user.
+// Chooses the remote and the remote branch to push to, from the user's git settings.
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import type { RunGit } from '../../../controller/sources/git/commit-files.ts';
 
-/** The answer of git without the last line feed; undefined when git answers that there is none. */
+/** Git's output without the last line feed; undefined when git reports that there is none. */
 export type AskGit = (...args: readonly string[]) => Promise<string | undefined>;
 
 export const askGit =
@@ -31,7 +31,7 @@ export async function findPushTarget(git: RunGit, path: string, branch: string, 
   const { stdout } = await git({ args: ['ls-remote', '--', remote, ref] });
   if (isNew && stdout.length > 0)
     throw new CliError(`Cannot push ${path}: ${remote} has a branch ${branch} already; name another`, exitCodes.error);
-  // A new branch is made there only while it does not exist.
+  // An empty lease: the push fails if the branch exists by then.
   const lease = isNew ? [`--force-with-lease=${ref}:`] : [];
   return {
     remote,
@@ -39,7 +39,7 @@ export async function findPushTarget(git: RunGit, path: string, branch: string, 
   };
 }
 
-/** As git chooses it: what the settings name, else the only remote, else origin. */
+/** Chooses as git does: the configured remote, else the only one, else origin. */
 async function remoteOf(ask: AskGit, branch: string): Promise<string | undefined> {
   for (const key of [`branch.${branch}.pushRemote`, 'remote.pushDefault', `branch.${branch}.remote`]) {
     const named = await ask('config', key);
@@ -49,7 +49,7 @@ async function remoteOf(ask: AskGit, branch: string): Promise<string | undefined
   return all.length === 1 ? all[0] : all.find((name) => name === 'origin');
 }
 
-/** The branch that this one follows there. */
+/** The upstream branch on the remote. */
 async function upstream(ask: AskGit, branch: string, remote: string): Promise<string | undefined> {
   if ((await ask('config', `branch.${branch}.remote`)) !== remote) return undefined;
   return ask('config', `branch.${branch}.merge`);

@@ -1,4 +1,4 @@
-// `gantry remote list|add|remove`: short names of servers of images.
+// `gantry remote list|add|remove`: short names of image servers.
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { hint } from '../../../../server/api/text/nearest-word.ts';

@@ -24,7 +24,7 @@ export const update: Run<UpdateOptions> = async (context, args) => {
   }
   const path = lockFilePath(context, loaded.files);
   const written = await readPins(context, loaded.files, true);
-  // Everything that refuses a commit is known before an image is fetched.
+  // Checks everything that could refuse the commit before an image is fetched.
   const repository = isCommitted
     ? await (await import('./lock-repository.ts')).openLockRepository(context, path)
     : undefined;

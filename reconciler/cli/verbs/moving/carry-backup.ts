@@ -1,4 +1,4 @@
-// Carries a container or volume as a backup, which has what the protocol of migration loses: hard links and access lists.
+// Carries a container or volume as a backup, which keeps the hard links and ACLs that the migration protocol loses.
 import type { Readable } from 'node:stream';
 import { backupsOf, importBackup, volumeBackupsOf, type BackupCalls } from '../../../../server/client/files/backups.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
@@ -12,7 +12,7 @@ interface Ends {
   readonly signal: AbortSignal;
 }
 
-/** Its name on the source while it travels. */
+/** The name of the temporary backup on the source. */
 const backupName = 'gantry-move';
 
 /** The container does not exist on the target, and is stopped on the source. */

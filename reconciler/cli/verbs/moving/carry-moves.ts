@@ -1,4 +1,4 @@
-// Carries out one step of a move. Every step can be repeated: what an earlier run did is found and kept.
+// Carries out one step of a move. Every step is idempotent: it finds and keeps what an earlier run did.
 import type { KindTypes } from '../../../../server/api/kind-schemas.ts';
 import { copyContainer, type CopyOptions } from '../../../../server/client/channels/migrate.ts';
 import { copyVolume } from '../../../../server/client/channels/copy-volume.ts';
@@ -62,7 +62,7 @@ async function carryVolume(carrier: Carrier, own: Carrier, move: VolumeMove): Pr
   for (const user of move.stops) await stopForMove(inProjectOf(carrier, user), user);
   await own.progress.record(id, { stage: 'begun' });
   await settle(own, name);
-  // Whether a copy of a run that was killed is whole, with all snapshots, nobody saw.
+  // A killed run may have left an incomplete copy, so it is copied again.
   if (await has(to, 'storage_volume', `${pool}/${name}`, signal))
     await to.operations.run(() => to.delete('storage_volume', `${pool}/${name}`, signal), signal);
   if (own.isExact) await carryVolumeBackup(own, move);
@@ -86,15 +86,15 @@ async function carryContainer(carrier: Carrier, move: ContainerMove): Promise<vo
   if (progress.entries.get(id) === undefined) await progress.record(id, { stage: 'begun', ran });
   await settle(carrier, name);
   try {
-    // A copy that is whole may run on the target already: nothing is copied over it.
+    // A complete copy may already run on the target, so it is not overwritten.
     if (progress.entries.get(id)?.stage !== 'copied') await copyWhole(carrier, move, ran);
     if (ran && carrier.starts) await startOnce(to, name, signal);
   } catch (error) {
-    // Its users have it back; the next run copies what changed meanwhile.
+    // Restarts the source for its users; the next run copies what changes until then.
     if (ran && !signal.aborted) await startAgain(carrier, id, name);
     throw error;
   }
-  // Deleted first: a run that is killed in between finds no original any more, instead of one that it would leave.
+  // Deletes before recording: a rerun after a kill finds no original, instead of leaving one behind.
   if (carrier.deletesSource) await from.operations.run(() => from.delete('container', name, signal), signal);
   await progress.record(id, { stage: 'done', ran });
 }
@@ -110,7 +110,7 @@ async function copyWhole(carrier: Carrier, move: ContainerMove, ran: boolean): P
 
 async function copyExactly(carrier: Carrier, move: ContainerMove): Promise<void> {
   const { to, signal } = carrier;
-  // The source may have run and changed since an earlier run made it.
+  // The source may have changed since an earlier run made this copy.
   if (await has(to, 'container', move.name, signal))
     await to.operations.run(() => to.delete('container', move.name, signal), signal);
   await carryContainerBackup(carrier, move);
@@ -129,7 +129,7 @@ async function copyOnce({ from, to, mode, signal }: Carrier, { name, devices, dr
   await copyContainer({ client: from, name }, { client: to, name }, options, signal);
 }
 
-/** It is noted as stopped before it stops: whoever continues knows that it ran. */
+/** Records the stop before it happens, so that a later run knows that the container was running. */
 async function stopForMove({ from, progress, graceSeconds, signal }: Carrier, { id, name, isRunning }: ContainerMove) {
   const ran = progress.entries.get(id)?.ran ?? isRunning;
   await progress.record(id, { stage: 'stopped', ran });
@@ -152,13 +152,13 @@ async function startOnce(client: Client, name: string, signal: AbortSignal): Pro
 }
 
 async function startAgain({ from, to, progress, signal }: Carrier, id: string, name: string): Promise<void> {
-  // Never both: two machines of one address, which write into two copies of one disk.
+  // Never start both: they would share one address and write to two copies of one disk.
   if ((await has(to, 'container', name, signal)) && !(await isStopped(to, name, signal))) return;
   await startOnce(from, name, signal);
   await progress.record(id, { stage: 'begun', ran: true });
 }
 
-/** Operations of a run that was killed have ended on both sides, and what they left undone is gone. */
+/** Waits until the operations of a killed run have ended on both servers and undone their partial work. */
 async function settle({ from, to, signal }: Carrier, name: string): Promise<void> {
   await Promise.all([from, to].map((client) => waitForRunning(client, 'container', name, signal)));
 }

@@ -77,7 +77,7 @@ export const volumesOf = (live: JsonObject): readonly string[] =>
       : [],
   );
 
-/** Ids of the objects without which it cannot be made. */
+/** Ids of the objects that its creation needs. */
 function needsOf({ source }: MoveRequest, live: JsonObject, project: string | undefined): readonly string[] {
   const { keyOf } = scopesOf(source.world);
   const devices = Object.values(presentDevices(live['expanded_devices']));
@@ -93,7 +93,7 @@ function needsOf({ source }: MoveRequest, live: JsonObject, project: string | un
   ];
 }
 
-/** An object of the target by that name does too: the user was told that it differs. */
+/** An object of that name on the target is enough: the plan already lists its differences. */
 function isThere({ target }: MoveRequest, need: string): boolean {
   const slash = need.indexOf('/');
   const [kind, name] = [need.slice(0, slash), need.slice(slash + 1)];
@@ -106,7 +106,7 @@ function isThere({ target }: MoveRequest, need: string): boolean {
   return tables[kind]?.has(name) === true;
 }
 
-/** Its own devices, with nics of profiles that have to differ from these. */
+/** The container's own devices, plus nics that have to differ from their profiles. */
 function devicesOf(request: MoveRequest, live: JsonObject): Devices {
   const own = presentDevices(live['devices']);
   const all = mapOf(live['expanded_devices']);
@@ -117,7 +117,7 @@ function devicesOf(request: MoveRequest, live: JsonObject): Devices {
   return { ...own, ...pinned, ...Object.fromEntries(changed) };
 }
 
-/** Nics with a leased address, which becomes a static one. */
+/** Turns the leased address of each nic into a static one. */
 function withLeases({ source }: MoveRequest, live: JsonObject, devices: Devices): Devices {
   const config = presentTexts(live['config']);
   const found = Object.entries(devices).flatMap(([name, device]) => {

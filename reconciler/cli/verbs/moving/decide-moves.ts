@@ -10,7 +10,7 @@ export function decideMoves(request: MoveRequest): MovePlan {
   const containers = decideContainers(request, behind);
   const volumes = decideVolumes(request, behind, containers.moves);
   return {
-    // A profile may name a volume, which is there only later: servers take such a profile.
+    // Profiles come before the volumes that they may name; servers accept that.
     moves: [...objects.moves, ...volumes.moves, ...containers.moves],
     differences: [...aboutServer(request), ...objects.differences, ...volumes.differences, ...containers.differences],
   };

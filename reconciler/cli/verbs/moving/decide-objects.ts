@@ -55,7 +55,7 @@ function decideObject(request: MoveRequest, kind: TextKind, key: string, { objec
   if (values === undefined) return { moves: [], differences };
   const isPermanent = kind === 'profile' && base.name === 'default';
   if (there !== undefined && !(isPermanent && isUntouched(there))) {
-    // What the carried object says is there already, in whatever way it came.
+    // The target already has everything that the object declares.
     if (isWithin(values, there) || kind === 'certificate') return nothing;
     return left(
       `exists on the target with other values (${differing(values, there).join(', ')}) and stays as it is there: change one of them, or go on if that is right`,
@@ -75,7 +75,7 @@ function decideImage(
   there: JsonObject | undefined,
   base: { readonly id: string; readonly name: string; readonly project?: string },
 ): MovePlan {
-  // LXD fetches a cached image again where it needs it.
+  // The target fetches a cached image again when it needs it.
   if (there !== undefined || live['cached'] === true) return nothing;
   if (live['type'] === 'virtual-machine')
     return { moves: [], differences: [{ id: base.id, effect: 'left', text: 'is an image of virtual machines' }] };
@@ -110,7 +110,7 @@ function staysBehind(request: MoveRequest, kind: TextKind, live: JsonObject): st
     : undefined;
 }
 
-/** Without one of its ACLs a network would let through what their rules deny. */
+/** A missing ACL of the network, without which it would allow what the ACL denies. */
 function aclBehind(request: MoveRequest, live: JsonObject): string | undefined {
   const project = textOf(live['project']);
   const behind = splitList(presentTexts(live['config'])['security.acls']).find((name) => {
@@ -129,7 +129,7 @@ const aliasTarget = (live: JsonObject): string => {
   return project === undefined ? asText(live['target']) : `${asText(live['target'])}@${project}`;
 };
 
-/** Where a pool is on the disk of a server says nothing about another server. */
+/** Keys of a pool that describe the disks of one server. */
 const placeKeys =
   /^(source|zfs\.pool_name|ceph\.osd\.pool_name|cephfs\.path|lvm\.vg_name|lvm\.thinpool_name|volatile\..*)$/;
 
@@ -168,7 +168,7 @@ function bodyOf(kind: TextKind, live: JsonObject, request: MoveRequest): JsonObj
   }
 }
 
-/** Features of projects that are off need no server that knows them. */
+/** A project feature that is off needs no support on the target. */
 const known = ({ target, source }: MoveRequest, key: string): boolean =>
   target.projects.get('default')?.object.config[key] !== undefined ||
   source.world.projects.get('default')?.object.config[key] === undefined;
@@ -177,7 +177,7 @@ const known = ({ target, source }: MoveRequest, key: string): boolean =>
 const withoutSize = (live: JsonObject, config: Readonly<Record<string, string>>): JsonObject =>
   Object.fromEntries(Object.entries(config).filter(([key]) => key !== 'size' || live['driver'] !== 'dir'));
 
-/** Keys of a server that say where it is, or who it is. */
+/** Server keys about its own address and identity. */
 const ownKeys =
   /^(core\.(https_address|metrics_address|bgp_|dns_address|debug_address|trust_password)|cluster\.|storage\.|volatile\.|user\.gantry\.)/;
 
@@ -205,7 +205,7 @@ function decideServer({ source, target }: MoveRequest): MovePlan {
   return { moves: Object.keys(config).length === 0 ? [] : [move], differences: [...differences, ...notes] };
 }
 
-/** Whether all of `values` is said by `there`. */
+/** Whether `there` contains all of `values`. */
 const isWithin = (values: JsonObject, there: JsonObject): boolean => differing(values, there).length === 0;
 
 function differing(values: JsonObject, there: JsonObject, path = ''): readonly string[] {

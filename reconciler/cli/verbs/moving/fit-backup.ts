@@ -1,4 +1,4 @@
-// Changes the description of a container in a backup of LXD to what the target can have; the files pass as they are.
+// Fits the index of an LXD container backup to the target; passes the files unchanged.
 import { Readable } from 'node:stream';
 import { parse } from 'yaml';
 import { withContent } from '../../../../server/lib/shared/tar-headers.ts';
@@ -10,10 +10,10 @@ import type { ContainerMove } from './moves.ts';
 
 const blockBytes = 512;
 const indexName = 'backup/index.yaml';
-/** What LXD writes of a thousand snapshots is smaller. */
+/** Larger than the index of a thousand snapshots. */
 const maxIndexBytes = 64 * 1024 * 1024;
 
-/** `source`: a tarball that is not compressed, which begins with its index. */
+/** `source`: an uncompressed tarball that begins with its index. */
 export function fitBackup(source: Readable, move: Pick<ContainerMove, 'devices' | 'drops'>): Readable {
   return Readable.from(fitted(source, move), { objectMode: false });
 }

@@ -1,4 +1,4 @@
-// Fits an object to the server that it moves to: takes out what that server does not have, and names each part. Pure.
+// Fits an object to the server that it moves to: removes what that server does not support, and lists each removed part. Pure.
 import { lackOfExtension } from '../../../../server/api/server/capability.ts';
 import type { KindName } from '../../../../server/api/kinds.ts';
 import { bareDocument } from '../../../core/documents/bare-document.ts';
@@ -10,7 +10,7 @@ import { soundOf } from '../../../manifest/write-export.ts';
 import type { Difference } from './moves.ts';
 
 export interface Fitted {
-  /** Undefined: nothing of it can be there. */
+  /** Undefined: the target cannot have the object at all. */
   readonly values?: JsonObject;
   readonly differences: readonly Difference[];
 }
@@ -21,7 +21,7 @@ export function fit(kind: KindName, id: string, name: string, values: JsonObject
   const differences: Difference[] = [];
   let fitted = values;
   for (const { path, since, isNamed } of foreignParts(document)) {
-    // Nobody but the server knows an unnamed key; gantryd refuses it.
+    // Gantryd refuses keys that no schema names; other servers may accept them.
     const lack = isNamed
       ? lackOfExtension(target.server.extensions, since)
       : target.server.isGantry === true
@@ -57,7 +57,7 @@ export function fit(kind: KindName, id: string, name: string, values: JsonObject
   };
 }
 
-/** `config.KEY`, `devices.NAME.KEY`; a device loses its whole entry with its type. */
+/** Removes `config.KEY` or `devices.NAME.KEY`; without its type, the whole device goes. */
 function withoutPath(values: JsonObject, path: string): JsonObject {
   if (path.startsWith('config.')) {
     const { [path.slice('config.'.length)]: _key, ...config } = presentTexts(values['config']);

@@ -1,4 +1,4 @@
-// Keeps a state folder for one move at a time. The kernel ends the lock with the process, however that ends: nothing stale stays.
+// Locks a state folder for one move at a time. The kernel releases the lock with the process, so it is never stale.
 import { createHash } from 'node:crypto';
 import { mkdir, realpath } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -9,7 +9,7 @@ import { CliError } from '../../errors/usage-error.ts';
 export const lockName = (folder: string): string =>
   `\0gantry-move-${createHash('sha256').update(folder).digest('hex').slice(0, 40)}`;
 
-/** Runs `work` while no other process on this host does so with the folder. Only on Linux; elsewhere it just runs. */
+/** Runs `work` while holding the folder's lock on this host. Outside Linux it runs without a lock. */
 export async function withFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
   if (process.platform !== 'linux') return work();
   await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -1,10 +1,10 @@
-// Both servers on one host: the bridge of the old server stays while it serves the new one's containers too. Pure.
+// Handles both servers on one host: the old server's bridge stays and also serves the new server's containers. Pure.
 import { mapOf, presentDevices } from '../../../core/documents/json-values.ts';
 import type { JsonObject } from '../../../core/documents/document.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
 import type { Devices } from './moves.ts';
 
-/** The message for a network that is on the target's host as a bridge of somebody else. */
+/** The message for a network whose bridge on the target's host belongs to another program. */
 export const onHostBridges = (name: string): string =>
   `its bridge is on the target's host already: containers are attached to it as to a bridge of the host and keep their addresses, the source goes on serving it (docs/daemon/moving-from-lxd.md says how to take it over)`.replace(
     'its bridge',
@@ -22,7 +22,7 @@ const served = new Set([
   'security.ipv6_filtering',
 ]);
 
-/** Nics on networks that are bridges of the target's host name them as parents. Undefined: there is none. */
+/** Rewrites nics of such networks to name the bridge as parent. Undefined: there is none. */
 export function onParents(devices: JsonObject, target: Observed): Devices | undefined {
   const found = Object.entries(presentDevices(devices)).filter(([, device]) => isHostBridge(device, target));
   if (found.length === 0) return undefined;

@@ -1,4 +1,4 @@
-// `gantry import compose FILE`: writes the manifests, and each part that does not come along with its line.
+// `gantry import compose FILE`: writes manifests, and lists each part that cannot be converted, with its line.
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { text as textOfStream } from 'node:stream/consumers';

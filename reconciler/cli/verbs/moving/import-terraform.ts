@@ -1,4 +1,4 @@
-// `gantry import lxd-terraform DIR`: writes the configuration as one for our provider, and each part that does not come along with its line.
+// `gantry import lxd-terraform DIR`: rewrites a configuration for our provider, and lists each part that cannot be converted, with its line.
 import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve, sep } from 'node:path';
 import { importTerraform, type ImportedTerraform } from '../../../manifest/import-terraform/import-terraform.ts';
@@ -43,7 +43,7 @@ async function configurationIn(dir: string): Promise<readonly string[]> {
   return paths;
 }
 
-/** What Terraform and git keep for themselves. */
+/** Private files of Terraform and git. */
 const isLeftOut = (path: string): boolean =>
   path.split(sep).some((part) => part === '.terraform' || part === '.git' || part === '.terraform.tfstate.lock.info');
 
@@ -55,7 +55,7 @@ async function needFree(output: string, dir: string): Promise<void> {
   if (found !== undefined) throw usageError(`${output} already exists: name a new folder, or remove it`);
 }
 
-/** The folder appears whole, with everything else that the configuration has: templates, values, its state. */
+/** Creates the folder atomically, with all other files of the configuration: templates, values, its state. */
 async function writeWhole(dir: string, output: string, { files, replaced }: ImportedTerraform): Promise<void> {
   const target = resolve(output);
   const partial = join(target, '..', `.${basename(target)}.partial`);

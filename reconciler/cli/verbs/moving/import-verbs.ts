@@ -1,4 +1,4 @@
-// Declares the verbs that make manifests of what other tools declare.
+// Declares the verbs that convert the declarations of other tools into manifests.
 import { inSection, text, toggle } from '../../flags/flag.ts';
 import { type OptionsOf, verb } from '../../flags/verb.ts';
 

@@ -1,4 +1,4 @@
-// `gantry migrate-from-lxd`: reads both servers, shows what would move and differ, moves it step by step, and writes manifests of the result.
+// `gantry migrate-from-lxd`: reads both servers, shows the moves and differences, moves step by step, and writes manifests of the result.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '../../../../server/client/client.ts';
@@ -77,7 +77,7 @@ async function planOf(context: Moving, from: Client, to: Client, progress: Progr
   return decideMoves({ source, target, keepsAddresses, begun: new Set(progress.entries.keys()) });
 }
 
-/** What fails is named; what needs it fails too, and everything else goes on. */
+/** Reports each failed step; steps that need it fail too, all others continue. */
 async function carryAll(context: Moving, carrier: Carrier, todo: readonly Move[]): Promise<number> {
   let failed = 0;
   for (const move of todo) {
@@ -152,7 +152,7 @@ function modeOf(mode: string | undefined): MigrationMode | undefined {
 const graceOf = (grace: string | undefined): number =>
   Math.max(1, Math.ceil((parseDuration('--grace', grace) ?? 30_000) / 1000));
 
-/** Where LXD has its socket, as a snap or as a package. */
+/** The LXD socket of the snap and of the Debian package. */
 const sockets = ['/var/snap/lxd/common/lxd/unix.socket', '/var/lib/lxd/unix.socket'];
 
 function lxdOptions({ options, io }: Moving): MigrateOptions {

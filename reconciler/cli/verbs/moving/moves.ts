@@ -1,4 +1,4 @@
-// A move of one server's objects to another as data: steps in their order, and what does not come along. Pure.
+// A move of objects between servers as data: ordered steps, and what stays behind or differs. Pure.
 import type { KindName } from '../../../../server/api/kinds.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
 
@@ -18,7 +18,7 @@ interface Base {
 export interface ObjectMove extends Base {
   readonly type: 'object';
   readonly kind: KindName;
-  /** `fill`: it exists on every server and is untouched on the target. */
+  /** `fill`: the object exists on every server and is still empty on the target. */
   readonly action: 'create' | 'fill';
   readonly body: Values;
 }
@@ -49,7 +49,7 @@ export interface ContainerMove extends Base {
 
 export type Move = ObjectMove | ImageMove | VolumeMove | ContainerMove;
 
-/** What the user has to know before the move. `left`: the object stays behind. `changed`: it moves with a difference. */
+/** A difference that the user sees before the move. `left`: the object stays behind. `changed`: it moves, but differs. */
 export interface Difference {
   readonly id: string;
   readonly effect: 'left' | 'changed';
@@ -62,7 +62,7 @@ export interface MovePlan {
   readonly differences: readonly Difference[];
 }
 
-/** One server as it was read. */
+/** The observed objects of one server. */
 export interface Inventory {
   readonly world: Observed;
   readonly virtualMachines: readonly string[];
@@ -73,8 +73,8 @@ export interface Inventory {
 export interface MoveRequest {
   readonly source: Inventory;
   readonly target: Observed;
-  /** Containers keep the addresses that they have leased: these become static ones. */
+  /** Leased addresses of containers become static ones. */
   readonly keepsAddresses: boolean;
-  /** Ids of steps that an earlier run began or ended: what the target has of them is its own work. */
+  /** Ids of steps that an earlier run began or finished: their objects on the target come from that run. */
   readonly begun: ReadonlySet<string>;
 }

@@ -1,4 +1,4 @@
-// What a move has done so far, in a file that survives the end of this program at any moment.
+// The progress of a move, in a file that stays correct if this process is killed at any moment.
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
@@ -9,13 +9,13 @@ export type Stage = 'begun' | 'stopped' | 'copied' | 'done';
 
 export interface Entry {
   readonly stage: Stage;
-  /** It ran on the source when its move began. */
+  /** The container ran on the source when its move began. */
   readonly ran?: boolean;
 }
 
 export interface Progress {
   readonly entries: ReadonlyMap<string, Entry>;
-  /** On the disk when the promise resolves. */
+  /** Resolves when the entry is on disk. */
   record(id: string, entry: Entry): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// Reads what a server has that can move, and what of it cannot.
+// Reads the objects of a server for a move, and reports those that cannot move.
 import { ClientError } from '../../../../server/client/client-error.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { observe } from '../../../engine/observe/observe.ts';

@@ -25,7 +25,7 @@ export async function listOfAllProjects<T extends object>(
       .filter(({ name }) => name === defaultProject || hasOwn(kind, name))
       .map(async ({ name: project }) => {
         const objects = await list(client.inProject(project)).catch((error: unknown) => {
-          // The project was deleted meanwhile.
+          // The project was deleted in the meantime.
           if (isNotFound(error)) return [];
           throw error;
         });

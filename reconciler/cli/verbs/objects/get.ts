@@ -96,7 +96,7 @@ async function findOn(
   return names.length === 0 ? named : names.flatMap((name) => named.filter((one) => isNamed(kind, one, name)));
 }
 
-/** Whether the list spans projects. Kinds that are in no project are listed as without the flag. */
+/** Whether the list spans projects. The flag does not affect kinds outside projects. */
 function ofAllProjects({ allProjects, project }: GetOptions, kind: KindName): boolean {
   if (allProjects !== true) return false;
   if (project !== undefined)

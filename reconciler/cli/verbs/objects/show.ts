@@ -34,7 +34,7 @@ export const show: Run<ShowOptions> = async (context, addresses) => {
   return exitCodes.ok;
 };
 
-/** Prints equal plans once. */
+/** Prints equal plans of several hosts once. */
 async function showFleetPlan(context: Output, args: readonly string[]): Promise<ExitCode> {
   const { fleetPlanAt } = await import('../planning/fleet-plan.ts');
   const plans = [...((await fleetPlanAt(args))?.plans ?? [])];

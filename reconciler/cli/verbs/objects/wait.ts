@@ -22,7 +22,7 @@ interface ContainerWait {
   readonly conditions: readonly WaitCondition[];
 }
 
-/** All conditions must hold. They are waited for one after the other, each with its timeout in the manifest or 60 s. */
+/** Waits for the conditions one after the other, each with its timeout from the manifest or 60 s. */
 export const wait: Run<WaitOptions> = async (context, args) => {
   const { for: words = ['ready'] } = context.options;
   const names = args.map(containerOf);
@@ -72,7 +72,7 @@ function containerOf(text: string): string {
   return address.slice('container/'.length);
 }
 
-/** The waits in the manifests; without names of all containers that should run. Named containers need no manifest. */
+/** The waits of the manifests; without names, of all containers that should run. Named containers need no manifest. */
 async function declared(context: Context<WaitOptions>, names: readonly string[]): Promise<readonly ContainerWait[]> {
   const hasManifests = (context.options.file ?? []).length > 0;
   if (!hasManifests && names.length > 0) return names.map((name) => ({ name, conditions: [running] }));

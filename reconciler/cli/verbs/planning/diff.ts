@@ -1,5 +1,5 @@
 // `gantry diff`: what an apply would change as a unified diff, with the exit codes of diff(1): 0 same, 1 different, above 1 error.
-// The diff of several hosts is one patch, in which names begin with that of the host.
+// The diff of several hosts is one patch, in which the host name begins each name.
 import { stringify } from 'yaml';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { applyEdits, putBody } from '../../../core/plan/apply-edits.ts';
@@ -88,7 +88,7 @@ function bodyOf(kind: ResourceChange['kind'], live: object): JsonObject {
   return { ...putBody(kind, live, []), ...(Object.keys(files).length === 0 ? {} : { files }) };
 }
 
-/** `source` is used at creation only. */
+/** Skips `source`, which only matters at creation. */
 const isField = ({ path }: { readonly path: string }): boolean => path !== 'source';
 
 function withState(body: JsonObject, { power }: ResourceChange, side: 'before' | 'after'): JsonObject {

@@ -1,5 +1,5 @@
-// `gantry drift --watch`: compares a host, or each of several, at each event of the server, prints objects that started or stopped to differ, with author and
-// time, and logs the events for later reports. Only reads.
+// `gantry drift --watch`: compares each host at every event of the server, prints objects that started or stopped drifting, with
+// author and time, and logs the events for later reports. Only reads.
 import type { Run, Context, Output } from '../../session/context.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { DriftObject, DriftReport } from '../../../core/drift/drift.ts';
@@ -80,7 +80,7 @@ async function watchHost(
   return watcher.hasDrift && context.options.exitCode !== false ? exitCodes.changes : exitCodes.ok;
 }
 
-/** One watch, with the result of its last comparison. */
+/** The watch of one host, with its last comparison. */
 class DriftWatcher {
   readonly #context: Context<DriftOptions>;
   readonly #client: Client;
@@ -155,7 +155,7 @@ class DriftWatcher {
     return findDrift({ plan, observed, owner, ignore: ignoreRules(this.#context, this.#context.options.ignore) });
   }
 
-  /** Manifests may be invalid while someone edits them: then the last good ones stay in force. */
+  /** Keeps the last valid manifests while someone edits them into an invalid state. */
   async #readAgain(): Promise<void> {
     if (this.#report === undefined || this.#wanted.args.includes('-')) return;
     try {

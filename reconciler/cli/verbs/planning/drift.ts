@@ -1,5 +1,5 @@
-// `gantry drift`: how a host, or each of several, differs from the manifests and the last apply, with changes that watchers recorded. Only reads:
-// its client cannot write.
+// `gantry drift`: how each host differs from the manifests and the last apply, with changes that watchers recorded. Its client
+// cannot write.
 import type { Client } from '../../../../server/client/client.ts';
 import type { DriftReport } from '../../../core/drift/drift.ts';
 import type { Address, IgnoreRule } from '../../../core/documents/document.ts';

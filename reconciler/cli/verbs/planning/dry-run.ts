@@ -100,10 +100,10 @@ export async function showTried(
   context.json(jsonLine('dry_run_summary', dryRunSummary(tried), { dry_run: counts }, atMs));
 }
 
-/** Each copy is a daemon in this process, so more of them would only share its processor. */
+/** Each copy is a daemon in this process; more of them would only compete for its one thread. */
 const copiesAtOnce = 2;
 
-/** Adds its outcome to each plan. The hosts only get GET requests. */
+/** Adds its outcome to each plan. Sends only GET requests to the hosts. */
 export async function tryHosts(context: Command, outcomes: readonly PlanOutcome[]): Promise<readonly PlanOutcome[]> {
   const tried = await eachHost(
     outcomes.flatMap((one) => (one.failure === undefined ? [one.value] : [])),
@@ -123,7 +123,7 @@ const titles: readonly (readonly [Verdict, string])[] = [
   ['untried', 'NOT TRIED'],
 ];
 
-/** For people: equal outcomes once, then a table of all hosts; for programs the lines of each host. */
+/** Text: equal outcomes once, then a table of all hosts. JSON: the lines of each host. */
 export async function showTriedHosts(context: Output, outcomes: readonly PlanOutcome[]): Promise<void> {
   const hosts = outcomes.flatMap((one) => (one.failure === undefined ? [one.value] : []));
   if (context.isJson) {

@@ -1,4 +1,4 @@
-// A saved plan of several hosts: one file with the plan of each, bound to its server, applied through the same hosts file.
+// A saved plan of several hosts: one file with the plan of each, bound to its server, and applied with the same hosts file.
 import { readFile } from 'node:fs/promises';
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { SavedPlan } from '../../../core/history/saved-plan.ts';
@@ -19,7 +19,7 @@ export interface FleetPlan {
   readonly plans: ReadonlyMap<string, SavedPlan>;
 }
 
-/** The content of the file, which is recognised by its first member. */
+/** The content of the file; its first member identifies the format. */
 export const fleetPlanOf = (plans: ReadonlyMap<string, SavedPlan>, nowMs: number): object => ({
   format: fleetPlanFormat,
   version: 1,
@@ -30,7 +30,7 @@ export const fleetPlanOf = (plans: ReadonlyMap<string, SavedPlan>, nowMs: number
 export const isFleetPlan = async ([path, ...others]: readonly string[]): Promise<boolean> =>
   path !== undefined && path !== '-' && others.length === 0 && startsAs(path, fleetPlanFormat);
 
-/** The plan that the one argument names, if it does. */
+/** Undefined unless the only argument names a saved plan. */
 export async function fleetPlanAt(args: readonly string[]): Promise<FleetPlan | undefined> {
   const [path = ''] = args;
   if (!(await isFleetPlan(args))) return undefined;

@@ -1,4 +1,4 @@
-// Makes the plans of several hosts, several at a time. A host that could not be planned has a failure in place of a plan.
+// Plans several hosts concurrently. A host that cannot be planned gets a failure in place of a plan.
 import type { Plan } from '../../../core/plan/plan.ts';
 import { hasDifferences } from '../../../core/plan/summary.ts';
 import type { Host } from '../../../manifest/hosts-file.ts';
@@ -24,7 +24,7 @@ export interface PlannedHost {
   readonly planned: SetPlan;
   /** Adds the place in the manifests to a diagnostic; absent without manifests. */
   readonly locate?: Loaded['locate'];
-  /** The outcome of the plan on a copy of the host. */
+  /** The outcome on a copy of the host. */
   readonly tried?: TriedPlan;
   /** Makes the plan again; absent when exactly this plan was approved. */
   readonly replan?: (client: Client) => Promise<SetPlan>;

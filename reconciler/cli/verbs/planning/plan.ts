@@ -1,5 +1,5 @@
-// `gantry plan`, of one host or of several side by side: shows what apply (or, with --destroy, destroy) would do, and saves it with --out;
-// changes nothing.
+// `gantry plan`, for one host or several: shows what apply (or, with --destroy, destroy) would do, and saves it with --out.
+// Changes nothing.
 import type { Context, Fleet, Run } from '../../session/context.ts';
 import type { DryRun } from '../../../core/plan/dry-run.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
@@ -102,7 +102,7 @@ export async function showFleetPlan(
     context.note('The plan is not saved, since it lacks some hosts.');
     return code;
   }
-  // In the order of the hosts file, not in that of their answers.
+  // In the order of the hosts file, not of the answers.
   const kept = outcomes.flatMap(({ host: { name } }) => {
     const plan = plans.get(name);
     return plan === undefined ? [] : [[name, plan] as const];
@@ -148,7 +148,7 @@ export function codeOfPlans(outcomes: readonly PlanOutcome[], isDetailed: boolea
   );
 }
 
-/** A host with changes is an error under --expect-no-changes, and nothing is done on any host. */
+/** Throws under --expect-no-changes if any host has changes, before any host changes. */
 export function refuseFleetChanges({ options }: Context<ApplyOptions>, outcomes: readonly PlanOutcome[]): void {
   if (options.expectNoChanges !== true) return;
   const changed = outcomes.flatMap((one) =>
@@ -161,7 +161,7 @@ export function refuseFleetChanges({ options }: Context<ApplyOptions>, outcomes:
     );
 }
 
-/** For people; or for programs the lines of each host and one for all. */
+/** Prints text, or JSON lines of each host and one for all. */
 export async function showPlans(
   context: Context<ApplyOptions>,
   outcomes: readonly PlanOutcome[],

@@ -1,4 +1,4 @@
-// The plans of several hosts for people, pull requests and programs: equal plans once, a table of all hosts. Pure.
+// Renders the plans of several hosts as text, Markdown or JSON: equal plans once, then a table of all hosts. Pure.
 import { dryRunJson, dryRunMarkdown } from '../../../core/plan/dry-run.ts';
 import { planJson } from '../../../core/render/plan-json.ts';
 import type { MarkedColor } from '../../../core/text/terminal-text.ts';
@@ -104,7 +104,7 @@ export const plansJson = (outcomes: readonly PlanOutcome[]): object => ({
   }),
 });
 
-/** Limit of a comment on a pull request. */
+/** GitHub limits comments on pull requests to about this length. */
 const maxCharacters = 60_000;
 
 export function plansMarkdown(outcomes: readonly PlanOutcome[]): string {

@@ -1,4 +1,4 @@
-// Saved plans: writes them (`plan --out`), recognises and reads them, and makes the same plan from one again.
+// Saved plans: writes them (`plan --out`), recognises and reads them, and rebuilds a plan from one.
 import { createHash } from 'node:crypto';
 import { open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -31,7 +31,7 @@ import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** The saved plan that the one argument names, if it does. */
+/** Undefined unless the only argument names a saved plan. */
 export async function savedPlanAt(
   args: readonly string[],
   context: Context<ManifestOptions & HostOptions>,
@@ -123,7 +123,7 @@ export async function writeWhole(path: string, saved: object): Promise<void> {
   }
 }
 
-/** One read per object, a few at once. Objects that are gone have none. */
+/** Reads each object, a few at once. Deleted objects have no ETag. */
 async function readEtags(
   client: Client,
   changes: readonly {

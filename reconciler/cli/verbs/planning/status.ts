@@ -1,4 +1,4 @@
-// `gantry status`: each declared object of a host, or of several, beside its live state, addresses, and whether a plan would change it.
+// `gantry status`: each declared object with its live state, its addresses, and whether a plan would change it.
 import type { Client } from '../../../../server/client/client.ts';
 import type { ContainerState } from '../../../../server/api/container/container.ts';
 import { plainName } from '../../../core/text/scoped-name.ts';
@@ -48,7 +48,7 @@ async function statusOn(context: Context<StatusOptions>, loaded: Loaded): Promis
   });
 }
 
-/** States of declared containers that exist. One that vanishes meanwhile is skipped. */
+/** The states of declared containers that exist. Skips one that is deleted in the meantime. */
 async function containerStates(
   context: Command,
   client: Client,

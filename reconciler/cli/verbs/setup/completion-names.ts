@@ -1,4 +1,4 @@
-// The names that completion scripts ask for while a word is typed: of the server, of a controller, of manifests, of remotes. Whole words, from the start of the typed one.
+// Names for completion scripts: of the server, a controller, manifests and remotes. Returns whole words that continue the typed one.
 import type { Client } from '../../../../server/client/client.ts';
 import type { AskedName } from '../../flags/verb.ts';
 import { withClient } from '../../session/connect.ts';
@@ -6,7 +6,7 @@ import type { Command, Context } from '../../session/context.ts';
 import { readContexts } from '../../session/contexts.ts';
 import { readRemotes } from '../../session/remotes.ts';
 
-/** `word`: as far as it is typed. */
+/** `word`: the part that is typed so far. */
 export function namesOf(context: Context, wanted: AskedName, word: string): Promise<readonly string[]> {
   const answers: Readonly<Record<AskedName, () => Promise<readonly string[]>>> = {
     snapshot: () => withClient(context, (client) => snapshots(context, client, word)),
@@ -44,7 +44,7 @@ async function keys(word: string): Promise<readonly string[]> {
   const [kind = '', ...path] = word.split('.');
   const known = explainKinds().map(({ name }) => name);
   if (path.length === 0) return known;
-  // Names of config keys have dots: those of the map that holds them match as well.
+  // Config keys contain dots themselves, so each prefix may be the map that holds them.
   for (let depth = path.length - 1; depth >= 0; depth--) {
     const parent = path.slice(0, depth).join('.');
     const found = explain(kind as Parameters<typeof explain>[0], parent);

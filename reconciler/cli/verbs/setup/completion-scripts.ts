@@ -1,10 +1,10 @@
-// Completion scripts for shells, made from the declared verbs. Live names come from `gantry get KIND -o name` when they are needed. Pure.
+// Generates completion scripts from the declared verbs. The scripts read live names with `gantry get KIND -o name`. Pure.
 import { kindNames } from '../../../../server/api/kinds.ts';
 import type { Flag } from '../../flags/flag.ts';
 import { outputFlags } from '../../flags/output-flags.ts';
 import { askedNames, type Completion, type Verb } from '../../flags/verb.ts';
 
-/** Whatever can be typed. */
+/** All words that the scripts complete. */
 export interface Vocabulary {
   readonly verbs: readonly Verb[];
   /** Groups of verbs of two words, with what they are about. */
@@ -120,7 +120,7 @@ complete -F _gantry gantry
 `;
 }
 
-/** zsh reads bash's. */
+/** zsh loads the bash script. */
 export const zshCompletion = (vocabulary: Vocabulary): string =>
   `#compdef gantry\n# zsh completion for gantry; load it with: source <(gantry completion zsh)\nautoload -U +X bashcompinit && bashcompinit\n${bashCompletion(vocabulary)}`;
 

@@ -1,4 +1,4 @@
-// `gantry completion SHELL`: a script that completes commands, flags and live names, and the names that it asks for.
+// `gantry completion SHELL`: prints a completion script, and the names that the script asks for.
 import { bashCompletion, fishCompletion, zshCompletion, type Vocabulary } from './completion-scripts.ts';
 import { askedNames } from '../../flags/verb.ts';
 import type { Command, Context } from '../../session/context.ts';
@@ -29,13 +29,13 @@ export async function completion(
   return exitCodes.ok;
 }
 
-/** Those in overlays/ beside the manifests. */
+/** The names in overlays/ beside the manifests. */
 async function environmentNames(paths: readonly string[]): Promise<readonly string[]> {
   const { findEnvironments } = await import('../../../manifest/variables/environment-files.ts');
   return (await findEnvironments(paths.length === 0 ? ['.'] : paths)).known;
 }
 
-/** Names of hosts, then groups; problems of the hosts file are passed over. */
+/** Names of hosts, then groups. Ignores problems of the hosts file. */
 async function hostNames(context: Command, [file = 'hosts.yaml']: readonly string[]): Promise<readonly string[]> {
   const { readHostsFile } = await import('../../../manifest/hosts-file.ts');
   const { hosts } = await readHostsFile(file, new Map(), context.stop);

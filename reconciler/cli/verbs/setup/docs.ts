@@ -1,4 +1,4 @@
-// `gantry docs [TOPIC...]`: the pages of documentation that came with this program, by their names or by the words in them.
+// `gantry docs [TOPIC...]`: shows the documentation pages of this program, by name or by full-text search.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,7 +28,7 @@ export const docs: Run<DocsOptions> = async (context, words) => {
   return exitCodes.ok;
 };
 
-/** Beside the programs of the npm package, where the Debian package has it, in the sources, or where GANTRY_DOCS says. */
+/** The folder of the npm package, of the Debian package or of the sources; GANTRY_DOCS overrides it. */
 async function docsFolder(env: Readonly<Record<string, string | undefined>>): Promise<string> {
   const named = env['GANTRY_DOCS'];
   const places = ['../../docs', '../../../../share/doc/gantry/docs', '../../../../docs', '../../../../../docs'].map(
@@ -70,7 +70,7 @@ function list(context: Context, pages: readonly Page[]): 0 {
   return exitCodes.ok;
 }
 
-/** A whole topic, or its last part where only one has it: `volume` of nothing, `storage_volume` of kinds/ and keys/. */
+/** Finds a topic by its full name, or by its last part if that is unique (`storage_volume` is in kinds/ and keys/). */
 function pageOf(pages: readonly Page[], wanted: string): Page {
   const exact = pages.find(({ topic }) => topic === wanted);
   if (exact !== undefined) return exact;

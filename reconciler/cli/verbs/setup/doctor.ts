@@ -1,5 +1,5 @@
-// `gantry doctor`: checks everything that a run needs, one line each, with a remedy for each problem. Changes nothing on
-// the server, but for --recover.
+// `gantry doctor`: checks everything that a run needs, one line each, with a remedy for each problem. Only --recover changes the
+// server.
 import type { Command, Context, Output, Run } from '../../session/context.ts';
 import { randomBytes } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
@@ -118,7 +118,7 @@ async function daemon(context: Context<DoctorOptions>, client: Client): Promise<
   return [...found, ...(await warnings(context, client, metadata))];
 }
 
-/** Looks first: what is found is shown before anybody is asked. */
+/** Shows what can be recovered before it asks. */
 async function recovered(context: Context<DoctorOptions>, client: Client): Promise<readonly Finding[]> {
   const found = await client.recover({}, context.stop);
   if (found.recovered.length === 0) return recoveryFindings(found);
@@ -132,7 +132,7 @@ export function recoveryFindings(found: Recovery): readonly Finding[] {
   return recoveryLines(found).map((text) => ({ name: 'recovery', level, text }));
 }
 
-/** Pure, as are those that follow. */
+/** Pure, like the functions below. */
 export function trustFinding({ auth }: Pick<Server, 'auth'>): Finding {
   return auth === 'trusted'
     ? { name: 'trust', level: 'ok', text: 'the server trusts this client' }
@@ -220,7 +220,7 @@ async function locks(context: Output, { config }: Partial<Server>): Promise<Find
   return { name: 'locks', level: 'warning', text: `locked: ${held.join(', ')}`, remedy };
 }
 
-/** None of a server that has no warnings, or does not show them to this client. */
+/** Empty if the server has no warnings API or denies it to this client. */
 async function warnings(context: Command, client: Client, server: Pick<Server, 'api_extensions'>) {
   if (!server.api_extensions.includes('warnings')) return [];
   try {
@@ -233,7 +233,7 @@ async function warnings(context: Command, client: Client, server: Pick<Server, '
 
 const shownWarnings = 20;
 
-/** Those that nobody has acknowledged, the severe ones first. */
+/** Unacknowledged warnings, the severe ones first. */
 export function warningFindings(all: readonly Warning[]): readonly Finding[] {
   const order = ['high', 'moderate', 'low'];
   const open = all

@@ -25,7 +25,7 @@ export const explainPath: Run = async (context, [word]) => {
   if (first === 'terraform') return explainRefusals(context, rest);
   const kind = kindOfWord(first) ?? explainKinds().find(({ name }) => name === first)?.name;
   if (kind === undefined) {
-    // A bare config key is most often one of containers.
+    // A bare config key usually belongs to containers.
     const key = explain('container', `config.${word}`);
     if (!isUnknown(key)) {
       show(context, key);

@@ -51,7 +51,7 @@ async function choose(context: Context<InitOptions>, remotes: Remotes, ask: AskF
   const { options, io } = context;
   const usual = options.image ?? (await usualHere(context, remotes));
   const image = options.image ?? (await ask('Image of the container', usual));
-  // Says what is wrong with it before more is asked.
+  // Checks the answer before the next question.
   imageDocuments(image, remotes);
   const name = options.name ?? (await ask('Its name', usualName));
   const problem = containerName(name);
@@ -61,7 +61,7 @@ async function choose(context: Context<InitOptions>, remotes: Remotes, ask: AskF
   return { image, name, isNow };
 }
 
-/** A daemon elsewhere has a network of its own: only the network of this machine is looked at. */
+/** Only checks the network of this machine; a daemon elsewhere has its own. */
 async function usualHere({ options, io, note, stop }: Context<InitOptions>, remotes: Remotes): Promise<string> {
   const isHere = options.embedded !== undefined || hostOf(options, io).startsWith('unix:');
   const why = isHere ? await unreachable(usualImage, remotes, stop) : undefined;

@@ -1,4 +1,4 @@
-// The image of a first container: of a remote, of the server, or made of the busybox of this machine where no remote is reached.
+// Chooses the image of a first container: from a remote, from the server, or built from local busybox if no remote answers.
 import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ import { isThere } from '../../../../server/lib/shared/missing-files.ts';
 
 export const usualImage = 'images:debian/12';
 
-/** Images that this machine makes itself, by the word that stands for them. */
+/** Images that this machine can build, by their names on the command line. */
 const recipes = {
   busybox: { script: 'build-image.sh', file: 'busybox.tar.gz', alias: 'busybox', of: "this machine's busybox" },
   debootstrap: { script: 'build-debian.sh', file: 'debian.tar.gz', alias: 'debian', of: 'Debian with debootstrap' },
@@ -24,7 +24,7 @@ export const ownImage = (word: string): OwnImage | undefined =>
 
 const patienceMs = 5000;
 
-/** Why this machine does not reach the server of an image; undefined when it does, or when the image names none. */
+/** Why this machine cannot reach an image's server; undefined if it can, or if the image names no server. */
 export async function unreachable(word: string, remotes: Remotes, stop: AbortSignal): Promise<string | undefined> {
   const { remote } = parseImageWord(word, remotes);
   if (remote?.protocol !== 'simplestreams') return undefined;
@@ -43,7 +43,7 @@ const hostBusyboxes = ['/bin/busybox', '/usr/bin/busybox'];
 
 type Io = Pick<ShownIo, 'env' | 'userId'>;
 
-/** The images that this machine can make, the smallest first. */
+/** The images that this machine can build, the smallest first. */
 export async function ownImages({ env, userId }: Io): Promise<readonly OwnImage[]> {
   const folders = [...(env['PATH'] ?? '').split(':').filter(Boolean), '/usr/sbin'];
   const isOneThere = async (paths: readonly string[]): Promise<boolean> =>
@@ -66,7 +66,7 @@ export async function makeOwnImage(image: OwnImage, directory: string, { env }: 
   });
 }
 
-/** A script of the example, which the package has too. */
+/** Finds a script of the examples, which the package includes. */
 async function findScript(name: string): Promise<string> {
   for (let at = dirname(fileURLToPath(import.meta.url)); at !== dirname(at); at = dirname(at)) {
     const script = join(at, 'examples', 'quickstart', name);
@@ -75,7 +75,7 @@ async function findScript(name: string): Promise<string> {
   throw new CliError(`examples/quickstart/${name} is missing beside this program: install it again`, exitCodes.error);
 }
 
-/** The document that declares the image, if one has to, and how the container names it. */
+/** The alias for the container, and the image document if the alias needs one. */
 export function imageDocuments(word: string, remotes: Remotes): { readonly document: string; readonly alias: string } {
   const own = ownImage(word);
   if (own !== undefined) {

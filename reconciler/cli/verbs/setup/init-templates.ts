@@ -1,4 +1,4 @@
-// The manifests that `gantry init --template` begins with. A test applies each unchanged; none needs an image or the network.
+// The manifests of `gantry init --template`. A test applies each unchanged; none needs an image or the network.
 
 export interface Template {
   /** One line, for lists. */
@@ -51,7 +51,7 @@ state: stopped
   },
 };
 
-/** A container that runs: `image` is the document that declares its image, if there is one. */
+/** A running container. `image`: the document of its image, or empty. */
 export const firstContainer = (image: string, alias: string, name: string): Template['files'] => ({
   'stack.yaml': `${editor}# What is written here is compared and changed; all else on the host is left alone. The order does not matter.
 # gantry plan shows what would happen, gantry apply does it, gantry explain container.config tells what may be written.

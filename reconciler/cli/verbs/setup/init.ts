@@ -24,7 +24,7 @@ export const init: Run<InitOptions> = async (context, [directory = '.']) => {
   return exitCodes.ok;
 };
 
-/** Someone answers, or answered beforehand; and there is no stack yet. */
+/** True if questions can be asked or flags answer them, and the directory has no stack yet. */
 async function wantsContainer({ io, isJson, options }: Context<InitOptions>, directory: string): Promise<boolean> {
   const isAsked = isApproved(options) || options.image !== undefined || options.name !== undefined;
   if (!isAsked && (isJson || io.stdin.isTTY !== true)) return false;

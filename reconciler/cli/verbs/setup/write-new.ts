@@ -8,7 +8,7 @@ import type { Template } from './init-templates.ts';
 
 export const schemaFile = 'gantry.schema.json';
 
-/** Files that exist stay as they are. Returns the paths of the new ones. */
+/** Keeps existing files. Returns the paths of the new ones. */
 export async function writeNew(
   context: Output,
   directory: string,

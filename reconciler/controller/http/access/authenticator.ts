@@ -1,4 +1,4 @@
-// Finds out who calls: by the token of the request, by the cookie of a session, or nobody. Decides whether the caller may.
+// Authenticates a caller by token or session cookie, or as anonymous. Decides whether the caller may use the endpoint.
 import type { IncomingMessage } from 'node:http';
 import type { Right, Role } from '../../contract/index.ts';
 import type { Endpoint } from '../endpoints.ts';
@@ -34,7 +34,7 @@ export interface AuthenticatorDeps {
   readonly attempts: Attempts;
   /** The caller may have the right for some host of the set. */
   readonly mayAsk: (right: Right, caller: ApiCaller, set: string | undefined) => boolean;
-  /** A caller with a login was turned away. */
+  /** Called when a caller with a login is refused. */
   readonly onDenied: (asked: Denied, error: unknown) => void;
   readonly onLogin: (outcome: 'accepted' | 'refused' | 'throttled') => void;
 }
@@ -44,7 +44,7 @@ export const csrfHeader = 'x-csrf-token';
 export class Authenticator {
   readonly #deps: AuthenticatorDeps;
   readonly #listenHost: string;
-  /** Tokens that were accepted once: guesses from the same address do not lock them out. */
+  /** Tokens that were accepted once: wrong guesses from the same address do not lock them out. */
   readonly #known = new Set<string>();
 
   constructor(deps: AuthenticatorDeps) {
@@ -117,9 +117,9 @@ export class Authenticator {
     return user;
   }
 
-  /** For streams: the login with which the caller was admitted has not ended. */
+  /** For streams: whether the caller's login is still valid. */
   isStillGood(request: IncomingMessage, { token, session }: ApiCaller): boolean {
-    // Its result comes too late for this question, and in time for the next one.
+    // The refresh is asynchronous: it takes effect at the next check.
     if (token !== undefined || session?.token !== undefined) void this.#deps.tokens.refresh();
     if (token !== undefined) return this.#deps.tokens.holds(token);
     if (session === undefined) return true;
@@ -155,13 +155,13 @@ export class Authenticator {
     );
   }
 
-  /** A browser sends cookies, and reaches an address, for any page: only our own page may make it do so. */
+  /** Refuses requests that other web pages make a browser send with its cookies. */
   #checkPage(request: IncomingMessage, caller: ApiCaller, { mode }: Pick<Endpoint, 'mode'>): void {
     const { origin, host, 'sec-fetch-site': site, [csrfHeader]: given } = request.headers;
     const shown = { origin, host, site: typeof site === 'string' ? site : undefined, url: this.#deps.settings.url };
     const problem = crossOriginProblem(shown);
     if (problem !== undefined) throw new Refusal('forbidden', `The request is refused: ${problem}`);
-    // A page cannot add headers to a websocket, but its browser always names its origin there.
+    // Pages cannot add headers to a websocket, but browsers always send its origin.
     const isNamed = mode === 'websocket' && origin !== undefined;
     if (caller.session === undefined || isNamed) return;
     if (!isSameSecret(typeof given === 'string' ? given : undefined, caller.session.csrfToken))

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { familyOf, networkOf } from '../../config/network.ts';
 
-/** `forwarded`: the value of X-Forwarded-For. Its last entry was written by `peer`, the one before by the proxy of that entry. */
+/** `forwarded`: the value of X-Forwarded-For. `peer` wrote its last entry; the proxy in that entry wrote the one before. */
 export function clientAddress(
   peer: string,
   forwarded: string | readonly string[] | undefined,
@@ -20,7 +20,7 @@ export function clientAddress(
   return client;
 }
 
-/** An IPv4 address in IPv6 form is the IPv4 address; some proxies add the port, or brackets. */
+/** Unwraps IPv4 addresses in IPv6 form; removes the port or brackets that some proxies add. */
 const plain = (address: string): string =>
   address
     .replace(/^\[([0-9a-fA-F:.]+)\](?::\d+)?$/, '$1')

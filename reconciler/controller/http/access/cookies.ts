@@ -1,23 +1,23 @@
-// The cookies of the controller: their names, how they are read and written.
+// Names, reads and writes the cookies of the controller.
 
 export interface CookieKind {
   readonly isTls: boolean;
   readonly use: 'session' | 'login';
 }
 
-/** Browsers take the prefix __Host- only from the host itself, over TLS, for all of its paths. */
+/** Browsers accept the prefix __Host- only over TLS, from the host itself and for all of its paths. */
 export const cookieName = ({ isTls, use }: CookieKind): string => `${isTls ? '__Host-' : ''}gantry-${use}`;
 
 export interface CookieLife {
   readonly maxAgeS: number;
-  /** `Lax` reaches us when an issuer sends the browser back. */
+  /** Browsers send a `Lax` cookie when an issuer redirects back to us. */
   readonly sameSite?: 'Strict' | 'Lax';
 }
 
 export const writeCookie = (kind: CookieKind, value: string, { maxAgeS, sameSite = 'Strict' }: CookieLife): string =>
   `${cookieName(kind)}=${value}; Path=/; Max-Age=${maxAgeS}; HttpOnly; SameSite=${sameSite}${kind.isTls ? '; Secure' : ''}`;
 
-/** Two of one name: someone planted one, so neither is believed. */
+/** Two cookies of one name: one is planted, so both are ignored. */
 export function readCookie(header: string | undefined, kind: CookieKind): string | undefined {
   if (header === undefined || header.length > 8192) return undefined;
   const prefix = `${cookieName(kind)}=`;

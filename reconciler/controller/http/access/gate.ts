@@ -1,4 +1,4 @@
-// Before a change: asks whether the caller has the right for the set and the hosts of the request, and writes the audit log.
+// Guards every change: checks the caller's right for the set and the hosts of the request, and writes the audit log.
 import type { Controller } from '../../controller.ts';
 import type { AuditLog } from '../../audit/audit-log.ts';
 import type { AuditEntry, Right } from '../../contract/index.ts';
@@ -16,7 +16,7 @@ export interface GateDeps {
   readonly audit: AuditLog | undefined;
 }
 
-/** A change that is asked for. */
+/** A requested change. */
 export interface Asked {
   readonly endpoint: Pick<Endpoint, 'id' | 'right'>;
   readonly caller: ApiCaller;
@@ -33,32 +33,32 @@ export class Gate {
     this.#deps = deps;
   }
 
-  /** Before anything of the request is read. */
+  /** Checked before the body of the request is read. */
   mayAsk(right: Right, caller: ApiCaller, set: string | undefined): boolean {
     const wanted = set === undefined ? { right } : { right, set };
     return allows(this.#grants(), granteeOf(caller), wanted);
   }
 
-  /** Which sets the caller sees now. */
+  /** The sets that the caller may see. */
   scopeOf(caller: ApiCaller): Scope {
     return scopeOf(this.#grants(), granteeOf(caller));
   }
 
-  /** A change that the caller has no right to at all. */
+  /** Records a change that the caller has no right to at all. */
   async noteDenied(asked: Asked, error: unknown): Promise<void> {
     if (asked.endpoint.right === undefined) return;
     const entry = { ...this.#noteOf(asked), outcome: 'denied', message: toRefusal(error).message } as const;
-    // Nothing is done that would have to be known.
+    // The change is refused anyway, so a failed entry is no reason to fail.
     await this.#deps.audit?.add(entry).catch(() => undefined);
   }
 
-  /** Throws Refusal; nothing is noted. */
+  /** Throws Refusal. Writes no audit entry. */
   allow(asked: Asked): void {
     const denied = this.#denied(asked);
     if (denied !== undefined) throw denied;
   }
 
-  /** Does the work of a change when the caller may have it done; both are in the audit log. Throws Refusal. */
+  /** Does the work of an allowed change, with audit entries before and after it. Throws Refusal. */
   async change<T>(asked: Asked, work: () => Promise<T>): Promise<T> {
     const { audit } = this.#deps;
     const note = this.#noteOf(asked);
@@ -69,7 +69,7 @@ export class Gate {
     }
     const id = await this.#write(() => audit?.add({ ...note, outcome: 'asked' }));
     const end = async (more: Pick<AuditEntry, 'outcome' | 'message'>): Promise<void> => {
-      // It was done: that this line is missing says so too.
+      // The change is done: a missing second entry cannot undo it.
       if (id !== undefined) await audit?.add({ ...note, id, ...more }).catch(() => undefined);
     };
     try {
@@ -113,7 +113,7 @@ export class Gate {
     );
   }
 
-  /** A resume without an id ends a rollback too. */
+  /** A resume without an id also ends a rollback, so it needs that right too. */
   #rightsOf({ id, right }: Asked['endpoint'], set: string | undefined, body: unknown): readonly Right[] {
     if (right === undefined) return [];
     if (id !== 'resume') return [right];

@@ -1,4 +1,4 @@
-// What a user may do beyond looking: the role operate allows everything, grants allow single rights for sets and hosts. Pure.
+// Decides what a user may do beyond viewing: the role operate allows everything, grants allow single rights for sets and hosts. Pure.
 import { matchesHost, parseHostPattern, type HostFacts } from '../../../core/documents/host-pattern.ts';
 import { starPattern } from '../../../core/text/star-pattern.ts';
 import type { Overview, Right, Role } from '../../contract/index.ts';
@@ -13,15 +13,15 @@ export interface Grantee {
 
 export interface Wanted {
   readonly right: Right;
-  /** Absent: of no set, as a console is. */
+  /** Absent: the right is not about a set, as for a console. */
   readonly set?: string;
-  /** Absent: not known yet; a grant for some hosts is enough for now. */
+  /** Absent: not known yet; a grant for any host is enough so far. */
   readonly hosts?: readonly HostFacts[];
 }
 
 export function allows(grants: readonly GrantSettings[], who: Grantee, { right, set, hosts }: Wanted): boolean {
   if (who.role === 'operate') return true;
-  // A grant never lets somebody change what they may not see.
+  // A grant is useless without the role to view.
   if (who.role === undefined) return false;
   const own = grants.filter(
     (grant) =>

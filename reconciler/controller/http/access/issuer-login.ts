@@ -1,4 +1,4 @@
-// The login of browsers at an OpenID Connect issuer: authorization code with PKCE. The claims of the user give the role.
+// Logs browsers in at an OpenID Connect issuer: authorization code with PKCE. The claims of the user decide the role.
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Configuration } from 'openid-client';
@@ -17,14 +17,14 @@ interface Pending {
 
 const pendingMs = 10 * 60_000;
 export const pendingS = pendingMs / 1000;
-/** Anyone may begin a login: only so many wait for their end. */
+/** Max pending logins, since anyone may begin one. */
 const maxPending = 500;
 
 export class IssuerLogin {
   readonly #settings: OidcSettings;
   readonly #callback: string;
   readonly #nowMs: () => number;
-  /** By the secret in the cookie of the browser that began it. In the order of their begin. */
+  /** By the secret in the browser's cookie, oldest first. */
   readonly #pending = new Map<string, Pending>();
   #config: Promise<Configuration> | undefined;
 
@@ -34,7 +34,7 @@ export class IssuerLogin {
     this.#nowMs = nowMs;
   }
 
-  /** Where to send the browser, and the secret of its cookie. */
+  /** Returns the redirect URL and the secret for the browser's cookie. */
   async begin(): Promise<{ readonly url: string; readonly secret: string }> {
     const oidc = await import('openid-client');
     const config = await this.#configured();
@@ -59,7 +59,7 @@ export class IssuerLogin {
     return { url: url.href, secret };
   }
 
-  /** `query`: of the request to the callback. Throws Refusal. */
+  /** `query`: the query of the callback. Throws Refusal. */
   async finish(
     secret: string | undefined,
     query: string,
@@ -120,7 +120,7 @@ function groupsOf({ roles }: Pick<OidcSettings, 'roles'>, claims: Claims): reado
   return (Array.isArray(value) ? value : [value]).filter((one): one is string => typeof one === 'string');
 }
 
-/** undefined: the user may not even look. */
+/** Undefined: the user has no access. */
 export function roleOf(settings: Pick<OidcSettings, 'roles'>, claims: Claims): Role | undefined {
   const { roles } = settings;
   const values = groupsOf(settings, claims);
@@ -129,7 +129,7 @@ export function roleOf(settings: Pick<OidcSettings, 'roles'>, claims: Claims): R
   return has(roles.view) ? 'view' : undefined;
 }
 
-/** A name for the history: of unconfirmed addresses and of nicknames users could choose those of others, so the subject stands beside them. */
+/** A name for the history. Users can choose nicknames and unconfirmed addresses freely, so the subject is added to those. */
 export function nameOf(claims: Claims): string {
   const text = (claim: string): string | undefined => {
     const value = claims[claim];

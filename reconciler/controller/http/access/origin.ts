@@ -6,7 +6,7 @@ export interface OriginFacts {
   readonly host: string | undefined;
   /** `Sec-Fetch-Site`: browsers alone send it, and pages cannot set it. */
   readonly site: string | undefined;
-  /** Where browsers reach us, when it is configured. */
+  /** The configured public URL. */
   readonly url: string | undefined;
 }
 
@@ -26,8 +26,8 @@ function isOwn(origin: string, host: string | undefined): boolean {
 }
 
 /**
- * A page may give its own name our address (DNS rebinding) and then read what callers without a login may read. A name that is ours, or an
- * address, cannot be such a name.
+ * Prevents DNS rebinding, where a page points its own name at our address and then reads what anonymous callers may read. Only
+ * our own names and plain addresses pass.
  */
 export function isOwnName(host: string | undefined, listen: string, url: string | undefined): boolean {
   if (host === undefined || !URL.canParse(`http://${host}`)) return false;

@@ -1,4 +1,4 @@
-// Which sets a caller sees. Without a grant of the right view everybody sees all; with one, each viewer sees the sets of own grants. Pure.
+// Decides which sets a caller sees: all if no grant has the right view; otherwise viewers see only the sets of their own grants. Pure.
 import { starPattern } from '../../../core/text/star-pattern.ts';
 import type { ControllerEvent, LogLine, Overview } from '../../contract/index.ts';
 import type { GrantSettings } from '../settings.ts';
@@ -10,7 +10,7 @@ export type Scope = ((set: string) => boolean) | undefined;
 export function scopeOf(grants: readonly GrantSettings[], who: Grantee): Scope {
   const isLimited = grants.some(({ rights }) => rights.includes('view'));
   if (!isLimited || who.role === 'operate') return undefined;
-  // Users who may change a set see it. A console goes by hosts.
+  // Users who may change a set see it. A console right is about hosts, not sets.
   const own = grants.filter((grant) => isGrantOf(grant, who) && grant.rights.some((right) => right !== 'console'));
   if (own.some(({ sets }) => sets === undefined)) return undefined;
   const patterns = own.flatMap(({ sets = [] }) => sets.map((text) => starPattern(text)));
@@ -25,7 +25,7 @@ export function overviewIn(overview: Overview, scope: Scope): Overview {
   const hosts = new Set(sets.flatMap((set) => set.hosts.map(({ host }) => host)));
   const { config, ...controller } = overview.controller;
   return {
-    // Problems of the file name what others have.
+    // Problems of the file may name the sets of others.
     controller: { ...controller, ...(config === undefined ? {} : { config: { ...config, problems: [] } }) },
     sources: overview.sources.filter(({ name }) => sources.has(name)),
     hosts: overview.hosts.filter(({ name }) => hosts.has(name)),
@@ -33,7 +33,7 @@ export function overviewIn(overview: Overview, scope: Scope): Overview {
   };
 }
 
-/** What something is about; without a set, host and source it is for those who see all. */
+/** The subject of an event or sample; without a set, host and source only callers who see all sets get it. */
 export interface About {
   readonly set?: string | undefined;
   readonly host?: string | undefined;
@@ -62,7 +62,7 @@ export function isAbout(
   return source !== undefined && sources.some(({ name }) => name === source);
 }
 
-/** Samples about these sets, their hosts and their sources: the others count what somebody else has. */
+/** Only the samples about these sets, their hosts and their sources. */
 export function metricsIn(text: string, overview: Overview, scope: Scope): string {
   if (scope === undefined) return text;
   const label = (line: string, name: string): string | undefined =>

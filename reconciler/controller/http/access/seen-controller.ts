@@ -1,4 +1,4 @@
-// The controller as somebody sees it who may not see all sets: the others are not there.
+// The controller for a caller with a limited scope: hides all other sets.
 import { ControllerError, type Controller } from '../../controller.ts';
 import { aboutLine, isAbout, overviewIn, type Scope } from './scope.ts';
 

@@ -1,4 +1,4 @@
-// Sessions of browsers: what a cookie stands for. They live in memory: after a restart users log in again.
+// Sessions of browsers, by cookie. They live in memory, so users log in again after a restart.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Role } from '../../contract/index.ts';
 import type { TokenUser } from './token-files.ts';
@@ -12,7 +12,7 @@ export interface BrowserSession {
   readonly groups?: readonly string[];
   /** Addresses that the issuer confirmed. */
   readonly mails?: readonly string[];
-  /** The token of the login: the session ends with it. */
+  /** The token of the login; the session ends with it. */
   readonly token?: TokenUser;
 }
 
@@ -24,14 +24,14 @@ const keyOf = (secret: string): string => createHash('sha256').update(secret).di
 
 export class Sessions {
   readonly #nowMs: () => number;
-  /** By SHA-256 of the cookie, so that a look at memory gives no cookies away. In the order of their begin. */
+  /** By SHA-256 of the cookie, so that a memory dump reveals no cookies. Oldest first. */
   readonly #sessions = new Map<string, BrowserSession>();
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }
 
-  /** The value of the new session's cookie. */
+  /** Returns the value of the new session's cookie. */
   begin(user: Pick<BrowserSession, 'name' | 'role' | 'token' | 'groups' | 'mails'>): {
     readonly secret: string;
     readonly session: BrowserSession;
@@ -53,7 +53,7 @@ export class Sessions {
     return undefined;
   }
 
-  /** Those of the issuer: it may give other roles now. */
+  /** Ends sessions from the issuer, whose roles may have changed. */
   endIssued(): void {
     for (const [key, { token }] of this.#sessions) if (token === undefined) this.#sessions.delete(key);
   }

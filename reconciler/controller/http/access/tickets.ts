@@ -1,4 +1,4 @@
-// Tickets that `gantry ui` gives to the browser that it opens: each begins one session.
+// One-time tickets with which `gantry ui` logs a browser in.
 import { randomBytes } from 'node:crypto';
 import type { Role } from '../../contract/index.ts';
 
@@ -23,7 +23,7 @@ export class Tickets {
     return ticket;
   }
 
-  /** undefined: it is unknown, was used, or is too old. */
+  /** Undefined: unknown, used, or expired. */
   use(ticket: string): TicketUser | undefined {
     const found = this.#tickets.get(ticket);
     this.#tickets.delete(ticket);

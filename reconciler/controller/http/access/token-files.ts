@@ -1,4 +1,4 @@
-// The tokens of users and programs, each in a file of its own. A changed file counts within seconds; a removed one ends its token.
+// The tokens of users and programs, one file each. Changes take effect within seconds; removing a file revokes its token.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
@@ -46,7 +46,7 @@ export class TokenFiles {
     this.#warn = warn;
   }
 
-  /** Other tokens: those that were checked before. */
+  /** Switches to the tokens of `other`, which were checked before. */
   take(other: TokenFiles): void {
     this.#settings = other.#settings;
     this.#users = other.#users;
@@ -61,14 +61,14 @@ export class TokenFiles {
   async userOf(token: string): Promise<TokenUser | undefined> {
     await this.refresh();
     const key = keyOf(token.slice(0, maxLength + 1));
-    // Each is compared, so that time tells nothing about the place of a match.
+    // Compares with every token, so that the time does not reveal the match.
     return this.#users.reduce<TokenUser | undefined>(
       (found, user) => (timingSafeEqual(user.key, key) ? user : found),
       undefined,
     );
   }
 
-  /** The user's token is still the one with which a session began. */
+  /** Whether the user's token is still the one that began the session. */
   holds(user: TokenUser): boolean {
     return this.#users.some(
       ({ name, role, key }) => name === user.name && role === user.role && timingSafeEqual(key, user.key),

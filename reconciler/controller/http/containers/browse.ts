@@ -1,10 +1,10 @@
-// Looks at files of a container: a directory with what each entry is, or one entry.
+// Reads a path in a container: a directory with its entries, or one entry.
 import type { FileEntry, Files } from '../../../../server/client/files/container-files.ts';
 import { discard } from '../../../../server/client/files/file-helpers.ts';
 import { compareText } from '../../../core/text/listing-order.ts';
 import type { FileRow, FileView } from '../../contract/index.ts';
 
-/** More entries are not looked at: a person searches them by path. */
+/** Max entries of a directory; people open others by path. */
 const maxEntries = 500;
 const lookTogether = 8;
 const lookLimitMs = 5000;
@@ -23,7 +23,7 @@ export async function browse(files: Files, path: string, signal: AbortSignal): P
   return { path, ...facts, entries, ...(names.length > shown.length ? { isCut: true } : {}) };
 }
 
-/** Sockets, devices and what went away in between are entries too. */
+/** Sockets, devices and entries that were deleted in between are listed without details. */
 async function look(files: Files, directory: string, name: string, signal: AbortSignal): Promise<FileRow> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(lookLimitMs)]);
   try {

@@ -1,4 +1,4 @@
-// Handlers of work on one container by hand. Whoever may open its console may do this too, and where consoles are off it is off.
+// Handlers for manual work on one container. They need the console right, and are off where consoles are off.
 import type { IncomingMessage } from 'node:http';
 import { PassThrough, type Readable } from 'node:stream';
 import { text as readText } from 'node:stream/consumers';
@@ -100,10 +100,10 @@ export function containerRoutes({ controller, settings, nowMs }: ContainerDeps):
   };
 }
 
-/** A stream of its own: the host may refuse the file, and the connection must stay for the answer. */
+/** A separate stream: if the host refuses the file, the connection must stay open for the answer. */
 function contentOf(request: IncomingMessage): Readable {
   const content = new PassThrough();
-  // Half a file is none.
+  // Fails the upload, so that no half file is written.
   request.once('close', () => {
     if (!request.complete) content.destroy(new Error('the upload was broken off'));
   });
@@ -134,7 +134,7 @@ const encodeName = (name: string): string =>
 
 const codes: Readonly<Record<number, RefusalCode>> = { 400: 'bad-request', 403: 'forbidden', 404: 'not-found' };
 
-/** The words of the host: whoever may work on it may read them. */
+/** Passes on the host's message: the caller may work on that host. */
 function refusalOf(error: ClientError, host: string): Refusal {
   const isAnswer = error.status >= 400 && error.status < 500;
   const code = codes[error.status] ?? (isAnswer || error.operation !== undefined ? 'conflict' : 'unavailable');

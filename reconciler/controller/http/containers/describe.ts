@@ -1,4 +1,4 @@
-// A container as the page shows it, from what its host says. Pure.
+// Describes a container for the page, from its host's answers. Pure.
 import type { ContainerFull } from '../../../../server/api/container/container.ts';
 import type { ContainerFigures, ContainerView } from '../../contract/index.ts';
 
@@ -13,7 +13,7 @@ export function describeContainer(full: ContainerFull): ContainerView {
     ...(description === '' ? {} : { description }),
     addresses: state === null ? [] : addressesOf(state),
     profiles: [...profiles],
-    // A stopped one has zeros, which say nothing.
+    // A stopped container has only zeros.
     ...(state === null || state.pid <= 0 ? {} : { figures: figuresOf(state) }),
     snapshots: (snapshots ?? []).map((one) => ({
       name: one.name.split('/').at(-1) ?? one.name,

@@ -84,7 +84,7 @@ export class Consoles {
 
   async #serve(peer: WebSocket, request: IncomingMessage, caller: ApiCaller, wanted: ConsoleRequest): Promise<void> {
     this.#open.add(peer);
-    // Keys that are hit before somebody listens wait in the socket.
+    // Keeps early input in the socket until the session reads it.
     peer.pause();
     const { authenticator, log, checkEveryMs = 15_000 } = this.#deps;
     const end = new AbortController();
@@ -124,13 +124,13 @@ export class Consoles {
   async #carry(peer: WebSocket, wanted: ConsoleRequest, signal: AbortSignal): Promise<void> {
     const stdin = inputOf(peer);
     let resize: (size: TerminalSize) => void = () => {};
-    // Keys that are hit before the terminal is there are kept for it.
+    // Buffers input until the terminal is open.
     peer.on('message', (data, isBinary) => {
       if (isBinary) write(peer, stdin, data);
       else resize(readSize(data) ?? wanted.size);
     });
     peer.resume();
-    // An opening that is broken off would leave an operation that waits for its channels.
+    // Aborting the start would leave an operation that waits for its channels.
     const session = await this.#start(wanted, stdin, outputOf(peer));
     ({ resize } = session);
     signal.addEventListener('abort', () => session.close());
@@ -190,12 +190,12 @@ function write(peer: WebSocket, stdin: PassThrough, data: RawData): void {
   if (!stdin.write(bytesOf(data))) peer.pause();
 }
 
-/** The terminal waits while the browser does not read. */
+/** Pauses the terminal while the browser does not read. */
 function outputOf(peer: WebSocket): Writable {
   return new Writable({
     write(chunk: Buffer, _encoding, done) {
       if (peer.readyState !== peer.OPEN) return done();
-      // Frames that arrived are acknowledged by the kernel alone: what waits here is what the browser did not take.
+      // The buffered amount is what the browser has not taken; only the kernel acknowledges frames.
       if (peer.bufferedAmount < maxBacklogBytes) {
         peer.send(chunk, { binary: true }, () => {});
         return done();

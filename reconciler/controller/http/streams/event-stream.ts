@@ -1,4 +1,4 @@
-// Server-sent events: one message for each event of the controller, to every page that listens. Slow listeners lose events and are told.
+// Server-sent events: sends each event of the controller to every listening page. Slow listeners lose events and get a notice.
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Controller } from '../../controller.ts';
@@ -8,9 +8,9 @@ import { Refusal } from '../refusal.ts';
 
 export interface EventStreamLimits {
   readonly listeners: number;
-  /** Size of the events that a listener which lost its connection can still get. */
+  /** Max bytes of events kept for listeners that reconnect. */
   readonly keptBytes: number;
-  /** What is written to one listener and not yet taken. */
+  /** Max bytes that one listener has not read yet. */
   readonly backlogBytes: number;
   readonly heartbeatMs: number;
 }
@@ -23,7 +23,7 @@ export const eventStreamLimits: EventStreamLimits = {
 };
 
 export interface Listening {
-  /** The session or token that opened it is still good. */
+  /** The session or token of the listener is still valid. */
   readonly isAllowed: () => boolean;
   /** The sets whose events it gets. */
   readonly scope: () => Scope;
@@ -46,7 +46,7 @@ export class EventStream {
   readonly #listeners = new Set<Listener>();
   readonly #unsubscribe: () => void;
   readonly #heartbeat: NodeJS.Timeout;
-  /** Ids of another process are not ours. */
+  /** Distinguishes our ids from those of an earlier process. */
   readonly #epoch = randomBytes(4).toString('hex');
   readonly #kept: BacklogEvent[] = [];
   #keptBytes = 0;
@@ -92,7 +92,7 @@ export class EventStream {
     for (const { response } of this.#listeners) response.end();
   }
 
-  /** What was missed, when it is still known. */
+  /** The missed events, if they are still kept. */
   #greeting(lastId: string | string[] | undefined, scope: Scope): string {
     if (typeof lastId !== 'string') return `retry: 1000\nid: ${this.#id(this.#last)}\n\n`;
     const [epoch, number] = lastId.split('-');
@@ -120,7 +120,7 @@ export class EventStream {
 
   #isSeen(about: About, scope: Scope): boolean {
     if (scope === undefined) return true;
-    // Most events are about a set: the hosts and sources of a scope need the overview.
+    // The cheap case first: hosts and sources of a scope need the overview.
     if (about.set !== undefined) return scope(about.set);
     const isNamed = about.host !== undefined || about.source !== undefined;
     return isNamed && isAbout(about, overviewIn(this.#controller.overview(), scope), scope);
@@ -150,7 +150,7 @@ export class EventStream {
     }
   }
 
-  // JSON has no line breaks, so an event is one line of data whatever texts it holds.
+  // JSON escapes line breaks, so an event is always one line of data.
   readonly #message = (event: ControllerEvent): string =>
     `id: ${this.#id(this.#last)}\ndata: ${JSON.stringify(event)}\n\n`;
   readonly #id = (number: number): string => `${this.#epoch}-${number}`;

@@ -27,7 +27,7 @@ export function openArchiveSource(name: string, settings: ArchiveSettings, conte
     await checkouts.make(revision, (dir) => unpack(createReadStream(file), { path, what, limits }, dir, signal));
   };
   const fetchNow = async (signal: AbortSignal): Promise<SourceRevision> => {
-    // What the digest names cannot change.
+    // Content with a pinned digest cannot change.
     if (
       last !== undefined &&
       settings.digest === last.revision.revision &&
@@ -81,7 +81,7 @@ function readArchiveUrl(name: string, text: string): URL {
   return url;
 }
 
-/** Opened by the reader: a stream that nobody reads yet would end the process when the file is absent. */
+/** Opens the file at the first read: an unread stream would crash the process if the file is absent. */
 async function* bytesOf(file: string): AsyncIterable<Buffer> {
   yield* createReadStream(file) as AsyncIterable<Buffer>;
 }

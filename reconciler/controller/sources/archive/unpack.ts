@@ -1,4 +1,4 @@
-// Unpacks a tar archive, packed with gzip or not, into a checkout: hostile names, links, sizes and compression are refused.
+// Unpacks a tar archive, gzipped or not, into a checkout. Refuses hostile names, links, sizes and compression.
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
@@ -43,7 +43,7 @@ export async function unpack(
   const fed = pipeline([...steps, reader], signal === undefined ? {} : { signal });
   const [ofEntries, ofFeed] = await Promise.allSettled([entries, fed]);
   signal?.throwIfAborted();
-  // A refusal ends the stream: it is the cause, not the end that follows.
+  // Reports the refusal rather than the broken stream that follows from it.
   for (const settled of [ofEntries, ofFeed]) {
     if (settled.status === 'rejected' && settled.reason instanceof SourceError) throw settled.reason;
   }
@@ -57,7 +57,7 @@ export async function unpack(
   if (!found) throw new SourceError('not-found', `${what} has no folder ${JSON.stringify(path)}`);
 }
 
-/** Undefined: outside of the wanted folder. Empty: the folder itself. */
+/** Undefined: outside the wanted folder. Empty: the folder itself. */
 function nameBelow(header: Header, path: string, what: string): string | undefined {
   const name = header.name.replace(/^(\.\/)+/, '').replace(/\/+$/, '');
   if (name === '' || name === '.') return path === '' ? '' : undefined;
@@ -91,7 +91,7 @@ async function take(
   skip();
 }
 
-/** Every byte of the archive counts, also headers of entries that are left out: a gigabyte of nothing packs to a megabyte. */
+/** Counts every unpacked byte, even of skipped entries: a gigabyte of zeros packs to a megabyte. */
 function limiting(what: string, limits: TreeLimits): Transform {
   let bytes = 0;
   const max = limits.bytes + limits.files * 2048 + 64 * 1024;

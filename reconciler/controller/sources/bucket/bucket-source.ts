@@ -1,4 +1,4 @@
-// A bucket of a server that speaks S3 as a source: the objects below a prefix are the files, a digest of them is the revision.
+// An S3 bucket as a source: the objects below a prefix are the files, a digest of them is the revision.
 import { createHash } from 'node:crypto';
 import type { Dispatcher } from 'undici';
 import { SourceError, type Source, type SourceRevision } from '../source.ts';
@@ -51,7 +51,7 @@ export function openBucketSource(name: string, settings: BucketSettings, context
     }
     // Consoles make empty objects that stand for folders.
     const there = found.filter(({ key }) => key.startsWith(prefix) && !key.endsWith('/'));
-    // Before a name becomes part of a URL, in which .. has a meaning.
+    // Checked before the name goes into a URL, where `..` has a meaning.
     for (const { key } of there) {
       const problem = problemOfPath(key);
       if (problem !== undefined)
@@ -71,7 +71,7 @@ export function openBucketSource(name: string, settings: BucketSettings, context
         const digest = createHash('sha256');
         for (const { key, etag } of objects) {
           const url = new URL(`${shown}/${key.split('/').map(encoded).join('/')}`);
-          // An object that changed after the list was read: the next check reads both again.
+          // Fails if the object changed since the listing; the next check reads both again.
           const response = await ask(url, own, dispatcher, signal, { 'if-match': etag });
           const bytes = await bodyText(response, limits.bytes, what);
           await writer.addFile(key.slice(prefix.length), bytes, false);

@@ -1,4 +1,4 @@
-// Signs GET requests for servers that speak S3 (AWS Signature Version 4). Pure.
+// Signs GET requests for S3 servers (AWS Signature Version 4). Pure.
 import { createHash, createHmac } from 'node:crypto';
 
 export interface S3Login {
@@ -9,7 +9,7 @@ export interface S3Login {
 
 const emptyHash = createHash('sha256').update('').digest('hex');
 
-/** The headers that go with the request, `authorization` apart: it goes to the origin of the URL only. */
+/** The headers of the request. `authorization` is separate, since redirects to another origin must not get it. */
 export function signedGet(
   url: URL,
   { accessKey, secretKey, region }: S3Login,
@@ -45,6 +45,6 @@ export function signedGet(
   };
 }
 
-/** As the rules of the signature have it: letters, digits and -._~ stay. */
+/** The encoding that the signature requires: letters, digits and -._~ stay. */
 export const encoded = (text: string): string =>
   encodeURIComponent(text).replaceAll(/[!'()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`);

@@ -36,7 +36,7 @@ export class Checkouts {
     return this.#dirOf(revision);
   }
 
-  /** For contents whose revision is known once they are written. */
+  /** For contents whose revision is only known after writing them. */
   async makeNamed(
     fill: (dir: string) => Promise<string>,
   ): Promise<{ readonly dir: string; readonly revision: string }> {
@@ -52,7 +52,7 @@ export class Checkouts {
     }
   }
 
-  /** Deletes the others, and drafts that a process left behind. */
+  /** Deletes all other checkouts, and drafts of interrupted processes. */
   async keepOnly(revisions: ReadonlySet<string>): Promise<void> {
     const kept = new Set([...revisions].map((revision) => this.#nameOf(revision)));
     const names = await readdir(this.#folder).catch(() => []);

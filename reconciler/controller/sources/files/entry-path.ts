@@ -1,4 +1,4 @@
-// PURE: which paths of files in repositories and archives are accepted.
+// Decides which paths in repositories and archives are accepted. Pure.
 
 // eslint-disable-next-line no-control-regex
 const controls = /[\u0000-\u001f\u007f]/;

@@ -1,4 +1,4 @@
-// Sources without history share this: the files that they keep, and the checkout of a revision that the source may still have.
+// Shared by sources without history: stores fetched files, and checks a revision out if it is stored or still the newest.
 import { join } from 'node:path';
 import { SourceError, type Checkout, type Source, type SourceRevision } from '../source.ts';
 import type { SourceContext } from '../source-context.ts';
@@ -9,7 +9,7 @@ import { limitsOf, type TreeLimits } from './limits.ts';
 import { limitedAction, type LimitedAction } from './turns.ts';
 
 export interface KeptFiles {
-  /** The source in messages. */
+  /** Names the source in messages. */
   readonly what: string;
   /** Its files are below this path. */
   readonly path: string;
@@ -19,7 +19,7 @@ export interface KeptFiles {
   readonly action: LimitedAction;
 }
 
-/** `noun`: what the path lies in. `id`: kept files of another one are not used. Throws SourceError `refused` for a path that leads out. */
+/** `noun`: names the tree in messages. `id`: stored files of another id are ignored. Throws SourceError `refused` for a path that leads out. */
 export function keptFiles(
   name: string,
   settings: { readonly path?: string | undefined; readonly limits?: SourceLimits | undefined },
@@ -39,7 +39,7 @@ export function keptFiles(
   return { what, path, limits, folder, checkouts, action: limitedAction(what, limits.timeoutMs) };
 }
 
-/** `fetchNow` fetches the newest revision, and keeps its files. */
+/** `fetchNow` fetches the newest revision and stores its files. */
 export function withoutHistory(
   { what, checkouts, action }: KeptFiles,
   fetchNow: (signal: AbortSignal) => Promise<SourceRevision>,

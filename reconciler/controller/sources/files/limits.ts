@@ -27,7 +27,7 @@ export const limitsOf = (given: SourceLimits | undefined): TreeLimits => ({
   timeoutMs: given?.timeout === undefined ? defaultLimits.timeoutMs : durationMs(given.timeout),
 });
 
-/** Counts what is written; throws as soon as a limit is passed. */
+/** Counts written bytes and files; throws as soon as a limit is passed. */
 export class Budget {
   readonly #limits: TreeLimits;
   readonly #what: string;

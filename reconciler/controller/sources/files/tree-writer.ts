@@ -72,7 +72,7 @@ export class TreeWriter {
       });
       if (end !== root && !end.startsWith(`${root}${sep}`))
         throw this.#refuse(path, `the link leads out of the tree, to ${JSON.stringify(target)}`);
-      // A link to a folder above itself makes a tree without an end.
+      // A link to a folder above itself would make an infinite tree.
       if (`${root}${sep}${path}`.startsWith(`${end}${sep}`))
         throw this.#refuse(path, 'the link leads to a folder that holds it');
     }

@@ -1,4 +1,4 @@
-// PURE: which reference of a repository a source follows, from the list of a git server.
+// Chooses the reference that a source follows, from the list of a git server. Pure.
 import semver from 'semver';
 import { SourceError } from '../source.ts';
 import type { GitSettings } from '../source-schema.ts';
@@ -81,7 +81,7 @@ export function chooseReference(
 
 const chosenOf = ({ ref, object }: RemoteReference): GitReference => {
   const shown = ref.replace(/^refs\/(heads|tags)\//, '');
-  // The default branch has a name that the server chose.
+  // The server chose the name of the default branch, so it is not trusted.
   checkedRefName('reference', shown);
   return { ref, shown, object };
 };

@@ -1,4 +1,4 @@
-// Writes a tree with changed files and a commit of it, without a working tree and without touching the index of anybody.
+// Writes a tree with changed files and a commit of it, without a working tree and with a temporary index.
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export interface TreeChange {
   readonly base: string;
   /** New contents by path from the root of the repository, with slashes. */
   readonly files: Readonly<Record<string, string>>;
-  /** A folder for an index of its own. */
+  /** A folder for the temporary index. */
   readonly scratch: string;
   /** The repository, for messages. */
   readonly what: string;
@@ -58,13 +58,13 @@ export interface CommitOf {
   readonly base: string;
   readonly tree: string;
   readonly message: string;
-  /** Author and committer; default: those of git's configuration. */
+  /** Author and committer; default: from git's configuration. */
   readonly author?: { readonly name: string; readonly email: string };
   /** Signs the commit, with these settings of git. */
   readonly signing?: readonly string[] | undefined;
 }
 
-/** The id of the new commit; no reference leads to it yet. */
+/** Returns the id of the new commit, which no reference names yet. */
 export async function writeCommit(git: RunGit, commit: CommitOf): Promise<string> {
   const { base, tree, message, author, signing } = commit;
   const args = [

@@ -1,4 +1,4 @@
-// The environment in which git runs for one source: no configuration of the host or of users, credentials from files.
+// The environment of git for one source: ignores configuration of the host and its users, reads credentials from files.
 import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
@@ -9,13 +9,13 @@ import type { GitUrl } from './git-url.ts';
 
 export interface GitEnvironment {
   readonly env: Readonly<Record<string, string>>;
-  /** What must not appear in messages. */
+  /** Texts that messages must not quote. */
   readonly secrets: readonly string[];
 }
 
 const inherited = ['https_proxy', 'http_proxy', 'no_proxy', 'all_proxy', 'HTTPS_PROXY', 'NO_PROXY', 'ALL_PROXY'];
 
-/** `home`: an own folder of the source; `absolute` makes paths of the configuration absolute. */
+/** `home`: a private folder of the source; `absolute` makes paths of the configuration absolute. */
 export async function gitEnvironment(
   url: GitUrl,
   credentials: Credentials | undefined,
@@ -30,7 +30,7 @@ export async function gitEnvironment(
     ...Object.fromEntries(passed),
     PATH: `${process.env['PATH'] ?? '/usr/bin:/bin'}:${dirname(process.execPath)}`,
     HOME: home,
-    // Where git may write.
+    // The only folder that git may write.
     TMPDIR: home,
     LC_ALL: 'C',
     GIT_CONFIG_NOSYSTEM: '1',
@@ -65,7 +65,7 @@ async function httpVariables(
   return { env: { ...base, ...configVariables(settings) }, secrets };
 }
 
-/** Settings that must not be seen in the list of processes: they stand in the environment, not in arguments. */
+/** Passes settings in the environment, since the process list shows arguments. */
 const configVariables = (settings: readonly (readonly [string, string])[]): Record<string, string> => ({
   GIT_CONFIG_COUNT: String(settings.length),
   ...Object.fromEntries(
@@ -76,7 +76,7 @@ const configVariables = (settings: readonly (readonly [string, string])[]): Reco
   ),
 });
 
-/** git starts the program of GIT_SSH without a shell, but takes no options for it: this file adds them. */
+/** git starts GIT_SSH without a shell but passes no options, so this wrapper adds them. */
 const wrapper = `#!/usr/bin/env node
 import { spawn } from 'node:child_process';
 const options = JSON.parse(process.env.GANTRY_SSH_OPTIONS ?? '[]');
@@ -111,7 +111,7 @@ async function sshVariables(
   return { GIT_SSH: file, GIT_SSH_VARIANT: 'ssh', GANTRY_SSH_OPTIONS: JSON.stringify(all) };
 }
 
-/** ssh leaves such a key out and says little; where the key belongs to another user, it does not look at all. */
+/** ssh ignores a loose key almost silently, and does not check keys of other users at all. */
 async function refuseLooseKey(file: string): Promise<void> {
   const { mode } = await stat(file).catch((error: unknown) => {
     throw new SourceError(
@@ -128,7 +128,7 @@ async function refuseLooseKey(file: string): Promise<void> {
   );
 }
 
-/** As ssh reads paths in options: %% is a percent sign. */
+/** Quotes a path for an ssh option, where %% is a percent sign. */
 function quoted(path: string): string {
   if (/["\n\r\\]/.test(path))
     throw new SourceError(

@@ -1,7 +1,7 @@
-// PURE: turns what git wrote into a SourceError with its problem and a remedy.
+// Turns git's error output into a SourceError with its problem and a remedy. Pure.
 import { DamagedCopyError, SourceError, type SourceProblem } from '../source.ts';
 
-/** The words of git would only mislead. */
+/** Leaves git's own text out, since it would mislead. */
 const isEnough = true;
 type Meaning = readonly [sign: RegExp, problem: SourceProblem, say: string, isEnough?: true];
 
@@ -65,7 +65,7 @@ const meanings: readonly Meaning[] = [
 interface GitMessageOptions {
   readonly shown: string;
   readonly secrets?: readonly string[];
-  /** The remedies of gantry.yaml are none for a repository of the user: git says it all. */
+  /** The user's own repository: remedies about gantry.yaml do not apply, and git's text is enough. */
   readonly isOwn?: boolean;
 }
 
@@ -97,7 +97,7 @@ function lastWords(stderr: string, secrets: readonly string[]): string {
   return withoutTexts(text, secrets).slice(0, maxShown);
 }
 
-/** The text without these texts, and without user names and passwords of URLs. */
+/** Removes these texts, and user names and passwords of URLs. */
 export function withoutTexts(text: string, secrets: readonly string[]): string {
   const bare = secrets
     .filter((secret) => secret.length > 0)

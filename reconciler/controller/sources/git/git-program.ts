@@ -1,4 +1,4 @@
-// Runs the program git with an argument vector, an environment of its own, a time limit and bounded output; never through a shell.
+// Runs git with an argument vector, its own environment, a time limit and bounded output; never through a shell.
 import { spawn } from 'node:child_process';
 import { confined } from '../../../../server/lib/confined.ts';
 import { SourceError } from '../source.ts';
@@ -10,14 +10,14 @@ export interface GitCall {
   readonly input?: string | Uint8Array;
   /** In addition to the environment of the program. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Exit codes that are answers; default [0]. */
+  /** Exit codes that are not failures; default [0]. */
   readonly okCodes?: readonly number[];
-  /** Bytes of output at most; default 16 MiB. Longer output is a `limit` problem, or cut off when `cuts`. */
+  /** Max bytes of output; default 16 MiB. Longer output is a `limit` problem, or truncated with `cuts`. */
   readonly maxBytes?: number;
   readonly cuts?: boolean;
-  /** Gets the output in pieces instead of having it collected; an exception ends the program and is thrown. */
+  /** Receives the output in chunks instead of collecting it; an exception ends the program and is rethrown. */
   readonly onOutput?: (chunk: Buffer) => void;
-  /** Asked four times a second; throws to end the program. */
+  /** Called four times a second; throws to end the program. */
   readonly watch?: () => Promise<void>;
 }
 
@@ -34,14 +34,14 @@ export interface GitProgram {
 export interface GitProgramOptions {
   /** The whole environment: nothing of this process is inherited. */
   readonly env: Readonly<Record<string, string>>;
-  /** What the user calls the repository, for messages. */
+  /** Names the repository in messages. */
   readonly shown: string;
-  /** What must not appear in messages. */
+  /** Texts that messages must not quote. */
   readonly secrets?: readonly string[];
   readonly program?: string;
-  /** Folders in which it may write: it is confined to them, and has sockets only when it asks another server. Undefined: not confined. */
+  /** Confines writes to these folders, and allows sockets only for calls to another server. Undefined: not confined. */
   readonly folders?: readonly string[];
-  /** The repository of the user who runs this: hooks, credential helpers, questions on the terminal and signing hold. */
+  /** The user's own repository: hooks, credential helpers, questions on the terminal and signing stay enabled. */
   readonly isOwn?: boolean;
 }
 
@@ -49,7 +49,7 @@ const maxOutput = 16 * 1024 * 1024;
 const maxErrors = 64 * 1024;
 const watchMs = 250;
 
-/** What no repository and no server may switch on. */
+/** Settings that override those of repositories and servers. */
 const always = [
   ['protocol.ext.allow', 'never'],
   ['core.hooksPath', '/dev/null'],
@@ -72,7 +72,7 @@ async function run(options: GitProgramOptions, call: GitCall, signal: AbortSigna
   const [file = '', ...args] = commandLine(options, call);
   const child = spawn(file, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
-    // A group of its own: the helpers of git (ssh, index-pack) end together with it. The terminal is out of its reach then.
+    // A separate process group, so that git's helpers (ssh, index-pack) end with it. It has no terminal then.
     detached: !isOwn,
     env: { ...options.env, ...call.env },
     ...(call.cwd === undefined ? {} : { cwd: call.cwd }),
@@ -116,7 +116,7 @@ async function run(options: GitProgramOptions, call: GitCall, signal: AbortSigna
       child.on('close', (status) => resolve(status ?? -1));
     });
     if (failure !== undefined) throw failure;
-    // What starts a confined program reports so that it is missing.
+    // The confining wrapper reports a missing program with this code.
     if (options.folders !== undefined && code === notFound) throw missingGit(options, new Error(errors.trim()));
     if (!(call.okCodes ?? [0]).includes(code)) throw explainGit(verbOf(call), options, errors, code);
     return { code, stdout: Buffer.concat(chunks), stderr: errors };
@@ -133,7 +133,7 @@ async function run(options: GitProgramOptions, call: GitCall, signal: AbortSigna
 const notFound = 127;
 const verbsOfNetwork = ['fetch', 'ls-remote', 'clone', 'push'];
 
-/** Packs and objects come from strangers. A repository of this host that others own can be read. */
+/** Distrusts packs and objects. Allows reading a repository of this host that another user owns. */
 function commandLine({ program = 'git', isOwn, folders }: GitProgramOptions, call: GitCall): readonly string[] {
   const argv = [program, ...(isOwn === true ? [] : always), ...call.args];
   if (folders === undefined) return argv;
@@ -149,7 +149,7 @@ function endGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // Every process of the group has ended.
+    // The whole group has ended already.
   }
 }
 

@@ -18,7 +18,7 @@ import { writeTree } from './read-tree.ts';
 import { checkedRefName, isObjectId } from './ref-name.ts';
 import { verifySignature } from './signatures.ts';
 
-/** What was used last, kept over restarts: `history: linear` compares with it. */
+/** The last used commit, kept over restarts for `history: linear`. */
 interface LastCommit {
   readonly commit: string;
   readonly ref: string;
@@ -48,7 +48,7 @@ export function openGitSource(name: string, settings: GitSettings, context: Sour
   const isLinear = settings.history === 'linear';
   let last: { readonly object: string; readonly revision: SourceRevision } | undefined;
 
-  /** Credentials are read for each action: they may be renewed at any time. */
+  /** Reads credentials for each action, since they may be renewed at any time. */
   const open = async (): Promise<Repository> => {
     const environment = await gitEnvironment(url, settings.credentials, home, context.absolute);
     const git = createGitProgram({
@@ -102,7 +102,7 @@ export function openGitSource(name: string, settings: GitSettings, context: Sour
       action('the check', signal, async (opened, limited) => {
         const listing = await opened.mirror.list(wanted, limited);
         const chosen = chooseReference(wanted, listing, `source ${name} (${url.shown})`);
-        // Keys and files may have changed since: only what needs no key is answered from before.
+        // Signature keys may have changed, so only an unverified revision may come from the cache.
         if (
           last?.object === chosen.object &&
           settings.verify === undefined &&
@@ -139,7 +139,7 @@ export function openGitSource(name: string, settings: GitSettings, context: Sour
           await mirror.fetch({ ref: revision, shown: revision.slice(0, 12) }, limited);
         const what = `source ${name}: ${revision.slice(0, 12)}`;
         const keyring = { home, env: opened.environment.env, absolute: context.absolute, what };
-        // The commit of a signed tag is checked when the tag is looked up; a later checkout of it needs its folder.
+        // A tag's signature is only checked when the tag is resolved: the folder written then is the checkout of its commit.
         if (settings.verify !== undefined)
           await verifySignature(mirror, { commit: revision }, undefined, settings.verify, keyring, limited);
         return { dir: await fill(mirror, revision, limited) };
@@ -153,7 +153,7 @@ export function openGitSource(name: string, settings: GitSettings, context: Sour
         if (settings.verify === undefined) return written;
         const what = `source ${name}: ${revision.slice(0, 12)}`;
         const keyring = { home, env: opened.environment.env, absolute: context.absolute, what };
-        // A signed tag may stand for its commit: then nobody signed the commit itself.
+        // The commit itself may be unsigned if a signed tag names it.
         const signed = await verifySignature(
           mirror,
           { commit: revision },
@@ -211,7 +211,7 @@ async function findReference(
   return { ref: found.ref, shown: name, object: found.object };
 }
 
-/** A branch must hold what was used before; a tag must stay where it is. */
+/** A branch must contain the last used commit; a tag must not move. */
 async function refuseRewritten(
   mirror: Mirror,
   used: LastCommit | undefined,

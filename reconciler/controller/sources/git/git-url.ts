@@ -1,8 +1,8 @@
-// PURE: which URLs of repositories are accepted, and how one is shown.
+// Decides which repository URLs are accepted, and how they are shown. Pure.
 import { SourceError } from '../source.ts';
 
 export interface GitUrl {
-  /** As git gets it. */
+  /** The URL that git gets. */
   readonly url: string;
   readonly protocol: 'https' | 'http' | 'ssh' | 'file';
   /** The address; user name, password and query are left out. */
@@ -62,7 +62,7 @@ function decodeSafely(path: string): string {
   }
 }
 
-/** The URL itself may hold a password: what precedes an @ is left out. */
+/** Leaves out everything before an @, which may hold a password. */
 const bad = (text: string, why: string): SourceError =>
   new SourceError(
     'refused',

@@ -1,9 +1,9 @@
-// Puts a public key that checks signatures into the keyring of its source.
+// Imports a public key for signatures into the keyring of its source.
 import { spawn } from 'node:child_process';
 import { confined } from '../../../../server/lib/confined.ts';
 import { SourceError } from '../source.ts';
 
-/** `home`: the keyring of one source. gpg reads whatever was put in the file; it needs sockets, since it asks for its agent. */
+/** `home`: the keyring of one source. gpg parses an untrusted file, so it is confined; it needs sockets for its agent. */
 export async function importKey(
   key: Buffer,
   home: string,
@@ -32,7 +32,7 @@ export async function importKey(
   }).catch((error: unknown) => {
     throw notStarted(error);
   });
-  // The programs before it say so when they do not find it.
+  // The wrappers exit with 127 if they do not find gpg.
   if (code === 127) throw notStarted(new Error(said));
   if (code !== 0)
     throw new SourceError(

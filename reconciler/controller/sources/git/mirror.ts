@@ -1,4 +1,4 @@
-// The bare repository in which a source keeps what it fetched: lists references, fetches one, describes a commit.
+// The bare repository of a source: lists references, fetches one, describes a commit.
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DamagedCopyError, SourceError } from '../source.ts';
@@ -23,7 +23,7 @@ export interface FetchResult {
 }
 
 const incoming = 'refs/gantry/incoming';
-/** The writers of no more commits are asked for. */
+/** Max commits whose authors are read. */
 const maxCommits = 200;
 
 export class Mirror {
@@ -53,7 +53,7 @@ export class Mirror {
     return parseListing(stdout.toString('utf8'));
   }
 
-  /** Fetches a reference or a commit. A repository that has grown too large here is fetched again once. */
+  /** Fetches a reference or a commit. Discards a copy that has grown too large and fetches once more. */
   async fetch(reference: Pick<GitReference, 'ref' | 'shown'>, signal?: AbortSignal): Promise<FetchResult> {
     await this.#open(signal);
     const isFresh = (await sizeOf(this.dir)) < 256 * 1024;
@@ -63,7 +63,7 @@ export class Mirror {
       signal?.throwIfAborted();
       const isFinal = error instanceof SourceError && error.problem !== 'limit' && !(error instanceof DamagedCopyError);
       if (isFresh || isFinal) throw error;
-      // Old packs count towards the limit, and a process that was killed may leave locks and half packs behind.
+      // Old packs count towards the limit, and a killed process may have left locks and partial packs.
       await rm(this.dir, { recursive: true, force: true });
       await this.#open(signal);
       return this.#fetchOnce(reference, signal);
@@ -78,14 +78,14 @@ export class Mirror {
 
   async describe(commit: string, signal?: AbortSignal): Promise<Commit> {
     const format = '--format=%H%x00%cI%x00%<(200,trunc)%an%x00%<(300,trunc)%s';
-    // Not `show`: it compares the whole tree even when it prints no difference, and a tree can unfold without end.
+    // Not `show`: it diffs the whole tree even when it prints no diff, and a hostile tree can be endless.
     const args = ['-c', 'log.showSignature=false', 'log', '-1', format, commit, '--'];
     const { stdout } = await this.git({ args, maxBytes: 64 * 1024, cuts: true }, signal);
     const [id = '', at = '', who = '', message = ''] = stdout.toString('utf8').split('\0');
     return { id, at, who: plain(who), message: plain(message) };
   }
 
-  /** Names and addresses in the commits that came after `since`; of the commit alone where nothing came before it. */
+  /** Names and addresses in the commits after `since`; without `since`, only those of the commit. */
   async authors(commit: string, since: string | undefined, signal?: AbortSignal): Promise<readonly string[]> {
     if (since !== undefined && !this.#isDeep) await this.#deepen(commit, signal);
     const isThere = since !== undefined && (await this.has(since, signal));
@@ -159,7 +159,7 @@ export class Mirror {
   }
 }
 
-/** Bytes of the files below a folder; files that vanish meanwhile do not count. */
+/** Bytes of the files below a folder; ignores files that are deleted during the walk. */
 export async function sizeOf(folder: string): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   let sum = 0;

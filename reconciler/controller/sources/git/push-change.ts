@@ -44,7 +44,7 @@ export async function pushChange(
   if (same !== undefined) return same;
   const { base, message, author } = change;
   const commit = await writeCommit(git, { base, tree, message, author, signing: withKey(signingKey) });
-  // A lease: the branch is replaced only when it is still what was read.
+  // A lease: the branch is replaced only if it has not changed since it was read.
   const ref = `refs/heads/${branch}`;
   const args = [
     'push',
@@ -73,7 +73,7 @@ async function branchTip(mirror: Mirror, branch: string, signal: AbortSignal | u
   return refs.find(({ ref }) => ref === `refs/heads/${branch}`)?.object;
 }
 
-/** The tip of the branch when it is this very change on this very base: nothing is pushed again. */
+/** The tip of the branch if it already is this change on this base, so that nothing is pushed again. */
 async function sameCommit(
   mirror: Mirror,
   tip: string,

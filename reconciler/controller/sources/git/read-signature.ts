@@ -1,11 +1,11 @@
-// PURE: what gpg and ssh-keygen say about a signature.
+// Parses the output of gpg and ssh-keygen about a signature. Pure.
 import type { Verification } from '../source.ts';
 
 export type SignatureFinding = Verification | { readonly why: string };
 
 const unsigned = 'it is not signed';
 
-/** Lines of `gpg --status-fd`. Exactly one good signature by a key of the keyring counts; a second signature of any kind is refused. */
+/** Reads `gpg --status-fd`. Requires exactly one good signature by a key of the keyring; refuses any second signature. */
 export function readGpgStatus(text: string): SignatureFinding {
   const lines = text
     .split('\n')
@@ -37,7 +37,7 @@ function whyBad([word = '', keyId = '', ...rest]: readonly string[]): string {
   );
 }
 
-/** Output of `ssh-keygen -Y verify`, as git passes it on. */
+/** Reads the output of `ssh-keygen -Y verify`, as git passes it on. */
 export function readSshOutput(text: string): SignatureFinding {
   const good = /^Good "git" signature for (.+) with \S+ key (SHA256:\S+)$/m.exec(text);
   if (good !== null) return { by: 'ssh', key: good[2] ?? '', signer: good[1] ?? '' };

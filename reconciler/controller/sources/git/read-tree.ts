@@ -1,4 +1,4 @@
-// Writes the files of a commit to a folder: it reads objects itself, so that no attribute, filter or hook of the repository is at work.
+// Writes the files of a commit to a folder. Reads objects directly, so that no attribute, filter or hook of the repository takes effect.
 import { SourceError } from '../source.ts';
 import { Budget, type TreeLimits } from '../files/limits.ts';
 import { TreeWriter } from '../files/tree-writer.ts';
@@ -43,7 +43,7 @@ export async function writeTree(
   await writer.finish();
 }
 
-/** Every file below the path. The listing ends as soon as a limit is passed: a small repository can unfold to any number of files. */
+/** Every file below the path. Stops as soon as a limit is passed, since a small repository can hold an endless tree. */
 async function listTree(mirror: Mirror, request: TreeRequest, signal: AbortSignal | undefined): Promise<Entry[]> {
   const { commit, path, what, limits } = request;
   const budget = new Budget(limits, what);
@@ -72,7 +72,7 @@ async function listTree(mirror: Mirror, request: TreeRequest, signal: AbortSigna
   return entries;
 }
 
-/** Reads the contents of many objects with one program. */
+/** Reads the contents of many objects with one git process. */
 class Blobs {
   readonly #mirror: Mirror;
   readonly #request: TreeRequest;
@@ -84,7 +84,7 @@ class Blobs {
     this.#signal = signal;
   }
 
-  /** In groups, so that memory holds a few megabytes at once unless one file is larger. */
+  /** Reads in groups, so that memory holds only a few megabytes unless one file is larger. */
   async each(entries: readonly Entry[], take: (entry: Entry, contents: Buffer) => Promise<void>): Promise<void> {
     for (let from = 0; from < entries.length; from += 64) {
       const group = entries.slice(from, from + 64);

@@ -1,4 +1,4 @@
-// PURE: names of branches and tags, by the rules of git check-ref-format, and without a leading dash.
+// Checks names of branches and tags: the rules of git check-ref-format, and no leading dash. Pure.
 import { SourceError } from '../source.ts';
 
 // eslint-disable-next-line no-control-regex

@@ -1,4 +1,4 @@
-// Checks who signed a commit or a tag, with the keys of the source only: a keyring and a list of allowed signers of its own.
+// Checks who signed a commit or a tag, with the keys of the source only: its own keyring and list of allowed signers.
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ export interface SignatureContext {
   readonly what: string;
 }
 
-/** The commit must be signed, or the annotated tag `tagName` that names it. Throws `unverified`. */
+/** Requires a signature of the commit, or of the annotated tag `tagName` on it. Throws `unverified`. */
 export async function verifySignature(
   mirror: Mirror,
   fetched: FetchResult,
@@ -61,7 +61,7 @@ async function verifyObject(
   if (/cannot run gpg|cannot run ssh-keygen|could not run/i.test(stderr))
     return { why: 'the program gpg or ssh-keygen, which checks signatures, is not installed' };
   const found = /^\[GNUPG:\]/m.test(stderr) ? readGpgStatus(stderr) : readSshOutput(stderr);
-  // Both must agree: the exit code of git and what the program said.
+  // Both the exit code of git and the output of the program must agree.
   if (!('by' in found)) return found;
   return code === 0 ? found : { why: 'its signature is not valid' };
 }

@@ -7,13 +7,13 @@ import type { Credentials } from '../source-schema.ts';
 import { readSecret } from '../files/secret.ts';
 
 export interface Download {
-  /** Names what is read, for messages. */
+  /** Names the download in messages. */
   readonly what: string;
   /** Authorization; sent to the origin of the URL only. */
   readonly authorization?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly dispatcher: Dispatcher;
-  /** Statuses that are answers besides 2xx. */
+  /** Statuses that are not failures, besides 2xx. */
   readonly okStatuses?: readonly number[];
 }
 

@@ -9,7 +9,7 @@ import { SourceError } from '../source.ts';
 export interface KeepRequest {
   readonly what: string;
   readonly limits: TreeLimits;
-  /** What the contents must have, if it is known before. */
+  /** The expected digest, if it is known. */
   readonly digest: string | undefined;
 }
 

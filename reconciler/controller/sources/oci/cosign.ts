@@ -1,5 +1,5 @@
-// Signatures that `cosign sign --key` leaves beside an artefact: an artefact of its own with the tag sha256-DIGEST.sig, whose layers are signed
-// statements about the digest. Pure but for the readers that it is given.
+// Verifies signatures of `cosign sign --key`: a separate artefact with the tag sha256-DIGEST.sig, whose layers are signed
+// statements about the digest. Pure except for the readers that it gets.
 import { createPublicKey, verify, type KeyObject } from 'node:crypto';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { SourceError } from '../source.ts';
@@ -56,7 +56,7 @@ function isSignedBy(key: KeyObject, statement: Buffer, signature: Buffer): boole
   try {
     return verify(key.asymmetricKeyType === 'ed25519' ? null : 'sha256', statement, key, signature);
   } catch {
-    // A signature of another kind of key.
+    // The signature is of another key type.
     return false;
   }
 }
@@ -88,7 +88,7 @@ function signaturesIn(text: string): readonly { readonly layer: Layer; readonly 
   });
 }
 
-/** A key may sign other things than artefacts: only a statement of cosign about one counts. */
+/** Accepts only a cosign statement about an artefact, since a key may sign other things too. */
 function statedDigest(statement: Buffer): unknown {
   const critical = mapOf(parsed(statement.toString('utf8'))['critical']);
   if (critical['type'] !== 'cosign container image signature') return undefined;

@@ -1,4 +1,4 @@
-// PURE: references of OCI artefacts: REGISTRY/NAME:TAG, REGISTRY/NAME@DIGEST.
+// Parses references of OCI artefacts: REGISTRY/NAME:TAG, REGISTRY/NAME@DIGEST. Pure.
 import { SourceError } from '../source.ts';
 
 export interface OciReference {
@@ -31,7 +31,7 @@ export interface Layer {
 
 const maxLayers = 1000;
 
-/** The one layer of a manifest that is a packed tree of files, as Flux and ORAS write it. */
+/** The one layer of a manifest that is a packed file tree, as Flux and ORAS write it. */
 export function layerOf(text: string, what: string): Layer {
   const refuse = (why: string): SourceError => new SourceError('refused', `${what} is no artefact with files: ${why}`);
   let manifest: unknown;

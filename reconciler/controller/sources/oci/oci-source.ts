@@ -1,4 +1,4 @@
-// An OCI artefact as a source: one packed tree of files in a registry, as Flux and ORAS push it. The digest of the manifest is the revision.
+// An OCI artefact as a source: one packed file tree in a registry, as Flux and ORAS push it. The digest of the manifest is the revision.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';

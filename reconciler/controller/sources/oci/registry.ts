@@ -1,4 +1,4 @@
-// Asks an OCI registry for manifests and blobs; gets a token from the server that the registry names, when it asks for one.
+// Downloads manifests and blobs from an OCI registry, with a token from the server that the registry names if it requires one.
 import type { Dispatcher, Response } from 'undici';
 import { SourceError } from '../source.ts';
 import type { Credentials } from '../source-schema.ts';

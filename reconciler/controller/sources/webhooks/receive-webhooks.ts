@@ -1,4 +1,4 @@
-// Takes webhook requests for sources: verifies them, drops repeated ones, slows down forgers, and joins many news into few looks.
+// Receives webhooks for sources: verifies them, drops repeated ones, throttles forgers, and coalesces many requests into few checks.
 import { networkOf } from '../../../../server/lib/shared/attempts.ts';
 import { readSecret } from '../files/secret.ts';
 import type { SourceEntry, WebhookSettings } from '../source-schema.ts';
@@ -8,7 +8,7 @@ export interface WebhookRequest {
   readonly source: string;
   /** Names in lower case. */
   readonly headers: Headers;
-  /** As it came: its signature covers the bytes. */
+  /** The raw bytes, which the signature covers. */
   readonly body: Buffer;
   readonly address: string;
 }
@@ -22,7 +22,7 @@ export interface WebhookDeps {
   readonly entries: readonly Pick<SourceEntry, 'name' | 'webhook'>[];
   readonly absolute: (path: string) => string;
   readonly nowMs: () => number;
-  /** Called at once for the first news, and at most once a second for those that follow; the last news is never lost. */
+  /** Called at once for the first request, then at most once a second; the last request is never lost. */
   readonly lookAt: (source: string) => void;
   readonly warn?: (message: string) => void;
 }
@@ -63,7 +63,7 @@ export function createWebhookReceiver(deps: WebhookDeps): WebhookReceiver {
     }
     const { headers, body } = request;
     const verdict = verifyWebhook({ provider: webhook.provider, secret, headers, body, nowMs });
-    // A correct signature always passes: whoever shares its address with forgers is not shut out.
+    // A correct signature always passes, so that forgers cannot lock out others behind their address.
     if (!verdict.isValid) {
       if (failures >= maxForged)
         return { status: 429, message: 'too many requests without a valid signature; wait a minute' };
@@ -89,7 +89,7 @@ export function createWebhookReceiver(deps: WebhookDeps): WebhookReceiver {
   };
 }
 
-/** Values that are forgotten after a time; the oldest go first when there are too many. */
+/** A bounded map whose entries expire; the oldest go first. */
 class Expiring<T> {
   readonly #values = new Map<string, { readonly value: T; readonly until: number }>();
   readonly #ttlMs: number;

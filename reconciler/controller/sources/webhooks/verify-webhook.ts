@@ -1,4 +1,4 @@
-// PURE: whether a webhook request comes from who knows the secret of its source. Bodies are never parsed: a valid request means `look now`.
+// Verifies that a webhook's sender knows the secret of the source. Never parses bodies: a valid request means `check now`. Pure.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { assertNever } from '../../../../server/lib/shared/assert-never.ts';
 import type { WebhookSettings } from '../source-schema.ts';
@@ -14,7 +14,7 @@ export interface WebhookRequest {
   readonly nowMs: number;
 }
 
-/** `mark`: equal for a request that is sent again. `isTest`: the provider only tries the address. */
+/** `mark`: identifies a repeated request. `isTest`: the provider only tests the address. */
 export type Verdict =
   | { readonly isValid: true; readonly mark: string; readonly isTest: boolean }
   | { readonly isValid: false; readonly why: string };
@@ -43,7 +43,7 @@ export function verifyWebhook(request: WebhookRequest): Verdict {
   }
 }
 
-/** What `X-Gantry-Signature-256` holds; notifications are signed with it as well. */
+/** The value of `X-Gantry-Signature-256`, which also signs notifications. */
 export const timedSignature = (secret: string, timestamp: string, body: string | Buffer): string =>
   `sha256=${createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex')}`;
 
@@ -71,7 +71,7 @@ function byTimedSignature(request: WebhookRequest): Verdict {
   const given = header(request, 'x-gantry-signature-256');
   if (timestamp === undefined || given === undefined)
     return no('the headers x-gantry-timestamp and x-gantry-signature-256 are needed');
-  // The signature first: a forger learns nothing about the clock.
+  // Checks the signature first, so that a forger learns nothing about the clock.
   if (!isEqual(given, timedSignature(request.secret, timestamp, request.body)))
     return no('the signature in x-gantry-signature-256 is not valid');
   const ageMs = request.nowMs - Number(timestamp) * 1000;
@@ -89,10 +89,10 @@ const yes = (marked: Buffer, isTest: boolean): Verdict => ({
 const no = (why: string): Verdict => ({ isValid: false, why });
 
 const header = ({ headers }: WebhookRequest, name: string): string | undefined => one(headers[name]);
-/** A header that is sent twice is not accepted. */
+/** Rejects a repeated header. */
 const one = (value: string | readonly string[] | undefined): string | undefined =>
   typeof value === 'string' ? value : undefined;
 
-/** In a time that does not depend on where the texts differ, nor on their lengths. */
+/** Compares in constant time, for any lengths. */
 const isEqual = (given: string, wanted: string): boolean => timingSafeEqual(digest(given), digest(wanted));
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

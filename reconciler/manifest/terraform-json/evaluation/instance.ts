@@ -26,11 +26,11 @@ export interface Instance {
   readonly module: Module;
   /** `gantry_container.web[0]`, `module.net["a"].gantry_network.lan`. */
   readonly address: string;
-  /** `web[0]`, in modules with the way to them: what documents without a name on the server are called. */
+  /** `web[0]`, with its module path: the name of documents without a name on the server. */
   readonly name: string;
   /** The value of references: arguments, and attributes that an apply fills in. */
   readonly values: Readonly<Record<string, Value>>;
-  /** What is written. */
+  /** The written arguments. */
   readonly args: Readonly<Record<string, Value>>;
   /** Arguments that contain a value of a sensitive variable. */
   readonly sensitive: ReadonlySet<string>;

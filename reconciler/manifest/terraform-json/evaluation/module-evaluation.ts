@@ -158,7 +158,7 @@ export class ModuleEvaluation implements Module {
     }
   }
 
-  /** As for Terraform that runs in the folder of the configuration. */
+  /** Resolves paths as if Terraform ran in the folder of the configuration. */
   #path(name: string): string | undefined {
     if (name === 'cwd') return this.shared.files.cwd;
     if (name === 'module') return this.tree.path;
@@ -212,12 +212,12 @@ export class ModuleEvaluation implements Module {
     if (resource === undefined) return undefined;
     const { typeOf, dataTypeOf } = this.shared;
     const type = resource.mode === 'data' ? dataTypeOf(resource.type) : typeOf(resource.type);
-    // The declaration is refused already; one report is enough.
+    // The declaration was reported already.
     if (type === undefined) return found(unknown, used);
     return found(this.#gatheredOf(resource), used);
   }
 
-  /** Once for all references, of which each instance of another resource may have one. */
+  /** Computed once for all references. */
   #gatheredOf(resource: Resource): Value {
     const instances = this.instancesOf(resource);
     const known = this.#gathered.get(instances);

@@ -10,7 +10,7 @@ export interface ProviderBlock {
   readonly name: string;
 }
 
-/** `gantry`, `gantry.alias`: as written, or what the type begins with. */
+/** `gantry`, `gantry.alias`: as written, or from the prefix of the type. */
 export function providerName({ type, body }: Resource): string {
   const written = body['provider'];
   return typeof written === 'string' ? bareName(written) : type.slice(0, type.indexOf('_'));

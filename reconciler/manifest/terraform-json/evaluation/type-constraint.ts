@@ -96,7 +96,7 @@ interface Attribute {
   readonly name: string;
   readonly convert: Convert;
   readonly isOptional: boolean;
-  /** What it is when nothing, or null, is written. */
+  /** The value if it is null or not written. */
   readonly left: Value;
 }
 

@@ -32,8 +32,8 @@ export interface Scope {
   /** Inside of templatefile() there is no templatefile(). */
   readonly isTemplate?: true;
   /**
-   * The value of `var.x`, `local.y`, `gantry_network.web`: called with all names of the reference, answers how many of them it
-   * used up. Undefined: there is no such thing. May throw an ExpressionError of its own.
+   * The value of `var.x`, `local.y`, `gantry_network.web`: gets all names of the reference and returns how many it used. Undefined:
+   * the name does not exist. May throw ExpressionError.
    */
   resolve(names: readonly string[], span: Span): { readonly value: Value; readonly used: number } | undefined;
 }
@@ -214,7 +214,7 @@ function conditional({ condition, yes, no }: Expression & { readonly type: 'if' 
   if (truth === unknown) return unknown;
   if ('error' in chosen) throw chosen.error;
   const other = truth ? negative : positive;
-  // Only its type matters, which a branch that cannot be evaluated does not tell.
+  // Only the type of the other branch matters, which is unknown if it cannot be evaluated.
   if ('error' in other) return chosen.value;
   if (isMap(other.value) && Object.keys(other.value).length === 0) return chosen.value;
   if (isSet(chosen.value) !== isSet(other.value)) return withSet(chosen.value, other.value, yes, no);

@@ -98,7 +98,7 @@ export class Parser extends TokenReader implements Cursor {
     if (token.type === 'name')
       return { type: 'attribute', object, name: token.text, start: object.start, end: token.end };
     if (token.type === 'number' && /^\d+(?:\.\d+)?$/.test(token.text)) {
-      // `.0.1` are two of them.
+      // `.0.1` is two indexes.
       return token.text.split('.').reduce<Expression>((inner, digits) => {
         const key: Expression = { type: 'literal', value: Number(digits), start: token.start, end: token.end };
         return { type: 'index', object: inner, key, start: object.start, end: token.end };
@@ -108,7 +108,7 @@ export class Parser extends TokenReader implements Cursor {
     throw this.error('E_SYNTAX', 'an attribute name must follow the dot', token);
   }
 
-  /** `.*`: only names and numbers that follow are done to every element; an index in brackets is of the result. */
+  /** `.*`: following names and numbers apply to every element; an index in brackets applies to the result. */
   #attributeSplat(object: Expression, end: number): Expression {
     let each: Expression = { type: 'element', start: end, end };
     for (let token = this.peek(); token.type === 'sign' && token.text === '.'; token = this.peek()) {

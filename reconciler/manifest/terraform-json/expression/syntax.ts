@@ -1,4 +1,4 @@
-// The tree of a Terraform expression or template, and the error that says where a text is none; no meaning is given to it here.
+// The syntax tree of a Terraform expression or template, and the error for an invalid text with its place.
 
 /** Offsets count UTF-16 units from the begin of the text that was parsed. */
 export interface Span {
@@ -30,7 +30,7 @@ export type Expression = Span &
     | { readonly type: 'name'; readonly name: string }
     | { readonly type: 'attribute'; readonly object: Expression; readonly name: string }
     | { readonly type: 'index'; readonly object: Expression; readonly key: Expression }
-    /** `object[*].a.b`: what follows is done to every element, `element` standing for it. */
+    /** `object[*].a.b`: `each` applies to every element, which `element` stands for. */
     | { readonly type: 'splat'; readonly object: Expression; readonly each: Expression }
     | { readonly type: 'element' }
     /** `isExpanded`: the last argument is a list of arguments. Names of providers' functions are `provider::gantry::parse_size`. */
@@ -51,7 +51,7 @@ export type Expression = Span &
       }
   );
 
-/** Rows of the table of what is not evaluated; each has a hint in unsupported.ts. */
+/** Codes of unsupported features; each has a hint in unsupported.ts. */
 export type RefusalCode =
   | 'E_SYNTAX'
   | 'E_PROVIDER_FUNCTION'

@@ -16,7 +16,7 @@ import { resourceFacts } from './schema-facts.ts';
 /** The default file mode of the provider. */
 export const plainMode = { mode: '0644' };
 
-/** Documents have other keys for the time of a run and for its failure. */
+/** Converts the arguments about when a command runs and when it fails. */
 export function commandOf({
   on,
   fail_on_error: fails,
@@ -68,7 +68,7 @@ export const snapshot: PartType = {
   entry: (args) => same('name', 'stateful', 'expires_at')(args),
 };
 
-/** It is on the member of its volume, whose document says which. */
+/** The snapshot is on the member of its volume, which the volume's document names. */
 export const volumeSnapshot: PartType = {
   partOf: 'snapshots',
   isOfVolume: true,

@@ -1,5 +1,5 @@
-// The resource types of the well-known providers for LXD and Incus. Their configurations need no change where documents can express
-// their arguments.
+// The resource types of the well-known LXD and Incus providers. Their configurations work unchanged if documents can express their
+// arguments.
 import { type KindName, isInProject } from '../../../../server/api/kinds.ts';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';

@@ -24,11 +24,11 @@ export interface ObjectType extends ReferableType {
   /** Keys of the document other than `kind` and `manage`. Throws ArgumentError. */
   readonly document: (args: Arguments, resourceName: string, settings: ProviderSettings) => JsonObject;
   readonly manage?: (args: Arguments) => JsonObject;
-  /** Where a path of the document is written, when elsewhere. */
+  /** Document paths that are written elsewhere in the resource. */
   readonly writtenAs?: (args: Arguments) => Readonly<Record<string, string>>;
 }
 
-/** Something inside a container, or of a volume: an entry of a list in its document. */
+/** A part of a container or volume: an entry of a list in its document. */
 export interface PartType extends ReferableType {
   readonly partOf: 'files' | 'exec' | 'snapshots';
   /** The argument that names the container; `container` when left out. */

@@ -6,14 +6,14 @@ import type { FunctionRow } from './function-row.ts';
 
 interface Network {
   readonly bits: 32 | 128;
-  /** The network; its bits of hosts are zero. */
+  /** The network address; its host bits are zero. */
   readonly base: bigint;
   readonly length: number;
 }
 
 function read(source: string): Network {
   const [written = '', prefix = '', ...more] = source.split('/');
-  // Zeros at the begin of a part have no meaning.
+  // Leading zeros of a part have no meaning.
   const address = /^[\d.]+$/.test(written) ? written.replaceAll(/\b0+(?=\d)/g, '') : written;
   if (/:.*\./.test(address) || /^::ffff:/i.test(address))
     throw new ConversionError(`${source}: IPv4 addresses inside of IPv6 ones are not evaluated`);
@@ -37,7 +37,7 @@ function numberOf(address: string): bigint {
 function addressText(value: bigint, bits: 32 | 128): string {
   if (bits === 32) return [24n, 16n, 8n, 0n].map((shift) => String((value >> shift) & 0xffn)).join('.');
   const groups = Array.from({ length: 8 }, (_, at) => Number((value >> BigInt(112 - 16 * at)) & 0xffffn));
-  // The longest run of two zeros or more is left out, the first of equals.
+  // Compresses the longest run of at least two zeros, the first if equal.
   let [from, size] = [-1, 1];
   for (let at = 0; at < 8; at++) {
     let end = at;

@@ -14,7 +14,7 @@ export interface FunctionRow {
   readonly least: number;
   /** Absent: any number. */
   readonly max?: number;
-  /** Sees unknown values itself; the others answer unknown as soon as an argument is not wholly known. */
+  /** Handles unknown values itself; other functions return unknown if any part of an argument is. */
   readonly seesUnknown?: true;
   /** The others refuse null. */
   readonly takesNull?: true;

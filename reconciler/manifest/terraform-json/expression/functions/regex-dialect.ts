@@ -44,9 +44,9 @@ class Translation {
   readonly #text: string;
   #at = 0;
   #flags: Flags = { i: false, m: false, s: false, U: false };
-  /** The groups that are open: flags around them, and what decides whether ours forgets what a group took in an earlier round. */
+  /** The open groups: the flags around each, and facts that decide whether JavaScript resets its captures at each iteration. */
   readonly #outer: { readonly flags: Flags; captures: number; isChoice: boolean; isCapture: boolean }[] = [];
-  /** Flags of the whole expression: ours have no others. */
+  /** A flag of the whole expression, since JavaScript has no others. */
   isCaseless = false;
 
   constructor(text: string) {
@@ -154,7 +154,7 @@ class Translation {
     const group = this.#outer.at(-1);
     if (group !== undefined) group.isCapture = false;
     if (end === ':') return '(?:';
-    // The rest of the group that it stands in.
+    // The flags apply to the rest of the enclosing group.
     this.#outer.pop();
     return '';
   }
@@ -167,7 +167,7 @@ class Translation {
     this.#flags = { ...this.#flags, [flag]: value };
   }
 
-  /** What stands behind a backslash, also in a set. */
+  /** Translates the text after a backslash, also in a set. */
   #escape(inSet: boolean): string {
     const char = this.#text[this.#at++];
     if (char === undefined) throw new ConversionError('trailing backslash at end of expression');

@@ -35,7 +35,7 @@ function valueOf(node: unknown, document: Document.Parsed, depth: number): Value
   return node.type === 'PLAIN' && tag !== 'tag:yaml.org,2002:str' ? plain(text) : text;
 }
 
-/** Tags of the failsafe schema, which every node has, and texts that are said to be texts. */
+/** Tags of the failsafe schema, and of texts that are tagged as texts. */
 const known: ReadonlySet<string> = new Set(['map', 'seq', 'str'].map((name) => `tag:yaml.org,2002:${name}`));
 
 function resolved(alias: Alias, document: Document.Parsed): Node {
@@ -88,7 +88,7 @@ function timestamp(text: string): string | undefined {
   if (match === null) return undefined;
   const [, year = '', month = '', day = '', hour = '0', minute = '0', second = '0', zone = 'Z'] = match;
   const isBlank = text.includes(' ');
-  // A blank means that there is no zone, a T that there is one.
+  // A time after a blank has no zone, one after a T must have one.
   if (match[4] !== undefined && isBlank !== (match[7] === undefined)) return undefined;
   const days = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
   const isThere = Number(month) >= 1 && Number(month) <= 12 && Number(day) >= 1 && Number(day) <= days;

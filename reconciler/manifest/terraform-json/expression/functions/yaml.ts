@@ -11,7 +11,7 @@ function sizeOf(value: Value): number {
   return Array.isArray(value) ? value.length : isMap(value) ? Object.keys(value).length : 1;
 }
 
-/** Plain scalars that are a whole document are ended by dots. */
+/** Ends a document with `...` if it is a single plain scalar. */
 function document(value: Value): string {
   const isPlain = value === null || typeof value === 'number' || typeof value === 'boolean';
   return `${written(value, 0)}${isPlain ? '...\n' : ''}`;
@@ -34,14 +34,14 @@ function written(value: Value, indent: number, column = indent): string {
   return items.map((item, at) => `${at === 0 ? '' : blank}- ${written(item, indent + 2)}`).join('');
 }
 
-/** Other keys are written as questions and answers. */
+/** Writes complex keys in `? key : value` form. */
 function keyText(key: string): string {
   const written = quoted(key);
   if (written.length > 120 || key.includes('\n')) throw new ConversionError('such long keys are not evaluated');
   return written;
 }
 
-/** Behind `key:`. Lists stand as deep as their key. */
+/** The text after `key:`. Lists are indented like their key. */
 function member(value: Value, indent: number, keyLength: number): string {
   if (!isCollection(value) || sizeOf(value) === 0) return ` ${written(value, indent + 2, indent + keyLength + 2)}`;
   const depth = isMap(value) ? indent + 2 : indent;
@@ -55,7 +55,7 @@ function scalar(value: Value, indent: number, column: number): string {
   return typeof value === 'number' ? numberText(value) : JSON.stringify(value);
 }
 
-/** A literal block, when the text can stand in one. */
+/** A literal block, if the text allows it. */
 function block(value: string, indent: number, column: number): string {
   const isPlain = /^[\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]*$/u.test(value);
   if (/[\x85\u2028\u2029]/.test(value)) throw new ConversionError('such line breaks in YAML are not evaluated');
