@@ -1,4 +1,4 @@
-// Shows members of the cluster that do not answer in lists: as the records have them.
+// Lists the objects of cluster members that do not answer, from the records.
 import type { ContainerFull } from '../../api/container/container.ts';
 import type { NetworkLease } from '../../api/network/network.ts';
 import { dnsName } from '../../api/project/project-names.ts';
@@ -49,7 +49,7 @@ export class AbsentMembers {
     return this.#lists(member).urls(pool, project, type);
   }
 
-  /** The addresses that its containers are to have; what they were given besides is known there only. */
+  /** The configured addresses of its containers; only that member knows its dynamic leases. */
   leases(member: number, network: string): readonly NetworkLease[] {
     const records = this.#deps.records.as(member);
     const location = this.#deps.cluster.members.nameOf(member);

@@ -1,4 +1,4 @@
-// Lets a host into the cluster that this one is a member of.
+// Admits a host to this member's cluster.
 import { X509Certificate, hash } from 'node:crypto';
 import { connect } from 'node:tls';
 import type { ClusterAccept, ClusterAccepted } from '../../api/cluster/cluster.ts';
@@ -16,7 +16,7 @@ import { checkMemberName } from './member-name.ts';
 
 const reachMs = 5_000;
 
-/** Throws AppError forbidden for a secret that is not good, badRequest or exists for a host that cannot be a member. */
+/** Throws AppError forbidden for a wrong secret, badRequest or exists for a host that cannot be a member. */
 export async function accept(
   deps: ClusterUseCaseDeps,
   caller: Caller,
@@ -66,7 +66,7 @@ export async function accept(
   });
   deps.log.info(`The host ${name} at ${address} may join the cluster as member ${number}`);
   deps.events.lifecycle('cluster-member-added', `/1.0/cluster/members/${name}`, undefined, caller.requestor);
-  // This member may still serve with the one before it.
+  // This member may still serve with the previous certificate.
   const { certPem, keyPem } = records.cluster.get('config')?.document.certificate ?? certificates.current;
   return {
     number,
@@ -78,7 +78,7 @@ export async function accept(
   };
 }
 
-/** Returns the token that is used up when the host is let in. A password is not. */
+/** Returns the token, which the admission uses up; undefined for a password. */
 async function admit(
   { records, clock, attempts, log }: ClusterUseCaseDeps,
   caller: Caller,
@@ -111,7 +111,7 @@ const wrongSecret = (): AppError =>
     'Joining the cluster is not authorized: the token is not good for this name (it was used, has expired or was withdrawn), or the password is wrong',
   );
 
-/** What an older release wrote must be readable, so the oldest member sets what the others write; a newer one waits. */
+/** The oldest member determines what the others write, because it must be able to read it; a newer one waits. */
 function checkVersion(version: string, { records }: ClusterUseCaseDeps): void {
   const min = records.cluster.get('config')?.document.minVersion ?? '0.0.0';
   if (compareVersions(version, min) < 0)
@@ -120,7 +120,7 @@ function checkVersion(version: string, { records }: ClusterUseCaseDeps): void {
     );
 }
 
-/** Reads the certificate that a joining host sends for itself. Throws AppError badRequest when it sends none. */
+/** Reads the member certificate of the joining host. Throws AppError badRequest if it sends none. */
 function memberCertificate({ member_certificate: pem }: ClusterAccept): string {
   if (fingerprintOfPem(pem) === undefined)
     throw errors.invalid('cluster membership', [
@@ -129,7 +129,7 @@ function memberCertificate({ member_certificate: pem }: ClusterAccept): string {
   return pem;
 }
 
-/** The host listens there, and it is that host. */
+/** Connects to check that the host listens there, with that certificate. */
 async function checkReached(address: string, certificate: string): Promise<void> {
   const url = new URL(`https://${address}`);
   await new Promise<void>((resolve, reject) => {

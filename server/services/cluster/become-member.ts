@@ -1,4 +1,5 @@
-// Makes this host a member of a cluster, founded here or joined: its records move into the store of the cluster while its containers run on.
+// Makes this host a member of a cluster, founded here or joined: its records move into the cluster's store while its containers keep
+// running.
 import { mkdir } from 'node:fs/promises';
 import { errors } from '../../api/errors.ts';
 import { clusterCertificateFiles, clusterDir, writeMembership, type Membership } from '../../membership/membership.ts';
@@ -9,17 +10,15 @@ import type { ClusterUseCaseDeps, OpenedClusterStore } from './deps.ts';
 
 export interface NewMembership {
   readonly membership: Membership;
-  /** The certificate that all members serve with. */
+  /** The certificate that all members serve. */
   readonly certPem: string;
   readonly keyPem: string;
-  /** Brings the records of this host into the store of the cluster. */
+  /** Copies the records of this host into the cluster's store. */
   readonly fill: (opened: OpenedClusterStore, from: Store) => Promise<unknown>;
 }
 
-/**
- * `enter`: gets the store, once the host listens for members at `address`. Until the membership is written the host is what it was, and
- * what was begun is undone.
- */
+/** `enter`: gets the store, once the host listens for members at `address`. Until the membership is written the host is unchanged, and a
+ *  failure undoes everything. */
 export async function becomeMember(
   deps: ClusterUseCaseDeps,
   address: string,

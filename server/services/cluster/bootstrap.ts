@@ -1,4 +1,4 @@
-// Makes a cluster of a single host, which others can join.
+// Turns a single host into a cluster that others can join.
 import { randomUUID } from 'node:crypto';
 import type { MemberDocument } from '../../records/documents.ts';
 import { load } from '../../store/load.ts';

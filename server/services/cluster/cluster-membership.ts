@@ -35,14 +35,14 @@ const noResources = { cluster: [] as readonly string[] };
 export class ClusterMembership {
   readonly #deps: ClusterUseCaseDeps;
   #isChanging = false;
-  /** What ends after this host has left its cluster: the next change of its membership waits for it. */
+  /** Work that ends after this host has left its cluster: the next change of its membership waits for it. */
   #settled: Promise<void> = Promise.resolve();
 
   constructor(deps: ClusterUseCaseDeps) {
     this.#deps = deps;
   }
 
-  /** Which pools and networks there are is for trusted callers only. */
+  /** Only trusted callers may see which pools and networks exist. */
   get(caller: Caller): { readonly object: ClusterObject; readonly etag: string } {
     const { cluster, records } = this.#deps;
     const asked = cluster.isOn && isTrustedCaller(caller) ? askedOfHosts(records) : [];
@@ -71,7 +71,7 @@ export class ClusterMembership {
     return this.#start('Joining a cluster', () => join(this.#deps, name, address, plan), caller);
   }
 
-  /** Another member removes this one. The rest of what ends follows when that has its answer. */
+  /** Another member removes this one. The membership ends here after that request has its answer. */
   async leave(caller: Caller): Promise<void> {
     if (this.#isChanging) throw errors.badRequest('The membership of this host is being changed already');
     this.#isChanging = true;
@@ -105,7 +105,7 @@ export class ClusterMembership {
     const until = (expiry === undefined ? undefined : applyExpiry(expiry, now)) ?? new Date(now.getTime() + dayMs);
     const expiresAt = until.toISOString();
     const secret = randomSecret();
-    // This member may still serve with the one before it.
+    // This member may still serve with the previous certificate.
     const of = this.#certificate;
     await records.retry((changes) => {
       if (records.members.has(name)) throw errors.exists('cluster member', name);
@@ -207,7 +207,7 @@ export class ClusterMembership {
     return found.address;
   }
 
-  /** Resolves when a host has used the token; throws when it expires or is withdrawn, and removes it then. */
+  /** Resolves when a host has used the token; throws when it expires or is withdrawn, after removing it. */
   #tokenUsed(name: string, hash: string, expiresAtMs: number, signal: AbortSignal): Promise<void> {
     const { records, clock } = this.#deps;
     const isThere = (): boolean => records.joinTokens.get(name)?.document.secretHash === hash;
@@ -268,7 +268,7 @@ export class ClusterMembership {
   }
 }
 
-/** In the words of LXD. Where the members keep no records themselves all reach them alike. */
+/** LXD's role names. If the members do not run the store themselves, they are all equal. */
 const rolesFor: Readonly<Record<'vote' | 'copy' | 'none', readonly string[]>> = {
   vote: ['database'],
   copy: ['database-standby'],

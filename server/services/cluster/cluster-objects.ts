@@ -1,4 +1,4 @@
-// Pools or networks as requests meet them: on a single host the use cases themselves, in a cluster spread over its members.
+// Pools or networks as requests see them: on a single host its own, in a cluster spread over its members.
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { Network } from '../../api/network/network.ts';
 import { errors } from '../../api/errors.ts';
@@ -9,7 +9,7 @@ import type { Records } from '../../records/records.ts';
 import { replaceConfig } from '../shared/patch.ts';
 import { Definitions, type Realisation } from './definitions.ts';
 
-/** The parts of a request that matter here. */
+/** The relevant parts of a request. */
 interface MemberRequest {
   readonly isForwarded?: boolean;
   readonly query: object;
@@ -57,7 +57,7 @@ export class ClusterObjects {
     });
   }
 
-  /** A target notes only the config of that member, as clients of LXD begin. */
+  /** A target only stores that member's config, the way LXD clients begin. */
   async create(asked: MemberRequest, target = '', body: ObjectCreate, here: () => Promise<void>): Promise<void> {
     const { name, type, description = '', member_overrides: overrides = {} } = body;
     if (!this.#isSpread(asked)) {
@@ -93,15 +93,15 @@ export class ClusterObjects {
       );
   }
 
-  /** What all members have in common, without keys of single members; with a target as that member has it. */
+  /** The config of all members, without keys of single ones; with a target that member's view. */
   shown<T extends ObjectView>(object: T, target = ''): T {
     if (!this.#cluster.isOn || this.definitions.get(object.name) === undefined) return object;
     const config = target === '' ? this.#on.keys.split(object.config).shared : object.config;
     return { ...object, config, locations: this.definitions.locations(object.name) };
   }
 
-  /** A target changes only what each member has for itself: the rest would be other than on the others. Throws AppError badRequest.
-   *  `isWhole`: what the body leaves out goes. */
+  /** Allows only member-specific keys to change with a target: the others would make the members differ. Throws AppError badRequest. `isWhole`:
+   *  keys that the body omits are removed. */
   refuseShared(asked: MemberRequest, name: string, body: ObjectChange, isWhole: boolean): void {
     const target = targetOf(asked);
     const here = this.#on.here(name);
@@ -121,7 +121,7 @@ export class ClusterObjects {
     if (problems.length > 0) throw errors.invalid(`${this.#on.what} ${name}`, problems);
   }
 
-  /** A whole replacement that does not name what single members have keeps that. */
+  /** A replacement without any member-specific keys keeps the current ones. */
   withOwnKeys<T extends { readonly config?: ConfigMap | null | undefined }>(
     asked: MemberRequest,
     name: string,
@@ -164,7 +164,7 @@ export class ClusterObjects {
     };
   }
 
-  /** Named on members so far, and on none yet. */
+  /** Objects defined for some members, and realised on none yet. */
   #pending() {
     if (!this.#cluster.isOn) return [];
     return this.#records[this.#on.kind].list().filter(({ document }) => document.state === 'pending');

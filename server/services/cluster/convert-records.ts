@@ -1,5 +1,5 @@
-// The records of a single host as those of a member: what every member has for itself under its number, the rest once for all. Pure
-// but for reading the store.
+// Converts the records of a single host into a member's: objects of its host under its number, shared ones once. Pure but for reading the
+// store.
 import { decodeDocument, encodeDocument } from '../../records/codec.ts';
 import { networkKeys, poolKeys } from '../shared/member-keys.ts';
 import type {
@@ -19,7 +19,7 @@ export interface Pair {
   readonly value: Uint8Array;
 }
 
-/** `hasShared`: also what members share; a host that joins takes that of the cluster. */
+/** `hasShared`: includes shared records; a host that joins takes the cluster's instead. */
 export async function* asMember(from: Store, number: number, hasShared: boolean): AsyncGenerator<Pair> {
   const space = new KeySpace(number);
   for await (const { key, value } of readAll(from)) {
@@ -39,7 +39,7 @@ export async function* asMember(from: Store, number: number, hasShared: boolean)
   }
 }
 
-/** The other way round: the records of the member that is the last one. */
+/** The reverse: the records of the last member. */
 export async function* asSingle(from: Store, number: number): AsyncGenerator<Pair> {
   let shared: ServerDocument | undefined;
   let own: ServerDocument | undefined;
@@ -62,7 +62,7 @@ export async function* asSingle(from: Store, number: number): AsyncGenerator<Pai
   yield { key: '/server/config', value: encodeDocument<'server'>(whole) };
 }
 
-/** Nothing of these is left on a single host. */
+/** Kinds that a single host does not have. */
 const ofClusters: ReadonlySet<Kind> = new Set<Kind>([
   'members',
   'cluster',
@@ -88,7 +88,7 @@ export function* foundingRecords(
   yield { key: `/members/${member.name}`, value: encodeDocument<'members'>(member.document) };
 }
 
-/** What is on the first host is what the cluster has. */
+/** The first host's objects become the cluster's definitions. */
 function definitionOf(kind: 'pools' | 'networks', name: string, value: Uint8Array, number: number): Pair {
   const of = kind === 'pools' ? poolKeys : networkKeys;
   const document = decodeDocument(kind, name, value);

@@ -1,5 +1,5 @@
-// Pools and networks of the whole cluster: each is defined once, and every member makes its own. The definition is the truth: a member
-// that was away makes up for what it missed.
+// Pools and networks of the whole cluster: each is defined once, and every member realises it. The definition is authoritative: a member
+// that was away catches up with it.
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { errors } from '../../api/errors.ts';
 import type { Member, Members } from '../../membership/members.ts';
@@ -11,32 +11,32 @@ import { KnownProblems } from '../shared/known-problems.ts';
 import { replaceConfig } from '../shared/patch.ts';
 import type { MemberKeys } from '../shared/member-keys.ts';
 
-/** What one member has, or shall have. */
+/** One member's part, actual or wanted. */
 export interface Part {
   readonly config: ConfigMap;
   readonly description: string;
 }
 
-/** The pools or the networks of this member, and of any other one. */
+/** Realises pools or networks on this member, or on another one. */
 export interface Realisation {
   /** For messages: `storage pool`, `network`. */
   readonly what: string;
   readonly kind: 'poolDefinitions' | 'networkDefinitions';
   readonly keys: MemberKeys;
-  /** What this member has; undefined: nothing. */
+  /** This member's part; undefined: none. */
   readonly here: (name: string) => (Part & { readonly isReady: boolean }) | undefined;
   readonly of: (member: number, name: string) => Part | undefined;
   readonly create: (member: Member, name: string, type: string, part: Part) => Promise<void>;
   readonly change: (member: Member, name: string, part: Part) => Promise<void>;
   readonly remove: (member: Member, name: string) => Promise<void>;
-  /** URLs of what uses it on any member. */
+  /** URLs of its users on any member. */
   readonly users: (name: string) => readonly string[];
 }
 
 export interface NewObject extends Part {
   readonly name: string;
   readonly type: string;
-  /** By name of member. */
+  /** By member name. */
   readonly overrides: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
@@ -45,7 +45,7 @@ export class Definitions {
   readonly #members: Members;
   readonly #log: Log;
   readonly #on: Realisation;
-  /** By this daemon: their records say `creating`, and it is not for `realise` to undo them. */
+  /** This daemon is creating them: their records say `creating`, and `realise` must not undo them. */
   readonly #beingCreated = new Set<string>();
   #realising: Promise<void> = Promise.resolve();
   readonly #problems: KnownProblems;
@@ -63,7 +63,7 @@ export class Definitions {
     this.#on = deps.on;
   }
 
-  /** Undefined also for one that is deleted and only waits for members that are offline. */
+  /** Also undefined for a deleted one that only waits for offline members. */
   get(name: string): DefinitionDocument | undefined {
     const document = this.#records[this.#on.kind].get(name)?.document;
     return document?.state === 'deleted' ? undefined : document;
@@ -74,7 +74,7 @@ export class Definitions {
     return this.#holders(name).map((member) => member.name);
   }
 
-  /** Config for one member of an object that is created later, as clients of LXD send it. */
+  /** Stores config for one member of an object that is created later, as LXD clients send it. */
   async define(target: Member, { name, type, config }: Pick<NewObject, 'name' | 'type' | 'config'>): Promise<void> {
     const { what, keys, kind } = this.#on;
     const foreign = Object.keys(config).find((key) => !keys.isOwn(key));
@@ -97,7 +97,7 @@ export class Definitions {
     });
   }
 
-  /** On all members that are online, or on none; the others make it when they are back. */
+  /** Creates it on all online members, or on none; the others create it on their return. */
   async create(object: NewObject): Promise<void> {
     const { name } = object;
     if (this.#beingCreated.has(name)) throw errors.exists(this.#on.what, name);
@@ -146,7 +146,7 @@ export class Definitions {
       if (here === undefined) throw errors.internal('The cluster has no members');
       await this.#on.create(here, name, type, partOf(definition, here.number));
       made.push(here);
-      // What was left to the server (a subnet) is the same on all.
+      // A value that the server chose (a subnet) is the same on all members.
       const filled = { ...definition, config: keys.split(this.#on.here(name)?.config ?? {}).shared };
       const ends = await Promise.allSettled(
         others.map(async (member) => {
@@ -167,7 +167,7 @@ export class Definitions {
     }
   }
 
-  /** What `applyHere` leaves in keys of all members holds for all of them; those that are offline follow when they are back. */
+  /** If `applyHere` changes keys of all members, they apply to all; offline members follow on their return. */
   async change(name: string, applyHere: () => Promise<void>): Promise<void> {
     const { keys } = this.#on;
     const definition = this.#created(name);
@@ -203,7 +203,7 @@ export class Definitions {
     }
   }
 
-  /** From all members, those that are offline when they are back; refused while anything uses it. */
+  /** Removes it from all members, from offline ones on their return; refused while it has users. */
   async remove(name: string): Promise<void> {
     const { what, users } = this.#on;
     const definition = this.get(name);
@@ -220,12 +220,12 @@ export class Definitions {
     else await this.#put(name, { ...definition, state: 'deleted' });
   }
 
-  /** What this member lacks, or has otherwise than the cluster defines it, since the last attempt: by name, a sentence. */
+  /** What this member failed to realise at the last attempt: by name, a sentence. */
   get problems(): ReadonlyMap<string, string> {
     return this.#problems.byName;
   }
 
-  /** Makes here what the cluster has and this member lacks, and undoes what this member began and did not end. */
+  /** Realises here what the cluster defines and this member lacks, and undoes what this member began and did not complete. */
   realise(): Promise<void> {
     this.#realising = this.#realising.then(() => this.#realiseAll());
     return this.#realising;
@@ -260,13 +260,13 @@ export class Definitions {
     if (!isSame) await this.#on.change(here, name, wanted);
   }
 
-  /** The last member that had it takes the definition away. */
+  /** The last member to delete its part deletes the definition. */
   async #finishRemoval(here: Member, name: string): Promise<void> {
     if (this.#on.here(name) !== undefined) await this.#on.remove(here, name);
     if (this.#holders(name).length === 0) await this.#forget(name);
   }
 
-  /** The daemon ended while it asked the members: none of them keeps it. */
+  /** The daemon ended during the creation: removes it from all members. */
   async #undo(name: string): Promise<void> {
     for (const member of this.#all())
       if (this.#partOf(member.number, name) !== undefined) await this.#on.remove(member, name);
@@ -279,7 +279,7 @@ export class Definitions {
     return definition;
   }
 
-  /** Throws AppError unavailable while members that are offline still have a deleted one of this name. */
+  /** Throws AppError unavailable while offline members still have a deleted one of this name. */
   #needFree(name: string): void {
     const holders = this.#holders(name);
     if (this.#records[this.#on.kind].get(name)?.document.state !== 'deleted' || holders.length === 0) return;
@@ -307,7 +307,7 @@ export class Definitions {
     return number === this.#members.here ? this.#on.here(name) : this.#on.of(number, name);
   }
 
-  /** The config of all with what the member has for itself: what it was given, and what the host has made of it. */
+  /** The shared config with the member's own: what it was given, and what the host made of it. */
   #wantedOf(definition: DefinitionDocument, number: number, name: string): Part {
     const own = this.#on.keys.split(this.#partOf(number, name)?.config ?? {}).own;
     return {

@@ -10,50 +10,50 @@ import type { KeyChange } from './keys/key-change.ts';
 import type { MemberImages } from '../images/member-images.ts';
 import type { Store } from '../../store/store.ts';
 
-/** A store of a cluster that this host has opened, and does not use yet. */
+/** An open store of a cluster that this host does not use yet. */
 export interface OpenedClusterStore {
   readonly store: Store;
-  /** Throws StoreError Invalid when it holds records. */
+  /** Throws StoreError Invalid if it holds records. */
   begin(): Promise<void>;
   finish(): Promise<void>;
-  /** From now on it is the store of the daemon. */
+  /** Makes it the daemon's store. */
   use(): void;
-  /** It is not used. */
+  /** Closes it unused. */
   abandon(): Promise<void>;
 }
 
-/** The store of a host on its own that is being filled. */
+/** The new store of a host that leaves its cluster, during its import. */
 export interface OpenedSingleStore {
   readonly store: Store;
-  /** From now on it is the store of the daemon; when it resolves, nothing of the former one comes any more. */
+  /** Makes it the daemon's store; resolves when no change of the former store can arrive any more. */
   use(): Promise<void>;
   abandon(): Promise<void>;
 }
 
 /** Where a host that leaves its cluster keeps its records. */
 export interface SingleStores {
-  /** An empty one, which counts once the host is no member any more. */
+  /** An empty store, used once the host is no member any more. */
   begin(): Promise<OpenedSingleStore>;
 }
 
-/** What a member can do to the writes of another one. */
+/** Fences off another member's writes. */
 export interface MemberFence {
-  /** When it resolves, the member with this number writes nothing more. */
+  /** Resolves once the member with this number can write nothing more. */
   fenceOut(member: number): Promise<void>;
 }
 
-/** Where stores of clusters come from: an etcd that was given, or one that daemons run themselves. */
+/** Opens stores of clusters: in a configured etcd, or in one that daemons run themselves. */
 export interface ClusterStores {
-  /** An empty one for a new cluster, whose first member is at this address. */
+  /** An empty store for a new cluster, whose first member is at this address. */
   found(address: string): Promise<ClusterStore>;
   open(store: ClusterStore, member: number): Promise<OpenedClusterStore>;
-  /** What another host needs to open it. */
+  /** The description by which another host opens it. */
   share(store: ClusterStore): Promise<ClusterAccepted['store']>;
-  /** Keeps what this host was told; its files are for root only. */
+  /** Saves the description that this host received; only root can read the files. */
   keep(shared: ClusterAccepted['store'], address: string): Promise<ClusterStore>;
-  /** The other members keep the records without this host, whose address among them this is. Throws when they cannot. */
+  /** The other members keep the records without the host at this member address. Throws if they cannot. */
   withdraw(memberAddress: string): Promise<void>;
-  /** This host is in no cluster any more. */
+  /** Forgets the cluster of a host that left it. */
   forget(): Promise<void>;
 }
 
@@ -72,14 +72,14 @@ export interface ClusterUseCaseDeps extends Pick<
   readonly attempts: Attempts;
   /** Kernel architecture of this host. */
   readonly architecture: string;
-  /** What only a member that leaves has is copied first. */
+  /** Images that only a leaving member has are copied first. */
   readonly images: Pick<MemberImages, 'bringAllOf'>;
-  /** What the member at this address has of the records; undefined: that is not known, or other hosts keep them. */
+  /** The role of the member at this address in keeping the records; undefined: unknown, or other hosts keep them. */
   readonly etcdRoleOf: (address: string) => 'vote' | 'copy' | 'none' | undefined;
   /** The release of this daemon. */
   readonly version: string;
-  /** Opens or closes the listener for the other members: at this address, or none. */
+  /** Opens the listener for the other members at this address, or closes it. */
   readonly listen: (address: string | undefined) => Promise<void>;
-  /** The host has become a member: what every member does from its start on begins. */
+  /** Called when the host has become a member: starts every member's regular work. */
   readonly becameMember: () => Promise<void>;
 }

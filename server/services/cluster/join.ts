@@ -1,4 +1,4 @@
-// Makes this host a member of a cluster that exists: it is let in, opens the store of the cluster, and brings what is on its host.
+// Makes this host a member of an existing cluster: requests admission, opens the cluster's store, and moves its records there.
 import type { ClusterPut, MemberConfig } from '../../api/cluster/cluster.ts';
 import { errors } from '../../api/errors.ts';
 import type { Records } from '../../records/records.ts';
@@ -18,7 +18,7 @@ export interface JoinPlan {
   readonly memberConfig: readonly MemberConfig[];
 }
 
-/** From the token, or from address, certificate and password. Throws AppError badRequest that names what is missing or wrong. */
+/** Reads a token, or address, certificate and password. Throws AppError badRequest that names what is missing or wrong. */
 export function planJoin(name: string, body: ClusterPut): JoinPlan {
   const text = body.cluster_token ?? '';
   const token = text === '' ? decodeJoinToken(body.cluster_password ?? '') : requireJoinToken(text);
@@ -42,7 +42,7 @@ export function planJoin(name: string, body: ClusterPut): JoinPlan {
   };
 }
 
-/** A host with containers of its own would bring names that the cluster may have already. Throws AppError badRequest. */
+/** Containers of a joining host could have names that the cluster already uses. Throws AppError badRequest. */
 export function checkEmpty(records: Records): void {
   const found = [
     ...records.containers.list().map(({ name }) => `the container ${name}`),

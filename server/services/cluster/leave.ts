@@ -6,7 +6,7 @@ import { load } from '../../store/load.ts';
 import { asSingle } from './convert-records.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
 
-/** The end of the membership file is the commit point: before it the host is a member, also after a crash; after it a single host. */
+/** The deletion of the membership file is the commit point: before it the host is a member, also after a crash; after it a single host. */
 export async function leave(deps: ClusterUseCaseDeps): Promise<void> {
   const { records, cluster, single, stateDir } = deps;
   const number = records.member;
@@ -35,7 +35,7 @@ export async function leave(deps: ClusterUseCaseDeps): Promise<void> {
   }
 }
 
-/** What ends with the membership, once the member that asked has its answer. */
+/** Ends the membership after the requesting member has its answer. */
 export async function endMembership(deps: ClusterUseCaseDeps): Promise<void> {
   await deps.certificates.reload(deps.stateDir, false);
   await deps.stores.forget();

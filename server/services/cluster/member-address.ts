@@ -1,10 +1,10 @@
-// Where the other members of a cluster reach a host: checks the address that it gives. Pure.
+// Checks the address at which a host says the other members reach it. Pure.
 import { isIP } from 'node:net';
 import type { Problem } from '../../api/problem.ts';
 
 const defaultPort = '8443';
 
-/** HOST:PORT with the port always there; a problem for what others could not connect to. */
+/** HOST:PORT, always with a port; a problem if others could not connect to it. */
 export function memberAddress(
   path: string,
   text: string,

@@ -1,4 +1,4 @@
-// Copies of containers that another member has: they come from there as a migration between servers does, without a client between.
+// Copies containers of another member, by a migration between the two members without a client in between.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { isWithoutSnapshots, type ContainerCreate } from '../../api/container/container.ts';
 import { architectureName } from '../../api/image/architectures.ts';
@@ -15,7 +15,7 @@ import { replaceConfig, replaceDevices } from '../shared/patch.ts';
 import { needProject } from '../shared/project-scope.ts';
 
 export interface MemberCopiesDeps extends Pick<ServiceParts, 'records' | 'cluster'> {
-  /** The one of the cluster, PEM. */
+  /** The cluster's certificate, PEM. */
   readonly certificate: () => string;
 }
 
@@ -26,10 +26,8 @@ export class MemberCopies {
     this.#deps = deps;
   }
 
-  /**
-   * The creation as it is carried out here: a copy of what another member has becomes a migration from there, which has begun to
-   * wait for this member; anything else stays as it is. Throws what the other member says against it.
-   */
+  /** Turns the copy of another member's container into a migration from there, which waits for this member; leaves any other creation
+   *  unchanged. Throws the other member's refusal. */
   async creationHere(caller: Caller, body: ContainerCreate): Promise<ContainerCreate> {
     const { records, cluster } = this.#deps;
     if (!cluster.isOn || body.source.type !== 'copy') return body;

@@ -1,4 +1,4 @@
-// Groups of cluster members: what `target=@GROUP` names. Which members a group has is in the records of the members.
+// Groups of cluster members: what `target=@GROUP` names. The members' records say who is in a group.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import {
   defaultGroup,
@@ -107,7 +107,7 @@ export class MemberGroups {
     this.#emit(caller, 'cluster-group-updated', name);
   }
 
-  /** Throws AppError badRequest for one that does not exist, or that would be in no group. */
+  /** Throws AppError badRequest for an unknown member, or one that would be in no group. */
   #setMembers(changes: Changes, group: string, wanted: readonly string[]): void {
     const { records } = this.#deps;
     const problems = wanted

@@ -1,4 +1,4 @@
-// The rule for names of cluster members: they stand in URLs, in `target`, and as the host name of the member.
+// The rule for names of cluster members: they appear in URLs, in `target`, and as the member's host name.
 import { errors } from '../../api/errors.ts';
 import { noMember } from '../../membership/members.ts';
 

@@ -74,11 +74,11 @@ const defaultDomain = 'default';
 export const groupsOf = ({ groups }: Pick<MemberDocument, 'groups'>): readonly string[] =>
   groups === undefined || groups.length === 0 ? [defaultGroup] : groups;
 
-/** Each once; a member that is in none is in the default one. */
+/** Each group once; without any the default one. */
 const named = (groups: readonly string[]): readonly string[] =>
   groups.length === 0 ? [defaultGroup] : [...new Set(groups)].toSorted();
 
-/** They stay until the transaction has ended. */
+/** The groups must exist until the transaction ends. */
 export function requireGroups(changes: Changes, groups: readonly string[]): void {
   for (const group of groups) if (group !== defaultGroup) changes.require('memberGroups', group);
 }
@@ -92,7 +92,7 @@ function groupProblems(records: Records, groups: readonly string[]): readonly Pr
     }));
 }
 
-/** The cluster gives them. */
+/** Only the cluster assigns roles. */
 function rolesProblems(sent: readonly string[] | undefined, roles: readonly string[]): readonly Problem[] {
   const isSame = sent === undefined || sent.toSorted().join() === [...roles].toSorted().join();
   return isSame

@@ -1,4 +1,4 @@
-// Copies of custom volumes that another member has: they come from there as a migration between servers does.
+// Copies custom volumes of another member, by a migration between the two members.
 import { type VolumeId, volumeKey } from '../../records/record-names.ts';
 import { errors } from '../../api/errors.ts';
 import { volumeName } from '../../api/names.ts';
@@ -35,10 +35,8 @@ export class MemberVolumes {
     this.#deps = deps;
   }
 
-  /**
-   * The creation as it is carried out here: a copy of what another member has becomes a migration from there, which has begun to
-   * wait for this member; anything else stays as it is. Throws what is against it. `from`: qualifies the name of the source.
-   */
+  /** Turns the copy of another member's volume into a migration from there, which waits for this member; leaves any other creation
+   *  unchanged. Throws the reason against it. `from`: qualifies the name of the source. */
   async creationHere(
     caller: Caller,
     pool: string,
@@ -61,7 +59,7 @@ export class MemberVolumes {
     return { ...body, source: await this.#sent(member, place, source, snapshot) };
   }
 
-  /** Without a name of the member one here comes first. */
+  /** Without a member's name, prefers this member. */
   #holder({ pool, name }: { readonly pool: string; readonly name: string }, location: string): Member | undefined {
     const { records, cluster } = this.#deps;
     const key = `${pool}/${name}`;
@@ -78,8 +76,8 @@ export class MemberVolumes {
     return owner === undefined ? undefined : cluster.members.byNumber(owner);
   }
 
-  /** Undefined: the request with `target` is about the volume that this member or the target has. Else the volume goes to the target: it
-   *  is copied there, and then deleted where it was. Throws AppError badRequest while something uses it. */
+  /** Undefined: the request with `target` concerns a volume of this member or of the target. Otherwise moves the volume to the target:
+   *  copies it, then deletes the original. Throws AppError badRequest while it has users. */
   async move(caller: Caller, from: VolumeId, to: VolumeId, move: VolumeMove): Promise<Operation | undefined> {
     const { cluster, records, operations, events } = this.#deps;
     const isThere = (member: Member): boolean =>
@@ -131,7 +129,7 @@ export class MemberVolumes {
         try {
           await cluster.ask(source, 'DELETE', path);
         } catch (error) {
-          // Used since: it stays where it is.
+          // It has users by now: the original stays.
           await cluster.ask(target, 'DELETE', pathOf(to.pool, to.name, plainName(to.name))).catch(() => {});
           throw error;
         }
@@ -163,7 +161,7 @@ export class MemberVolumes {
   }
 }
 
-/** One of the group that has no volume of that name. Throws AppError badRequest. */
+/** A member of the group without a volume of that name. Throws AppError badRequest. */
 function freeMember(
   members: readonly Member[],
   isThere: (member: Member) => boolean,

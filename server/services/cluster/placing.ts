@@ -1,4 +1,4 @@
-// The member that carries out a creation of a container: the one that the request names, or the best one that has what it needs.
+// Chooses the member that creates a container: the requested one, or the best one that has what it needs.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import type { ContainerCreate } from '../../api/container/container.ts';
 import { rootDisk } from '../../api/devices/index.ts';
@@ -16,17 +16,17 @@ export interface PlacingDeps extends Pick<ServiceParts, 'records' | 'cluster'> {
   readonly nowMs: () => number;
 }
 
-/** A container that was sent to a member and that its records do not show yet is counted for this time. */
+/** How long a container sent to a member counts before that member's records show it. */
 const comingMs = 5_000;
 
 interface Need {
   readonly pool?: string | undefined;
   readonly architecture?: string | undefined;
-  /** Keys of the custom volumes that its disks show. */
+  /** Keys of the custom volumes that its disks use. */
   readonly volumes?: readonly string[];
-  /** Qualified name of the image it is made from. */
+  /** Qualified name of its image. */
   readonly image?: string | undefined;
-  /** The member that has what is copied. */
+  /** The member that has the source of the copy. */
   readonly near?: number | undefined;
 }
 
@@ -38,10 +38,8 @@ export class Placing {
     this.#deps = deps;
   }
 
-  /**
-   * Undefined: this member does. `body` is undefined for a backup that comes as a stream. A copy stays where its source is, unless
-   * a target is named.
-   */
+  /** Undefined: this member. `body` is undefined for a backup that arrives as a stream. A copy stays with its source unless a target is
+   *  named. */
   memberFor(caller: Caller, target: string, body: ContainerCreate | undefined): Member | undefined {
     const { records, cluster } = this.#deps;
     const name = body?.name === undefined || body.name === '' ? '' : qualifiedName(caller.project, body.name);
@@ -95,14 +93,14 @@ export class Placing {
     };
   }
 
-  /** What a copy is made from, wherever it is. */
+  /** The source of a copy, on any member. */
   #sourceOf(caller: Caller, { source }: ContainerCreate): PlacedContainer | undefined {
     if (source.type !== 'copy') return undefined;
     const [plain = ''] = (source.source ?? '').split('/');
     return containerAnywhere(this.#deps, qualifiedName(source.project || caller.project, plain));
   }
 
-  /** An image that any member has; undefined: it is fetched, or the request is refused where it is carried out. */
+  /** An image that any member has; undefined: it is fetched, or the creating member refuses the request. */
   #imageOf({ project }: Caller, { source }: ContainerCreate): NamedDocument<ImageDocument> | undefined {
     if (source.server !== undefined && source.server !== '') return undefined;
     const { records } = this.#deps;
@@ -117,7 +115,7 @@ export class Placing {
 
   #objection(member: Member, { pool, image, volumes = [] }: Need): string | undefined {
     const { members } = this.#deps.cluster;
-    // One that no member has is for the use case to name.
+    // The use case reports a volume that no member has.
     const isMissing = (key: string): boolean =>
       !this.#hasReady('volumes', key, member) && members.list().some((each) => this.#hasReady('volumes', key, each));
     const missing = volumes.find(isMissing);
@@ -128,7 +126,7 @@ export class Placing {
     if (pool !== undefined && pool !== '' && !this.#hasReady('pools', pool, member))
       return `has no storage pool ${pool}`;
     if (image === undefined || this.#hasReady('images', image, member)) return undefined;
-    // It comes from any other member that has it.
+    // Any other member that has it can send it.
     const canCome = members.list().some((each) => each.isPresent && this.#hasReady('images', image, each));
     return canCome ? undefined : 'does not have the image, and the members that have it are offline';
   }

@@ -1,4 +1,4 @@
-// Makes the pools and networks that the cluster defines on each member: here by own use cases, elsewhere by a request to the member.
+// Realises the cluster's pools and networks on each member: here by own use cases, elsewhere by a request to the member.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import type { Cluster } from '../../membership/cluster.ts';
 import type { Member } from '../../membership/members.ts';

@@ -1,4 +1,4 @@
-// The releases of the members: each notes its own, and once all run a newer one, that is what the cluster needs from then on.
+// The releases of the members: each records its own, and once all run a newer one, the cluster requires that.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { compareVersions } from '../../api/text/compare-versions.ts';
 import type { MemberDocument } from '../../records/documents.ts';
@@ -8,7 +8,7 @@ interface ReleasesDeps extends Pick<ServiceParts, 'records' | 'log'> {
   readonly release: string;
 }
 
-/** The release that every member runs at least; undefined while one has not noted its own. Pure. */
+/** The oldest release among the members; undefined while one has not recorded its own. Pure. */
 export function releaseOfAll(members: readonly Pick<MemberDocument, 'release'>[]): string | undefined {
   const releases = members.map(({ release }) => release);
   if (releases.length === 0 || releases.includes(undefined)) return undefined;
@@ -17,7 +17,7 @@ export function releaseOfAll(members: readonly Pick<MemberDocument, 'release'>[]
     .reduce((low, each) => (compareVersions(each, low) < 0 ? each : low));
 }
 
-/** After the start of this member. Until the others run its release, it writes what they can read. */
+/** Call after the start of this member. Until the others run its release, it writes what they can read. */
 export async function noteRelease({ records, release, log }: ReleasesDeps): Promise<void> {
   const own = records.members.list().find(({ document }) => document.number === records.member);
   if (own === undefined || own.document.release === release) return;
@@ -28,7 +28,7 @@ export async function noteRelease({ records, release, log }: ReleasesDeps): Prom
   log.info(`This member runs the release ${release} now, before it ${own.document.release ?? 'an older one'}`);
 }
 
-/** Members that are offline count: they come back. An older release cannot open the records afterwards. */
+/** Offline members count: they return. An older release cannot open the records afterwards. */
 export async function raiseRelease({ records, log }: Pick<ReleasesDeps, 'records' | 'log'>): Promise<void> {
   const wanted = (): string | undefined => {
     const all = releaseOfAll(records.members.list().map(({ document }) => document));

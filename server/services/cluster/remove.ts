@@ -1,4 +1,4 @@
-// Removes a member from the cluster: its records go, and it writes nothing more.
+// Removes a member from the cluster: deletes its records and ends its writes.
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { statusCodes } from '../../api/status.ts';
@@ -12,13 +12,13 @@ import type { ClusterUseCaseDeps } from './deps.ts';
 import { stillHas } from './leave.ts';
 
 export interface Removal {
-  /** It may be offline, and what it has is lost to the cluster. */
+  /** It may be offline, and its objects are lost to the cluster. */
   readonly isForced: boolean;
-  /** Together with force: it is removed with what it has although it is online. */
+  /** Together with force: removes it with its objects although it is online. */
   readonly isEvenOnline?: boolean;
 }
 
-/** Throws AppError badRequest when it has what would be lost, unless that is wanted. */
+/** Throws AppError badRequest if objects would be lost without force. */
 export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: Member, removal: Removal): Operation {
   const { isForced } = removal;
   const { cluster, records, operations, events } = deps;
@@ -39,7 +39,7 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
     description: 'Removing a cluster member',
     resources: { cluster: [] },
     run: async (_handle, signal) => {
-      // It may have come back meanwhile.
+      // It may have come back since.
       checkNotOnline(deps, number, removal);
       if (member.isPresent) {
         await deps.images.bringAllOf(member, isForced, signal);
@@ -52,7 +52,7 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
         changes.delete('members', name);
         deps.keyChange.put(changes, number);
       });
-      // A host that was still joining had no fence before; it looks for its record after it has taken one.
+      // A host that was still joining had no fence before; it looks for its record after taking one.
       await deps.fence.fenceOut(number);
       events.lifecycle('cluster-member-removed', `/1.0/cluster/members/${name}`, undefined, caller.requestor);
       await deps.keyChange.untilAllUse();
@@ -60,7 +60,7 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
   });
 }
 
-/** In words. */
+/** The member's containers and volumes, one text each. */
 function whatItHas({ records }: ClusterUseCaseDeps, number: number): readonly string[] {
   return [
     ...[...records.others.of('containers', number)].map((entry) => `the container ${entry.name}`),
@@ -68,7 +68,7 @@ function whatItHas({ records }: ClusterUseCaseDeps, number: number): readonly st
   ];
 }
 
-/** Force is for members that are gone: one that holds its lease runs what would be lost. */
+/** Force is for lost members: one that holds its lease runs what would be lost. */
 function checkNotOnline(deps: ClusterUseCaseDeps, number: number, { isForced, isEvenOnline = false }: Removal): void {
   const member = deps.cluster.members.byNumber(number);
   if (!isForced || isEvenOnline || member?.isPresent !== true) return;
@@ -79,7 +79,7 @@ function checkNotOnline(deps: ClusterUseCaseDeps, number: number, { isForced, is
     );
 }
 
-/** Another member removes this one, as it would when it were asked: of what this one had there is nobody else to clear away. */
+/** A member cannot remove itself: a peer does it, and also deletes this member's records. */
 function removeThisOne(
   { cluster, operations }: ClusterUseCaseDeps,
   { name }: Member,
@@ -107,7 +107,7 @@ function removeThisOne(
   });
 }
 
-/** It becomes a single host. With force it is removed also when it cannot, and starts no more as a member. */
+/** The member becomes a single host. With force it is removed even if it cannot, and never starts as a member again. */
 async function askToLeave({ cluster, log }: ClusterUseCaseDeps, member: Member, isForced: boolean): Promise<void> {
   try {
     await cluster.links.json(member, {
@@ -126,7 +126,7 @@ async function askToLeave({ cluster, log }: ClusterUseCaseDeps, member: Member, 
 
 const keysPerTxn = 100;
 
-/** All that it had for itself, and the names that it held. */
+/** Deletes its own records, and the names they reserve. */
 async function forgetMember({ records }: ClusterUseCaseDeps, number: number): Promise<void> {
   const space = new KeySpace(number);
   const keys: string[] = [fenceKey(number)];

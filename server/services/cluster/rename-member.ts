@@ -1,11 +1,11 @@
-// A member of the cluster gets another name: at once, with the names of it that containers away from it hold.
+// Renames a cluster member at once, also in containers that moved away from it.
 import { errors } from '../../api/errors.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import { evacuateKeys } from '../containers/shared/evacuate-keys.ts';
 import { checkMemberName } from './member-name.ts';
 
-/** Records that fit into one transaction. */
+/** Keeps the transaction within its limits. */
 const maxAway = 100;
 
 /** Throws AppError notFound, exists or badRequest. */

@@ -1,4 +1,4 @@
-// Gives all members of a cluster another certificate: the record says which, and each member takes it from there.
+// Replaces the certificate of all members of a cluster: the record has the new one, and each member takes it from there.
 import type { ServiceParts } from '../../shared/service-parts.ts';
 import type { ClusterCertificatePut } from '../../../api/cluster/cluster.ts';
 import { errors } from '../../../api/errors.ts';
@@ -17,13 +17,13 @@ export interface CertificateChangeDeps extends Pick<ServiceParts, 'records' | 'e
   readonly stateDir: string;
   readonly cluster: Pick<Cluster, 'isOn' | 'publish'> & { readonly members: Pick<Members, 'reachable'> };
   readonly certificates: ServingCertificate;
-  /** A clock that nobody sets. */
+  /** A monotonic clock. */
   readonly nowMs: () => number;
   /** The release of this daemon. */
   readonly version: string;
 }
 
-/** How long a request waits for the others that are there to serve with the new certificate. */
+/** How long a request waits for the present members to serve the new certificate. */
 const answerMs = 10_000;
 const lookEveryMs = 50;
 
@@ -37,7 +37,7 @@ export class CertificateChange {
     this.#deps = deps;
   }
 
-  /** When it resolves, the members that are there serve with it; others take it when they are back. Throws AppError badRequest. */
+  /** Resolves when the present members serve it; absent ones take it on their return. Throws AppError badRequest. */
   async update(caller: Caller, body: ClusterCertificatePut): Promise<void> {
     const { cluster, clock, events } = this.#deps;
     if (!cluster.isOn)
@@ -53,7 +53,7 @@ export class CertificateChange {
     events.lifecycle('cluster-certificate-updated', '/1.0/cluster/certificate', undefined, caller.requestor);
   }
 
-  /** The commit point: members that see it have another certificate, whatever becomes of this one. */
+  /** The commit point: members that see it switch, whatever happens to this one. */
   async #write({ certPem, keyPem, fingerprint }: ServerCertificate): Promise<void> {
     const { records } = this.#deps;
     await records.retry((changes) => {
@@ -65,17 +65,17 @@ export class CertificateChange {
       const current = records.cluster.get('config')?.document;
       if (current === undefined) throw errors.internal('The cluster has no description');
       changes.put('cluster', 'config', { ...current, certificate: { certPem, keyPem } });
-      // They hold the fingerprint of the former one.
+      // They contain the previous fingerprint.
       for (const { name } of records.joinTokens.list()) changes.delete('joinTokens', name);
     });
   }
 
-  /** Why this member does not serve with the certificate of the cluster; undefined: it does, or soon will. */
+  /** Why this member does not serve the cluster's certificate; undefined: it does, or soon will. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** The certificate of the cluster may be another one now. */
+  /** Call when the cluster's certificate may have changed. */
   look(): void {
     void this.#take();
   }
@@ -93,7 +93,7 @@ export class CertificateChange {
       );
   }
 
-  /** One after the other. Never throws. */
+  /** One at a time. Never throws. */
   #take(): Promise<void> {
     this.#taking = this.#takeAfter(this.#taking);
     return this.#taking;
@@ -104,7 +104,7 @@ export class CertificateChange {
     for (let next = this.#next(); next !== undefined; next = this.#next()) await this.#change(next);
   }
 
-  /** The certificate that this member does not serve with yet. */
+  /** The certificate that this member has yet to serve. */
   #next(): ServerCertificate | undefined {
     const { records, certificates, cluster, stateDir, log } = this.#deps;
     const pair = records.cluster.get('config')?.document.certificate;
@@ -121,7 +121,7 @@ export class CertificateChange {
     }
   }
 
-  /** Members know each other by certificates of their own, so that requests between them go on. */
+  /** Members authenticate with certificates of their own, so requests between them are unaffected. */
   async #change(next: ServerCertificate): Promise<void> {
     const { certificates, cluster, log, stateDir } = this.#deps;
     certificates.use(next);
@@ -132,7 +132,7 @@ export class CertificateChange {
     log.info(`This member serves with another certificate of the cluster now: ${next.fingerprint}`);
   }
 
-  /** Resolves when every other member that is there serves with it, has had its time, or another request has overtaken this one. */
+  /** Resolves when every other present member serves it, has run out of time, or another request has superseded this one. */
   async #allServe({ certPem, fingerprint }: ServerCertificate): Promise<void> {
     const { cluster, log, nowMs, records } = this.#deps;
     const { signal } = this.#closing;

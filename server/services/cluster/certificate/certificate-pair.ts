@@ -1,4 +1,4 @@
-// Judges a certificate and a key that all members of a cluster shall serve with. Pure but for parsing by node:crypto and node:tls.
+// Checks the certificate and key that all members of a cluster are to serve. Pure but for parsing by node:crypto and node:tls.
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import type { ClusterCertificatePut } from '../../../api/cluster/cluster.ts';
@@ -13,7 +13,7 @@ const maxCharacters = 128 * 1024;
 const maxOfChain = 10;
 const block = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
-/** Every problem at once. */
+/** Returns all problems at once. */
 export function judgePair(
   body: ClusterCertificatePut,
   now: Date,
@@ -40,7 +40,7 @@ export function judgePair(
 
 type Chain = [X509Certificate, ...X509Certificate[]];
 
-/** Or what is wrong. */
+/** The chain, or its problem. */
 function chainOf(text: string): Chain | string {
   if (text.trim() === '') return 'is required';
   if (text.length > maxCharacters) return `must have at most ${maxCharacters} characters`;
@@ -50,7 +50,7 @@ function chainOf(text: string): Chain | string {
     const [first, ...others] = blocks.map((pem) => new X509Certificate(pem));
     if (first !== undefined) return [first, ...others];
   } catch {
-    // Said below.
+    // Reported below.
   }
   return 'must be a certificate in PEM form (-----BEGIN CERTIFICATE-----)';
 }
@@ -60,14 +60,14 @@ function certificateProblems(certificate: X509Certificate, now: Date): readonly 
   const problem = (message: string): readonly Problem[] => [{ path: paths.cert, message }];
   if (now.getTime() < Date.parse(validFrom)) return problem(`is not valid before ${validFrom}: it is too early for it`);
   if (now.getTime() > Date.parse(validTo)) return problem(`expired on ${validTo}: have a new one made`);
-  // Node's types do not know that there may be none.
+  // Node's types omit that it can be undefined.
   const usages = keyUsage as readonly string[] | undefined;
   if (usages !== undefined && !usages.includes(serverUsage))
     return problem('is not for servers: its extended key usage must have serverAuth');
   return [];
 }
 
-/** Or what is wrong. */
+/** The key, or its problem. */
 function keyOf(text: string): KeyObject | string {
   if (text.trim() === '') return 'is required';
   if (text.length > maxCharacters) return `must have at most ${maxCharacters} characters`;
@@ -80,7 +80,7 @@ function keyOf(text: string): KeyObject | string {
   }
 }
 
-/** What TLS itself says, for example of keys that are too short. */
+/** TLS's own objection, for example that the key is too short. */
 function whyUnfit({ certPem, keyPem }: ServerCertificate): string | undefined {
   try {
     createSecureContext({ cert: certPem, key: keyPem, minVersion: 'TLSv1.2' });

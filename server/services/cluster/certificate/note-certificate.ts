@@ -1,4 +1,4 @@
-// A member whose pair was lost, and was made again, tells the others by which certificate they are to know it.
+// A member that lost its key pair and made a new one publishes the new certificate to its peers.
 import type { ServiceParts } from '../../shared/service-parts.ts';
 import type { MemberIdentity } from '../../../membership/keys/identity.ts';
 

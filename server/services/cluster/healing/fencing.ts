@@ -1,5 +1,5 @@
-// Makes sure that containers on shared storage do not outlive the lease of this member: others may start them then. The guard ends them also
-// when this daemon is dead or frozen; what ended so is started again here when it is still this member's.
+// Ensures that containers on shared storage do not outlive this member's lease: others may start them then. The guard ends them even if
+// this daemon is dead or frozen; containers ended so are restarted here if they are still this member's.
 import type { ServiceParts } from '../../shared/service-parts.ts';
 import { errors } from '../../../api/errors.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
@@ -20,28 +20,28 @@ export interface FencingDeps extends Pick<ServiceParts, 'records' | 'cluster' | 
   readonly nowMs: () => number;
 }
 
-/** What follows when the lease is held again. */
+/** What to do with ended containers once the lease is held again. */
 export interface AfterFence {
   /** Starts a container that is still this member's, if it ran. */
   resume(name: string): Promise<void>;
-  /** The container is another member's now: what the runtime of this host has of it goes, its files stay. */
+  /** Another member has taken the container: removes its traces from this host's runtime; the files stay. */
   forget(name: string): Promise<void>;
 }
 
 export type StartLimits = Pick<RunConfig, 'startUntilFile'>;
 
-/** A start must not take longer than the lease lasts. */
+/** Starts need at least this much time before the lease ends. */
 const shortestMs = 1_000;
 
 export class Fencing {
   readonly #deps: FencingDeps;
   readonly #starting = new Set<string>();
-  /** They ended with the lease, or may have. */
+  /** Containers that ended with the lease, or may have. */
   readonly #ended: Set<string>;
   #after: AfterFence | undefined;
-  /** The guard ends what runs here, when it is not fed. */
+  /** The guard ends everything here unless it is fed. */
   #isGuarded = false;
-  /** The others may know that. */
+  /** The others may know that this member is fenced. */
   #mayBeTold = false;
   #untilMs = Number.NEGATIVE_INFINITY;
   #feeding: Promise<void> = Promise.resolve();
@@ -55,12 +55,12 @@ export class Fencing {
     this.#ended = new Set(guard.hasEnded ? guard.note()?.names : []);
   }
 
-  /** Why the containers are not guarded that should be; undefined: they are, or need not be. */
+  /** Why containers lack a guard that they need; undefined: none does. */
   get problem(): string | undefined {
     return this.#complaint === '' || !this.#isWanted ? undefined : this.#complaint;
   }
 
-  /** Names that a former daemon guarded: of some this member may have no record any more. */
+  /** Names that an earlier daemon guarded: this member may have lost their records. */
   get formerNames(): readonly string[] {
     return this.#deps.guard.note()?.names ?? [];
   }
@@ -70,33 +70,33 @@ export class Fencing {
     this.#after = after;
   }
 
-  /** Runs for each new lease, which may end before the former one would have. */
+  /** Runs for each new lease, which may end before the previous one would have. */
   readonly beforeTelling = async (untilMs: number): Promise<void> => {
     if (this.#isWanted || this.#isActive) await this.#feed(untilMs).catch((error: unknown) => this.#complain(error));
   };
 
-  /** For the others: what runs here ends with the lease. */
+  /** Published to the others: everything here ends with the lease. */
   readonly isFenced = (): boolean => {
     const isIt = this.#isWanted && this.#isGuarded;
     this.#mayBeTold ||= isIt;
     return isIt;
   };
 
-  /** The container has ended because the lease had: that is no stop, and it is not recorded as one. */
+  /** The container ended because the lease did: that is no stop, and not recorded as one. */
   hasEnded(name: string): boolean {
     const isCutOff = this.#after !== undefined && this.#isActive && this.#isOver;
     if (this.#isShared(name) && (isCutOff || this.#deps.guard.hasEnded)) this.#ended.add(name);
     return this.#ended.has(name);
   }
 
-  /** Starts a container with the limits that it gets here. Throws AppError unavailable when another member might start it, too. */
+  /** Starts a container with these limits. Throws AppError unavailable if another member might start it, too. */
   async whileStarting<T>(name: string, start: (limits: StartLimits) => Promise<T>): Promise<T> {
     if (!this.#isShared(name) || !(this.#isWanted || this.#isActive)) return await start({});
     this.#starting.add(name);
     try {
       const isActive = this.#isActive;
       if (isActive) await this.#allow(name);
-      // The guard sees it only once it has a control group; a start that is held up before must not begin after the lease.
+      // The guard sees it only once it has a control group; a delayed start must not begin after the lease.
       const result = await start(isActive ? { startUntilFile: this.#deps.guard.startUntilFile } : {});
       if (this.#isActive && this.#isOver) {
         await this.#end(name);
@@ -108,12 +108,12 @@ export class Fencing {
     }
   }
 
-  /** Something may follow from the end of a lease, of this member or of another one. */
+  /** The end of a lease, this member's or another's, has consequences. */
   get isNeeded(): boolean {
     return this.#isWanted || this.#isActive || this.#ended.size > 0;
   }
 
-  /** To be called each second while it is needed, and at times otherwise. Never throws. */
+  /** Call each second while it is needed, otherwise now and then. Never throws. */
   async tick(): Promise<void> {
     const { cluster, guard, nowMs } = this.#deps;
     if (cluster.isToldFenced === false && !this.#isWanted) this.#mayBeTold = false;
@@ -124,7 +124,7 @@ export class Fencing {
     }
     if (this.#isActive && this.#isOver) this.#endAll();
     if (guard.hasEnded) this.#noteEnd();
-    // Before the first lease a former guard knows the time better.
+    // Before the first lease, an earlier daemon's guard has the better deadline.
     if (Math.max(this.#untilMs, cluster.heldUntilMs) === Number.NEGATIVE_INFINITY) return;
     try {
       await this.#feed();
@@ -139,7 +139,7 @@ export class Fencing {
     });
   }
 
-  /** The daemon ends, the containers run on: for as long as the lease would have lasted. */
+  /** The daemon ends, the containers keep running: until the lease would have ended. */
   close(): void {
     if (this.#guarded().length === 0) this.#deps.guard.quit();
     else this.#deps.guard.letGo();
@@ -150,7 +150,7 @@ export class Fencing {
     return cluster.isOn && Number(settingOf(records, 'cluster.healing_threshold')) > 0;
   }
 
-  /** The others may act on what this member has when its lease is gone. */
+  /** The others may take over this member's containers when its lease ends. */
   get #isActive(): boolean {
     const { cluster, records } = this.#deps;
     if (!cluster.isOn) return false;
@@ -168,7 +168,7 @@ export class Fencing {
     return pool !== undefined && isTrue(pools.get(pool)?.document.config['source.shared']);
   }
 
-  /** Containers that a guard has to know: those that run or may come up, and those that are another member's now. */
+  /** Containers that the guard must know: those that run or may start, and those that another member has taken. */
   #guarded(): readonly string[] {
     const { records, runtime } = this.#deps;
     const shared = records.pools.list().filter(({ document }) => isTrue(document.config['source.shared']));
@@ -182,7 +182,7 @@ export class Fencing {
     const { cluster, records, nowMs } = this.#deps;
     const uuid = records.containers.get(name)?.document.uuid;
     if (cluster.heldUntilMs - nowMs() < shortestMs) throw refused(name, 'it does not reach the store of the cluster');
-    // From here on nobody takes it away, and what was taken away before is seen.
+    // From here on no member takes it away, and earlier takeovers are visible.
     if (!(await cluster.readBarrier())) throw refused(name, 'the store of the cluster does not answer');
     if (records.containers.get(name)?.document.uuid !== uuid) throw errors.notFound('container', name);
     await this.#feed().catch((error: unknown) => {
@@ -191,7 +191,7 @@ export class Fencing {
     if (cluster.heldUntilMs - nowMs() < shortestMs) throw refused(name, 'it does not reach the store of the cluster');
   }
 
-  /** One after the other: the last one has the newest time and all names. */
+  /** One at a time: the last feed has the latest deadline and all names. */
   #feed(untilMs?: number): Promise<void> {
     const feeding = this.#feeding.then(() => this.#feedNow(untilMs ?? this.#deps.cluster.heldUntilMs));
     this.#feeding = feeding.catch(() => {});
@@ -200,13 +200,13 @@ export class Fencing {
 
   async #feedNow(untilMs: number): Promise<void> {
     const { guard, runtime, missing } = this.#deps;
-    // Without a lease the end of the last one holds.
+    // Without a lease the last deadline stays.
     if (untilMs !== Number.NEGATIVE_INFINITY) this.#untilMs = untilMs;
     const names = this.#guarded();
     try {
       if (missing !== undefined) throw new Error(missing);
       const paths = names.flatMap((name) => runtime.killPaths?.(name) ?? []);
-      // Without containers nobody needs a guard.
+      // No guard is needed without containers.
       if (names.length > 0 || guard.isRunning) await guard.feed({ untilMs: this.#untilMs, paths }, names);
       this.#isGuarded = true;
       this.#complaint = '';
@@ -216,7 +216,7 @@ export class Fencing {
     }
   }
 
-  /** The guard was faster, or this daemon was frozen: all that it knew has ended, or is about to. */
+  /** The guard acted first, or this daemon was frozen: every guarded container has ended, or is about to. */
   #noteEnd(): void {
     const { records } = this.#deps;
     for (const name of this.formerNames)
@@ -232,7 +232,7 @@ export class Fencing {
     this.#complaint = text;
   }
 
-  /** Waits for nothing: each is tried again with the next tick. */
+  /** Does not wait: the next tick retries each one. */
   #endAll(): void {
     const { runtime, log } = this.#deps;
     const isLeft = (name: string): boolean => !this.#ending.has(name) && runtime.probe(name).status !== 'stopped';
@@ -257,7 +257,7 @@ export class Fencing {
     }
   }
 
-  /** The lease is held again, and everything that the others did meanwhile is seen. */
+  /** The lease is held again, and this member has read everything that the others did in between. */
   async #goOn(): Promise<void> {
     const { cluster, guard, records, log, warnings, nowMs } = this.#deps;
     if (this.#after === undefined || !(await cluster.readBarrier())) return;
@@ -272,7 +272,7 @@ export class Fencing {
         log.error(why);
         if (records.containers.has(name)) warnings.seen('lostMemberStart', why, warnedContainer(records, name));
       }
-      // Cut off once more: it is tried again then.
+      // Cut off again: retried after the next lease.
       if (cluster.heldUntilMs <= nowMs()) return;
       this.#ended.delete(name);
     }

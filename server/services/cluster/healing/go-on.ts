@@ -1,5 +1,5 @@
-// Starts containers that this member has from a lost one, or that ended because this one was cut off; and clears away what is another
-// member's now.
+// Starts containers that this member took from a lost one, or that ended while this one was cut off; cleans up after those that another
+// member took.
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { containerUrl } from '../../../api/project/project-names.ts';
@@ -23,7 +23,7 @@ export class GoOn implements AfterFence {
     this.#deps = deps;
   }
 
-  /** Those that came from a lost member. To be called often; it never throws, and does not wait for the starts. */
+  /** Starts containers from a lost member. Call it often; it never throws, and does not wait for the starts. */
   tick(): void {
     const { containers } = this.#deps.records;
     if (containers.generation === this.#generation) return;

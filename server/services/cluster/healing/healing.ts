@@ -1,4 +1,4 @@
-// Gives what a lost member had on shared storage to other members. One member acts: the present one with the lowest number.
+// Moves a lost member's objects on shared storage to other members. One member acts: the present one with the lowest number.
 import type { ServiceParts } from '../../shared/service-parts.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import type { Member } from '../../../membership/members.ts';
@@ -20,29 +20,29 @@ import { isGone, takeOver, type TakeOver } from './take-over.ts';
 import { targetOf } from './unit-target.ts';
 
 export interface HealingDeps extends Pick<ServiceParts, 'records' | 'cluster' | 'operations' | 'events' | 'log'> {
-  /** A clock that nobody sets. */
+  /** A monotonic clock. */
   readonly nowMs: () => number;
 }
 
-/** In the config of a container: the member that was lost with it. It is started once, and the key goes. */
+/** Config key of a container: the lost member that had it. Its start removes the key. */
 export const lostMemberKey = 'volatile.cluster.lost_member';
 
 interface Absence {
   readonly fenceRev: Rev;
   readonly sinceMs: number;
-  /** Nothing is tried before. */
+  /** The earliest time of the next attempt. */
   notBeforeMs: number;
   isLogged: boolean;
 }
 
-/** After an attempt that left something, and while nothing is left to do. */
+/** The pause after an attempt that left something, and while nothing remains to do. */
 const againMs = 10_000;
 
 export class Healing {
   readonly #deps: HealingDeps;
   readonly #absences = new Map<number, Absence>();
   #healing: Promise<void> | undefined;
-  /** Who is absent is looked at again when the members, their signs of life or their fences have changed. */
+  /** Set when members, their leases or their fences changed: absent members are then checked again. */
   #isChanged = true;
   #generation = -1;
 
@@ -55,7 +55,7 @@ export class Healing {
     deps.records.contents.onSignal((key) => key.startsWith(fencePrefix) && changed());
   }
 
-  /** To be called each second while the threshold is set. Never throws. */
+  /** Call each second while the threshold is set. Never throws. */
   async tick(): Promise<void> {
     const { cluster, records, log } = this.#deps;
     const threshold = cluster.isOn ? Number(settingOf(records, 'cluster.healing_threshold')) : 0;
@@ -82,7 +82,7 @@ export class Healing {
     for (const { number, isPresent } of all) this.#look(number, isPresent);
   }
 
-  /** The time begins again when the member was back, however short. */
+  /** The wait restarts whenever the member was back, however shortly. */
   #look(number: number, isPresent: boolean): void {
     const fenceRev = this.#fenceOf(number)?.modRev ?? 0;
     const known = this.#absences.get(number);
@@ -187,7 +187,7 @@ export class Healing {
     return planHealing({ containers, volumes, sharedPools, changing });
   }
 
-  /** False: the lost member is back, or something was changed meanwhile. */
+  /** False: the lost member is back, or something has changed. */
   async #give(unit: Unit, from: Member, to: Member, fenceRev: Rev): Promise<boolean> {
     const { records } = this.#deps;
     const taken = [
@@ -215,7 +215,7 @@ export class Healing {
     ];
   }
 
-  /** The container itself last: it is there when all of it is. */
+  /** The container last: once it is there, all of it is. */
   #container(member: Member, container: string): readonly TakeOver[] {
     const { others } = this.#deps.records;
     const found = others.having('containers', container).find((entry) => entry.member === member.number);

@@ -1,4 +1,4 @@
-// Chooses the containers of a lost member that start elsewhere, and those that must stay together. Pure.
+// Chooses which containers of a lost member start elsewhere, and which must stay together. Pure.
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { deviceHome } from '../../../api/devices/index.ts';
 import { devicePools } from '../../shared/expand.ts';
@@ -6,13 +6,13 @@ import { devicePools } from '../../shared/expand.ts';
 export interface LostContainer {
   readonly name: string;
   readonly isReady: boolean;
-  /** An evacuation has stopped it: it starts when its member is restored. */
+  /** An evacuation stopped it: it starts when its member is restored. */
   readonly isWaiting: boolean;
   /** The pool of its root volume. */
   readonly pool: string;
   /** Keys of the custom volumes that it uses. */
   readonly volumes: readonly string[];
-  /** The config, profiles applied. */
+  /** The config with profiles applied. */
   readonly config: ConfigMap;
   readonly devices: DeviceMap;
 }
@@ -22,7 +22,7 @@ export interface LostMember {
   /** Keys of its custom volumes in shared pools. */
   readonly volumes: readonly string[];
   readonly sharedPools: ReadonlySet<string>;
-  /** Names of containers in the middle of a change. */
+  /** Names of containers with a change in progress. */
   readonly changing: ReadonlySet<string>;
 }
 
@@ -34,7 +34,7 @@ export interface Unit {
 
 export interface HealingPlan {
   readonly units: readonly Unit[];
-  /** What has to wait for its member, and why. */
+  /** Objects that must wait for their member, and why. */
   readonly left: readonly { readonly name: string; readonly reason: string }[];
 }
 
@@ -44,7 +44,7 @@ export function planHealing(lost: LostMember): HealingPlan {
     const reason = reasonToStay(container, lost);
     if (reason !== undefined) reasons.set(container, reason);
   }
-  // Those found here are looked at in turn: a chain of common volumes stays together.
+  // Also visits reasons added during the loop: a chain of shared volumes stays together.
   for (const stays of reasons.keys())
     for (const container of lost.containers) {
       const common = container.volumes.find(
@@ -74,7 +74,7 @@ function reasonToStay(container: LostContainer, { sharedPools, changing }: LostM
   return bound === undefined ? undefined : `has the device ${bound[0]}, which is of its host`;
 }
 
-/** Containers that use a volume in common are one unit; a volume that none uses is one by itself. */
+/** Containers that share a volume form one unit; an unused volume is a unit of its own. */
 function unitsOf(containers: readonly LostContainer[], volumes: readonly string[]): readonly Unit[] {
   const known = new Set(volumes);
   let units: Unit[] = [];
@@ -94,10 +94,10 @@ function unitsOf(containers: readonly LostContainer[], volumes: readonly string[
   ];
 }
 
-/** Besides its time to live: so long may the end of what runs on a member take after its lease. */
+/** In addition to the time to live: how long a member's containers may take to end after its lease. */
 export const fenceMarginSeconds = 10;
 
-/** For how long the lease of a member must be gone. Pure. */
+/** How long a member's lease must have ended. Pure. */
 export function healingWaitMs(thresholdSeconds: number, ttlSeconds: number): number {
   return Math.max(thresholdSeconds, ttlSeconds + fenceMarginSeconds) * 1000;
 }

@@ -1,11 +1,11 @@
-// The transactions that give records of one member to another one, with the names that they hold. Pure.
+// Transactions that move records from one member to another, with the names they reserve. Pure.
 import { presentKey, fenceKey } from '../../../membership/signals.ts';
 import { encodeDocument } from '../../../records/codec.ts';
 import type { Documents, Kind } from '../../../records/documents.ts';
 import { KeySpace, nameKey } from '../../../records/key-space.ts';
 import type { Compare, Op, Rev } from '../../../store/store.ts';
 
-/** A record as its member has it, and the document that the other member gets. */
+/** A member's record, and the document that the other member gets. */
 export type TakeOver = {
   [K in Kind]: { readonly kind: K; readonly name: string; readonly document: Documents[K]; readonly modRev: Rev };
 }[Kind];
@@ -15,17 +15,17 @@ export interface Transaction {
   readonly ops: readonly Op[];
 }
 
-/** So that a transaction stays within the limits of the store. */
+/** Keeps a transaction within the store's limits. */
 export const recordsPerTxn = 50;
 const bytesPerTxn = 512 * 1024;
 
-/** Hold while the member is gone. `fenceRev`: of its word that it ends what runs there; a later one says that it was back meanwhile. */
+/** True while the member is gone. `fenceRev`: the revision of its fence; a later one shows that it was back in between. */
 export const isGone = (member: number, fenceRev: Rev): readonly Compare[] => [
   { key: presentKey(member), modRev: 0 },
   { key: fenceKey(member), modRev: fenceRev },
 ];
 
-/** `conditions` are compared by each. */
+/** Each transaction compares `conditions`. */
 export function takeOver(
   taken: readonly TakeOver[],
   { from, to }: { readonly from: number; readonly to: number },

@@ -1,4 +1,4 @@
-// The member that takes containers and volumes of a lost one: of the group that the containers were made for, with the pools and networks that they need.
+// Chooses the member for a lost member's containers and volumes: in the containers' group, with the pools and networks that they need.
 import type { Cluster } from '../../../membership/cluster.ts';
 import type { Member } from '../../../membership/members.ts';
 import { membersOf, placeContainer } from '../../../membership/placement.ts';
@@ -14,7 +14,7 @@ interface UnitTargetDeps {
   readonly cluster: Pick<Cluster, 'members'>;
 }
 
-/** `coming`: how many containers each member gets that it does not count yet. Throws AppError when no member can take the unit. */
+/** `coming`: how many more containers each member is about to get. Throws AppError if no member can take the unit. */
 export function targetOf(deps: UnitTargetDeps, unit: Unit, lost: number, coming: ReadonlyMap<number, number>): Member {
   const { cluster, records } = deps;
   const begun = begunAt(deps, unit, lost);
@@ -43,7 +43,7 @@ export function targetOf(deps: UnitTargetDeps, unit: Unit, lost: number, coming:
   });
 }
 
-/** The member that has a part of it: an earlier attempt did not come to its end. */
+/** The member that has a part of the unit, from an unfinished attempt. */
 function begunAt({ records, cluster }: UnitTargetDeps, unit: Unit, lost: number): number | undefined {
   for (const container of unit.containers) {
     const uuid = records.others.get('containers', container)?.document.uuid ?? '';

@@ -1,13 +1,13 @@
-// Asks a member of a cluster to let this host in. The secret goes only to a server that has the certificate of the cluster.
+// Asks a member of a cluster to admit this host. Sends the secret only to a server with the cluster's certificate.
 import { X509Certificate } from 'node:crypto';
 import { connect, type TLSSocket } from 'node:tls';
 import type { ClusterAccept, ClusterAccepted } from '../../../api/cluster/cluster.ts';
 import { AppError, errors, errorTable, type ErrorCode } from '../../../api/errors.ts';
 import { fingerprintOf } from '../../../auth/identify.ts';
 
-/** How the cluster is known: by one of the two. */
+/** The cluster's certificate, or its fingerprint. */
 export interface KnownCluster {
-  /** Each HOST:PORT; the first that answers is asked. */
+  /** HOST:PORT each; the first that answers is asked. */
   readonly addresses: readonly string[];
   readonly fingerprint?: string;
   /** PEM */
@@ -18,7 +18,7 @@ const answerMs = 30_000;
 const connectMs = 5_000;
 const maxBytes = 1024 * 1024;
 
-/** Throws AppError as the member answered, or unavailable when none can be asked. */
+/** Throws the member's AppError, or unavailable if none can be asked. */
 export async function askToJoin(known: KnownCluster, body: ClusterAccept): Promise<ClusterAccepted> {
   const failures: string[] = [];
   for (const address of known.addresses) {

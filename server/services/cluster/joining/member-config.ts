@@ -1,5 +1,5 @@
-// The keys of pools and networks that each member has for itself: which ones a cluster asks of a host that joins, and the values that it
-// brings (spec 4.13, `member_config`).
+// Member-specific keys of pools and networks: which ones a cluster asks of a joining host, and the values that it sends (spec 4.13,
+// `member_config`).
 import { isMemberKey, type MemberKind } from '../../../api/cluster/cluster-member-keys.ts';
 import type { Cluster, MemberConfig } from '../../../api/cluster/cluster.ts';
 import { errors } from '../../../api/errors.ts';
@@ -27,7 +27,7 @@ const isEntity = (text: string): text is Entity => Object.hasOwn(entities, text)
 const isAsked = (entity: Entity, key: string): boolean =>
   isMemberKey(entities[entity].kind, key) && !key.startsWith('volatile.');
 
-/** Names only: the values of this member are of no use to another one. */
+/** Names only: this member's values are useless to another one. */
 export function askedOfHosts(records: Records): Cluster['member_config'] {
   return (Object.keys(entities) as Entity[]).flatMap((entity) => {
     const { definitions, own, what } = entities[entity];
@@ -44,7 +44,7 @@ export function askedOfHosts(records: Records): Cluster['member_config'] {
   });
 }
 
-/** What a request brings; an empty value leaves the choice to the member. */
+/** The values of a request; an empty value leaves the choice to the member. */
 export function readMemberConfig(
   sent: readonly Readonly<Record<string, string>>[],
 ): { readonly values: readonly MemberConfig[] } | { readonly problems: readonly Problem[] } {
@@ -61,7 +61,7 @@ export function readMemberConfig(
   return problems.length > 0 ? { problems } : { values };
 }
 
-/** Joins the transaction that lets the host in. Throws AppError badRequest for what the cluster does not have. */
+/** Part of the transaction that admits the host. Throws AppError badRequest for objects that the cluster lacks. */
 export function takeMemberConfig(
   records: Records,
   changes: Changes,

@@ -1,4 +1,5 @@
-// Gives the cluster new keys, and follows such a change with the other members: a removed member, and a copy of its files, is good for nothing after it.
+// Gives the cluster new keys, and follows such a change with the other members: afterwards a removed member, and a copy of its files, has
+// no access.
 import type { ServiceParts } from '../../shared/service-parts.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { AppError, errors } from '../../../api/errors.ts';
@@ -19,26 +20,26 @@ import { changedKeys } from './next-keys.ts';
 export interface KeyChangeDeps extends Pick<ServiceParts, 'records' | 'cluster' | 'operations' | 'events' | 'log'> {
   readonly keys: ClusterKeys;
   readonly identity: Pick<MemberIdentity, 'current'>;
-  /** The member at this address runs an etcd of the cluster, or that is not known. */
+  /** The member at this address runs an etcd of the cluster, or may do so. */
   readonly runsEtcd: (address: string) => boolean;
-  /** From now on the etcds are reached, and the one of this host runs, with the keys as they are. Throws when that cannot be yet. */
+  /** Applies the current keys to the etcd connections, and to the etcd of this host. Throws if that is not possible yet. */
   readonly use: () => Promise<void>;
-  /** Encrypts again what older keys have encrypted. Returns how many there were. */
+  /** Encrypts again what older keys encrypted. Returns the number of values. */
   readonly renew: (signal: AbortSignal) => Promise<number>;
-  /** A clock that nobody sets. */
+  /** A monotonic clock. */
   readonly nowMs: () => number;
 }
 
 const lookEveryMs = { restless: 200, settled: 15_000 };
 const restlessMs = 1_000;
-/** Who waits for the end of a change. */
+/** How long a client waits for the end of a change. */
 const endMs = 120_000;
 const askEveryMs = 3_000;
 
 export class KeyChange {
   readonly #deps: KeyChangeDeps;
   #loop: RestlessLoop | undefined;
-  /** What this member tells the others that it has done. */
+  /** The phase that this member has published. */
   #published: Progress | undefined;
   readonly #closing = new AbortController();
   #askedAtMs = Number.NEGATIVE_INFINITY;
@@ -57,7 +58,7 @@ export class KeyChange {
     return this.#problem;
   }
 
-  /** The host is a member, and uses the keys that it has. */
+  /** Call when the host is a member, and uses its keys. */
   begin(): void {
     this.#published = this.#deps.keys.followed;
     void this.#loop?.stop();
@@ -65,7 +66,7 @@ export class KeyChange {
     this.look();
   }
 
-  /** The keys or the members may be others now. */
+  /** Call when the keys or the members may have changed. */
   look(): void {
     this.#loop?.soon();
   }
@@ -75,14 +76,14 @@ export class KeyChange {
     await this.#loop?.stop();
   }
 
-  /** What another member gets that was away. Throws AppError. */
+  /** The keys for a member that missed the change. Throws AppError. */
   get(): ClusterKeysDocument {
     const found = this.#document;
     if (found === undefined) throw new AppError('notFound', 'This server has no keys of a cluster');
     return found;
   }
 
-  /** In the transaction that removes that member. */
+  /** Joins the transaction that removes that member. */
   put(changes: Changes, without?: number): void {
     const { keys } = this.#deps;
     const now = this.get();
@@ -93,13 +94,13 @@ export class KeyChange {
     changes.put('clusterKeys', 'current', changedKeys(now, keys.open(now), receivers));
   }
 
-  /** For a host that joins as that member. Throws an Error when this member has no share itself. */
+  /** For a host that joins as that member. Throws an Error if this member has no share. */
   withShare(document: ClusterKeysDocument, receiver: Receiver): SealedKeyring {
     const keyPem = this.#deps.identity.current?.keyPem ?? '';
     return withShare(document, { number: this.#deps.cluster.members.here, keyPem }, receiver);
   }
 
-  /** An operation that ends when every member that is there uses other keys. Throws AppError. */
+  /** An operation that ends when every present member uses new keys. Throws AppError. */
   rotate(caller: Caller): Operation {
     const { cluster, operations, records, events } = this.#deps;
     if (!cluster.isOn) throw errors.notClustered('This server is not part of a cluster');
@@ -115,7 +116,7 @@ export class KeyChange {
     });
   }
 
-  /** Resolves when every member that is there uses the newest keys. Throws AppError outcomeUnknown when that takes too long; it continues then. */
+  /** Resolves when every present member uses the newest keys. Throws AppError outcomeUnknown on a timeout; the change continues. */
   async untilAllUse(): Promise<void> {
     const untilMs = this.#deps.nowMs() + endMs;
     this.look();
@@ -188,7 +189,7 @@ export class KeyChange {
     });
   }
 
-  /** The first member there is encrypts again what older keys have encrypted. */
+  /** The first present member encrypts again what older keys encrypted. */
   async #finish(wanted: ClusterKeysDocument): Promise<Rest> {
     if (wanted.rewritten === true || !this.#isFirst) return 'settled';
     const renewed = await this.#deps.renew(this.#closing.signal);
@@ -204,13 +205,13 @@ export class KeyChange {
     return 'settled';
   }
 
-  /** Without its lease this member may be one that the etcds do not let in any more. */
+  /** Without its lease, this member may be one that the etcds no longer admit. */
   async #askOthers(): Promise<Rest> {
     const { identity, keys, nowMs, use } = this.#deps;
     if (nowMs() - this.#askedAtMs < askEveryMs || identity.current === undefined) return 'restless';
     this.#askedAtMs = nowMs();
     const found = await askPeers(identity.current, keys.peers);
-    // Keys that were taken, and could not be used at once, are used now.
+    // Uses keys now that were taken, but could not be used at once.
     const isUsed = found !== undefined && this.#published !== undefined && compareStates(found, this.#published) <= 0;
     if (found === undefined || isUsed) return 'restless';
     await keys.take(found);

@@ -1,9 +1,9 @@
-// The record of new keys of a cluster. Pure but for randomness.
+// Builds the record of a cluster's new keys. Pure but for randomness.
 import { type Keyring, newGeneration, nextState, trustedIn } from '../../../membership/keys/keyring.ts';
 import { type Receiver, sealKeyring } from '../../../membership/keys/seal.ts';
 import type { ClusterKeysDocument } from '../../../records/documents.ts';
 
-/** Keys before those that are in use are kept until no value is left that they have encrypted. */
+/** Keeps earlier keys until no value encrypted with them is left. */
 export function changedKeys(
   now: ClusterKeysDocument,
   keyring: Keyring,

@@ -1,5 +1,5 @@
-// Evacuates this member: it takes no containers any more, and those that it has move to other members or stop. Doing it again finishes
-// what failed or was interrupted.
+// Evacuates this member: it takes no more containers, and its own move to other members or stop. Running it again completes what failed or
+// was interrupted.
 import type { ClusterMemberStatePost } from '../../../api/cluster/cluster.ts';
 import { AppError, errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
@@ -48,7 +48,7 @@ export function evacuate(
 const unfinished = (name: string, failures: readonly string[]): string =>
   `${name} takes no new containers, but ${failures.join('; ')}. Evacuate it again when the cause is gone`;
 
-/** What failed with which; the others have their turn all the same. */
+/** Collects failures by object; the remaining ones still run. */
 export async function inTurn<T extends { readonly name: string }>(
   entries: readonly T[],
   handle: OperationHandle,
@@ -100,7 +100,7 @@ async function leave(
   if (isThere && isToRun(entry.document.config, isRunning)) await startThere(deps, to, name);
 }
 
-/** The other member with the fewest containers of those that can have it. */
+/** The other eligible member with the fewest containers. */
 function destination({ records, cluster }: MoveOutDeps, { document }: ContainerEntry): Member {
   const others = cluster.members.list().filter(({ isHere }) => !isHere);
   if (others.length === 0) throw errors.badRequest('there is no other member in the cluster');
@@ -113,7 +113,7 @@ function destination({ records, cluster }: MoveOutDeps, { document }: ContainerE
   });
 }
 
-/** Those that came from here, were running, and have not been started since: this member was interrupted. */
+/** Containers that were moved from here while running, and not started since: an evacuation was interrupted. */
 function stoppedElsewhere({ records, cluster }: MoveOutDeps) {
   return [...records.others.list('containers')].filter(
     ({ name, member, document: { config, lifecycle } }) =>

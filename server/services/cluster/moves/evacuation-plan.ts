@@ -1,4 +1,4 @@
-// Decides about a container whose member is evacuated: it moves, or it stops where it is. Pure.
+// Decides whether a container moves or stops when its member is evacuated. Pure.
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { deviceHome } from '../../../api/devices/index.ts';
 import { evacuateKeys } from '../../containers/shared/evacuate-keys.ts';
@@ -9,7 +9,7 @@ export type EvacuationMode = (typeof evacuationModes)[number];
 export const isEvacuationMode = (text: string): text is EvacuationMode =>
   (evacuationModes as readonly string[]).includes(text);
 
-/** `wish`: of the request; empty: what the container's `cluster.evacuate` says. Containers move stopped, also by `live-migrate`. */
+/** `wish`: of the request; empty: the container's `cluster.evacuate` decides. Containers move stopped, also with `live-migrate`. */
 export function wayOut(
   { config, devices }: { readonly config: ConfigMap; readonly devices: DeviceMap },
   wish: string,
@@ -19,17 +19,17 @@ export function wayOut(
   return Object.values(devices).every((device) => deviceHome(device) === 'any') ? 'move' : 'stop';
 }
 
-/** Whether it ran before, or runs: it is to run afterwards. */
+/** Whether it should run afterwards: it runs now, or did before. */
 export const isToRun = (config: ConfigMap, isRunning: boolean): boolean =>
   isRunning || config[evacuateKeys.power] === 'RUNNING';
 
-/** The config of a container that is about to leave for a while. `origin` absent: as it is. */
+/** The config of a container about to leave for a while. `origin` absent: unchanged. */
 export const leaving = (config: ConfigMap, isRunning: boolean, origin?: string): ConfigMap => ({
   ...config,
   ...(origin === undefined ? {} : { [evacuateKeys.origin]: origin }),
   ...(isToRun(config, isRunning) ? { [evacuateKeys.power]: 'RUNNING' } : {}),
 });
 
-/** It is back. */
+/** The config once it is back. */
 export const returned = (config: ConfigMap): ConfigMap =>
   Object.fromEntries(Object.entries(config).filter(([key]) => key !== evacuateKeys.origin));

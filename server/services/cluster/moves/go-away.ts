@@ -1,4 +1,5 @@
-// A container leaves its member because one of the two is evacuated or restored: it stops, moves, and is noted as one to start.
+// Moves a container away because its member is evacuated, or the other one is restored: stops it, moves it, and marks it to be started
+// there.
 import type { Operation } from '../../../api/operation.ts';
 import { plainName, projectOf } from '../../../api/project/project-names.ts';
 import type { Member } from '../../../membership/members.ts';
@@ -12,18 +13,18 @@ import { moveOutHeld, startMove, successAt, type MoveOutDeps } from './move-out.
 
 export interface GoAway {
   readonly to: Member;
-  /** Noted as the member that it comes from; absent: it goes back there, and runs on here when it cannot. */
+  /** The member it comes from; absent: it returns there, and keeps running here if it cannot. */
   readonly origin?: string;
   readonly isForced: boolean;
 }
 
-/** It is on the other member when the operation succeeds, and to be started there if it ran. */
+/** When the operation succeeds, the other member has it, and starts it if it ran. */
 export function goAway(deps: MoveOutDeps, caller: Caller, name: string, { to, origin, isForced }: GoAway): Operation {
   readyContainer(deps.records, name);
   return startMove(deps, name, async (running) => {
     try {
       await stopForMove(deps, caller, name, { isForced, origin }, running.signal);
-      // One that vanishes with its stop has gone.
+      // A container that is deleted by its stop is done.
       if (!deps.records.containers.has(name)) return;
       const { pool } = readyContainer(deps.records, name).document;
       await moveOutHeld(deps, caller, name, { member: to, name, pool, withoutSnapshots: false }, running);
@@ -34,7 +35,7 @@ export function goAway(deps: MoveOutDeps, caller: Caller, name: string, { to, or
   });
 }
 
-/** It did not get away. Why it does not start is in the log. */
+/** The move failed: starts it here again. Failures are logged. */
 async function runOn(deps: MoveOutDeps, caller: Caller, name: string): Promise<void> {
   const { records, runtime, log } = deps;
   const stays = records.containers.get(name)?.document;
@@ -44,7 +45,7 @@ async function runOn(deps: MoveOutDeps, caller: Caller, name: string): Promise<v
   });
 }
 
-/** The caller holds the container's lock. Noted before it stops: whoever finds it stopped knows that it is to run. */
+/** The caller holds the container's lock. Marks it before the stop: whoever finds it stopped knows that it should run. */
 export async function stopForMove(
   deps: MoveOutDeps,
   caller: Caller,

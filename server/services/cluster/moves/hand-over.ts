@@ -1,4 +1,4 @@
-// A stopped container on shared storage moves to another member: its files stay where they are, one transaction gives its records away.
+// Moves a stopped container on shared storage to another member: the files stay in place, one transaction moves its records.
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errors } from '../../../api/errors.ts';
@@ -17,7 +17,7 @@ import { recordsPerTxn, takeOver, type TakeOver } from '../healing/take-over.ts'
 
 type Deps = Pick<RemoveDeps, 'records' | 'runtime' | 'logsDir'> & { readonly cluster: Cluster };
 
-/** Where it comes to. */
+/** The target of a move. */
 export interface MoveTo {
   readonly member: Member;
   readonly name: string;
@@ -25,7 +25,7 @@ export interface MoveTo {
   readonly withoutSnapshots: boolean;
 }
 
-/** Whether the files can stay: copied, they would be in their own way. */
+/** Whether the files stay in place: a copy would overwrite them. */
 export function staysInPool(records: Records, name: string, to: MoveTo): boolean {
   const { pool } = readyContainer(records, name).document;
   return to.pool === pool && to.name === name && isShared(records, pool);
@@ -34,7 +34,7 @@ export function staysInPool(records: Records, name: string, to: MoveTo): boolean
 const isShared = (records: Records, pool: string): boolean =>
   isTrue(records.pools.get(pool)?.document.config['source.shared']);
 
-/** Throws AppError badRequest for what cannot go along. */
+/** Throws AppError badRequest for devices that cannot move along. */
 export function refuseHandOver(records: Records, name: string, to: MoveTo): void {
   const taken = takenOf(records, name);
   const plain = plainName(name);
@@ -48,7 +48,7 @@ export function refuseHandOver(records: Records, name: string, to: MoveTo): void
     );
 }
 
-/** The caller holds the container's lock. Throws AppError conflict when something was changed meanwhile. */
+/** The caller holds the container's lock. Throws AppError conflict after a concurrent change. */
 export async function handOver(deps: Deps, name: string, to: MoveTo): Promise<void> {
   const { records, runtime, cluster, logsDir } = deps;
   refuseHandOver(records, name, to);
@@ -72,7 +72,7 @@ function takenOf(records: Records, name: string): readonly TakeOver[] {
   ];
 }
 
-/** One that only this container uses goes along. Throws AppError badRequest for another one. */
+/** A volume that only this container uses, which moves along. Throws AppError badRequest for another one. */
 function volumeOf(records: Records, container: string, key: string): readonly TakeOver[] {
   const found = records.volumes.get(key);
   if (found === undefined) return [];

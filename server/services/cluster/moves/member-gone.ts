@@ -1,4 +1,4 @@
-// A signal that also aborts when a member of the cluster goes away: a connection to a host without power says nothing for long.
+// A signal that also aborts when a member of the cluster is lost: a connection to a host without power stays silent for long.
 import { errors } from '../../../api/errors.ts';
 import type { Members } from '../../../membership/members.ts';
 

@@ -1,4 +1,4 @@
-// A container moves to this member: the one that has it sends its files, and the last transaction makes it this member's.
+// Moves a container to this member: its current member sends the files, and the last transaction makes it this member's.
 import { newContainerVolume } from '../../storage/volume-shapes.ts';
 import type { ClusterArrival } from '../../../api/cluster/cluster.ts';
 import { AppError, errors } from '../../../api/errors.ts';
@@ -23,11 +23,11 @@ import { arriveContainerSaga, type ArriveParams, type TakeFiles } from './sagas/
 
 export type MoveInDeps = ContainerTargetDeps & {
   readonly cluster: Cluster;
-  /** The one of the cluster, PEM. */
+  /** The cluster's certificate, PEM. */
   readonly certificate: () => string;
 };
 
-/** The other member waits and keeps the container as it is. Everything that can be refused is refused before the operation starts. */
+/** The other member waits and keeps the container unchanged. All refusals come before the operation starts. */
 export async function moveIn(deps: MoveInDeps, body: ClusterArrival): Promise<Operation> {
   const { cluster, certificate } = deps;
   await cluster.readBarrier();
@@ -67,7 +67,7 @@ export async function moveIn(deps: MoveInDeps, body: ClusterArrival): Promise<Op
             ),
           ),
         );
-        // It is here and recorded: that the other member left early changes nothing any more.
+        // It is here and recorded: the early end of the other member's connection changes nothing.
         await peer.send({ type: 'done' }).catch(() => {});
       } finally {
         signal.removeEventListener('abort', end);
@@ -101,7 +101,7 @@ const noPool = ({ cluster }: MoveInDeps, pool: string): AppError =>
     `The cluster member ${cluster.ownName} has no storage pool ${pool}: name one that it has, with pool`,
   );
 
-/** Those that are ready; others are not sent either. */
+/** Ready snapshots; others are not sent. */
 function snapshotsAt(
   { records }: MoveInDeps,
   { member, document }: OtherEntry<ContainerDocument>,

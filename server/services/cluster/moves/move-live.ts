@@ -1,4 +1,4 @@
-// A running container moves to another member and runs on there: it stops with a checkpoint, its files go, and it starts from the checkpoint.
+// Moves a running container to another member: stops it with a checkpoint, sends its files, and starts it there from the checkpoint.
 import type { ContainerPost } from '../../../api/container/container.ts';
 import { AppError } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
@@ -13,7 +13,7 @@ import { startThere } from './go-away.ts';
 import type { MoveTo } from './hand-over.ts';
 import { destination, moveOut, moveOutHeld, refuse, startMove, type MoveOutDeps, type Running } from './move-out.ts';
 
-/** POST {migration: true} with a target. Only `live: true` moves a running container; everything that can be refused is refused at once. */
+/** POST {migration: true} with a target. Only `live: true` moves a running container; all refusals come at once. */
 export async function moveToMember(
   deps: MoveOutDeps,
   caller: Caller,

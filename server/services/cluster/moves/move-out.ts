@@ -1,4 +1,4 @@
-// A container of this member moves to another one: this member sends its files, and removes what is left here once it is the other's.
+// Moves a container of this member to another one: sends its files, and removes what is left here once the other has it.
 import { type ContainerPost, isWithoutSnapshots } from '../../../api/container/container.ts';
 import { AppError, errors } from '../../../api/errors.ts';
 import { containerName } from '../../../api/names.ts';
@@ -25,7 +25,7 @@ import { leaveContainerSaga } from './sagas/container-leave.ts';
 
 export type MoveOutDeps = ContainerSourceDeps & { readonly cluster: Cluster };
 
-/** POST {migration: true} with a target. Everything that can be refused is refused before the operation starts. */
+/** POST {migration: true} with a target. All refusals come before the operation starts. */
 export function moveOut(
   deps: MoveOutDeps,
   caller: Caller,
@@ -56,7 +56,7 @@ export function startMove(
 
 export interface Running {
   readonly handle: OperationHandle;
-  /** `control` and `fs`, of the operation of the handle. */
+  /** `control` and `fs`, channels of the handle's operation. */
   readonly channels: ChannelSet;
   readonly signal: AbortSignal;
 }
@@ -94,7 +94,7 @@ async function sendAway(
     try {
       await send(deps, name, uuid, to, { ...running, signal: watch.signal });
     } catch (error) {
-      // Whether it has moved all the same is for the records to say.
+      // Only the records say whether it moved nevertheless.
       await deps.cluster.needNews(doubt);
       if (deps.records.containers.get(name)?.document.uuid === uuid) throw error;
     }
@@ -141,7 +141,7 @@ async function send(
   throw went.status === 'rejected' && signal.aborted ? went.reason : came.reason;
 }
 
-/** Resolves when the operation of another member has succeeded. */
+/** Resolves when another member's operation has succeeded. */
 export async function successAt(
   cluster: Pick<Cluster, 'ask'>,
   member: Member,
@@ -153,7 +153,7 @@ export async function successAt(
     throw new AppError('internal', `The cluster member ${member.name}: ${ended.err}`);
 }
 
-/** Names in the body are as users write them. */
+/** Names in the body are unqualified. */
 export function destination(deps: MoveOutDeps, name: string, target: string, body: ContainerPost): MoveTo {
   const { records, cluster } = deps;
   const { document } = readyContainer(records, name);

@@ -1,4 +1,4 @@
-// Changes of the state of a cluster member, and what containers that change their member act with.
+// Changes the state of a cluster member; the dependencies of container moves.
 import type { ClusterMemberStatePost } from '../../../api/cluster/cluster.ts';
 import { AppError, errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';

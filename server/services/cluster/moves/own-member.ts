@@ -9,7 +9,7 @@ export function ownMember(records: Reading): { readonly name: string; readonly d
   return records.members.list().find(({ document }) => document.number === records.member);
 }
 
-/** Its containers are elsewhere, or wait stopped until it is restored. */
+/** Its containers are elsewhere, or stay stopped until it is restored. */
 export const isEvacuated = (records: Reading): boolean => ownMember(records)?.document.evacuated === true;
 
 export async function setEvacuated(records: Records, evacuated: boolean): Promise<void> {

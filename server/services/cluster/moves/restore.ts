@@ -1,4 +1,4 @@
-// Restores this member after an evacuation: it takes containers again, those that moved away for it come back, and what ran runs again.
+// Restores this member after an evacuation: it takes containers again, those that moved away return, and those that ran run again.
 import type { ClusterMemberStatePost, ClusterReturn } from '../../../api/cluster/cluster.ts';
 import { AppError, errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
@@ -46,7 +46,7 @@ export function restore(
   });
 }
 
-/** It is where it belongs: it starts if it ran, and is an ordinary container again. */
+/** The container is back: starts it if it ran, and removes the marks of the evacuation. */
 async function finishReturn(deps: MoveOutDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
   const { records, runtime } = deps;
   await deps.locks.run(lockOf(name), async () => {
@@ -76,7 +76,7 @@ async function fetch(
   if (records.others.get('containers', name) !== undefined) throw errors.conflict('container', name);
 }
 
-/** Another member is restored, and asks for a container that came from there. */
+/** Another member is restored, and requests a container that came from there. */
 export function giveBack(deps: MoveOutDeps, caller: Caller, { name, force: isForced }: ClusterReturn): Operation {
   const origin = readyContainer(deps.records, name).document.config[evacuateKeys.origin] ?? '';
   const to = deps.cluster.members.get(origin);

@@ -1,4 +1,4 @@
-// The target of a move between members: a stopped container comes with its snapshots from the member that has it, or stays there.
+// The target of a move between members: a stopped container arrives with its snapshots, or stays with its member.
 import { errors } from '../../../../api/errors.ts';
 import { plainName } from '../../../../api/project/project-names.ts';
 import type { Saga, SagaContext } from '../../../../operations/saga.ts';
@@ -11,17 +11,17 @@ import { fillContainer, type NewContainer } from '../../../containers/shared/new
 import { putSnapshots, type SnapshotEntry } from '../../../containers/shared/snapshot-records.ts';
 import { requireProject } from '../../../shared/project-scope.ts';
 
-/** `document`: what the container is here. It has the uuid of the original: it is the same container. */
+/** `document`: the container's record here. It keeps the original's uuid: it is the same container. */
 export interface ArriveParams extends NewContainer {
-  /** As the member that has it recorded it when the move began; any change since then ends the move. */
+  /** The other member's record when the move began; any later change ends the move. */
   readonly from: { readonly name: string; readonly member: number; readonly modRev: number };
   readonly snapshots: readonly SnapshotEntry[];
 }
 
-/** Fills the volume, snapshots and all; absent at recovery, which has no sender. */
+/** Fills the volume with its snapshots; absent at recovery, which has no sender. */
 export type TakeFiles = (params: ArriveParams, context: SagaContext) => Promise<void>;
 
-/** Until the last transaction the container is that of the other member, and from then on it is only here. */
+/** Until the last transaction the other member has the container, and from then on only this one. */
 export function arriveContainerSaga(
   deps: Pick<ContainerDeps, 'records' | 'pools'>,
   take: TakeFiles = () => Promise.reject(new Error('The member that has the container no longer sends')),
@@ -48,7 +48,7 @@ export function arriveContainerSaga(
   };
 }
 
-/** Throws AppError conflict when it is not as it was. */
+/** Throws AppError conflict if it has changed. */
 function originalOf(records: Records, from: ArriveParams['from']): OtherEntry<ContainerDocument> {
   const found = records.others.having('containers', from.name).find(({ member }) => member === from.member);
   if (found?.modRev !== from.modRev) throw errors.conflict('container', plainName(from.name));

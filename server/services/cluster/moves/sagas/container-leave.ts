@@ -1,4 +1,4 @@
-// The source of a move between members: once the container is the other member's, what it has left here goes.
+// The source of a move between members: removes what is left here once the other member has the container.
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isTrue } from '../../../../api/text/value-checks.ts';
@@ -15,10 +15,10 @@ export interface LeaveParams {
   readonly pool: string;
 }
 
-/** Sends it to the other member, and resolves once this one can see what came of it. Absent at recovery. */
+/** Sends it to the other member, and resolves once this one can see the outcome. Absent at recovery. */
 export type SendAway = (params: LeaveParams, context: SagaContext) => Promise<void>;
 
-/** Whether it has moved is decided by the record alone, which only the other member takes away. */
+/** Only the record decides whether it has moved, and only the other member removes the record. */
 export function leaveContainerSaga(
   deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir'>,
   send: SendAway = () => Promise.reject(new Error('The move was interrupted')),
@@ -37,7 +37,7 @@ export function leaveContainerSaga(
       {
         name: 'claim',
         execute: () => Promise.resolve(),
-        // The other member compares the record: from now on it is too late for it.
+        // The other member compares the record: changing it makes that member too late.
         async undo(params) {
           await records.retry((changes) => {
             const document = records.containers.get(params.name)?.document;
@@ -65,13 +65,13 @@ export function leaveContainerSaga(
           if (!isInUse(records, { name, uuid, pool })) await deps.pools.deleteVolume(pool, { type: 'container', name });
         },
       },
-      // Their files went with the volume.
+      // Their files were deleted with the volume.
       { name: 'snapshots', execute: ({ uuid }) => dropSnapshots(records, uuid) },
     ],
   };
 }
 
-/** The files are in a pool that all members share, and another member took the container over with them while this one was away. */
+/** The files are in a shared pool, and another member took the container over while this one was away. */
 function isInUse({ pools, others }: Records, { name, uuid, pool }: LeaveParams): boolean {
   const isShared = isTrue(pools.get(pool)?.document.config['source.shared']);
   const found = others.get('containers', name)?.document;
