@@ -24,11 +24,11 @@ export interface ContainerDeps extends Pick<
   readonly warnings: WarningSink;
   readonly idMaps: IdMaps;
   readonly maas: MaasRegistry;
-  /** Takes the snapshot of a container whose schedule asks for one at each start; its lock is held. */
+  /** Takes the snapshot of a container whose schedule has @startup; the caller holds its lock. */
   readonly snapshotAtStart: (name: string, signal: AbortSignal) => Promise<void>;
   /** Kernel architecture of this host. */
   readonly architecture: string;
-  /** Where devices look for what they need; default: here. */
+  /** Where devices find host files; default: this host's paths. */
   readonly paths?: HostPaths;
   readonly logsDir: string;
   readonly backupsDir: string;

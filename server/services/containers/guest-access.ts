@@ -1,5 +1,5 @@
-// Gives running containers their guest socket and takes it away: at start and stop, when security.devlxd changes, and again after
-// a restart of the daemon. What is answered there is guest-view.ts.
+// Gives running containers their guest socket and removes it: at start and stop, when security.devlxd changes, and after a daemon restart.
+// guest-view.ts answers there.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { isTrue } from '../../api/container/container-config.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
@@ -10,16 +10,16 @@ import { errorText } from '../../lib/shared/reason.ts';
 import type { Guest } from './guest-view.ts';
 import type { ContainerEntry, ContainerView } from '../shared/container-view.ts';
 
-/** Listens for guests: in a directory for each container, so that the directory, not the guest, identifies the container. */
+/** Listens for guests: in a directory per container, so that the directory, not the guest, identifies the container. */
 export interface GuestSockets {
-  /** Directory of the host that holds the socket, shown in the container. Named after the uuid: it outlives renames. */
+  /** Host directory of the socket, mounted in the container. Named after the uuid: it outlives renames. */
   dirOf(guest: Guest): string;
-  /** Makes the directory and listens in it. Idempotent. `isolated`: the directory is a small file system of its own, since this guest
-   *  may be able to write there whatever flags its mount has. To be asked for while no container shows the directory. */
+  /** Makes the directory and listens in it. Idempotent. `isolated`: the directory is a small file system of its own, since this guest may
+   *  be able to write there despite its mount flags. Only while no container mounts the directory. */
   open(guest: Guest, options: { readonly isolated: boolean }): Promise<void>;
   /** Ends all connections and removes the directory. Idempotent. */
   close(guest: Guest): Promise<void>;
-  /** Removes what earlier daemons left of containers that have none open. */
+  /** Removes directories that earlier daemons left, of containers without an open one. */
   sweep(): Promise<void>;
 }
 
@@ -48,12 +48,12 @@ export class GuestAccess {
     });
   }
 
-  /** What the start of this container is to mount for it. */
+  /** The mount for the start of this container. */
   mounts(entry: ContainerEntry): readonly MountRun[] {
     return isWanted(this.#deps.view.expanded(entry).config) ? [this.#mountOf(guestOf(entry))] : [];
   }
 
-  /** Its socket is there before its init runs, and gone again when the start fails. */
+  /** Its socket exists before its init runs, and is removed if the start fails. */
   async whileStarting<T>(entry: ContainerEntry, start: () => Promise<T>): Promise<T> {
     if (!isWanted(this.#deps.view.expanded(entry).config)) return start();
     await this.#mutex.run(entry.name, () => this.#listen(entry, true));
@@ -65,7 +65,7 @@ export class GuestAccess {
     }
   }
 
-  /** Brings security.devlxd into force if the container runs. */
+  /** Applies security.devlxd to a running container. */
   async apply(name: string): Promise<void> {
     await this.#mutex.run(name, async () => {
       const { records, runtime, view } = this.#deps;
@@ -74,7 +74,7 @@ export class GuestAccess {
       const isOn = runtime.probe(name).status !== 'stopped';
       if (entry === undefined || live === undefined || !isOn) return;
       if (live.plugged(name) === undefined) {
-        // What it shows is not known, and cannot be changed: it may be the socket of its start.
+        // Its mount is unknown and cannot be changed: it may show the socket from its start.
         if (isWanted(view.expanded(entry).config)) await this.#listen(entry, false);
         return;
       }
@@ -89,7 +89,7 @@ export class GuestAccess {
     });
   }
 
-  /** At daemon start: the directories are still shown in the containers that run; this daemon listens in them again. */
+  /** Call at daemon start: running containers still mount the directories; this daemon listens in them again. */
   async resume(names: readonly string[]): Promise<void> {
     for (const name of names) {
       await this.apply(name).catch((error: unknown) => {
@@ -105,10 +105,10 @@ export class GuestAccess {
     this.#stopListening();
   }
 
-  /** `isUnseen`: the directory is not in the container yet. */
+  /** `isUnseen`: the container does not mount the directory yet. */
   async #listen(entry: ContainerEntry, isUnseen: boolean): Promise<void> {
     const guest = guestOf(entry);
-    // Root of such a container is root of the kernel, and can make a read-only mount writable.
+    // Such a container's root is the kernel's root, and can remount a read-only mount writable.
     const isPrivileged = isTrue(this.#deps.view.expanded(entry).config['security.privileged'] ?? '');
     await this.#deps.sockets.open(guest, { isolated: isUnseen && isPrivileged });
     this.#open.set(guest.name, guest);
@@ -131,7 +131,7 @@ export class GuestAccess {
       });
   }
 
-  /** Read-only: what a guest could write there would be on the host's disk. A socket takes connections all the same. */
+  /** Read-only: a guest's writes would fill the host's disk. Sockets accept connections nevertheless. */
   #mountOf(guest: Guest): MountRun {
     return {
       device: ownMount,

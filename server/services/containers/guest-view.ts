@@ -1,4 +1,4 @@
-// The facts that a container may read about itself through its guest socket, and their changes. Reads only.
+// The facts about itself that a container may read through its guest socket, and their changes. Reads only.
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import { isTrue } from '../../api/container/container-config.ts';
 import { errors } from '../../api/errors.ts';
@@ -9,14 +9,14 @@ import type { Records } from '../../records/records.ts';
 import { instanceIdKey } from './shared/instance-id.ts';
 import type { ContainerEntry, ContainerView } from '../shared/container-view.ts';
 
-/** A container as its socket knows it: neither changes while it runs. */
+/** A container's identity at its socket: constant while it runs. */
 export interface Guest {
   readonly uuid: string;
   readonly name: string;
 }
 
 export interface GuestFacts {
-  /** Only the keys that guests may see, profiles applied. */
+  /** Only keys that guests may see, with profiles applied. */
   readonly config: ConfigMap;
   readonly devices: DeviceMap;
 }
@@ -46,13 +46,13 @@ export class GuestView {
     this.#deps = deps;
   }
 
-  /** Throws notFound when the container is there no more. */
+  /** Throws notFound if the container is gone. */
   facts(guest: Guest): GuestFacts {
     const { config, devices } = this.#expanded(guest);
     return { config: Object.fromEntries(Object.entries(config).filter(([key]) => isVisible(key))), devices };
   }
 
-  /** Throws forbidden for keys that are not for guests, notFound for one that is not set. */
+  /** Throws forbidden for keys not meant for guests, notFound for an unset key. */
   value(guest: Guest, key: string): string {
     if (!isVisible(key)) throw errors.forbidden(`The key ${key} is not for guests: only user.* and cloud-init.* are`);
     const { config } = this.#expanded(guest);
@@ -61,7 +61,7 @@ export class GuestView {
     return value;
   }
 
-  /** What cloud-init reads first: the identity of the machine, and what the user adds to it. */
+  /** What cloud-init reads first: the machine's identity, and the user's additions. */
   metaData(guest: Guest): string {
     const { config } = this.#expanded(guest);
     const added = config['user.meta-data'] ?? '';
@@ -69,7 +69,7 @@ export class GuestView {
     return `#cloud-config\ninstance-id: ${config[instanceIdKey] ?? name}\nlocal-hostname: ${name}\n${added}`;
   }
 
-  /** By its whole fingerprint only; a private image is there when it was fetched for this host's own use. */
+  /** Only by its whole fingerprint; a private image only if the host fetched it for its own use. */
   async image(guest: Guest, fingerprint: string): Promise<readonly ImagePart[]> {
     if (!isTrue(this.#expanded(guest).config['security.devlxd.images'] ?? '')) {
       throw errors.forbidden('Images are not handed out to this container: security.devlxd.images is not set');
@@ -112,7 +112,7 @@ const keysOf = (a: object, b: object): readonly string[] =>
 
 const isSame = (a: ConfigMap, b: ConfigMap): boolean => keysOf(a, b).every((key) => a[key] === b[key]);
 
-/** Names such as `1`, `true` or `#x` would be read as something else than text. */
+/** YAML would read names such as `1`, `true` or `#x` as something else than text. */
 const yamlScalar = (text: string): string =>
   /^[A-Za-z][A-Za-z0-9.-]*$/.test(text) && !/^(true|false|yes|no|on|off|null|y|n)$/i.test(text)
     ? text

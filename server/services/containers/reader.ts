@@ -1,4 +1,4 @@
-// Containers as clients read them: with their state, snapshots and backups, also those of other members of the cluster.
+// Reads containers for clients: with their state, snapshots and backups, also those of other members of the cluster.
 import type { Container, ContainerFull, ContainerState } from '../../api/container/container.ts';
 import type { Records } from '../../records/records.ts';
 import { renderBackup } from '../shared/backups.ts';
@@ -22,7 +22,7 @@ export class ContainerReader {
     return Promise.all(this.#of(project).map((entry) => this.#full(entry)));
   }
 
-  /** The same of a member of the cluster that does not answer: its containers as they are recorded, without state. */
+  /** The same for a member that does not answer: its recorded containers, without state. */
   listFullOf(member: number, project: string | undefined): readonly ContainerFull[] {
     const { records, view } = this.#deps;
     const there = records.as(member);
@@ -32,7 +32,7 @@ export class ContainerReader {
     );
   }
 
-  /** Also one of another member of the cluster. */
+  /** Also a container of another member. */
   get(name: string): { readonly object: Container; readonly etag: string } {
     const other = this.#deps.records.others.get('containers', name);
     if (other !== undefined && !this.#deps.records.containers.has(name))

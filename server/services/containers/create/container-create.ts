@@ -1,4 +1,4 @@
-// A container is made (empty, of an image, as a copy with snapshots), or it does not exist.
+// The saga that creates a container (empty, from an image, or a copy with snapshots).
 import type { VolumeSource } from '../../../drivers/storage/driver.ts';
 import { copySnapshots, type CopyFrom } from './copy.ts';
 import type { SnapshotEntry } from '../shared/snapshot-records.ts';
@@ -11,7 +11,7 @@ import { removeRecord } from '../../shared/saga-records.ts';
 
 export interface CreateParams extends NewContainer {
   readonly source: VolumeSource;
-  /** Snapshots that come along with a copy. */
+  /** Snapshots that a copy includes. */
   readonly copied?: { readonly from: CopyFrom; readonly snapshots: readonly SnapshotEntry[] };
 }
 

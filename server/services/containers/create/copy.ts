@@ -1,4 +1,4 @@
-// The source of a copied container: another container or one of its snapshots (spec 2.5.1), and the snapshots that come along.
+// The source of a copied container: another container or one of its snapshots (spec 2.5.1), and the snapshots to include.
 import { isNoteKey } from '../../../api/container/container-config.ts';
 import { isWithoutSnapshots, type ContainerSource } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';
@@ -14,11 +14,11 @@ import { withRootIn } from '../shared/draft.ts';
 import { measured } from '../../storage/measure-snapshot.ts';
 import { putSnapshots, snapshotKey, snapshotsOf, type SnapshotEntry } from '../shared/snapshot-records.ts';
 
-/** Where the files come from; kept in the intent of a creation. */
+/** Where the files come from; stored in the intent of a creation. */
 export interface CopyFrom {
   readonly container: string;
   readonly pool: string;
-  /** Present when the snapshot is what is copied. */
+  /** Present if a snapshot is copied. */
   readonly snapshot?: string;
 }
 
@@ -26,15 +26,13 @@ export interface CopyOrigin {
   readonly base: Pick<ContainerDocument, 'profiles' | 'config' | 'devices' | 'architecture'>;
   readonly locks: readonly string[];
   readonly from: CopyFrom;
-  /** What was written on its root volume. */
+  /** What was set on its root volume. */
   readonly written: RootVolumeDocument | undefined;
   readonly snapshots: readonly SnapshotEntry[];
 }
 
-/**
- * `source.source` is `C` or `C/S` of `source.project`, or else of the project of the request; snapshots come along with a container
- * unless `container_only`.
- */
+/** `source.source` is `C` or `C/S` of `source.project`, or else of the request's project; snapshots are included unless the source is a
+ *  snapshot, or `container_only`. */
 export function copyOrigin(records: Records, project: string, source: ContainerSource): CopyOrigin {
   if (source.source === undefined || source.source === '') {
     throw errors.invalid('container', [
@@ -63,7 +61,7 @@ export function copyOrigin(records: Records, project: string, source: ContainerS
 const readySnapshots = (records: Records, uuid: string): readonly SnapshotEntry[] =>
   snapshotsOf(records, uuid).filter(({ document }) => document.lifecycle === 'ready');
 
-/** A copy is its own machine: only where it came from is kept of the server's keys. */
+/** A copy is another machine: of the server's keys only the base image and the owners of its files stay. */
 export function copyBase(document: CopyOrigin['base']): CopyOrigin['base'] {
   const { architecture, profiles, devices } = document;
   const kept = Object.entries(document.config).filter(
@@ -80,7 +78,7 @@ export function copyVolumeSource(pools: ContainerDeps['pools'], from: CopyFrom, 
   return pools.copySource(from.pool, volumeOf(from.container), from.snapshot, toPool);
 }
 
-/** The volume of the new container is there. Undone by deleting it, and its snapshot records. */
+/** The volume of the new container exists. Undo deletes it, and its snapshot records. */
 export async function copySnapshots(
   deps: Pick<ContainerDeps, 'records' | 'pools'>,
   from: CopyFrom,
@@ -115,7 +113,7 @@ function snapshotSource(pools: ContainerDeps['pools'], from: CopyFrom, name: str
   return source.kind === 'tree' ? source : { kind: 'copy', from: { volume, snapshot: name } };
 }
 
-/** Restoring it must neither give the copy the addresses of the original, nor ask for the pool that the original is in. */
+/** Restoring the snapshot must neither give the copy the original's addresses, nor require the original's pool. */
 function asCopied(records: Records, container: string, { name, document }: SnapshotEntry, pool: string): SnapshotEntry {
   const devices = withRootIn(records, container, document, pool);
   return { name, document: { ...document, devices, config: copyBase(document).config } };

@@ -1,4 +1,4 @@
-// Creating a container from an image, as a copy or empty: a saga makes volume and record.
+// Creates a container from an image, as a copy or empty: a saga makes volume and record.
 import { randomUUID } from 'node:crypto';
 import type { ContainerCreate, ContainerSource } from '../../../api/container/container.ts';
 import { never } from '../../../api/schema/common-schemas.ts';
@@ -47,7 +47,7 @@ type CreateDeps = Pick<
   | 'maas'
 > & { readonly hosts: NetworkHosts };
 
-/** POST /1.0/containers. Everything that can be refused is refused before the operation starts. */
+/** POST /1.0/containers. All refusals come before the operation starts. */
 export async function createContainer(deps: CreateDeps, caller: Caller, body: ContainerCreate): Promise<Operation> {
   const wished = qualifiedName(caller.project, body.name ?? '');
   await refuseUnmountable(deps.records, wished, replaceDevices(body.devices));
@@ -61,7 +61,7 @@ export async function createContainer(deps: CreateDeps, caller: Caller, body: Co
   });
 }
 
-/** What does not depend on the image is refused before it is fetched. */
+/** Refusals that do not depend on the image come before it is fetched. */
 function createFromRemote(
   deps: CreateDeps,
   caller: Caller,
@@ -83,7 +83,7 @@ function createFromRemote(
   });
 }
 
-/** Throws what can be refused at once; what it returns does the work. */
+/** Throws all refusals; the returned function does the work. */
 function prepareContainer(
   deps: CreateDeps,
   caller: Caller,
@@ -124,9 +124,9 @@ function prepareContainer(
 }
 
 interface Origin {
-  /** Absent for a copy, whose source depends on the pool it goes to. */
+  /** Absent for a copy, whose source depends on the target pool. */
   readonly volume?: VolumeSource;
-  /** Config, devices, profiles that the new container starts from. */
+  /** Initial config, devices and profiles of the new container. */
   readonly base: Partial<Pick<ContainerDocument, 'profiles' | 'config' | 'devices' | 'architecture'>>;
   readonly locks: readonly string[];
   /** The qualified name. */
@@ -179,7 +179,7 @@ function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, or
     config: { ...origin.base.config, ...sent },
     devices,
   };
-  // image.* may be inherited but not written by hand: what the user sent is checked, what the server adds is not.
+  // image.* may be inherited but not set by users: the user's keys are checked, the server's are not.
   const userConfig = Object.fromEntries(
     Object.entries(draft.config).filter(([key]) => !isServerKey(key) || key in sent),
   );
@@ -206,7 +206,7 @@ function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, or
   };
 }
 
-/** Hardware addresses that must be free. Those of a copy may be those of the original: only one of the two can be up. */
+/** Hardware addresses that must be free. A copy may have the original's: only one of the two can be up. */
 function ownHardware(
   records: Records,
   name: string,
@@ -218,7 +218,7 @@ function ownHardware(
   return claimsOf(name, devices, config).filter(({ property }) => property === 'hwaddr');
 }
 
-/** The config sent, over the limits that the instance type stands for. */
+/** The config sent, over the limits of the instance type. */
 function sizedConfig(body: ContainerCreate): Record<string, string> {
   const sent = replaceConfig(body.config);
   if (body.instance_type === undefined || body.instance_type === '') return sent;

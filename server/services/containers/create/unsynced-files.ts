@@ -1,4 +1,5 @@
-// Files of new containers that are not on the disk yet: the record says so from the creation until they are; a power cut in between is warned of.
+// Tracks files of new containers that are not on the disk yet: the record is marked from the creation until they are; after a power cut in
+// between a warning says so.
 import type { ServiceParts } from '../../shared/service-parts.ts';
 import { dirname } from 'node:path';
 import { plainName } from '../../../api/project/project-names.ts';
@@ -17,7 +18,7 @@ import type { WarningBook } from '../../warnings/warning-book.ts';
 type Mark = Pick<ContainerDocument, 'unsynced'>;
 type MarkedContainer = Entry<ContainerDocument>;
 
-/** The boot during which the files are written; nothing where they are synced before the creation ends, or where there are none. */
+/** The boot id during which the files are written; undefined if they are synced before the creation ends, or there are none. */
 export function unsyncedMark(records: Pick<Records, 'pools'>, pool: string, source: VolumeSource): Mark {
   const isSynced = isTrue(records.pools.get(pool)?.document.config['sync.volumes'] ?? '');
   return isSynced || source.kind === 'empty' || source.kind === 'tree' ? {} : { unsynced: readBootId() };
@@ -31,11 +32,11 @@ export function withoutMark(document: ContainerDocument): ContainerDocument {
 export interface UnsyncedFilesDeps extends Pick<ServiceParts, 'records' | 'log'> {
   readonly pools: Pick<Pools, 'use' | 'volumePath'>;
   readonly book: Pick<WarningBook, 'seen' | 'write'>;
-  /** False: the store has no room at the moment. */
+  /** False: the store is full at the moment. */
   readonly canWrite: () => boolean;
 }
 
-/** Max records that one transaction changes. */
+/** Max records per transaction. */
 const atOnce = 50;
 
 export class UnsyncedFiles {
@@ -50,8 +51,8 @@ export class UnsyncedFiles {
     return { name: 'Syncing the files of new containers', run: (_minute, signal) => this.sync(signal) };
   }
 
-  /** Warns of marks that another boot of the host has left; writes the files of all marked containers to the disk, and removes the marks.
-   *  Never throws: what fails is done the next time. */
+  /** Warns of marks from an earlier boot of the host; syncs the files of all marked containers, and removes the marks. Never throws: the
+   *  next run retries failures. */
   sync(signal: AbortSignal): Promise<void> {
     this.#running = this.#running.then(() =>
       this.#syncNow(signal).catch((error: unknown) =>
@@ -85,11 +86,11 @@ export class UnsyncedFiles {
       log.warn(message, { container: name });
       book.seen('unsyncedFiles', message, warnedContainer(records, name));
     }
-    // Only then may the marks go.
+    // Marks are removed only after the warning is stored.
     await book.write(true);
   }
 
-  /** The file system of all of the pool's containers, or that of each. */
+  /** Syncs the file system of all of the pool's containers, or each container's own. */
   async #syncPool(pool: string, marked: readonly MarkedContainer[], signal: AbortSignal): Promise<boolean> {
     const { pools, log } = this.#deps;
     try {

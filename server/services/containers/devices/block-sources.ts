@@ -1,4 +1,4 @@
-// Refuses disks of block devices that cannot be mounted when they are configured, not at the next start.
+// Refuses disks of block devices that cannot be mounted, when they are configured instead of at the next start.
 import { errors } from '../../../api/errors.ts';
 import { isDisk } from '../../../api/devices/index.ts';
 import { isSet } from '../../../api/devices/device-schema.ts';
@@ -8,10 +8,8 @@ import { blockContent, unmountable } from '../../../drivers/devices/block-file-s
 import type { Records } from '../../../records/records.ts';
 import { checkDisks } from '../../limits/host-paths.ts';
 
-/**
- * `name`: of a container or profile. `before`: its devices as they are, whose older choices must not block an unrelated change. What is not
- * on this host is asked again at the start. Throws AppError.
- */
+/** `name`: of a container or profile. `before`: its current devices, whose older choices must not block an unrelated change. The start
+ *  checks again what this host lacks now. Throws AppError. */
 export async function refuseUnmountable(
   records: Pick<Records, 'projects'>,
   name: string,
@@ -31,7 +29,7 @@ export async function refuseUnmountable(
     if (found === undefined || (found.content !== undefined && 'fileSystem' in found.content)) continue;
     problems.push({ path: `devices.${device}.source`, message: unmountable(source, found.content) });
   }
-  // Who may not show a path is not told what is there: that it may not is told with everything else.
+  // A project that may not show a path learns nothing about it here: the restriction itself is reported with the other problems.
   if (problems.length > 0 && mayShow(records, name, Object.fromEntries(changed)))
     throw errors.invalid(`devices of ${name}`, problems);
 }

@@ -4,7 +4,7 @@ import type { Records } from '../../../records/records.ts';
 import { readyContainer } from '../../shared/find-container.ts';
 import { withHardwareAddresses } from '../shared/draft.ts';
 
-/** Every nic of the container has its hardware address recorded, also those that profiles brought later. */
+/** Records a hardware address for every nic of the container, also for those that profiles added later. */
 export async function keepAddresses(records: Records, name: string, devices: DeviceMap): Promise<void> {
   const { config } = readyContainer(records, name).document;
   if (withHardwareAddresses(records, config, devices) === config) return;

@@ -1,11 +1,11 @@
-// The volatile keys of a running container's devices, recorded after its devices changed.
+// Records the volatile keys of a running container's devices after they changed.
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
 import type { DeviceRun } from '../../../drivers/devices/device.ts';
 import type { Records } from '../../../records/records.ts';
 import { readyContainer } from '../../shared/find-container.ts';
 import { volatileKeys } from './prepare-devices.ts';
 
-/** Keys of devices that are gone go, keys that new devices were given are recorded. The caller holds the lock of the container. */
+/** Removes keys of removed devices, records keys of new ones. The caller holds the container's lock. */
 export async function keepVolatile(
   records: Records,
   name: string,
@@ -27,6 +27,6 @@ export async function keepVolatile(
   });
 }
 
-/** Whatever the order of the keys. */
+/** Ignores the order of the keys. */
 export const isSameConfig = (a: ConfigMap, b: ConfigMap): boolean =>
   Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([key, value]) => b[key] === value);

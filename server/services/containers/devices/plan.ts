@@ -1,4 +1,4 @@
-// Decides what must be done to the devices of a running container when they change. Pure.
+// Plans the steps for changed devices of a running container. Pure.
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
 import {
   changedProperties,
@@ -11,12 +11,12 @@ import {
 export type DeviceStep =
   | { readonly kind: 'unplug'; readonly device: string }
   | { readonly kind: 'plug'; readonly device: string }
-  /** The device stays plugged in; only rates, filters or bookkeeping of it change. */
+  /** The device stays plugged in; only its rates, filters or records change. */
   | { readonly kind: 'adjust'; readonly device: string }
-  /** Cannot be done to a running container: holds from its next start. */
+  /** Impossible while the container runs: takes effect at its next start. */
   | { readonly kind: 'wait'; readonly device: string };
 
-/** What goes first makes room for what comes: names, paths and ports. */
+/** Removals come first: they free names, paths and ports. */
 export function planDevices(before: DeviceMap, after: DeviceMap): readonly DeviceStep[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted();
   const steps = names.flatMap((name) => stepsOf(name, present(before[name]), present(after[name])));
@@ -29,7 +29,7 @@ const present = (device: ConfigMap | undefined): ConfigMap | undefined => (isPre
 function stepsOf(device: string, old: ConfigMap | undefined, next: ConfigMap | undefined): readonly DeviceStep[] {
   const effect = effectOfDeviceChange(old, next);
   if (effect === 'none') return [];
-  // Its size is the pool's business; a mount of its own it has not.
+  // The pool limits its size; it has no separate mount.
   if ([old, next].some((one) => one !== undefined && isRoot(one))) return rootSteps(device, old, next, effect);
   if (effect !== 'live') return [{ kind: 'wait', device }];
   if (old === undefined) return [{ kind: 'plug', device }];

@@ -1,4 +1,4 @@
-// Turns the devices of a container into what a runtime and the daemon act on. Looks at the host, changes nothing.
+// Prepares a container's devices for the runtime and the daemon. Reads the host, changes nothing.
 import { join } from 'node:path';
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import { isNic, resolveDevice } from '../../../api/devices/index.ts';
@@ -20,7 +20,7 @@ export interface DeviceRunsOptions {
   readonly shownPaths?: readonly string[] | undefined;
 }
 
-/** By device name. `only`: these devices; the others' names are kept free all the same. */
+/** By device name. `only`: prepares these devices; the names of the others stay reserved. */
 export async function deviceRuns(
   document: Pick<ContainerDocument, 'uuid' | 'config'>,
   expanded: ExpandedSettings,
@@ -54,7 +54,7 @@ export async function deviceRuns(
   return runs;
 }
 
-/** Where the container's root file system lies on the host. */
+/** The container's root file system on the host. */
 export const rootfsOf = (pools: Pick<Pools, 'volumePath'>, { name, document }: ContainerEntry): string =>
   join(pools.volumePath(document.pool, { type: 'container', name }), 'rootfs');
 
@@ -66,7 +66,7 @@ function handlerOf(device: string, properties: ConfigMap): DeviceHandler {
   );
 }
 
-/** volatile.* keys of the container that the devices want kept. */
+/** volatile.* keys that the devices want to keep. */
 export function volatileKeys(runs: ReadonlyMap<string, DeviceRun>): ConfigMap {
   const keys = [...runs].flatMap(([device, run]) =>
     Object.entries(run.volatile).map(([key, value]) => [`volatile.${device}.${key}`, value] as const),
@@ -74,7 +74,7 @@ export function volatileKeys(runs: ReadonlyMap<string, DeviceRun>): ConfigMap {
   return Object.fromEntries(keys);
 }
 
-/** Interface names that other nics have for good, so that a new nic does not take one of them. */
+/** Interface names that other nics have for good, so that a new nic does not take one. */
 function fixedNames(config: ConfigMap, expanded: ExpandedSettings): readonly string[] {
   return Object.entries(expanded.devices).flatMap(([device, properties]) => {
     if (!isNic(properties)) return [];

@@ -1,5 +1,5 @@
-// Keeps the devices of running containers as they are wanted: plugs and unplugs when they change, forwards connections, and
-// follows hardware that comes and goes.
+// Keeps the devices of running containers as configured: plugs and unplugs on changes, forwards connections, and follows hardware that
+// comes and goes.
 import type { ServiceParts } from '../../shared/service-parts.ts';
 import { keepAddresses } from './keep-addresses.ts';
 import { keepVolatile } from './keep-volatile.ts';
@@ -43,12 +43,12 @@ export class RunningDevices {
     this.#deps = deps;
     this.#stopListening = deps.runtime.onExit(({ name, target }) => {
       if (target === 'stop') void this.#ended(name);
-      // A reboot from inside: the network that forwards lead to is a new one.
+      // A reboot from inside: the forwarders need the new network.
       else void deps.locks.run(lockOf(name), () => this.#reopen(name));
     });
   }
 
-  /** The container was just started with these devices. On a throw it must not go on running. */
+  /** Call after a start with these devices. If it throws, the container must be stopped. */
   async started(name: string, runs: ReadonlyMap<string, DeviceRun>): Promise<void> {
     this.#logWarnings(name, runs);
     for (const { proxies } of runs.values()) await this.#forward(name, proxies);
@@ -71,7 +71,7 @@ export class RunningDevices {
     });
   }
 
-  /** Opens the forwards of a running container that this daemon did not start, and follows its hardware. */
+  /** Opens the forwarders of a running container that this daemon did not start, and follows its hardware. */
   async #reopen(name: string): Promise<void> {
     const { runtime, log } = this.#deps;
     const plugged = runtime.probe(name).status === 'stopped' ? undefined : runtime.live?.plugged(name);
@@ -84,7 +84,7 @@ export class RunningDevices {
     await this.#followAll(name, plugged);
   }
 
-  /** Catches up with hardware that changed unobserved, and follows it from now on. */
+  /** Catches up with missed hardware changes, and follows new ones. */
   async #followAll(name: string, plugged: DeviceMap): Promise<void> {
     const { live } = this.#deps.runtime;
     for (const [device, properties] of Object.entries(plugged)) {
@@ -103,7 +103,7 @@ export class RunningDevices {
     );
   }
 
-  /** Nodes of devices that came or went on the host follow into the container. */
+  /** Updates the container's device nodes after the host's changed. */
   async #hardwareChanged(name: string): Promise<void> {
     const { runtime, locks, log } = this.#deps;
     try {
@@ -117,7 +117,7 @@ export class RunningDevices {
   }
 
   async #followNodes(live: LiveDevices, name: string, device: string, plugged: DeviceMap): Promise<void> {
-    // One that has gone altogether is no failure of a running container.
+    // A device that has disappeared is no failure of a running container.
     const found = await this.#runsOf(name, plugged, new Set([device])).catch(() => undefined);
     const parts = live.parts(name, device);
     const nodes = found?.get(device)?.nodes ?? [];
@@ -125,10 +125,8 @@ export class RunningDevices {
     await live.adjust(name, { device, properties: plugged[device] ?? {}, ...parts, nodes });
   }
 
-  /**
-   * Brings the recorded devices of a container into force if it runs. On a throw the devices are as they were, and the error
-   * names the one that failed. `had`: its recorded devices before the change. The caller holds the container's lock.
-   */
+  /** Applies the recorded devices to a running container. On a throw the devices are unchanged, and the error names the one that failed.
+   *  `had`: its recorded devices before the change. The caller holds the container's lock. */
   async apply(name: string, had?: DeviceMap): Promise<void> {
     const { live } = this.#deps.runtime;
     if (live === undefined || this.#deps.runtime.probe(name).status === 'stopped') return;
@@ -149,7 +147,7 @@ export class RunningDevices {
     await this.#followHardware(name, live.plugged(name) ?? {});
   }
 
-  /** For changes made elsewhere (profiles): takes the container's lock, and only when there is something to do. */
+  /** For changes made elsewhere (profiles): takes the container's lock, and only if something is to be done. */
   async applyLocked(name: string): Promise<void> {
     if (this.#deps.runtime.live === undefined || this.#deps.runtime.probe(name).status === 'stopped') return;
     await this.#deps.locks.run(lockOf(name), async () => {
@@ -157,7 +155,7 @@ export class RunningDevices {
     });
   }
 
-  /** After something that these containers only use has changed. What fails is reported. */
+  /** Call after a change to something that these containers use. Logs failures. */
   async applyAll(names: readonly string[]): Promise<void> {
     for (const name of names) {
       await this.applyLocked(name).catch((error: unknown) => {
@@ -166,7 +164,7 @@ export class RunningDevices {
     }
   }
 
-  /** After a daemon start: forwards are opened again, and what was changed while the last daemon died is done now. */
+  /** Call after a daemon start: reopens forwarders, and applies changes that the last daemon did not complete. */
   async resume(names: readonly string[]): Promise<void> {
     for (const name of names) {
       if (this.#deps.runtime.probe(name).status === 'stopped') continue;
@@ -187,7 +185,7 @@ export class RunningDevices {
   ): Promise<ReadonlyMap<string, DeviceRun>> {
     const wanted = new Set(steps.filter(({ kind }) => kind !== 'unplug').map(({ device }) => device));
     const devices = this.#deps.hosts.devices(name);
-    // Devices that stay keep their names although profiles may say nothing of them any more.
+    // Remaining devices keep their names even if profiles no longer define them.
     const runs = await this.#runsOf(name, { ...before, ...devices }, wanted);
     this.#logWarnings(name, runs);
     return runs;
@@ -262,7 +260,7 @@ export class RunningDevices {
   }
 }
 
-/** The plugged devices are unknown when the record of the start was lost, or an older release started the container. */
+/** The plugged devices are unknown if the record of the start was lost, or an older release started the container. */
 function refuseUnknown(name: string, steps: readonly DeviceStep[]): void {
   const devices = steps.filter(({ kind }) => kind !== 'wait').map(({ device }) => device);
   if (devices.length === 0) return;

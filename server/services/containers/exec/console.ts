@@ -33,7 +33,7 @@ export function openConsole(deps: ConsoleDeps, caller: Caller, name: string, bod
   return operation;
 }
 
-/** Waits for a client as long as the container runs; ends when the client or the container does. */
+/** Waits for a client while the container runs; ends when the client or the container does. */
 async function runConsole(
   deps: ConsoleDeps,
   name: string,
@@ -48,7 +48,7 @@ async function runConsole(
     const channel = await waitFor(channels.connected('0'), undefined, '', end);
     await show(deps, name, body, channel, channels, end);
   } catch (error) {
-    // A stop of the container is an ordinary end of its console.
+    // A stop of the container is a normal end of its console.
     if (!stopped.signal.aborted) throw error;
   } finally {
     off();
@@ -80,7 +80,7 @@ async function show(
   }
 }
 
-/** What the console said so far, at most some 128 KiB; empty when it said nothing yet. */
+/** The console output so far, at most some 128 KiB; empty if there is none. */
 export async function readConsoleLog(deps: Pick<ConsoleDeps, 'records' | 'logsDir'>, name: string): Promise<Readable> {
   readyContainer(deps.records, name);
   const stream = createReadStream(consoleLog(deps, name));
@@ -90,7 +90,7 @@ export async function readConsoleLog(deps: Pick<ConsoleDeps, 'records' | 'logsDi
   });
 }
 
-/** A running container continues writing at the new end. */
+/** A running container keeps writing at the new end. */
 export async function clearConsoleLog(deps: Pick<ConsoleDeps, 'records' | 'logsDir'>, name: string): Promise<void> {
   readyContainer(deps.records, name);
   await truncate(consoleLog(deps, name)).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-// Running a command in a container (spec 4.4): checks and starts it; streams.ts carries the bytes.
+// Runs a command in a container (spec 4.4): checks and starts it; streams.ts carries the bytes.
 import { DeadlineError, within } from '../../../lib/shared/deadline.ts';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ import { execLogName } from './logs.ts';
 import { maxRecordedBytes, recordOutput } from './record-output.ts';
 
 type ExecDeps = Pick<ContainerDeps, 'records' | 'runtime' | 'operations' | 'events' | 'view' | 'logsDir' | 'log'> & {
-  /** Default 5 s, as in the real system. */
+  /** Default 5 s, like LXD. */
   readonly connectTimeoutMs?: number;
 };
 
@@ -68,7 +68,7 @@ export function execContainer(deps: ExecDeps, caller: Caller, name: string, body
 
 const restrictedOperations = 200;
 
-/** Throws AppError forbidden: the commands of one project do not take the time of the others. */
+/** Throws AppError forbidden: commands of one project must not starve the others. */
 function checkRoom({ records, operations }: Pick<ExecDeps, 'records' | 'operations'>, project: string): void {
   const config = records.projects.get(project)?.document.config ?? {};
   const max = config['limits.operations'] || (isRestricted(config) ? restrictedOperations : undefined);
@@ -78,19 +78,19 @@ function checkRoom({ records, operations }: Pick<ExecDeps, 'records' | 'operatio
   );
 }
 
-/** 400 at once, rather than an operation that fails. */
+/** Answers 400 at once instead of an operation that fails. */
 export function requireRunning(deps: Pick<ContainerDeps, 'runtime'>, name: string, what: string): void {
   const { status } = deps.runtime.probe(name);
   if (status === 'stopped') throw errors.badRequest(`Cannot ${what}: the container ${name} is not running`);
   if (status === 'frozen') throw errors.badRequest(`Cannot ${what}: the container ${name} is frozen`);
 }
 
-/** Linux takes no longer word of a command, nor NAME=VALUE (MAX_ARG_STRLEN with its zero byte). */
+/** Linux accepts no longer argument of a command, nor NAME=VALUE (MAX_ARG_STRLEN with its zero byte). */
 const maxWordBytes = 32 * 4096 - 1;
 const tooLong = `is longer than ${maxWordBytes} bytes, which no program can be given`;
 const isTooLong = (word: string): boolean => Buffer.byteLength(word) > maxWordBytes;
 
-/** What the schema cannot say. */
+/** Problems beyond the schema. */
 export function execProblems(body: ExecPost): readonly Problem[] {
   const problems: Problem[] = [];
   const zero = 'must not contain a zero byte';
@@ -119,7 +119,7 @@ export function execProblems(body: ExecPost): readonly Problem[] {
   return problems;
 }
 
-/** Pure. Ids that the running container does not have. `current`: its map, as in volatile.idmap.current; `[]`: all ids of the host. */
+/** Ids that the running container lacks. `current`: its map, as in volatile.idmap.current; `[]`: all ids of the host. Pure. */
 export function idProblems(body: Pick<ExecPost, 'user' | 'group'>, current: string | undefined): readonly Problem[] {
   const map = parseIdMap(current) ?? [];
   if (map.length === 0) return [];
@@ -131,7 +131,7 @@ export function idProblems(body: Pick<ExecPost, 'user' | 'group'>, current: stri
   });
 }
 
-/** Pure. The container's environment.* keys, then those of the request; the usual ones below are the runtime's. */
+/** The container's environment.* keys, then the request's; the runtime adds defaults below them. Pure. */
 export function commandOf(body: ExecPost, config: Readonly<Record<string, string>>): RuntimeCommand {
   const prefix = 'environment.';
   const own = Object.entries(config).flatMap(([key, value]) =>
@@ -219,7 +219,7 @@ async function runRecorded(
     ]);
     return {
       output: { '1': stdout.url, '2': stderr.url },
-      // Only of a command that said more than is kept.
+      // Only for a command with more output than is kept.
       ...(stdout.dropped + stderr.dropped > 0
         ? { output_dropped_bytes: { '1': stdout.dropped, '2': stderr.dropped } }
         : {}),
@@ -233,7 +233,7 @@ async function runAlone(deps: ExecDeps, name: string, command: RuntimeCommand, s
   return killedBy(signal, process, async () => ({ return: await process.exited }));
 }
 
-/** Whatever ends the work early ends the command. Nobody is waited for then. */
+/** Kills the command when the work ends early, without waiting. */
 async function killedBy<T>(signal: AbortSignal, process: RuntimeProcess, work: () => Promise<T>): Promise<T> {
   try {
     return await waitFor(work(), undefined, '', signal);

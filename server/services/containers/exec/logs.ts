@@ -1,4 +1,4 @@
-// Log files of containers (spec 4.6): listing, reading and removing them, also those of containers that are gone.
+// Log files of containers (spec 4.6): lists, reads and removes them, also those of deleted containers.
 import { createReadStream } from 'node:fs';
 import { readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ export const keepLogsMs = 48 * 3_600_000;
 
 export const execLogName = (operation: string, output: 'stdout' | 'stderr'): string => `exec_${operation}.${output}`;
 
-/** URLs; none for containers that have no logs, known or not. */
+/** URLs; none for containers without logs, known or not. */
 export async function listLogs(deps: LogDeps, name: string): Promise<readonly string[]> {
   const files = await namesIn(dirOf(deps, name));
   return files.filter(isLog).map((file) => containerUrl(name, 'logs', file));
@@ -40,7 +40,7 @@ export async function deleteLog(deps: LogDeps, name: string, file: string): Prom
   });
 }
 
-/** Removes what single tasks wrote once nobody touched it for 48 hours, and all logs of containers that are gone by then. */
+/** Removes logs of single tasks that are unchanged for 48 hours, and all logs of containers deleted by then. */
 export async function pruneLogs(
   deps: LogDeps & { readonly isKnown: (container: string) => boolean; readonly nowMs: number },
 ): Promise<number> {
@@ -54,13 +54,13 @@ export async function pruneLogs(
       await rm(path, { force: true });
       removed += 1;
     }
-    // Only an empty one goes.
+    // Removes only an empty directory.
     if (!deps.isKnown(name)) await rmdir(dir).catch(() => {});
   }
   return removed;
 }
 
-/** Once a day, and soon after the daemon's start. */
+/** Runs once a day, and soon after the daemon's start. */
 export function logTask(deps: LogDeps & Pick<ContainerDeps, 'records' | 'clock' | 'log'>): ScheduledTask {
   let nextMs = 0;
   return {
@@ -80,7 +80,7 @@ async function isOld(path: string, nowMs: number): Promise<boolean> {
   return found !== undefined && found.isFile() && nowMs - found.mtimeMs > keepLogsMs;
 }
 
-/** The name is part of a path here, and need not be that of a container that exists. */
+/** The name becomes part of a path, and may not belong to an existing container. */
 function dirOf(deps: LogDeps, name: string): string {
   const rule = containerName(plainName(name)) ?? projectName(projectOf(name));
   if (rule !== undefined) throw errors.invalidName('container', plainName(name), rule);

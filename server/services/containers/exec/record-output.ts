@@ -1,4 +1,4 @@
-// Writes what a command says to a log file, up to a limit: the rest is read and counted, so that the command continues.
+// Writes a command's output to a log file, up to a limit: the rest is read and counted, so that the command continues.
 import { createWriteStream } from 'node:fs';
 import { Transform, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 /** Max bytes of each of the two outputs. */
 export const maxRecordedBytes = 16 * 1024 * 1024;
 
-/** Resolves to the number of bytes that were left out. */
+/** Resolves to the number of omitted bytes. */
 export async function recordOutput(
   stream: Readable | undefined,
   path: string,

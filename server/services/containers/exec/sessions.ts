@@ -1,4 +1,4 @@
-// The use cases inside a container that clients follow live: commands, its console, its logs.
+// Use cases inside a container that clients follow live: commands, its console, its logs.
 import type { Readable } from 'node:stream';
 import type { ConsolePost, ExecPost } from '../../../api/container/container-exec.ts';
 import type { Operation } from '../../../api/operation.ts';

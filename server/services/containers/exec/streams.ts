@@ -1,11 +1,11 @@
-// Carries bytes between a command and the channels of its operation, as clients expect it frame by frame (real system section 15).
+// Carries bytes between a command and the channels of its operation, in the frames that clients expect (real system section 15).
 import { finished } from 'node:stream/promises';
 import type { Readable, Writable } from 'node:stream';
 import { parseControlMessage } from '../../../api/container/container-exec.ts';
 import type { RuntimeProcess, TerminalSize } from '../../../drivers/runtime/driver.ts';
 import type { Channel } from '../../../operations/channels.ts';
 
-/** After a hang-up, for the command to end by itself. */
+/** How long a command may take to end after a hang-up. */
 const hangUpGraceMs = 2_000;
 const hangUpSignal = 1;
 
@@ -23,7 +23,7 @@ export async function relayPipes(
   return process.exited;
 }
 
-/** Without a control channel the command ends when its last viewer is gone. */
+/** Without a control channel the command ends when its last client is gone. */
 async function killWhenUnwatched(
   process: RuntimeProcess,
   channels: readonly Channel[],
@@ -33,7 +33,7 @@ async function killWhenUnwatched(
   if (!isControlled()) process.kill();
 }
 
-/** One terminal. After its last output the client has the last word: it may still be taking what was sent. */
+/** One terminal. After its last output waits for the client to close: it may still be receiving. */
 export async function relayTerminal(
   process: RuntimeProcess,
   [terminal]: readonly Channel[],
@@ -52,7 +52,7 @@ export async function relayTerminal(
   return code;
 }
 
-/** A terminal without viewers hangs up; a command that ignores it is killed. */
+/** A terminal without clients hangs up; a command that ignores it is killed. */
 function hangUp(process: RuntimeProcess): void {
   process.signal(hangUpSignal);
   const timer = setTimeout(() => {
@@ -62,7 +62,7 @@ function hangUp(process: RuntimeProcess): void {
   void process.exited.finally(() => clearTimeout(timer));
 }
 
-/** Obeys the control channel. Its loss, however it comes, kills the command. The answer: whether it was ever there. */
+/** Obeys the control channel; its loss, for any reason, kills the command. The result says whether it was ever there. */
 function followControl(process: RuntimeProcess, control: Promise<Channel>): () => boolean {
   let isControlled = false;
   const follow = async (): Promise<void> => {
@@ -79,10 +79,10 @@ function followControl(process: RuntimeProcess, control: Promise<Channel>): () =
   return () => isControlled;
 }
 
-/** Longer ones are no control messages. */
+/** Longer messages are no control messages. */
 const maxControlBytes = 4096;
 
-/** Carries out control messages until the channel is gone. Unknown ones are ignored. */
+/** Carries out control messages until the channel is gone. Ignores unknown ones. */
 export async function followControlMessages(
   channel: Channel,
   resize: (size: TerminalSize) => void,
@@ -96,7 +96,7 @@ export async function followControlMessages(
   }
 }
 
-/** Data frames until the first text frame or the end; then the input is closed. */
+/** Forwards data frames until the first text frame or the end; then closes the input. */
 export async function receiveInput(
   channel: Channel | undefined,
   input: Writable | undefined,
@@ -120,10 +120,10 @@ function write(input: Writable, bytes: Buffer): Promise<void> {
   });
 }
 
-/** All of the stream, then the barrier. Whoever produces it waits while the client does not read. */
+/** Sends the whole stream, then the barrier. The command waits while the client does not read. */
 export async function sendOutput(stream: Readable | undefined, channel: Channel | undefined): Promise<void> {
   if (stream === undefined || channel === undefined) return;
-  // The listener is gone: the command's next write fails.
+  // The client is gone: the command's next write fails.
   void channel.gone.finally(() => stream.destroy());
   stream.on('data', (chunk: Buffer) => {
     const room = channel.send(chunk);

@@ -1,4 +1,4 @@
-// Makes files of a container from the templates of its image, before it starts (real system section 14.2).
+// Renders the image's templates into a container's files before it starts (real system section 14.2).
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -23,13 +23,13 @@ import { readMetadataText, readTemplateText } from './volume-files.ts';
 import { reasonOf } from '../../../lib/shared/reason.ts';
 import { plainName } from '../../../api/project/project-names.ts';
 
-/** Set by create and copy: the first start is when their templates are applied. */
+/** Set by create and copy: their templates are applied at the first start. */
 export const applyTemplateKey = 'volatile.apply_template';
 
 type ApplyDeps = Pick<ContainerDeps, 'pools' | 'view' | 'runtime' | 'idMaps'>;
 type Template = ContainerMetadata['templates'][string];
 
-/** The container is stopped and its lock held. Throws AppError badRequest naming the template and what is wrong with it. */
+/** The container is stopped and its lock held. Throws AppError badRequest naming the template and its problem. */
 export async function applyTemplates(
   deps: ApplyDeps,
   entry: ContainerEntry,
@@ -50,11 +50,11 @@ export async function applyTemplates(
   }
 }
 
-/** Less than a reboot waits for it. */
+/** Shorter than the wait of a reboot. */
 const betweenBootsMs = 5000;
 
-/** For a container that reboots from inside: what every start does. Nothing can refuse the next boot any more, so a template that
- *  cannot be rendered is told in the log; and who holds the container's lock is not waited for longer than the reboot waits. */
+/** For a container that reboots from inside: applies what every start does. Nothing can refuse the next boot, so a template that cannot be
+ *  rendered is logged; the wait for the container's lock is shorter than the reboot's. */
 export async function templatesBetweenBoots(
   deps: ApplyDeps & Pick<ContainerDeps, 'records' | 'locks'>,
   name: string,
@@ -80,7 +80,7 @@ interface Due {
   readonly template: Template;
 }
 
-/** What has waited since create or copy comes first, then what every start does. Pure. */
+/** Templates pending since create or copy come first, then those of every start. Pure. */
 export function dueTemplates(templates: ContainerMetadata['templates'], waiting: string | undefined): readonly Due[] {
   return [...(waiting === undefined || waiting === '' ? [] : [waiting]), 'start'].flatMap((trigger) =>
     Object.entries(templates)
@@ -116,12 +116,12 @@ async function applyOne(
     fail(reasonOf(error));
   }
   await makeParents(tree, target);
-  // Programs of any user of the container read what an image makes.
+  // Programs of any user of the container read files from an image.
   const options = { append: false, ...((await isThere(tree, path)) ? {} : { mode: 0o644 }) };
   await writeFile(tree, path, Readable.from(text === '' ? [] : [Buffer.from(text)]), options, signal);
 }
 
-/** The names that templates of images know. Pure. */
+/** The variables of image templates. Pure. */
 export function templateContext(
   { name, document }: ContainerEntry,
   { config, devices }: { readonly config: ConfigMap; readonly devices: DeviceMap },
@@ -137,7 +137,7 @@ export function templateContext(
     trigger,
     path: target,
     container,
-    // What newer images call it.
+    // The name in newer images.
     instance: { ...container, type: 'container' },
     config,
     devices,
@@ -148,7 +148,7 @@ export function templateContext(
   };
 }
 
-/** Templates of older images ask for `user.user-data` only: `cloud-init.user-data` counts instead of it there, too. */
+/** Templates of older images read only `user.user-data`: `cloud-init.user-data` overrides it there, too. */
 function templateValue(config: ConfigMap, key: string): string | undefined {
   const newer = newerSeedKey(key);
   const overriding = newer === undefined ? '' : (config[newer] ?? '');
@@ -162,7 +162,7 @@ async function isThere(tree: FileRoot, path: Buffer): Promise<boolean> {
     return true;
   } catch (error) {
     if (error instanceof DriverError && error.code === 'NotFound') return false;
-    // A FIFO or the like: something is there.
+    // A FIFO or the like: something exists there.
     if (error instanceof DriverError && error.code === 'Invalid') return true;
     throw error;
   }

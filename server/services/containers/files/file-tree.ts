@@ -1,4 +1,4 @@
-// Finds the file tree of a container as it is right now: through its first process while it runs, on disk otherwise.
+// Finds the current file tree of a container: through its first process while it runs, on disk otherwise.
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,7 +14,7 @@ import { lockOf, readyContainer } from '../../shared/find-container.ts';
 
 export type FileTreeDeps = Pick<ContainerDeps, 'records' | 'runtime' | 'pools' | 'view' | 'locks' | 'idMaps'>;
 
-/** How long the end of a container may take to be noticed. */
+/** How long it may take to notice a container's end. */
 const settleMs = 3000;
 const lookAgainMs = 20;
 
@@ -27,7 +27,7 @@ export async function fileTree(deps: FileTreeDeps, name: string): Promise<FileRo
   for (let waitedMs = 0; waitedMs <= settleMs; waitedMs += lookAgainMs) {
     const { document } = readyContainer(deps.records, name);
     const isSynced = isTrue(deps.records.pools.get(document.pool)?.document.config['sync.volumes'] ?? '');
-    // In the middle of a start neither tree is the right one; it ends soon.
+    // During a start neither tree is right; the start ends soon.
     if (deps.view.statusCode(name) === statusCodes.starting)
       await deps.locks.run(lockOf(name), () => Promise.resolve());
     const isStopped = deps.runtime.probe(name).status === 'stopped';
@@ -39,7 +39,7 @@ export async function fileTree(deps: FileTreeDeps, name: string): Promise<FileRo
     }
     const tree = runningTree(deps, name, isSynced);
     if (tree !== undefined) return tree;
-    // Its init has ended, which is about to be noticed.
+    // Its init has ended, which is noticed soon.
     await sleep(lookAgainMs);
   }
   throw errors.unavailable(`The files of container ${name} cannot be reached while it is stopping; try again`);
@@ -52,7 +52,7 @@ function runningTree(deps: FileTreeDeps, name: string, isSynced: boolean): FileR
   return { path, ids: idsOf(idmap, idmap.length > 0), label: labelOf(name), isCurrent, isSynced };
 }
 
-/** Also for what is done before a start, when the container counts as stopped. */
+/** Also for work before a start, while the container counts as stopped. */
 export function treeOnDisk(
   deps: Pick<FileTreeDeps, 'runtime' | 'idMaps'>,
   { name, document }: { readonly name: string; readonly document: ContainerDocument },
@@ -63,14 +63,14 @@ export function treeOnDisk(
     path: rootfs,
     ids: ownIds() ?? idsOf(mapOnDisk(rootfs, deps.idMaps.filesOf(document)), false),
     label: labelOf(name),
-    // Where a start gives the files to other ids, one that is made meanwhile would keep the wrong ones.
+    // If a start changes the files' owners on disk, a file made during it would keep wrong ids.
     isCurrent: () => mapsAtStart || deps.runtime.probe(name).status === 'stopped',
   };
 }
 
 const labelOf = (name: string): string => `container ${name}`;
 
-/** Files are 0:0 on disk until a start gives them to the mapped ids, for hosts that cannot map them while mounted. */
+/** Files on disk have their own ids until a start shifts them to the mapped ids, on hosts that cannot map them at the mount. */
 function mapOnDisk(rootfs: string, maps: readonly (readonly IdMapEntry[])[]): readonly IdMapEntry[] {
   const owner = lstatSync(rootfs).uid;
   return maps.find((map) => holdsHostId(map, 'uid', owner)) ?? [];
@@ -84,7 +84,7 @@ function idsOf(map: readonly IdMapEntry[], madeByRootOnly: boolean): FileIds {
   };
 }
 
-/** A daemon without rights makes files as its own user, which is shown as the container's root. */
+/** An unprivileged daemon makes files as its own user, shown as the container's root. */
 function ownIds(): FileIds | undefined {
   const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   if (own.uid === 0) return undefined;

@@ -1,4 +1,4 @@
-// Files of containers: reading, writing and deleting them for clients. How a tree is walked safely is drivers/files.
+// Reads, writes and deletes files of containers for clients. drivers/files walks trees safely.
 import type { Readable } from 'node:stream';
 import type { EntryAttributes, ReadEntry } from '../../../drivers/files/driver.ts';
 import { makeDirectory, makeSymlink, removeEntry } from '../../../drivers/files/make.ts';
@@ -10,7 +10,7 @@ export interface FileWrite extends EntryAttributes {
   readonly append: boolean;
 }
 
-/** Paths are bytes, as they are in a file system; relative ones start at `/`. */
+/** Paths are bytes, as in a file system; relative ones start at `/`. */
 export class ContainerFiles {
   readonly #deps: FileTreeDeps;
 

@@ -1,4 +1,4 @@
-// Judges container metadata and template names as sent: every problem with its path. Pure.
+// Checks container metadata and template names: every problem with its path. Pure.
 import { architectureName } from '../../../api/image/architectures.ts';
 import type { ContainerMetadata, ContainerMetadataPut } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';
@@ -7,7 +7,7 @@ import type { Problem } from '../../../api/problem.ts';
 export const templateTriggers = ['create', 'copy', 'start'] as const;
 export const maxTemplates = 256;
 
-/** Why no template can have that name; undefined when one can. */
+/** Why no template can have that name; undefined if one can. */
 export function templateNameRule(name: string): string | undefined {
   if (name === '') return 'must not be empty';
   if (name.includes('/') || name.includes('\0')) return 'must have no slash and no NUL';
@@ -15,7 +15,7 @@ export function templateNameRule(name: string): string | undefined {
   return Buffer.byteLength(name) > 255 ? 'must have at most 255 bytes' : undefined;
 }
 
-/** Throws badRequest with all problems. What `present` says already may stay: images bring triggers of their own. */
+/** Throws badRequest with all problems. Entries of `present` may stay: images bring their own triggers. */
 export function checkMetadata(sent: ContainerMetadataPut, present: ContainerMetadata): ContainerMetadata {
   const templates = Object.entries(sent.templates ?? {});
   const problems: Problem[] = [];

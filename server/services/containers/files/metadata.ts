@@ -1,4 +1,4 @@
-// Metadata and templates of containers (spec 2.8, 4.6): what their image said of itself, to be read and changed.
+// Metadata and templates of containers (spec 2.8, 4.6): reads and changes what the image brought.
 import type { ContainerMetadata, ContainerMetadataPut } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';
 import { parseMetadata, renderMetadata } from '../../../drivers/image/metadata.ts';
@@ -88,7 +88,7 @@ export class ContainersMetadata {
   }
 }
 
-/** A container without metadata (made from nothing) has what can be told without an image. */
+/** A container without an image has only the metadata that needs none. */
 export async function readMetadata(
   deps: Pick<MetadataDeps, 'pools'>,
   { name, document }: ContainerEntry,

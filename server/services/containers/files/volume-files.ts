@@ -1,5 +1,5 @@
-// The files beside a container's root file system: metadata.yaml and templates/. Programs in the container never see them, but
-// they come from images, so nothing there is trusted to be a plain file.
+// The files beside a container's root file system: metadata.yaml and templates/. Programs in the container never see them, but images bring
+// them, so none is trusted to be a plain file.
 import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errors } from '../../../api/errors.ts';
@@ -8,14 +8,14 @@ import { readEntry } from '../../../drivers/files/read.ts';
 import { maxMetadataBytes } from '../../../drivers/image/metadata.ts';
 import { syncDirectory, writeDurably } from '../../../lib/durable-files.ts';
 
-/** Those of real images have some hundred bytes. Taking a larger one apart would hold the event loop. */
+/** Real ones have some hundred bytes. Parsing a larger one would block the event loop. */
 export const maxTemplateBytes = 128 * 1024;
 const metadataFile = 'metadata.yaml';
 const templatesDir = 'templates';
-/** Not a name that an image can bring, and not one of a template. */
+/** No image or template can have this name. */
 const unfinished = '.unfinished';
 
-/** Undefined: a container that was made from nothing has none. */
+/** Undefined for a container made without an image. */
 export async function readMetadataText(volume: string, label: string): Promise<string | undefined> {
   return (await readWhole(rootOf(volume, label), metadataFile, maxMetadataBytes))?.toString('utf8');
 }
@@ -54,7 +54,7 @@ export async function removeTemplate(volume: string, name: string): Promise<void
   await syncDirectory(join(volume, templatesDir));
 }
 
-/** All or nothing, and on the disk afterwards; what a crash leaves is replaced by the next write. */
+/** Atomic, and synced to the disk; the next write replaces what a crash leaves. */
 async function putWhole(volume: string, path: string, bytes: Buffer): Promise<void> {
   await writeDurably(join(volume, path), bytes, 0o644, join(volume, unfinished));
 }

@@ -1,4 +1,4 @@
-// A stopped container moves into another pool of this server, under its name or another.
+// The saga that moves a stopped container into another pool of this server, and perhaps renames it.
 import type { VolumeRef } from '../../../drivers/storage/driver.ts';
 import type { ContainerDeps } from '../deps.ts';
 import type { Saga } from '../../../operations/saga.ts';
@@ -26,7 +26,7 @@ export interface ContainerLocation {
 export interface MoveParams extends ContainerMovePlan {
   readonly from: ContainerLocation;
   readonly to: ContainerLocation;
-  /** Those that come along; others end with the original. */
+  /** Snapshots that move along; others are deleted with the original. */
   readonly snapshots: readonly string[];
   /** Identity for cloud-init under another name. */
   readonly instanceId?: string;
@@ -34,7 +34,7 @@ export interface MoveParams extends ContainerMovePlan {
 
 export const volumeOf = ({ name }: ContainerLocation): VolumeRef => ({ type: 'container', name });
 
-/** The copy is whole before the original goes, and once it has gone only forwards is possible. */
+/** The copy is complete before the original is deleted; after that, recovery can only go forward. */
 export function moveContainerSaga(
   deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir'>,
 ): Saga<MoveParams> {
@@ -86,13 +86,13 @@ export function moveContainerSaga(
   };
 }
 
-/** What the container is once it is there, with the profiles of the project that it comes to. */
+/** The container's record at the target, with the profiles of the target project. */
 export function moved(records: Records, from: Pick<ContainerLocation, 'name'>, to: ContainerLocation) {
   const { document } = readyContainer(records, from.name);
   return { ...document, pool: to.pool, devices: withRootIn(records, to.name, document, to.pool) };
 }
 
-/** What it refers to where it comes to is there and stays. */
+/** Everything that it refers to at the target must exist and stay. */
 export function requireArrival(
   records: Records,
   changes: Changes,

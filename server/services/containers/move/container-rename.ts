@@ -1,4 +1,4 @@
-// A stopped container gets another name in its pool, in its project or another one.
+// The saga that renames a stopped container within its pool, perhaps into another project.
 import type { ContainerDeps } from '../deps.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { errors } from '../../../api/errors.ts';

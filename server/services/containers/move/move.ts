@@ -23,8 +23,8 @@ type MoveDeps = Pick<
   'records' | 'runtime' | 'pools' | 'operations' | 'sagas' | 'events' | 'locks' | 'view' | 'logsDir' | 'maas'
 > & { readonly hosts: NetworkHosts };
 
-/** POST {name, migration, pool, project}. Everything that can be refused is refused before the operation starts. Within its pool a
- *  container only gets another name, also in another project. */
+/** POST {name, migration, pool, project}. All refusals come before the operation starts. Within its pool a container is only renamed, also
+ *  into another project. */
 export function moveContainer(deps: MoveDeps, caller: Caller, name: string, body: ContainerPost): Operation {
   const from: ContainerLocation = { name, pool: readyContainer(deps.records, name).document.pool };
   const to = targetOf(deps.records, from, body);
@@ -40,7 +40,7 @@ export function moveContainer(deps: MoveDeps, caller: Caller, name: string, body
         await deps.locks.unshared(lockOf(name));
         const now: ContainerLocation = { name, pool: readyContainer(deps.records, name).document.pool };
         check(deps, now, to);
-        // Not a step: after a crash what is there is our own copy.
+        // Not a step: after a crash the volume found there is our own copy.
         await deps.pools.refuseVolume(to.pool, volumeOf(to));
         await moveNow(
           deps,
@@ -52,7 +52,7 @@ export function moveContainer(deps: MoveDeps, caller: Caller, name: string, body
   });
 }
 
-/** POST {name}: an existing target answers 409 before anything else (spec 7.3). `newName`: as users write it. */
+/** POST {name}: an existing target answers 409 before anything else (spec 7.3). `newName`: unqualified. */
 export function renameContainer(deps: MoveDeps, caller: Caller, name: string, newName: string): Operation {
   const to = qualifiedName(projectOf(name), newName);
   readyContainer(deps.records, name);
@@ -110,7 +110,7 @@ const kept = (records: Records, name: string, body: ContainerPost): readonly str
     ? []
     : snapshotsOf(records, readyContainer(records, name).document.uuid).map((snapshot) => snapshot.name);
 
-/** Names in the body are as users write them. */
+/** Names in the body are unqualified. */
 function targetOf(records: Records, from: ContainerLocation, body: ContainerPost): ContainerLocation {
   const project = needProject(records, body.project || projectOf(from.name));
   return { name: qualifiedName(project, body.name || plainName(from.name)), pool: body.pool || from.pool };

@@ -1,4 +1,4 @@
-// Starts the containers that should run when the daemon starts, in their order.
+// Starts containers at the daemon's start, in their order.
 import type { ContainerEntry } from '../../shared/container-view.ts';
 import type { StateDeps } from '../shared/state-deps.ts';
 import { daemonCaller } from '../../shared/caller.ts';
@@ -11,7 +11,7 @@ import { warnedContainer } from '../../warnings/warned-objects.ts';
 
 const powerKey = 'volatile.last_state.power';
 
-/** Starts what should run (real system section 4): autostart true, or unset and running when the host went down. */
+/** Starts containers (real system section 4) with autostart true, or unset and running at the host's shutdown. */
 export async function autostart(deps: StateDeps, signal: AbortSignal): Promise<void> {
   for (const entry of autostartOrder(deps.records.containers.list(), (e) => deps.view.expanded(e).config)) {
     if (signal.aborted) return;

@@ -1,4 +1,4 @@
-// The checkpoint of a container is deleted.
+// The saga that deletes the checkpoint of a container.
 import type { ContainerDeps } from '../deps.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { removeCheckpoint, type CheckpointOwner, checkpointDirOf } from '../shared/checkpoint.ts';

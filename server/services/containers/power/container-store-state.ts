@@ -1,4 +1,4 @@
-// A running container stops with a checkpoint of its memory and processes.
+// The saga that stops a running container with a checkpoint of its memory and processes.
 import {
   checkpointDirOf,
   type CheckpointOwner,
@@ -14,17 +14,15 @@ import { rename } from 'node:fs/promises';
 
 export type StoreCheckpointParams = CheckpointOwner & {
   readonly logFile: string;
-  /** The last round of memory that the checkpoint continues from. */
+  /** The last memory pre-dump that the checkpoint builds on. */
   readonly previous?: string;
 };
 
 type StoreDeps = Pick<ContainerDeps, 'records' | 'pools' | 'runtime'>;
 
-/**
- * Checkpoints a running container and stops it. The checkpoint is made in `state.part` and renamed once it is complete. `resumed`:
- * a daemon died in the middle, and its tool went on alone. If the tool stopped the container, the checkpoint counts; if the container
- * still runs, it continues running.
- */
+/** Checkpoints a running container and stops it. The checkpoint is made in `state.part` and renamed once complete. `resumed`: a daemon died
+ *  in the middle, while CRIU continued alone. If CRIU stopped the container, the checkpoint counts; if the container still runs, it keeps
+ *  running. */
 export function storeCheckpointSaga(deps: StoreDeps, resumed = false): Saga<StoreCheckpointParams> {
   const partOf = (place: CheckpointOwner): string => `${checkpointDirOf(deps, place)}.part`;
   const isKept = (dir: string): boolean => deps.runtime.checkpoints?.isComplete(dir) === true;

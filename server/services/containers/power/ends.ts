@@ -1,4 +1,4 @@
-// Notices containers that end by themselves, and makes the records agree with what runs after a start of the daemon.
+// Notices containers that end by themselves, and reconciles the records with the running containers after a daemon start.
 import { containerUrl } from '../../../api/project/project-names.ts';
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import type { RuntimeExit } from '../../../drivers/runtime/driver.ts';
@@ -27,8 +27,7 @@ export class ContainerEnds {
     this.#deps = deps;
   }
 
-  /** At daemon start: finds the containers that still run. Ends that are noticed wait for `recordEnds`: until then half-done
-   *  changes are being recovered. */
+  /** Call at daemon start: finds running containers. Ends wait for `recordEnds`: until then half-done changes are recovered. */
   async attach(): Promise<void> {
     this.#stopListening = this.#deps.runtime.onExit((exit) => {
       if (this.#unsettled === undefined) void this.#ended(exit);
@@ -39,7 +38,7 @@ export class ContainerEnds {
     await this.#deps.runtime.recover([...new Set([...own, ...this.#deps.fencing.formerNames])]);
   }
 
-  /** Once recovery is done: records what ended while no daemon looked, and what was started but not yet recorded. */
+  /** Call after recovery: records containers that ended while no daemon ran, and started ones not yet recorded. */
   async recordEnds(): Promise<void> {
     const ends = this.#unsettled ?? [];
     this.#unsettled = undefined;
@@ -56,7 +55,7 @@ export class ContainerEnds {
     this.#stopBetween();
   }
 
-  /** Stops all of them because the host goes down: the next daemon starts those again that ran. */
+  /** Stops all containers for a host shutdown: the next daemon restarts those that ran. */
   shutDown(): Promise<void> {
     this.#hostGoesDown = true;
     return stopForHost(this.#deps);
@@ -71,7 +70,7 @@ export class ContainerEnds {
     });
   }
 
-  /** A daemon died between recording other limits and setting them, or in the middle of that. */
+  /** A daemon died before or while it applied recorded limits. */
   async #reapplyLimits(entry: ContainerEntry): Promise<void> {
     const { runtime, view, log } = this.#deps;
     const { name, document } = entry;
@@ -93,14 +92,14 @@ export class ContainerEnds {
     });
   }
 
-  /** Requested stops do their own bookkeeping while they hold the lock; by the time it is ours, theirs is done. */
+  /** Requested stops do their own bookkeeping under the lock; once we have it, theirs is done. */
   async #ended(exit: RuntimeExit): Promise<void> {
     const { name } = exit;
     if (exit.target === 'reboot') {
       this.#deps.events.lifecycle('container-restarted', containerUrl(name), undefined, daemonCaller.requestor);
       return;
     }
-    // The next daemon has to know that they ran.
+    // The next daemon must know that they ran.
     if (this.#hostGoesDown || this.#deps.fencing.hasEnded(name)) return;
     try {
       await this.#deps.locks.run(lockOf(name), async () => {

@@ -1,4 +1,4 @@
-// Stops every container because the host goes down: in order, each with its time, and remembered as running (real system section 4).
+// Stops every container for a host shutdown: in order, each within its time, and remembered as running (real system section 4).
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { daemonCaller, type Caller } from '../../shared/caller.ts';
@@ -12,10 +12,10 @@ type Config = Readonly<Record<string, string>>;
 
 const usualSeconds = 30;
 const longestSeconds = 2 ** 31 / 1000 - 60;
-/** How long a container may be busy with something else, on top of the time it has to stop. */
+/** How long a container may be busy with something else, in addition to its stop timeout. */
 const patienceMs = 40_000;
 
-/** Highest boot.stop.priority first; one group stops together, the next one after it. Pure. */
+/** Highest boot.stop.priority first; each group stops together. Pure. */
 export function stopGroups(
   entries: readonly ContainerEntry[],
   configOf: (entry: ContainerEntry) => Config,
@@ -28,14 +28,14 @@ export function stopGroups(
   return [...groups].toSorted(([a], [b]) => b - a).map(([, group]) => group);
 }
 
-/** Seconds that a clean stop may take; 0 = none is tried. Pure. */
+/** Seconds for a clean stop; 0: by force at once. Pure. */
 export function shutdownSeconds(config: Config): number {
   const value = config['boot.host_shutdown_timeout'] ?? '';
   const seconds = value === '' ? usualSeconds : Number(value);
   return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), longestSeconds) : usualSeconds;
 }
 
-/** The caller holds the container's lock. It stops in the time that it has when the host goes down, or by force. */
+/** The caller holds the container's lock. Stops it within its shutdown time, or by force. */
 export async function stopToLeave(
   deps: StateDeps,
   caller: Caller,
@@ -51,7 +51,7 @@ export async function stopToLeave(
   if (deps.runtime.probe(name).status !== 'stopped') await stop(true);
 }
 
-/** Never throws: what cannot be stopped is logged, and the next one has its turn. */
+/** Never throws: logs containers that cannot be stopped, and continues with the next. */
 export async function stopForHost(deps: StateDeps): Promise<void> {
   const running = deps.records.containers.list().filter(({ name }) => deps.runtime.probe(name).status !== 'stopped');
   for (const group of stopGroups(running, (entry) => deps.view.expanded(entry).config)) {
@@ -70,7 +70,7 @@ async function stopOne(deps: StateDeps, entry: ContainerEntry): Promise<void> {
     });
     await Promise.race([inTurn, sleep(timeoutMs + patienceMs, undefined, { signal: over.signal, ref: false })]);
     over.abort();
-    // Whatever holds it up: the host does not wait.
+    // The host does not wait, whatever delays the stop.
     if (!isStopped()) await deps.runtime.stop(name, { force: true }, new AbortController().signal);
   } catch (error) {
     deps.log.error(`Stopping ${name} with the host failed: ${errorText(error)}`);
@@ -94,6 +94,6 @@ async function stopInTime(deps: StateDeps, name: string, timeoutMs: number): Pro
     await halt(deps, name, { force: true, timeoutMs: undefined }, never);
     emit('container-stopped');
   }
-  // Only one that vanishes with its stop is not to come back.
+  // Only an ephemeral container is not restarted.
   if (deps.records.containers.get(name)?.document.ephemeral === true) await afterStop(deps, daemonCaller, name, never);
 }

@@ -15,11 +15,11 @@ export interface RunPaths {
   readonly logDir: string;
   readonly volumes: HostVolumes;
   readonly idmap: readonly IdMapEntry[];
-  /** Maps that the files of the root file system may be in on disk; undefined: not known. */
+  /** Id maps that the root file system's files may have on disk; undefined: unknown. */
   readonly fileMaps: readonly (readonly IdMapEntry[])[] | undefined;
-  /** Default: the one this runs on. */
+  /** Default: the host of this process. */
   readonly host?: HostPaths;
-  /** Directories of the host that disks may show. Absent: any. */
+  /** Host directories that disks may show. Absent: any. */
   readonly shownPaths?: readonly string[] | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface PreparedRun {
   readonly devices: ReadonlyMap<string, DeviceRun>;
   /** volatile.* keys to keep once it runs. */
   readonly volatile: ConfigMap;
-  /** Managed or other networks its nics sit on. */
+  /** Networks of its nics, managed or not. */
   readonly networks: readonly string[];
 }
 

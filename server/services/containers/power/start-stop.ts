@@ -1,4 +1,4 @@
-// Start, stop, restart, freeze and unfreeze on request (real system section 4), and what follows when a container ends.
+// Start, stop, restart, freeze and unfreeze on request (real system section 4), and the work after a container ends.
 import type { StateDeps, StateChange } from '../shared/state-deps.ts';
 import { halt, stopNow, stopStateful, publishStopped } from './stop.ts';
 import { checkMayRun, startNow } from './start.ts';
@@ -11,7 +11,7 @@ import type { Caller } from '../../shared/caller.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';
 
-/** What a timer can hold, some 24 days. */
+/** A timer's maximum, some 24 days. */
 const longestMs = 2 ** 31 - 1;
 
 const descriptions: Readonly<Record<StateAction, string>> = {
@@ -24,7 +24,7 @@ const descriptions: Readonly<Record<StateAction, string>> = {
 
 const isAction = (action: string): action is StateAction => (stateActions as readonly string[]).includes(action);
 
-/** PUT .../state. Only an unknown container or action is refused at once; the rest fails in the operation. */
+/** PUT .../state. Refuses only an unknown container or action at once; other failures end the operation. */
 export function putState(deps: StateDeps, caller: Caller, name: string, body: ContainerStatePut): Operation {
   readyContainer(deps.records, name);
   const { action } = body;
@@ -33,7 +33,7 @@ export function putState(deps: StateDeps, caller: Caller, name: string, body: Co
       { path: 'action', message: `must be one of ${stateActions.join(', ')}, is ${JSON.stringify(action)}` },
     ]);
   }
-  // Absent or negative: no limit. Zero asks for the kill that force asks for.
+  // Absent or negative: no limit. Zero kills like force.
   const timeout = body.timeout ?? -1;
   const wanted: StateChange = {
     force: body.force === true || timeout === 0,

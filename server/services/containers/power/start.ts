@@ -25,7 +25,7 @@ import { checkUnprivileged } from '../../limits/unprivileged-guard.ts';
 
 const powerKey = 'volatile.last_state.power';
 
-/** The caller holds the container's lock. `stateful`: it starts from its checkpoint, which any other start removes. */
+/** The caller holds the container's lock. `stateful`: starts from its checkpoint, which any other start removes. */
 export async function startNow(
   deps: StateDeps,
   caller: Caller,
@@ -79,11 +79,11 @@ export async function startNow(
   for (const type of ['autostart', 'lostMemberStart'] as const)
     deps.warnings.over(type, warnedContainer(deps.records, name));
   if (stateful) await dropCheckpoint(deps, name);
-  // Real system section 6: what continues from its state has not been started.
+  // Real system section 6: a container that resumes from its state emits no start event.
   else deps.events.lifecycle('container-started', containerUrl(name), undefined, caller.requestor);
 }
 
-/** Throws AppError forbidden for a container that was privileged before the daemon was started for unprivileged ones only. */
+/** Throws AppError forbidden for a privileged container on a daemon for unprivileged ones only. */
 export function checkMayRun(deps: Pick<StateDeps, 'unprivilegedOnly' | 'view'>, entry: ContainerEntry): void {
   if (deps.unprivilegedOnly) checkUnprivileged(entry.name, deps.view.expanded(entry).config);
 }
@@ -109,7 +109,7 @@ async function launch(
   return inSpan('restore container', of, () => able.restore(run, { dir, logFile }, signal));
 }
 
-/** A container whose forwards cannot be opened is stopped. */
+/** Stops a container whose forwarders cannot be opened. */
 async function followStart(deps: StateDeps, name: string, prepared: PreparedRun): Promise<void> {
   try {
     await deps.running.started(name, prepared.devices);
@@ -132,8 +132,7 @@ const volatileOf = async (
 const rootfsOf = (deps: Pick<StateDeps, 'pools'>, name: string, pool: string): string =>
   join(deps.pools.volumePath(pool, { type: 'container', name }), 'rootfs');
 
-/** Records a container whose daemon died after starting it. If a device can no longer
- *  be examined, only the power state is recorded. */
+/** Records a container whose daemon died after starting it. If a device can no longer be examined, records only the power state. */
 export async function rememberFoundRunning(deps: StateDeps, entry: ContainerEntry): Promise<void> {
   const volatile = await volatileOfFound(deps, entry).catch((error: unknown) => {
     deps.log.error(`The devices of ${entry.name}, which was found running, cannot be recorded: ${errorText(error)}`);
@@ -165,6 +164,6 @@ async function remember(deps: StateDeps, name: string, volatile: Readonly<Record
   });
 }
 
-/** Without what was noted for this start. */
+/** The config without the marks for this start. */
 const withoutNotes = (config: ConfigMap): ConfigMap =>
   Object.fromEntries(Object.entries(withoutTemplateTrigger(config)).filter(([key]) => key !== evacuateKeys.power));

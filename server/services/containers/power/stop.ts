@@ -1,4 +1,4 @@
-// Stops a container, cleanly, by force or with a checkpoint, and does what follows any stop.
+// Stops a container, cleanly, by force or with a checkpoint, and does the work after any stop.
 import type { Caller } from '../../shared/caller.ts';
 import type { StateDeps, StateChange } from '../shared/state-deps.ts';
 import { checkpointLogName, needCheckpoints } from '../shared/checkpoint.ts';
@@ -13,7 +13,7 @@ import { statusCodes } from '../../../api/status.ts';
 import { storeCheckpointSaga } from './container-store-state.ts';
 
 const powerKey = 'volatile.last_state.power';
-/** What a real server notes of an interface of the host that a nic was given (address, mtu): it is back now. */
+/** LXD's saved state of a host interface given to a nic (address, mtu): obsolete once the interface is back. */
 const lentCard = /^volatile\..+\.last_state\./;
 
 export async function stopNow(
@@ -37,8 +37,8 @@ export function publishStopped(
   events.lifecycle(force ? 'container-stopped' : 'container-shutdown', containerUrl(name), undefined, requestor);
 }
 
-/** Checkpoints the container and ends it at once, as by force. `previous`: the last round of memory, if any was made. The caller
- *  holds the container's lock. */
+/** Checkpoints the container and ends it at once, as by force. `previous`: the last memory pre-dump, if any. The caller holds the
+ *  container's lock. */
 export async function stopStateful(
   deps: StateDeps,
   caller: Caller,
@@ -54,7 +54,7 @@ export async function stopStateful(
   }
   await needCheckpoints(deps.runtime, `Checkpointing ${name}`);
   await deps.view.during(name, statusCodes.stopping, async () => {
-    // A frozen container cannot be checkpointed. As at a clean stop, it stays thawed when that fails.
+    // A frozen container cannot be checkpointed. Like a clean stop, it stays thawed on failure.
     if (status === 'frozen') await deps.runtime.unfreeze(name);
     const logFile = join(deps.logsDir, name, checkpointLogName('dump', deps.clock.nowMs()));
     const params = { name, pool, logFile, ...(previous === undefined ? {} : { previous }) };
@@ -64,19 +64,19 @@ export async function stopStateful(
   await afterStop(deps, caller, name, signal);
 }
 
-/** The caller holds the container's lock, and does what follows a stop. */
+/** The caller holds the container's lock, and does the work after the stop. */
 export async function halt(deps: StateDeps, name: string, wanted: StateChange, signal: AbortSignal): Promise<void> {
   const { status } = deps.runtime.probe(name);
   if (status === 'stopped') throw errors.badRequest(`The container ${name} is already stopped`);
   await deps.view.during(name, statusCodes.stopping, async () => {
-    // A frozen init cannot obey: it is thawed first, and stays running when the shutdown times out.
+    // A frozen init cannot obey: it is thawed first, and stays running if the shutdown times out.
     if (status === 'frozen' && !wanted.force) await deps.runtime.unfreeze(name);
     const { force, timeoutMs } = wanted;
     await deps.runtime.stop(name, { force, ...(timeoutMs === undefined ? {} : { timeoutMs }) }, signal);
   });
 }
 
-/** After any stop that was not part of a restart. The caller holds the container's lock. */
+/** Call after any stop outside a restart. The caller holds the container's lock. */
 export async function afterStop(deps: StateDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
   const entry = deps.records.containers.get(name);
   if (entry === undefined || entry.document.lifecycle !== 'ready') return;
@@ -88,7 +88,7 @@ export async function afterStop(deps: StateDeps, caller: Caller, name: string, s
     return;
   }
   await recordStopped(deps, name).catch((error: unknown) => {
-    // It has stopped all the same, for example on a full disk.
+    // It has stopped nevertheless, even if a full disk keeps the record from changing.
     deps.sagas.tryLater(`recording that ${name} stopped`, () => recordLater(deps, name), error);
   });
   const { devices } = deps.view.expanded(entry);
@@ -103,7 +103,7 @@ function recordStopped(deps: Pick<StateDeps, 'records'>, name: string): Promise<
   });
 }
 
-/** Unless it was started again, or deleted, meanwhile. */
+/** Unless it was started again, or deleted, since. */
 function recordLater(deps: StateDeps, name: string): Promise<void> {
   return deps.locks.run(lockOf(name), async () => {
     const isReady = deps.records.containers.get(name)?.document.lifecycle === 'ready';

@@ -1,4 +1,4 @@
-// A stopped container is deleted with its logs, snapshots and backups.
+// The saga that deletes a stopped container with its logs, snapshots and backups.
 import type { ContainerDeps } from '../deps.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { existsSync } from 'node:fs';
@@ -31,7 +31,7 @@ export function deleteContainerSaga(
         async execute({ name, pool }) {
           const logs = join(deps.logsDir, name);
           const ended = await Promise.allSettled([
-            // A look takes a hundredth of a removal, and a container that never ran has none.
+            // The check costs a hundredth of a removal, and a container that never ran has no logs.
             existsSync(logs) ? rm(logs, { recursive: true, force: true }) : undefined,
             deps.pools.deleteVolume(pool, { type: 'container', name }),
           ]);
@@ -39,7 +39,7 @@ export function deleteContainerSaga(
         },
       },
       {
-        // Their files went with the volume.
+        // Their files were deleted with the volume.
         name: 'snapshots',
         async execute({ name }) {
           const uuid = deps.records.containers.get(name)?.document.uuid;
@@ -55,7 +55,7 @@ export function deleteContainerSaga(
       },
     ],
     commit: (changes, { name }) => removeRecord(deps.records, changes, 'containers', name),
-    // What is gone stays gone; the record comes back so that the deletion can be tried again.
+    // Deleted files stay deleted; the record returns so that the deletion can be retried.
     rollBack: (changes, { name }) => makeReady(deps.records, changes, 'containers', name),
   };
 }

@@ -45,7 +45,7 @@ export function deleteContainer(deps: RemoveDeps, caller: Caller, name: string):
   });
 }
 
-/** A change of it failed, and so did undoing that: the undoing comes first. A container that was being created is gone then. */
+/** A change of it failed, and so did its undo: the undo is retried first. A container that was being created is gone then. */
 function deleteUndone(deps: RemoveDeps, caller: Caller, name: string): Operation {
   return deps.operations.start({
     description: 'Deleting container',
@@ -59,7 +59,7 @@ function deleteUndone(deps: RemoveDeps, caller: Caller, name: string): Operation
   });
 }
 
-/** The caller holds the container's lock. Waits for what is being packed. */
+/** The caller holds the container's lock. Waits for running backups and publishing. */
 export async function removeNow(deps: RemoveDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
   await deps.locks.unshared(lockOf(name));
   refuseRunning(deps, name, 'deleting it');
@@ -68,7 +68,7 @@ export async function removeNow(deps: RemoveDeps, caller: Caller, name: string, 
   const snapshots = snapshotsOf(deps.records, entry.document.uuid);
   const backups = ownedBy(deps.records, 'backups', entry.document.uuid);
   const { pool } = entry.document;
-  // Meanwhile: a container that does not run has no use for its leases, whatever becomes of the deletion.
+  // In parallel: a stopped container needs no leases, whether or not the deletion succeeds.
   const released = releaseLeases(deps, entry, devices);
   try {
     await deps.sagas.run(deleteContainerSaga(deps), { name, pool }, { signal });
@@ -90,7 +90,7 @@ export async function removeNow(deps: RemoveDeps, caller: Caller, name: string, 
   deps.events.lifecycle('container-deleted', containerUrl(name), undefined, caller.requestor);
 }
 
-/** What cannot be released is logged, and runs out. */
+/** Logs leases that cannot be released; they expire. */
 export async function releaseLeases(
   deps: RemoveDeps,
   { name, document }: ContainerEntry,

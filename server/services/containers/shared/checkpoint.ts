@@ -1,5 +1,5 @@
-// Checkpoints of containers (memory, processes) in the directory `state` beside their root file system: made by a stateful stop,
-// used by a stateful start, removed by any other start. start-stop.ts decides when.
+// Checkpoints of containers (memory, processes) in the directory `state` beside their root file system: made by a stateful stop, used by a
+// stateful start, removed by any other start. start-stop.ts decides when.
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errors } from '../../../api/errors.ts';
@@ -18,7 +18,7 @@ type PlaceDeps = Pick<ContainerDeps, 'pools'>;
 export const checkpointDirOf = ({ pools }: PlaceDeps, { name, pool }: CheckpointOwner): string =>
   join(pools.volumePath(pool, { type: 'container', name }), 'state');
 
-/** Throws badRequest with the reason where this host cannot do it. */
+/** Throws badRequest with the reason if this host cannot do it. */
 export async function needCheckpoints(
   runtime: Pick<RuntimeDriver, 'checkpoints' | 'name'>,
   what: string,
@@ -30,7 +30,7 @@ export async function needCheckpoints(
   throw errors.badRequest(`${what} is not possible: this host cannot checkpoint containers: ${reason}`);
 }
 
-/** Empty and private. Rounds of memory beside it stay only for a checkpoint that continues from the round `previous`. */
+/** Makes it empty and private. Pre-dumps beside it stay only for a checkpoint that builds on `previous`. */
 export async function makeCheckpointDir(dir: string, previous?: string): Promise<void> {
   await (previous === undefined ? removeCheckpoint(dir) : removeTree(dir));
   await mkdir(dir, { mode: 0o700 });
@@ -38,7 +38,7 @@ export async function makeCheckpointDir(dir: string, previous?: string): Promise
 
 const removeTree = (dir: string): Promise<void> => rm(dir, { recursive: true, force: true });
 
-/** Removes it and the rounds of memory beside it. Idempotent. */
+/** Removes it and the pre-dumps beside it. Idempotent. */
 export async function removeCheckpoint(dir: string): Promise<void> {
   await removeTree(dir);
   await removeRounds(dirname(dir));
@@ -46,7 +46,7 @@ export async function removeCheckpoint(dir: string): Promise<void> {
 
 const roundPrefix = 'state-round-';
 
-/** A round of memory lies beside the checkpoint, so that the links between them survive a transfer. */
+/** A memory pre-dump is beside the checkpoint, so that links between them survive a transfer. */
 export const roundDirOf = (volumeDir: string, round: number): string => join(volumeDir, `${roundPrefix}${round}`);
 
 /** Idempotent. */
@@ -56,6 +56,6 @@ export async function removeRounds(volumeDir: string): Promise<void> {
   for (const round of rounds) await removeTree(join(volumeDir, round));
 }
 
-/** A name that the log endpoints know (spec 4.6). */
+/** A name that the log endpoints accept (spec 4.6). */
 export const checkpointLogName = (kind: 'dump' | 'restore', nowMs: number): string =>
   `snapshot_${kind}_${new Date(nowMs).toISOString().replaceAll(':', '-')}.log`;

@@ -1,5 +1,4 @@
-// Decides whether a container as wanted may exist, collecting every problem; fills in what the server keeps (hardware
-// addresses). Changes nothing.
+// Checks whether a planned container may exist, collecting every problem; fills in server-kept keys (hardware addresses). Changes nothing.
 import { randomBytes } from 'node:crypto';
 import { architectureName } from '../../../api/image/architectures.ts';
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
@@ -37,7 +36,7 @@ export interface DraftDeps {
 
 type Draft = Pick<ContainerDocument, 'architecture' | 'profiles' | 'config' | 'devices'>;
 
-/** Throws AppError badRequest with all problems. `previous`: the container as it was, whose root disk must stay put. */
+/** Throws AppError badRequest with all problems. `previous`: the container before the change, whose root disk must stay put. */
 export function checkDraft(
   deps: DraftDeps,
   name: string,
@@ -77,7 +76,7 @@ export function checkDescription(
   return { pool: root?.pool ?? '' };
 }
 
-/** Throws AppError forbidden when limits or restrictions of its project are against it. They are asked again when it is recorded. */
+/** Throws AppError forbidden if a limit or restriction of its project forbids it. The guard checks again when it is recorded. */
 function checkLimits(
   records: Records,
   name: string,
@@ -89,7 +88,7 @@ function checkLimits(
   records.check((changes) => changes.put('containers', name, document));
 }
 
-/** Disks on one path, by what profiles bring: those that are told already, or were there before, are not told. */
+/** Problems of disks that profiles put on one path, unless reported already or present before. */
 export function newlyShared(
   devices: DeviceMap,
   before: DeviceMap | undefined,
@@ -99,7 +98,7 @@ export function newlyShared(
   return sharedPaths(devices).filter(({ path }) => !known.has(path));
 }
 
-/** The qualified name of a new container: of the name that it asks for, or one of ours. Throws AppError invalidName, exists. */
+/** The qualified name of a new container: the requested one, or a generated one. Throws AppError invalidName, exists. */
 export function freeName(records: Records, project: string, asked: string | undefined): string {
   const isTaken = (plain: string): boolean => records.isContainerName(qualifiedName(project, plain));
   const plain = asked === undefined || asked === '' ? generatedName(isTaken) : asked;
@@ -109,7 +108,7 @@ export function freeName(records: Records, project: string, asked: string | unde
   return qualifiedName(project, plain);
 }
 
-/** First step of everything that makes a container: the name is free and becomes its, and what it refers to is there and stays. */
+/** First step of every creation: reserves the name, and requires everything it refers to. */
 export function beginContainer(records: Records, changes: Changes, name: string, document: ContainerDocument): void {
   if (records.isContainerName(name)) throw errors.exists('container', name);
   requireProject(records, changes, name);
@@ -118,7 +117,7 @@ export function beginContainer(records: Records, changes: Changes, name: string,
   changes.put('containers', name, { ...document, lifecycle: 'creating' });
 }
 
-/** The profiles that it names must be there and stay. */
+/** The profiles that it names must exist and stay. */
 export function requireProfiles(
   records: Records,
   changes: Changes,
@@ -132,7 +131,7 @@ export function requireProfiles(
   }
 }
 
-/** Pools and managed networks that the container uses must be there and stay: none of them is on its way out. */
+/** Pools and managed networks of the container must exist and stay: none may be in deletion. */
 export function requirePlaces(
   records: Records,
   changes: Changes,
@@ -152,14 +151,14 @@ export function requirePlaces(
   }
   for (const name of nicNetworks(devices)) {
     const lifecycle = records.networks.get(name)?.document.lifecycle;
-    // Not managed here: whether the host has it is found out at start.
+    // Not managed here: the start finds out whether the host has it.
     if (lifecycle === undefined) continue;
     if (lifecycle !== 'ready') throw errors.notFound('network', name);
     changes.require('networks', name);
   }
 }
 
-/** The devices, with the root disk in that pool whatever it was before: where its files are is not the description's to say. */
+/** The devices with the root disk in that pool: the files' place is not the description's choice. */
 export function withRootIn(
   records: Records,
   container: string,
@@ -173,7 +172,7 @@ export function withRootIn(
   return { ...machine.devices, [name]: { ...(devices[name] ?? { type: 'disk', path: '/' }), pool } };
 }
 
-/** Clients of LXD send numbers and other names that mean nothing: then what the container is made from decides, else the host. */
+/** LXD clients send numbers and other meaningless names: then the source's architecture applies, else the host's. */
 export const architectureOf = (sent: string | undefined, source: string | undefined, host: string): string =>
   architectureName(sent ?? '') ?? architectureName(source ?? '') ?? host;
 
@@ -235,7 +234,7 @@ function rootProblems(
     const message = `the pool ${pool} of driver ${driver} holds custom volumes only; put the root disk in a pool of another driver`;
     return [{ path: `devices.${root.name}.pool`, message }];
   }
-  // Elsewhere a size that does not hold is a warning of the server, as with LXD: here others rely on it.
+  // Elsewhere an ineffective size is a warning, as with LXD: here other containers rely on it.
   if (root !== undefined && limit !== undefined && rootSize(devices) !== undefined && !pools.canLimit(pool)) {
     const message = `the pool ${pool} of driver ${driver} cannot limit sizes, which ${limit} of the project ${project} needs; use ${limitingPools}`;
     return [{ path: `devices.${root.name}.size`, message }];
@@ -253,7 +252,7 @@ function rootProblems(
   return unknown;
 }
 
-/** A parent is known only at the start; a named network is managed here. */
+/** A parent is checked at the start; a named network is managed here. */
 function networkProblems(records: Records, devices: DeviceMap): Problem[] {
   return Object.entries(devices).flatMap(([name, device]) => {
     const { network = '' } = device;
@@ -267,7 +266,7 @@ function networkProblems(records: Records, devices: DeviceMap): Problem[] {
   });
 }
 
-/** Addresses are reserved on managed networks only. */
+/** Only managed networks reserve addresses. */
 function filterProblems(records: Records, devices: DeviceMap): Problem[] {
   return Object.entries(devices).flatMap(([name, properties]) => {
     const parent = nicNetwork(properties);
@@ -281,7 +280,7 @@ function filterProblems(records: Records, devices: DeviceMap): Problem[] {
   });
 }
 
-/** volatile.<nic>.hwaddr for every nic that has no address yet; the rest of the config unchanged. */
+/** Adds volatile.<nic>.hwaddr for every nic without an address. */
 export function withHardwareAddresses(records: Records, config: ConfigMap, devices: DeviceMap): ConfigMap {
   const added: Record<string, string> = {};
   const given = new Set<string>();
@@ -295,7 +294,7 @@ export function withHardwareAddresses(records: Records, config: ConfigMap, devic
   return Object.keys(added).length === 0 ? config : { ...config, ...added };
 }
 
-/** The field's usual prefix 00:16:3e and three random bytes that no container has, nor another nic of this one was given. */
+/** The usual prefix 00:16:3e and three random bytes that no container, and no other nic of this one, has. */
 function freeHardwareAddress(records: Records, given: ReadonlySet<string>): string {
   for (;;) {
     const address = `00:16:3e:${[...randomBytes(3)].map((byte) => byte.toString(16).padStart(2, '0')).join(':')}`;

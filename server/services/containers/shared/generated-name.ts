@@ -1,4 +1,4 @@
-// Names for containers whose creator gave none: two words and a dash.
+// Generates names for containers created without one: two words and a dash.
 import { randomInt } from 'node:crypto';
 
 const manners =

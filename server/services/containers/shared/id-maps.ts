@@ -1,4 +1,4 @@
-// The host ids of each container: kept in volatile.idmap.*, handed out so that no two isolated containers share any.
+// The host ids of each container: kept in volatile.idmap.*, allocated so that no two isolated containers share any.
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import { errors } from '../../../api/errors.ts';
 import type { IdMapEntry, RuntimeDriver } from '../../../drivers/runtime/driver.ts';
@@ -16,7 +16,7 @@ export const idMapKeys = {
   base: 'volatile.idmap.base',
   next: 'volatile.idmap.next',
   current: 'volatile.idmap.current',
-  /** What the files on disk belong to; `[]` = to the ids that the container itself sees. */
+  /** The map of the files on disk; `[]`: the ids that the container itself sees. */
   files: 'volatile.last_state.idmap',
 } as const;
 
@@ -31,19 +31,19 @@ export type Reserve = (name: string, document: ContainerDocument) => ContainerDo
 
 export class IdMaps {
   readonly #deps: IdMapsDeps;
-  /** Handed out, and on the way into the records. */
+  /** Allocated ids on their way into the records. */
   readonly #pending = new Map<symbol, readonly TakenIds[]>();
 
   constructor(deps: IdMapsDeps) {
     this.#deps = deps;
   }
 
-  /** Throws AppError badRequest when the container cannot have the map that its config asks for. `profiles`: as they are to be. */
+  /** Throws AppError badRequest if the container cannot have the map that its config requests. `profiles`: as planned. */
   check(name: string, document: ContainerDocument, profiles?: ReadonlyMap<string, ProfileDocument>): void {
     this.#plan(name, document, undefined, profiles);
   }
 
-  /** Ids that `work` reserves are exclusive even before they are in the records. */
+  /** Ids that `work` reserves are exclusive even before they are recorded. */
   async reserving<T>(work: (reserve: Reserve) => Promise<T>): Promise<T> {
     const mine = Symbol('reservation');
     try {
@@ -61,7 +61,7 @@ export class IdMaps {
     }
   }
 
-  /** The map to start with, recorded. It is the one of the last start for as long as the config and other containers allow. */
+  /** The map of the next start, recorded. Stays the last start's map while the config and other containers allow it. */
   async mapForStart(name: string): Promise<readonly IdMapEntry[]> {
     const { records, runtime } = this.#deps;
     return this.reserving((reserve) =>
@@ -80,7 +80,7 @@ export class IdMaps {
     );
   }
 
-  /** After a change of something it inherits. */
+  /** Call after a change to something it inherits. */
   async refresh(name: string): Promise<void> {
     const { records } = this.#deps;
     await this.reserving((reserve) =>
@@ -94,25 +94,25 @@ export class IdMaps {
     );
   }
 
-  /** The map it runs with, or will. */
+  /** The current map, or that of the next start. */
   mapOf({ config }: Pick<ContainerDocument, 'config'>): readonly IdMapEntry[] {
     return parseIdMap(config[idMapKeys.next]) ?? defaultMap(this.#deps.ids);
   }
 
-  /** What is kept once it runs with this map. `isMapped`: its files are mapped while they are mounted. */
+  /** Keys to keep once it runs with this map. `isMapped`: its files are mapped at the mount. */
   volatileOf(map: readonly IdMapEntry[], { config }: Pick<ContainerDocument, 'config'>, isMapped: boolean): ConfigMap {
-    // Files that were given to these ids before the host learned to map them stay as they are.
+    // Files that were shifted before the host could map them stay as they are.
     const stays = sameMap(parseIdMap(config[idMapKeys.files]) ?? [], map);
     const files = isMapped && !stays ? [] : map;
     return { [idMapKeys.current]: renderIdMap(map), [idMapKeys.files]: renderIdMap(files) };
   }
 
-  /** The same for a runtime; undefined when an older release, or another host, made the container and did not record it. */
+  /** The same for a runtime; undefined if an older release, or another host, made the container and did not record it. */
   fileMapsOf(document: Pick<ContainerDocument, 'config'>): readonly (readonly IdMapEntry[])[] | undefined {
     return parseIdMap(document.config[idMapKeys.files]) === undefined ? undefined : this.filesOf(document);
   }
 
-  /** Maps that its files can be in on disk: the recorded one first, then those that a start may have been about to give them to. */
+  /** Maps that its files may have on disk: the recorded one first, then those that a start may have been about to apply. */
   filesOf({ config }: Pick<ContainerDocument, 'config'>): readonly (readonly IdMapEntry[])[] {
     // An older release did not record it, and had one map for all.
     const recorded = parseIdMap(config[idMapKeys.files]) ?? defaultMap(this.#deps.ids);
@@ -146,7 +146,7 @@ export class IdMaps {
       .list()
       .filter((entry) => entry.name !== name)
       .flatMap((entry) => this.#takenBy(entry.name, entry.document));
-    // Messages name the owner: a reader may not know what other projects have.
+    // Messages name the owner: a reader may not know other projects' objects.
     const labelOf = (owner: string): string =>
       projectOf(owner) === projectOf(name) ? plainName(owner) : 'of another project';
     return [...recorded, ...pending.filter((one) => one.owner !== name)].map((one) => ({
@@ -158,7 +158,7 @@ export class IdMaps {
   #takenBy(name: string, document: ContainerDocument): readonly TakenIds[] {
     const { ids, runtime } = this.#deps;
     const { config } = document;
-    // Files that came from elsewhere may be in a map that was never handed out here.
+    // Files from elsewhere may have a map that was never allocated here.
     const isInUse = runtime.probe(name).status !== 'stopped' || config[idMapKeys.files] === config[idMapKeys.current];
     const maps = [config[idMapKeys.next], ...(isInUse ? [config[idMapKeys.current]] : [])];
     const whole = maps.flatMap((value) => rangesOf(ids, parseIdMap(value) ?? []));

@@ -1,15 +1,15 @@
-// The identity of a container for cloud-init: a new one makes cloud-init set the machine up again at its next boot. Pure but for the
-// random id.
+// The identity of a container for cloud-init: a new one makes cloud-init set the machine up again at its next boot. Pure but for the random
+// id.
 import { randomUUID } from 'node:crypto';
 import { isNic } from '../../../api/devices/index.ts';
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import type { ExpandedSettings } from '../../shared/expand.ts';
 import { plainName } from '../../../api/project/project-names.ts';
 
-/** Absent: the container is older than the key, and its name is its identity, so that nothing changes for it. */
+/** Absent: the container is older than the key, and its name stays its identity. */
 export const instanceIdKey = 'volatile.cloud-init.instance-id';
 
-/** What cloud-init acts on, as measured on LXD 5.0.2: user.meta-data is not among it. */
+/** The keys that trigger cloud-init, as measured on LXD 5.0.2: user.meta-data is not among them. */
 const readKeys = ['user-data', 'vendor-data', 'network-config'].flatMap((key) => [`user.${key}`, `cloud-init.${key}`]);
 
 const readBy = ({ config, devices }: ExpandedSettings): string => {
@@ -25,11 +25,11 @@ export const withNewInstanceId = (config: ConfigMap): Record<string, string> => 
   [instanceIdKey]: randomUUID(),
 });
 
-/** The config with another identity when what cloud-init reads is another one; else the same. */
+/** The config with a new identity if cloud-init's input changed; else unchanged. */
 export const renewedInstanceId = (config: ConfigMap, before: ExpandedSettings, after: ExpandedSettings): ConfigMap =>
   readBy(before) === readBy(after) ? config : withNewInstanceId(config);
 
-/** The document under its new name, with the identity decided for it. */
+/** The document under its new name, with its new identity. */
 export function renamedInstance<T extends { readonly config: ConfigMap }>(
   document: T,
   { from, to, instanceId }: { readonly from: string; readonly to: string; readonly instanceId: string | undefined },
@@ -39,7 +39,7 @@ export function renamedInstance<T extends { readonly config: ConfigMap }>(
   return { ...document, config: { ...document.config, [instanceIdKey]: instanceId } };
 }
 
-/** A machine that arrives from elsewhere keeps its identity if it keeps its name. */
+/** A machine from elsewhere keeps its identity if it keeps its name. */
 export function arrivedInstanceId(sent: ConfigMap, isSameName: boolean): ConfigMap {
   if (!isSameName) return { [instanceIdKey]: randomUUID() };
   const id = sent[instanceIdKey] ?? '';

@@ -1,4 +1,4 @@
-// The logs of a container follow its name.
+// Moves the logs of a renamed container.
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ifMissing } from '../../../lib/shared/missing-files.ts';

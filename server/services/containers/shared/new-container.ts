@@ -1,4 +1,4 @@
-// Steps of every saga that makes a container: those of its volume, and what a copy leaves behind.
+// Steps of every saga that makes a container: its volume, and the cleanup of a copy.
 import type { SagaStep } from '../../../operations/saga.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
 import { expand } from '../../shared/expand.ts';
@@ -31,7 +31,7 @@ export function fillContainer<P extends NewContainer>({ records, pools }: Deps, 
   );
 }
 
-/** Removes the memory that came with the files: a copy is another machine, which cannot go on where the original stood. */
+/** Removes memory that came with the files: a copy is another machine, which cannot resume the original's. */
 export const dropCheckpoint = <P extends NewContainer>(deps: Deps, isCopy: (params: P) => boolean): SagaStep<P> => ({
   name: 'state',
   async execute(params) {

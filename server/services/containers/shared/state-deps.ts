@@ -5,18 +5,18 @@ import type { NetworkHosts } from '../../networks/network-hosts.ts';
 
 export type StateDeps = ContainerDeps & {
   readonly hosts: NetworkHosts;
-  /** The daemon is started for unprivileged containers only. */
+  /** The daemon runs unprivileged containers only. */
   readonly unprivilegedOnly: boolean;
   readonly fencing: StartGuard;
 };
 
-/** What a cluster that starts containers of lost members elsewhere lets this host run. */
+/** What a cluster with healing lets this host run. */
 export interface StartGuard {
-  /** Names that a former daemon guarded. */
+  /** Names that an earlier daemon guarded. */
   readonly formerNames: readonly string[];
   /** The container ended because another member may start it: that is no stop. */
   hasEnded(name: string): boolean;
-  /** Throws AppError unavailable when another member might start it, too. */
+  /** Throws AppError unavailable if another member might start it, too. */
   whileStarting<T>(name: string, start: (limits: Pick<RunConfig, 'startUntilFile'>) => Promise<T>): Promise<T>;
 }
 

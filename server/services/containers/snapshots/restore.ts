@@ -1,4 +1,4 @@
-// Putting a snapshot back: the container's files, config, devices, profiles become what they were (PUT with `restore`).
+// Restores a snapshot: the container's files, config, devices and profiles (PUT with `restore`).
 import type { ContainerPut } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
@@ -48,7 +48,7 @@ interface RestoreRequest {
   readonly stateful: boolean;
 }
 
-/** The caller holds the container's lock. A running container is stopped, and started again whatever happens. */
+/** The caller holds the container's lock. Stops a running container, and restarts it in any case. */
 async function restoreNow(
   deps: StateDeps,
   caller: Caller,
@@ -59,7 +59,7 @@ async function restoreNow(
 ): Promise<void> {
   const { document } = readyContainer(deps.records, name);
   checkIfMatch(ifMatch, etagOf.container(document), 'container', name);
-  // Refused before the container is stopped for nothing.
+  // Refuses before the container is stopped needlessly.
   restored(deps, name, document, wanted);
   if (wanted.stateful) await needCheckpoints(deps.runtime, `Restoring the checkpoint in ${name}/${wanted.snapshot}`);
   await deps.locks.unshared(lockOf(name));
@@ -113,7 +113,7 @@ function findSnapshot(
   return document;
 }
 
-/** Only the server's keys of devices, of the image and of the files' owner go back: what the daemon knows of today stays. */
+/** Restores only the server's keys of devices, of the image and of the files' owner: other current facts stay. */
 function restored(
   deps: Pick<StateDeps, 'records' | 'pools'>,
   name: string,

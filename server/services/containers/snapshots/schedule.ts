@@ -42,7 +42,7 @@ function dueContainers(deps: ScheduleDeps, minute: Date): readonly string[] {
     .map((entry) => entry.name);
 }
 
-/** For schedules with @startup. A snapshot that fails does not keep the container from its start. */
+/** For schedules with @startup. A failed snapshot does not prevent the container's start. */
 export async function snapshotAtStart(deps: StartDeps, name: string, signal: AbortSignal): Promise<void> {
   const { config } = deps.view.expanded(readyContainer(deps.records, name));
   if (!isDueAtStart(config['snapshots.schedule'] ?? '')) return;
@@ -73,7 +73,7 @@ async function pruneExpired(deps: ScheduleDeps, minute: Date): Promise<void> {
   }
   await forContainers(deps, 'Deleting expired snapshots', [...expired.keys()], async (name, signal) => {
     for (const snapshot of expired.get(name) ?? []) {
-      // Its expiry may have been put off while we waited for the container.
+      // Its expiry may have been extended while we waited for the container.
       const uuid = deps.records.containers.get(name)?.document.uuid ?? '';
       const found = deps.records.snapshots.get(snapshotKey(uuid, snapshot))?.document;
       if (found === undefined || !isExpired(found.expiresAt, minute)) continue;

@@ -1,4 +1,4 @@
-// A snapshot of a container is made, with a checkpoint where asked for, or it does not exist.
+// The saga that makes a snapshot of a container, with a checkpoint if requested.
 import {
   snapshotRef,
   type SnapshotParams,
@@ -80,7 +80,7 @@ async function storeCheckpoint(deps: StateDeps, params: CreateSnapshotParams, si
   await checkpoints.checkpoint(container, { dir: snapshotCheckpointDir(deps, params), leave: 'frozen' }, signal);
 }
 
-/** The container continues as before; what was stored is in the snapshot. */
+/** The container continues as before; its checkpoint is in the snapshot. */
 async function forgetCheckpoint(deps: StateDeps, params: CreateSnapshotParams): Promise<void> {
   const { container, state } = params;
   if (state === undefined) return;

@@ -1,4 +1,4 @@
-// A snapshot of a container is deleted.
+// The saga that deletes a snapshot of a container.
 import { readySnapshot, type SnapshotSagaDeps, type SnapshotParams, deleteSnapshotFiles } from './snapshot-files.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { snapshotKey } from '../shared/snapshot-records.ts';
@@ -15,7 +15,7 @@ export function deleteSnapshotSaga(deps: SnapshotSagaDeps): Saga<SnapshotParams>
     steps: [{ name: 'snapshot', execute: (params) => deleteSnapshotFiles(deps, params) }],
     commit: (changes, { uuid, snapshot }) =>
       removeRecord(deps.records, changes, 'snapshots', snapshotKey(uuid, snapshot)),
-    // The record comes back so that the deletion can be tried again.
+    // The record returns so that the deletion can be retried.
     rollBack: (changes, { uuid, snapshot }) =>
       makeReady(deps.records, changes, 'snapshots', snapshotKey(uuid, snapshot)),
   };

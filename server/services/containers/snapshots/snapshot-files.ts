@@ -1,4 +1,4 @@
-// Snapshots of containers as sagas see them: found ready, named in their pool, their files deleted.
+// Helpers of snapshot sagas: find ready snapshots, name them in their pool, delete their files.
 import { errors } from '../../../api/errors.ts';
 import type { SnapshotRef } from '../../../drivers/storage/driver.ts';
 import type { SnapshotDocument } from '../../../records/documents.ts';
@@ -7,7 +7,7 @@ import { snapshotKey } from '../shared/snapshot-records.ts';
 import { checkpointDirOf } from '../shared/checkpoint.ts';
 
 export type SnapshotSagaDeps = Pick<ContainerDeps, 'records' | 'pools'>;
-/** The container may not change its name or pool while a saga is under way: its lock is held, and recovery runs alone. */
+/** The container's name and pool cannot change during a saga: its lock is held, and recovery runs alone. */
 export interface SnapshotOwner {
   readonly container: string;
   readonly uuid: string;

@@ -1,4 +1,4 @@
-// A snapshot of a container gets another name.
+// The saga that renames a snapshot of a container.
 import { snapshotRef, type SnapshotParams, type SnapshotSagaDeps, readySnapshot } from './snapshot-files.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { snapshotKey } from '../shared/snapshot-records.ts';

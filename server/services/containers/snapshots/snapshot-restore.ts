@@ -1,4 +1,4 @@
-// A container gets the content, config and devices of one of its snapshots.
+// The saga that restores the content, config and devices of a container's snapshot.
 import {
   readySnapshot,
   type SnapshotParams,
@@ -38,7 +38,7 @@ export function restoreSnapshotSaga(deps: SnapshotSagaDeps): Saga<RestoreParams>
           const { driver, pool: spec } = deps.pools.use(pool);
           await driver.restoreSnapshot(spec, snapshotRef(container, snapshot), context.signal);
         },
-        // All or nothing in the driver: after a failure the old content is there.
+        // Atomic in the driver: a failure leaves the old content.
       },
       {
         name: 'state',

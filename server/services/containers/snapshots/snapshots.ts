@@ -1,5 +1,4 @@
-// Snapshots of containers: the use cases of the API (spec 2.7, 4.6). Putting one back is restore.ts, schedules are
-// snapshot-schedule.ts.
+// Snapshots of containers: the use cases of the API (spec 2.7, 4.6). restore.ts restores them, snapshot-schedule.ts runs schedules.
 import { errors } from '../../../api/errors.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import type { Operation } from '../../../api/operation.ts';
@@ -166,7 +165,7 @@ export class Snapshots {
       description: description ?? '',
       createdAt: this.#deps.clock.timestamp(),
       lastUsedAt: document.lastUsedAt,
-      // What a stopped container has stored lies among its files.
+      // The checkpoint of a stopped container is among its files.
       stateful: withState || document.stateful,
       expiresAt,
       ...(document.volume === undefined ? {} : { volume: document.volume }),
@@ -174,7 +173,7 @@ export class Snapshots {
     };
   }
 
-  /** The caller holds the container's lock. Waits for what is being packed. */
+  /** The caller holds the container's lock. Waits for running backups and publishing. */
   async dropNow(caller: Caller, container: string, name: string, signal: AbortSignal): Promise<void> {
     await this.#deps.locks.unshared(lockOf(container));
     await this.#deps.sagas.run(deleteSnapshotSaga(this.#deps), this.#params(container, name), { signal });

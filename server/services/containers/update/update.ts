@@ -1,4 +1,4 @@
-// Changing a container's own settings by PUT and PATCH, and telling a running one what applies live.
+// Changes a container's own settings by PUT and PATCH, and applies them to a running one.
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { effectOfContainerKey, isVolatile } from '../../../api/container/container-config.ts';
 import type { ContainerPut } from '../../../api/container/container.ts';
@@ -41,7 +41,7 @@ type UpdateDeps = Pick<
   | 'maas'
 > & { readonly hosts: NetworkHosts };
 
-/** PUT: checks and If-Match before the operation starts, so that both answer at once. With `restore` a snapshot is put back instead. */
+/** PUT: checks and If-Match come before the operation starts, so that both answer at once. `restore` restores a snapshot instead. */
 export async function putContainer(
   deps: StateDeps,
   caller: Caller,
@@ -108,7 +108,7 @@ async function change(
   deps.events.lifecycle('container-updated', containerUrl(name), undefined, caller.requestor);
 }
 
-/** What cannot be done to the running container now is not recorded either: the whole change is taken back. */
+/** A change that cannot be applied to the running container is not recorded: it is rolled back as a whole. */
 async function bringIntoForce(
   deps: UpdateDeps,
   name: string,
@@ -139,7 +139,7 @@ async function bringIntoForce(
   }
 }
 
-/** Gives a running container the limits and kernel modules of its expanded config when they changed. */
+/** Applies changed limits and kernel modules of the expanded config to a running container. */
 export async function applyLive(
   deps: Pick<ContainerDeps, 'records' | 'runtime' | 'view' | 'guests'>,
   name: string,
@@ -154,7 +154,7 @@ export async function applyLive(
   if (before['security.devlxd'] !== config['security.devlxd']) await deps.guests.apply(name);
 }
 
-/** The root disk takes a new size at once, running or not. */
+/** Resizes the root disk at once, running or not. */
 export async function applyRootSize(
   deps: Pick<ContainerDeps, 'records' | 'pools' | 'view'>,
   name: string,
@@ -170,7 +170,7 @@ export async function applyRootSize(
 function replaced(deps: UpdateDeps, name: string, document: ContainerDocument, body: ContainerPut): ContainerDocument {
   return finish(deps, name, document, {
     ...document,
-    // A missing or unknown architecture keeps the one the container was made with: its files cannot change theirs.
+    // A missing or unknown architecture keeps the container's own: its files cannot change theirs.
     architecture: checkArchitecture(body.architecture ?? document.architecture, deps.architecture),
     profiles: body.profiles ?? [],
     config: withoutOthersAddresses(deps, name, replaceConfig(body.config)),
@@ -180,7 +180,7 @@ function replaced(deps: UpdateDeps, name: string, document: ContainerDocument, b
   });
 }
 
-/** A refresh sends the whole config of the original: its addresses are not meant for the copy. */
+/** A refresh sends the original's whole config: its addresses are not meant for the copy. */
 function withoutOthersAddresses({ records }: Pick<UpdateDeps, 'records'>, name: string, config: ConfigMap): ConfigMap {
   const isAddress = (key: string): boolean => /^volatile\..+\.hwaddr$/.test(key);
   const isOthers = ([key, value]: readonly [string, string]): boolean =>
@@ -203,8 +203,8 @@ function merged(deps: UpdateDeps, name: string, document: ContainerDocument, bod
   });
 }
 
-/** Puts the server's keys back as they are (a client's copy of them may be old) and checks the whole: one that no server ever wrote
- *  is an error. Hardware addresses may be chosen; what the server keeps of a device goes with the device. */
+/** Restores the server's keys (a client's copy may be old) and checks the result: a key that no server wrote is an error. Hardware
+ *  addresses may be chosen; server-kept keys of a device are removed with the device. */
 function finish(
   deps: UpdateDeps,
   name: string,
@@ -236,7 +236,7 @@ function finish(
   return { ...wanted, config: withHardwareAddresses(deps.records, config, has) };
 }
 
-/** What the image said when the container was made is only shown (spec 2.5). */
+/** The image's properties at the creation are read-only (spec 2.5). */
 function checkImageKeys(name: string, before: ConfigMap, wanted: ConfigMap): void {
   const problems = Object.entries(wanted)
     .filter(([key, value]) => key.startsWith('image.') && before[key] !== value)
