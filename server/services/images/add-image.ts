@@ -1,4 +1,4 @@
-// Adding an image from uploaded files: check them, place them, record them, as one saga.
+// Adds an image from uploaded files: checks them, places them, records them, as one saga.
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,14 +19,14 @@ import { addImageSaga, type AddParams } from './sagas/image-add.ts';
 import { type AddImageDeps, type NewImage, type Upload } from './new-image.ts';
 export { type AddImageDeps, type NewImage, type Upload } from './new-image.ts';
 
-/** Where a request body is written before it is known to be an image; emptied at daemon start. */
+/** A path for a request body before it is known to be an image; emptied at daemon start. */
 export async function uploadPath(dir: string): Promise<string> {
   const uploads = join(dir, '.uploads');
   await mkdir(uploads, { recursive: true, mode: 0o700 });
   return join(uploads, randomUUID());
 }
 
-/** Takes over the uploaded files: whatever happens, they are either an image afterwards or gone. */
+/** Takes over the uploaded files: afterwards they are an image, or deleted. */
 export function addImage(deps: AddImageDeps, caller: Caller, upload: Upload): Operation {
   return deps.operations.start({
     description: 'Importing image',
@@ -56,9 +56,8 @@ export function addImage(deps: AddImageDeps, caller: Caller, upload: Upload): Op
   });
 }
 
-/** Looks the files through and makes them the image of that qualified name, or puts them in the place of damaged ones; the caller holds
- *  the lock of the image. The files are moved, or stay on a throw. Resolves to what the operation tells of it. That another project has
- *  the image makes no difference: the same files are looked through and placed. */
+/** Inspects the files and makes them the image of that qualified name, or replaces damaged ones; the caller holds the lock of the image.
+ *  Moves the files; on a throw they stay. Resolves to the operation's metadata. The same checks apply if another project has the image. */
 export async function storeImage(
   deps: AddImageDeps,
   caller: Caller,
@@ -121,7 +120,7 @@ export async function storeImage(
   return { fingerprint, size: String(sizeBytes) };
 }
 
-/** The record, once what failed before is undone. */
+/** The record, once a failed change of it is undone. */
 async function afterUndo({ locks, sagas, records }: AddImageDeps, image: string): Promise<ImageDocument | undefined> {
   await locks.run(imageFilesLock(image), () => sagas.finishUndoHeld('images', image));
   return records.images.get(image)?.document;
@@ -129,6 +128,6 @@ async function afterUndo({ locks, sagas, records }: AddImageDeps, image: string)
 
 const lastYear = 253_402_300_799;
 
-/** From Unix time; what is not between 1970 and 9999 is never. */
+/** From Unix time; a time outside 1970 to 9999 means never. */
 const timestampOf = (seconds: number): string =>
   seconds > 0 && seconds <= lastYear ? new Date(seconds * 1000).toISOString().replace('.000Z', 'Z') : never.started;

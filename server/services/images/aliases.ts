@@ -1,4 +1,4 @@
-// Image aliases: use cases of the API. Names of aliases are qualified names; targets are fingerprints of images of the same project.
+// Image aliases: use cases of the API. Alias names are qualified; targets are fingerprints of images of the same project.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { errors } from '../../api/errors.ts';
 import type { ImageAlias, ImageAliasCreate, ImageAliasPut } from '../../api/image/image.ts';
@@ -31,13 +31,13 @@ export class Aliases {
     return this.#of(project).map(render);
   }
 
-  /** Those that the project uses. */
+  /** Aliases that the project uses. */
   #of(project: string): readonly Entry<AliasDocument>[] {
     const { records } = this.#deps;
     return ofProject(records.aliases.list(), projectWith(records, project, 'features.images'));
   }
 
-  /** Without trust: only an alias of a public image is there. */
+  /** Without trust: finds only aliases of public images. */
   get(name: string, trusted: boolean): { readonly object: ImageAlias; readonly etag: string } {
     const entry = this.#find(name);
     if (!trusted && !this.#target(name, entry.document.target).document.public)
@@ -109,12 +109,12 @@ export class Aliases {
     return entry;
   }
 
-  /** An image that only other members of the cluster have has no record here that could go. */
+  /** An image that only other members have has no record here that could be deleted. */
   #needImage(changes: Changes, image: string): void {
     if (this.#deps.records.images.has(image)) changes.require('images', image);
   }
 
-  /** The image with that fingerprint, or beginning of one, in the project of the alias. */
+  /** The image by fingerprint, or a prefix of it, in the project of the alias. */
   #target(alias: string, fingerprint: string) {
     return this.#deps.images.find(qualifiedName(projectOf(alias), fingerprint));
   }

@@ -1,4 +1,4 @@
-// An image of another project of this server, offered like one of another server: its files are checked and looked through again.
+// Copies an image from another project of this server as if from another server: its files are checked and inspected again.
 import { copyFile, link } from 'node:fs/promises';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import { errors } from '../../api/errors.ts';
@@ -36,11 +36,11 @@ export function imageOfProject(deps: CopyImageDeps, image: string): RemoteImage 
   };
 }
 
-/** Other names for the same files: stored files are replaced, never written to. */
+/** Links the files: stored files are replaced, never written to. */
 async function copyFiles(files: { readonly metadataPath: string; readonly rootfsPath?: string }, to: ImageTarget) {
   await sameFile(files.metadataPath, to.metadataPath);
   if (files.rootfsPath !== undefined) await sameFile(files.rootfsPath, to.rootfsPath);
 }
 
-/** A file system without links gets a copy. */
+/** Copies on a file system without links. */
 const sameFile = (from: string, to: string): Promise<void> => link(from, to).catch(() => copyFile(from, to));

@@ -1,4 +1,4 @@
-// The dependencies of the use cases of images, the locks of an image, and the projects that share its files.
+// The dependencies of image use cases, the locks of an image, and the projects that share its files.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { DamageCheck } from '../../drivers/image/damage.ts';
@@ -10,7 +10,7 @@ import type { ImageSecrets } from './image-secrets.ts';
 import type { Caller } from '../shared/caller.ts';
 import type { ImageUsers } from './image-users.ts';
 
-/** Copies of images that other members of a cluster have; see MemberImages. */
+/** Copies of images on other members of a cluster; see MemberImages. */
 export interface OtherCopies {
   bring(image: string, signal: AbortSignal): Promise<void>;
   changeOthers(image: string, changed: ImageDocument): Promise<void>;
@@ -34,10 +34,10 @@ export interface ImageStoreDeps extends Pick<
 /** The lock of the record with this qualified name. */
 export const imageLock = (image: string): string => `image/${image}`;
 
-/** The lock of the files that all projects share; taken after the lock of a record, which comes first in order, too. */
+/** The lock of the files that all projects share; taken after the lock of a record, which also sorts first. */
 export const imageFilesLock = (image: string): string => `imagefiles/${plainName(image)}`;
 
-/** Whether another project has the image, too, in whatever state. For who holds the lock of the files: it stays true meanwhile. */
+/** Whether another project has the image, too, in any state. The caller holds the lock of the files, so the answer stays true. */
 export const isShared = (records: Pick<Records, 'images'>, image: string): boolean =>
   sharersOf(records, image).length > 0;
 

@@ -1,4 +1,4 @@
-// The files of images as the daemon keeps them: put in place durably, removed, swept and looked through at start.
+// The files of images: placed durably, removed, swept and checked at start.
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DamageCheck, StoredImage } from '../../drivers/image/damage.ts';
@@ -9,7 +9,7 @@ import type { ImageDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import { isThere } from '../../lib/shared/missing-files.ts';
 
-/** Where they are and how large they must be. */
+/** Where the files are and their required sizes. */
 export function storedImage(
   dir: string,
   fingerprint: string,
@@ -19,7 +19,7 @@ export function storedImage(
   return { fingerprint, metadataPath, sizeBytes, ...(split ? { rootfsPath: `${metadataPath}.rootfs` } : {}) };
 }
 
-/** Moves finished upload files to their final names; they are on the disk afterwards. Idempotent. */
+/** Moves finished uploads to their final names, synced to the disk. Idempotent. */
 export async function placeImageFiles(
   dir: string,
   fingerprint: string,
@@ -34,7 +34,7 @@ async function moveFile(from: string, to: string): Promise<void> {
   try {
     await moveDurably(from, to);
   } catch (error) {
-    // Moved by an earlier run of the same step.
+    // An earlier run of the step moved it.
     if (!hasCode(error, 'ENOENT') || !(await isThere(to))) throw error;
   }
 }
@@ -48,7 +48,7 @@ export async function removeImageFiles(dir: string, fingerprint: string): Promis
   await rm(join(dir, `${fingerprint}.rootfs`), { force: true });
 }
 
-/** At daemon start, after recovery: uploads of an earlier daemon and files that no record knows. */
+/** Call at daemon start, after recovery: deletes earlier uploads and files without a record. */
 export async function sweepImageDir(deps: { readonly records: Records; readonly dir: string }): Promise<void> {
   await rm(join(deps.dir, '.uploads'), { recursive: true, force: true });
   const known = new Set(deps.records.images.list().map(({ name }) => plainName(name)));
@@ -57,7 +57,7 @@ export async function sweepImageDir(deps: { readonly records: Records; readonly 
   }
 }
 
-/** At daemon start: a warning for each image, once for all projects, whose files do not have the size of its record. */
+/** Call at daemon start: warns once per image, for all projects, if its files differ in size from the record. */
 export async function reportDamagedImages(deps: {
   readonly records: Records;
   readonly dir: string;

@@ -1,4 +1,4 @@
-// Images of other servers: fetched once however many ask at the same time, verified, and made images of this server.
+// Fetches images of other servers: once for all concurrent requests, verified, and added to this server.
 import { rm } from 'node:fs/promises';
 import { errors } from '../../api/errors.ts';
 import { aliasUrl, plainName, projectOf, qualifiedName } from '../../api/project/project-names.ts';
@@ -19,9 +19,9 @@ import { lastingSource, type RemoteSource } from './remote-source.ts';
 export type ImagePullsDeps = AddImageDeps & {
   readonly members: OtherCopies;
   readonly remotes: Remotes;
-  /** How large an image may be that the project gets. Undefined: without a bound. */
+  /** Max size of an image for the project. Undefined: no limit. */
   readonly room: (project: string) => Room | undefined;
-  /** What runs on this host, best first. */
+  /** Architectures that this host can run, best first. */
   readonly architectures: readonly string[];
 };
 
@@ -30,10 +30,10 @@ export interface PulledImage {
   readonly size: string;
 }
 
-/** What the caller wants the image to be. */
+/** Settings that the caller wants for the image. */
 export interface PullWish extends Pick<NewImage, 'filename' | 'public' | 'properties' | 'aliases'> {
   readonly autoUpdate: boolean;
-  /** Those of the source too, as far as they are free here. */
+  /** Also copies the source's aliases, as far as they are free here. */
   readonly copyAliases: boolean;
 }
 
@@ -47,7 +47,7 @@ export class ImagePulls {
     this.#deps = deps;
   }
 
-  /** `caller`: in the project that the image is for. */
+  /** `caller`: in the project that gets the image. */
   find(caller: Caller, remote: RemoteSource, isFresh: boolean, signal: AbortSignal): Promise<RemoteImage> {
     const { records } = this.#deps;
     const wanted: ImageRequest = {
@@ -62,7 +62,7 @@ export class ImagePulls {
     return this.#deps.remotes.find(remote.server, wanted, signal);
   }
 
-  /** For POST /1.0/images: afterwards the image is there to stay, as wished. One that was here already is not fetched again. */
+  /** For POST /1.0/images: keeps the image with these settings. Does not fetch one that is here already. */
   async pull(
     caller: Caller,
     remote: RemoteSource,
@@ -74,7 +74,7 @@ export class ImagePulls {
     return this.keep(caller, image, sourceOf(caller, remote, image), wish, report, signal);
   }
 
-  /** The same for an image that was found. */
+  /** The same for an image already found. */
   async keep(
     caller: Caller,
     image: RemoteImage,
@@ -92,7 +92,7 @@ export class ImagePulls {
     return pulled;
   }
 
-  /** The image behind an address (source type `url`). */
+  /** The image at an address (source type `url`). */
   async pullUrl(
     caller: Caller,
     url: string,
@@ -104,7 +104,7 @@ export class ImagePulls {
     return this.pull(caller, { server, alias: '', fingerprint: '', secret: '', project: '' }, wish, report, signal);
   }
 
-  /** For a container: fetched as a private, cached image unless it is here. Resolves to its fingerprint. */
+  /** For a container: fetches it as a private, cached image unless it is here. Resolves to its fingerprint. */
   async pullForContainer(caller: Caller, remote: RemoteSource, report: Report, signal: AbortSignal): Promise<string> {
     const kept = this.#keptUpToDate(caller, remote) ?? this.#hasAlready(caller, remote);
     if (kept !== undefined && (await this.#isWhole(kept))) return plainName(kept);
@@ -113,8 +113,8 @@ export class ImagePulls {
     return fingerprint;
   }
 
-  /** Makes it a cached image of the caller's project, or finds that it is one. That another project has it saves nothing: only who gets
-   *  all of its content may have it. */
+  /** Makes it a cached image of the caller's project, unless it is one. Another project's copy saves no download: only a caller who can
+   *  fetch the whole content may have it. */
   async fetch(
     caller: Caller,
     image: RemoteImage,
@@ -136,7 +136,7 @@ export class ImagePulls {
     );
   }
 
-  /** An upload of the same image at that time is waited for, and then nothing is to be done. */
+  /** Waits for a concurrent upload of the same image, and does nothing after it. */
   #fetchAndStore(
     caller: Caller,
     name: string,
@@ -166,7 +166,7 @@ export class ImagePulls {
     });
   }
 
-  /** False: its files do not have the size of its record, so it is fetched again. */
+  /** False: its files differ in size from the record, so it is fetched again. */
   async #isWhole(name: string): Promise<boolean> {
     const document = this.#deps.records.images.get(name)?.document;
     if (document?.lifecycle !== 'ready') return document !== undefined;
@@ -174,7 +174,7 @@ export class ImagePulls {
     return (await damage.bySize(storedImage(dir, plainName(name), document))) === undefined;
   }
 
-  /** At first for the cache: what the caller wishes beyond that is said of it once it is there. */
+  /** Cached at first: the caller's other settings are applied once it is here. */
   #newImage(
     { project }: Caller,
     { filename, properties, expiresAt }: RemoteImage,
@@ -197,7 +197,7 @@ export class ImagePulls {
     };
   }
 
-  /** An image that was fetched for the same alias and is kept up to date is as new as it has to be. */
+  /** An auto-updated image fetched for the same alias is fresh enough. */
   #keptUpToDate({ project: asking }: Caller, { server, alias, project }: RemoteSource): string | undefined {
     const { records } = this.#deps;
     const owner = projectWith(records, asking, 'features.images');
@@ -212,14 +212,14 @@ export class ImagePulls {
     return kept[0]?.name;
   }
 
-  /** Named by all of its content: whoever has it gives the same. */
+  /** A fingerprint identifies the whole content: every server's copy is the same. */
   #hasAlready({ project }: Caller, { alias, fingerprint }: RemoteSource): string | undefined {
     const { records } = this.#deps;
     const known = alias === '' ? records.images.get(imageIn(records, project, fingerprint)) : undefined;
     return known?.document.lifecycle === 'ready' ? known.name : undefined;
   }
 
-  /** What is asked for by name stays until it is deleted by name. Resolves to the aliases that it has now. */
+  /** An image requested by name stays until it is deleted by name. Resolves to its current aliases. */
   async #adopt(
     { project }: Caller,
     image: RemoteImage,
@@ -251,7 +251,7 @@ export class ImagePulls {
   }
 }
 
-/** The daemon, which looks for newer ones, reaches no further than who chose the server. */
+/** The daemon's own updates are confined like the caller who chose the server. */
 function sourceOf(caller: Caller, remote: RemoteSource, { fingerprint }: RemoteImage): ImageSourceDocument | undefined {
   const isConfined = remote.isConfined === true || caller.class === 'restricted';
   return lastingSource({ ...remote, isConfined }, fingerprint);

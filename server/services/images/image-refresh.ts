@@ -1,5 +1,4 @@
-// Keeps images current and the cache small: looks for newer images at their sources, on request and by itself, and lets go of
-// cached ones that nothing used for long (real system 14.6).
+// Updates images from their sources, on request and by schedule, and removes cached ones that were unused for long (real system 14.6).
 import { errors } from '../../api/errors.ts';
 import {
   aliasUrl,
@@ -39,14 +38,14 @@ export class ImageRefresh {
   readonly #deps: ImageRefreshDeps;
   readonly #updated = new Turns();
   readonly #pruned = new Turns();
-  /** Projects whose update is under way. */
+  /** Projects with a running update. */
   readonly #updating = new Set<string>();
 
   constructor(deps: ImageRefreshDeps) {
     this.#deps = deps;
   }
 
-  /** POST /1.0/images/FINGERPRINT/refresh: metadata.refreshed says whether there was a newer one. */
+  /** POST /1.0/images/FINGERPRINT/refresh: metadata.refreshed says whether a newer one was found. */
   refresh(caller: Caller, prefix: string): Operation {
     const { name: image } = this.#deps.images.find(prefix);
     return this.#deps.operations.start({
@@ -60,7 +59,7 @@ export class ImageRefresh {
     });
   }
 
-  /** Both look every minute whether their time has come; the first time is soon after the daemon's start. */
+  /** Both check every minute whether they are due; the first time is soon after the daemon's start. */
   tasks(): readonly ScheduledTask[] {
     return [
       { name: 'Updating images', run: () => this.#updateAll() },
@@ -81,7 +80,7 @@ export class ImageRefresh {
         `The image ${plainName(image)} has no source to ask for a newer one: it was not pulled by an alias`,
       );
     }
-    // Into the project of the image, whose images the caller's project may only use.
+    // Into the image's own project, whose images the caller's project may merely use.
     const owner = { ...caller, project: projectOf(image) };
     const newer = await pulls.find(owner, remoteOfDocument(source), true, signal);
     if (newer.fingerprint === plainName(image)) return false;
@@ -94,7 +93,7 @@ export class ImageRefresh {
     return true;
   }
 
-  /** The new image takes the place of the old one: its aliases, its settings, its last use. Resolves to the aliases moved. */
+  /** The new image inherits the old one's aliases, settings and last use. Resolves to the moved aliases. */
   async #takeOver(from: string, to: string): Promise<readonly string[]> {
     const { records } = this.#deps;
     return records.retry((changes) => {
@@ -110,7 +109,7 @@ export class ImageRefresh {
     });
   }
 
-  /** One operation for each project: none shows images of another one. Not waited for: other tasks must have their minute too. */
+  /** One operation per project: none shows another project's images. Not awaited: other tasks need their minute, too. */
   #updateAll(): Promise<void> {
     const due = this.#byProject(
       ({ document }) => document.lifecycle === 'ready' && document.autoUpdate && document.source !== undefined,
@@ -138,12 +137,12 @@ export class ImageRefresh {
       .finally(() => this.#updating.delete(project));
   }
 
-  /** One that fails does not keep the others from their turn. */
+  /** A failure does not stop the remaining updates. */
   async #updateEach(due: readonly string[], signal: AbortSignal): Promise<void> {
     const failed: string[] = [];
     for (const image of due) {
       signal.throwIfAborted();
-      // Deleted, or no longer to be kept current, while others had their turn.
+      // It was deleted, or auto-update was switched off, in between.
       if (this.#deps.records.images.get(image)?.document.autoUpdate !== true) continue;
       const about = { type: 'imageUpdate', entity: { kind: 'images', name: image }, signal } as const;
       const refresh = () => this.#refresh(daemonCaller, image, () => {}, signal);
@@ -166,7 +165,7 @@ export class ImageRefresh {
     if (days <= 0 || !this.#pruned.isDue(project, hourMs, clock.nowMs())) return;
     const isOld = (image: string): boolean => {
       if (!records.images.has(image)) return false;
-      // Used on any member: the others would fetch it again from those that keep it.
+      // Used on any member: the others would fetch it again from the members that keep it.
       const document = imageOfCluster(records, image)?.document;
       return document !== undefined && isUnused(document, clock.nowMs() - days * dayMs);
     };
@@ -182,10 +181,10 @@ export class ImageRefresh {
     await operations.wait(operation.id, undefined);
   }
 
-  /** Qualified names of the images that fit. */
+  /** Qualified names of the matching images. */
   #byProject(fits: (image: Entry<ImageDocument>) => boolean): ReadonlyMap<string, readonly string[]> {
     const { images, projects } = this.#deps.records;
-    // Also projects without: their turn has been, too.
+    // Includes projects without images: they count as updated, too.
     const found = new Map<string, string[]>(
       [defaultProject, ...projects.list().map(({ name }) => name)].map((name) => [name, []]),
     );
@@ -197,7 +196,7 @@ export class ImageRefresh {
   }
 }
 
-/** When each project had its turn last. */
+/** The last update of each project. */
 class Turns {
   readonly #last = new Map<string, number>();
 
@@ -210,17 +209,17 @@ class Turns {
   }
 }
 
-/** A cached image whose last use, or its arrival if it was never used, was before that time. */
+/** A cached image last used, or added if never used, before that time. */
 export function isUnused(document: ImageDocument, beforeMs: number): boolean {
   if (!document.cached || document.lifecycle !== 'ready') return false;
   const usedMs = Date.parse(document.lastUsedAt);
-  // A newer one that took the place of an unused one is as unused.
+  // The successor of an unused image counts as unused.
   return (usedMs > 0 ? usedMs : Date.parse(document.uploadedAt)) < beforeMs;
 }
 
 function successor(old: ImageDocument, now: ImageDocument): ImageDocument {
   const { cached, autoUpdate, lastUsedAt, source } = old;
-  // One that was here already, for its own sake, stays what it was.
+  // An image that was added explicitly keeps its settings.
   const kept = now.cached ? { cached, public: old.public } : { public: old.public || now.public };
   return { ...now, ...kept, autoUpdate, lastUsedAt, ...(source === undefined ? {} : { source }) };
 }

@@ -1,4 +1,5 @@
-// Secrets, by the qualified name of their image, that let a guest fetch one private image: good until five seconds after their first use (spec 4.8).
+// Secrets, by the qualified name of their image, that let a guest fetch one private image: valid until five seconds after their first use
+// (spec 4.8).
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 
 interface ImageSecret {
@@ -12,7 +13,7 @@ const graceMs = 5000;
 export class ImageSecrets {
   readonly #issued = new Set<ImageSecret>();
 
-  /** `spent` resolves when the secret is no longer good; aborting its signal revokes the secret. */
+  /** `spent` resolves when the secret is no longer valid; aborting its signal revokes the secret. */
   issue(fingerprint: string): { readonly secret: string; readonly spent: (signal: AbortSignal) => Promise<void> } {
     const issued: ImageSecret = { fingerprint, secret: randomBytes(32).toString('hex'), spend: () => {} };
     this.#issued.add(issued);
@@ -27,7 +28,7 @@ export class ImageSecrets {
     return { secret: issued.secret, spent };
   }
 
-  /** True when the secret is good for the image; the first use starts its last five seconds. */
+  /** True if the secret is valid for the image; the first use starts its last five seconds. */
   use(fingerprint: string, secret: string): boolean {
     const found = [...this.#issued].find((issued) => issued.fingerprint === fingerprint && same(issued.secret, secret));
     if (found === undefined) return false;

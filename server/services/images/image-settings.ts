@@ -1,4 +1,4 @@
-// The settings of images that hold in a project: its own, else the server's. Reads records only.
+// The image settings of a project: its own, else the server's. Reads records only.
 import type { Records } from '../../records/records.ts';
 import { settingOf } from '../shared/settings.ts';
 

@@ -1,5 +1,5 @@
-// Images and their files: reading, looking up, changing and deleting. Adding one is in add-image.ts. Fingerprints and prefixes of them
-// are qualified names: nothing here looks beyond the project of the name that it was given.
+// Images and their files: reads, looks up, changes and deletes them; add-image.ts adds. Fingerprints and prefixes are qualified names:
+// every lookup stays in the project of the given name.
 import type { ContainerSource } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { Image, ImagePut } from '../../api/image/image.ts';
@@ -35,7 +35,7 @@ export class ImageStore {
     this.#deps = deps;
   }
 
-  /** Those that the project uses, by qualified name. `trusted` false: public images of its own, which say nothing of whether it exists. */
+  /** Images that the project uses, by qualified name. `trusted` false: its own public images only, even if the project does not exist. */
   list(project: string, trusted: boolean): readonly { readonly name: string; readonly object: Image }[] {
     const { records } = this.#deps;
     const owner = trusted ? projectWith(records, project, 'features.images') : project;
@@ -69,7 +69,7 @@ export class ImageStore {
     return (image) => holdersOf(records, image).flatMap((number) => names.get(number) ?? []);
   }
 
-  /** For callers without trust a private image is not there, unless they hold its secret. */
+  /** Callers without trust do not find a private image, unless they hold its secret. */
   get(prefix: string, trusted: boolean, secret?: string): { readonly object: Image; readonly etag: string } {
     const entry = this.visible(prefix, trusted, secret);
     const locations = trusted ? this.#locations()?.(entry.name) : undefined;
@@ -77,7 +77,7 @@ export class ImageStore {
     return { object, etag: etagOf.image(entry.document) };
   }
 
-  /** Private images that the caller may not see count for nothing, also not for whether a prefix is unique. */
+  /** Private images that the caller may not see are ignored, also in whether a prefix is unique. */
   visible(prefix: string, trusted: boolean, secret?: string): Entry<ImageDocument> {
     const isOpened = ({ name }: Entry<ImageDocument>): boolean =>
       secret !== undefined && this.#deps.secrets.use(name, secret);
@@ -85,7 +85,7 @@ export class ImageStore {
     return this.#only(prefix, trusted || own.length > 0 ? own : this.#inherited(prefix).filter(isOpened));
   }
 
-  /** Images that the project of the name uses without having them. */
+  /** Images of another project that the name's project uses. */
   #inherited(prefix: string): readonly Entry<ImageDocument>[] {
     const image = imageIn(this.#deps.records, projectOf(prefix), plainName(prefix));
     return image === prefix ? [] : this.#matching(image);
@@ -105,7 +105,7 @@ export class ImageStore {
     );
   }
 
-  /** One that this member has: what changes, is damaged or goes is here. */
+  /** An image of this member: changes, damage and deletion concern local copies. */
   #own(image: string): Entry<ImageDocument> {
     const own = this.#deps.records.images.get(image);
     if (own?.document.lifecycle !== 'ready') throw errors.notFound('image', plainName(image));
@@ -136,7 +136,7 @@ export class ImageStore {
     return storedImage(this.#deps.dir, plainName(image), this.find(image).document);
   }
 
-  /** The files of an image as they are handed out: one of a unified image, metadata then rootfs of a split one. */
+  /** The files of an image for a download: one if unified, metadata then rootfs if split. */
   async parts(image: string): Promise<readonly ImagePart[]> {
     const fingerprint = plainName(image);
     const files = this.files(image);
@@ -152,8 +152,8 @@ export class ImageStore {
     ];
   }
 
-  /** After a container was made of it: remembers where and when (once a minute is exact enough for what expires after days), and
-   *  drops the unpacked copy when the image was deleted meanwhile. */
+  /** Records the use by a new container (once a minute is exact enough for an expiry in days), and drops the unpacked copy if the image was
+   *  deleted in between. */
   async #used(image: string, pool: string): Promise<void> {
     const { records, clock } = this.#deps;
     const known = records.images.get(image)?.document;
@@ -216,14 +216,14 @@ export class ImageStore {
     });
   }
 
-  /** Inside an operation, on all members of the cluster that have it. */
+  /** Within an operation, on all members of the cluster that have it. */
   async removeOfAll(caller: Caller, image: string, signal: AbortSignal): Promise<void> {
     await this.#deps.members.removeAll(image, (each) => this.remove(undefined, image, each), signal);
     this.#deps.events.lifecycle('image-deleted', imageUrl(image), undefined, caller.requestor);
   }
 
-  /** Inside an operation, on this member only; without a caller no event says so. Whoever is making a container of it is waited for when
-   *  no other project has it. */
+  /** Within an operation, on this member only; without a caller no event is emitted. Waits for containers being made of it if no other
+   *  project has it. */
   async remove(caller: Caller | undefined, image: string, signal: AbortSignal): Promise<void> {
     const { locks, sagas, events } = this.#deps;
     await locks.runAll([imageLock(image), imageFilesLock(image)], async () => {
@@ -233,7 +233,7 @@ export class ImageStore {
     });
   }
 
-  /** Its files stay until `work` has ended, also when it is deleted meanwhile; afterwards it counts as used in the pool. */
+  /** Its files stay until `work` has ended, even if it is deleted; afterwards it counts as used in the pool. */
   async using<T>(image: string, pool: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     this.find(image);
     await this.#deps.members.bring(image, signal);

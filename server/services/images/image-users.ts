@@ -1,4 +1,4 @@
-// Work that needs the files of an image to stay, by fingerprint, of all projects: the deletion of the files waits for it.
+// Tracks work that needs the files of an image, by fingerprint, for all projects: the deletion of the files waits for it.
 export class ImageUsers {
   readonly #work = new Map<string, Set<Promise<unknown>>>();
 
@@ -15,7 +15,7 @@ export class ImageUsers {
     }
   }
 
-  /** When the work has ended that is under way now. */
+  /** Resolves when the current users have ended. */
   async ended(fingerprint: string): Promise<void> {
     await Promise.all(this.#work.get(fingerprint) ?? new Set<Promise<unknown>>());
   }

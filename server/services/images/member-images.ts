@@ -1,4 +1,4 @@
-// Images of a cluster, of which several members have copies: fetched from another member, changed and deleted at all that have them.
+// Images in a cluster, where several members have copies: fetches one from another member, changes and deletes it on all that have it.
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { errors } from '../../api/errors.ts';
@@ -31,9 +31,9 @@ export type MemberImagesDeps = AddImageDeps & {
   readonly pools: Pools;
 };
 
-/** Heads and boundaries of the parts of an image. */
+/** Headers and boundaries around the parts of an image. */
 const framingBytes = 64 * 1024;
-/** An image that comes to new members while it is deleted is deleted there, too; this often at most. */
+/** An image that reaches more members during its deletion is deleted there, too; for at most this many rounds. */
 const rounds = 10;
 
 export class MemberImages {
@@ -44,7 +44,7 @@ export class MemberImages {
     this.#deps = deps;
   }
 
-  /** Afterwards this member has the image, if any member has. Throws AppError unavailable when those that have it are offline. */
+  /** Ensures that this member has the image, if any member has. Throws AppError unavailable if the members that have it are offline. */
   async bring(image: string, signal: AbortSignal): Promise<void> {
     if (this.#isHere(image) || otherHolders(this.#deps.records, image).length === 0) return;
     await this.#copies.run(
@@ -55,8 +55,8 @@ export class MemberImages {
     );
   }
 
-  /** Before a member leaves: what no other member has is copied here. Throws AppError badRequest when one cannot be copied; `isForced`: that
-   *  one is lost to the cluster. */
+  /** Before a member leaves: copies here what only it has. Throws AppError badRequest if one cannot be copied; `isForced`: that one is lost
+   *  to the cluster. */
   async bringAllOf(member: Member, isForced: boolean, signal: AbortSignal): Promise<void> {
     const { records, cluster, log } = this.#deps;
     for (const { name: image, document } of records.others.of('images', member.number)) {
@@ -65,7 +65,7 @@ export class MemberImages {
         await this.bring(image, signal);
       } catch (error) {
         signal.throwIfAborted();
-        // Deleted meanwhile.
+        // It was deleted in between.
         if (imageOfCluster(records, image) === undefined) continue;
         const what = `The member ${member.name} has the only copy of the image ${plainName(image)}`;
         const why = `it cannot be copied to ${cluster.ownName}: ${errorText(error)}`;
@@ -82,7 +82,7 @@ export class MemberImages {
     return this.#isHere(image) || otherHolders(records, image).some(({ member }) => isLasting(member));
   }
 
-  /** The copy here says what the member with the lowest number tells of the image: this one may have missed a change. */
+  /** Updates this copy from the member with the lowest number: this one may have missed a change. */
   async repair(image: string): Promise<void> {
     const { records } = this.#deps;
     await records.retry((changes) => {
@@ -94,7 +94,7 @@ export class MemberImages {
     });
   }
 
-  /** After a change of the image here: the other members that have it make the same. Who cannot be asked is behind until the next one. */
+  /** Makes the same change on the other members that have the image. One that cannot be asked lags until the next change. */
   async changeOthers(image: string, changed: ImageDocument): Promise<void> {
     const { autoUpdate, properties } = changed;
     const body: ImagePut = { public: changed.public, auto_update: autoUpdate, properties: { ...properties } };
@@ -117,7 +117,7 @@ export class MemberImages {
     });
   }
 
-  /** Inside an operation. Its aliases go with it. */
+  /** Within an operation. Deletes its aliases, too. */
   async removeAll(
     image: string,
     removeHere: (signal: AbortSignal) => Promise<void>,
@@ -192,7 +192,7 @@ export class MemberImages {
     }
   }
 
-  /** Resolves to whether it comes in two files; their content is checked. */
+  /** Resolves to whether it has two files; checks their content. */
   async #receive(
     member: Member,
     image: string,
@@ -230,7 +230,7 @@ export class MemberImages {
     return split;
   }
 
-  /** What the others tell of the image holds for the copy, too, also when it was changed meanwhile. */
+  /** Applies the other members' settings to the copy, also if they changed in between. */
   async #followOthers(image: string): Promise<void> {
     const { records, cluster } = this.#deps;
     await cluster.readBarrier();
@@ -261,7 +261,7 @@ export class MemberImages {
   }
 }
 
-/** Where a member has it, and when it was used there, is its own matter. */
+/** Where a member has unpacked it, and when it was used there, stays that member's own. */
 function likeThat(own: ImageDocument, other: ImageDocument): ImageDocument {
   const { filename, properties, autoUpdate, cached, createdAt, expiresAt, uploadedAt, source } = other;
   return {

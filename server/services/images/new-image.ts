@@ -7,26 +7,26 @@ export type AddImageDeps = Pick<
   'records' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'dir' | 'damage'
 >;
 
-/** An image to be: its files, and what is said of it beside what metadata.yaml says. */
+/** A new image: its files, and settings beyond metadata.yaml. */
 export interface NewImage {
   readonly metadataPath: string;
   readonly rootfsPath?: string;
   readonly filename: string;
   readonly public: boolean;
-  /** Over those of metadata.yaml. */
+  /** Override those of metadata.yaml. */
   readonly properties: Readonly<Record<string, string>>;
   readonly aliases: readonly { readonly name: string; readonly description: string }[];
-  /** Fetched because something needed it: goes when nothing does for long. */
+  /** Fetched for a container: removed when unused for long. */
   readonly cached?: boolean;
   readonly autoUpdate?: boolean;
   readonly source?: ImageSourceDocument;
-  /** Over that of metadata.yaml. */
+  /** Overrides that of metadata.yaml. */
   readonly expiresAt?: string;
-  /** The number of the member of the cluster that it comes from: it is not new. */
+  /** The number of the cluster member it is copied from: it is not new. */
   readonly copyOf?: number;
 }
 
 export interface Upload extends NewImage {
-  /** What the sender says it must be. */
+  /** The fingerprint that the sender expects. */
   readonly fingerprint?: string;
 }

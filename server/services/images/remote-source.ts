@@ -8,7 +8,7 @@ import { certificateRule } from '../../drivers/remote/certificate.ts';
 import type { RemoteProtocol, RemoteServer, ImageRequest } from '../../drivers/remote/driver.ts';
 import type { ImageSourceDocument } from '../../records/documents.ts';
 
-/** What requests to make an image and to create a container from one have in common. */
+/** The common part of requests to make an image and to create a container from one. */
 export interface SentSource {
   readonly mode?: string | undefined;
   readonly server?: string | undefined;
@@ -23,11 +23,11 @@ export interface SentSource {
 
 export interface RemoteSource extends Pick<ImageRequest, 'alias' | 'fingerprint' | 'secret' | 'project'> {
   readonly server: RemoteServer;
-  /** A caller that is restricted to projects chose the server. */
+  /** A caller restricted to projects chose the server. */
   readonly isConfined?: boolean;
 }
 
-/** `lxd` is what real servers call the protocol that the spec calls `svc`. */
+/** `lxd` is LXD's name for the protocol that the spec calls `svc`. */
 const protocols: Readonly<Record<string, RemoteProtocol>> = {
   '': 'svc',
   svc: 'svc',
@@ -35,7 +35,7 @@ const protocols: Readonly<Record<string, RemoteProtocol>> = {
   simplestreams: 'simplestreams',
 };
 
-/** Throws badRequest with all problems; `kind` is what is being made. */
+/** Throws badRequest with all problems; `kind` is the object to create. */
 export function readRemoteSource(kind: string, sent: SentSource): RemoteSource {
   const [server, protocolName, certificate] = [sent.server ?? '', sent.protocol ?? '', sent.certificate ?? ''];
   const [alias, fingerprint] = meant(sent);
@@ -67,14 +67,14 @@ export function readRemoteSource(kind: string, sent: SentSource): RemoteSource {
   return { server: { server, protocol, certificate }, alias, fingerprint, secret: sent.secret ?? '', project };
 }
 
-/** Alias and fingerprint. A fingerprint that is not whole may be an alias or a beginning: the server that has the image decides. */
+/** Alias and fingerprint. A partial fingerprint may be an alias or a prefix: the server that has the image decides. */
 function meant(sent: SentSource): readonly [alias: string, fingerprint: string] {
   const [alias, fingerprint] = [sent.alias ?? '', sent.fingerprint ?? ''];
   if (alias !== '' || /^[0-9a-f]{64}$/i.test(fingerprint)) return [alias, fingerprint.toLowerCase()];
   return [fingerprint, ''];
 }
 
-/** The image on another server that a container is to be made of; undefined: it is one of this server. */
+/** The image on another server for a new container; undefined: it is an image of this server. */
 export function remoteImageOf(
   source: SentSource & { readonly type: string; readonly properties?: unknown },
 ): RemoteSource | undefined {
@@ -96,7 +96,7 @@ export function remoteImageOf(
   return readRemoteSource('container', { ...source, mode: 'pull' });
 }
 
-/** Where to ask again for a newer one: what is named by its content never gets newer. */
+/** Where to look for newer versions; a fingerprint has none. */
 export function lastingSource(
   { server, alias, project, isConfined = false }: RemoteSource,
   fingerprint: string,

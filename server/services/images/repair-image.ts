@@ -1,4 +1,4 @@
-// A damaged image whose files come once more: they take the place of the damaged ones, the image stays what it is.
+// Repairs a damaged image from a second upload: replaces its files, and keeps its record.
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errors } from '../../api/errors.ts';
@@ -8,7 +8,7 @@ import { plainName, projectOf, qualifiedName } from '../../api/project/project-n
 import { placeImageFiles, storedImage } from './image-files.ts';
 import { refuseOtherParts } from './sagas/image-add.ts';
 
-/** Undefined also for an image that is being made or deleted: its files are not to be touched. */
+/** Also undefined for an image in creation or deletion: its files must not be touched. */
 export async function storedDamage(
   { dir, damage }: Pick<AddImageDeps, 'dir' | 'damage'>,
   image: string,
@@ -19,8 +19,8 @@ export async function storedDamage(
   return damage.byContent(storedImage(dir, plainName(image), document), signal);
 }
 
-/** The caller holds the locks of the image and its files, and these have its fingerprint. They are moved, and are whole again for every
- *  project that has the image. Aliases of the upload are added. */
+/** The caller holds the locks of the image and its files, and the new files have its fingerprint. Moves them, which repairs every project's
+ *  image. Adds the upload's aliases. */
 export async function repairImage(
   deps: Pick<AddImageDeps, 'records' | 'dir'>,
   image: string,

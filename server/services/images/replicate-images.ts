@@ -1,4 +1,4 @@
-// Keeps enough copies of images in a cluster, and the copies of this member as the cluster knows them: each minute, in the background.
+// Keeps enough copies of images in a cluster, and this member's copies current: each minute, in the background.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { imagesOfCluster, otherHolders } from '../../membership/cluster-images.ts';
 import { newHolders } from '../../membership/image-replicas.ts';

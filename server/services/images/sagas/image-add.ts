@@ -1,5 +1,5 @@
-// The files of an image are placed and recorded with its aliases, or deleted. Files that another project has too are placed again, as an
-// image nobody has would be, and are never deleted here.
+// The saga that places the files of an image and records it with its aliases. Files shared with another project are rewritten but never
+// deleted by rollback.
 import type { ImageDocument } from '../../../records/documents.ts';
 import type { Upload, AddImageDeps } from '../new-image.ts';
 import type { Saga } from '../../../operations/saga.ts';
@@ -20,7 +20,7 @@ export interface AddParams {
   readonly metadataPath: string;
   readonly rootfsPath: string | null;
   readonly aliases: Upload['aliases'];
-  /** The number of the member of the cluster that it comes from. */
+  /** The number of the cluster member it is copied from. */
   readonly copyOf?: number;
 }
 
@@ -58,8 +58,8 @@ export function addImageSaga(deps: Pick<AddImageDeps, 'records' | 'dir'>): Saga<
   };
 }
 
-/** A copy of an image that was deleted everywhere while it came never counts. When the member that it comes from has left the cluster,
- *  the copy is all that there is. */
+/** A copy is void if the image was deleted everywhere during the transfer. If the member it comes from has left the cluster, the copy is
+ *  the only one. */
 function requireHolder(records: AddImageDeps['records'], changes: Changes, image: string, from: number): void {
   const [holder] = otherHolders(records, image);
   if (holder !== undefined) changes.requireOther('images', holder);
@@ -67,7 +67,7 @@ function requireHolder(records: AddImageDeps['records'], changes: Changes, image
     throw errors.notFound('image', plainName(image));
 }
 
-/** The same bytes, cut in parts at another place, have the same fingerprint and would be another image. */
+/** The same bytes, split at another place, have the same fingerprint and would be another image. */
 export function refuseOtherParts(records: AddImageDeps['records'], image: string, split: boolean): void {
   if (sharersOf(records, image).every(({ document }) => document.split === split)) return;
   throw errors.badRequest(

@@ -1,4 +1,4 @@
-// An image is deleted with its aliases; its files and their unpacked copies in pools go with the last project that has it.
+// The saga that deletes an image with its aliases; the last project that has it also deletes its files and their unpacked copies in pools.
 import { errors } from '../../../api/errors.ts';
 import { plainName, projectOf } from '../../../api/project/project-names.ts';
 import type { Saga } from '../../../operations/saga.ts';
@@ -13,7 +13,7 @@ export interface DeleteImageParams {
   readonly fingerprint: string;
 }
 
-/** Runs under the lock of the files: two projects that delete it at once do it one after the other, so that one of them is the last. */
+/** Runs under the lock of the files: concurrent deletions by two projects are serialized, so that one of them is the last. */
 export function deleteImageSaga({
   records,
   pools,
@@ -34,14 +34,14 @@ export function deleteImageSaga({
       changes.put('images', fingerprint, { ...document, lifecycle: 'deleting' });
     },
     steps: [
-      // No new ones come: the image is no longer ready.
+      // No new users come: the image is no longer ready.
       { name: 'users', execute: unlessShared((files) => users.ended(files)) },
       { name: 'unpacked copies', execute: unlessShared((files) => pools.forgetImage(files)) },
       { name: 'files', execute: unlessShared((files) => removeImageFiles(dir, files)) },
     ],
     commit(changes, { fingerprint }) {
       removeRecord(records, changes, 'images', fingerprint);
-      // Another member of the cluster has it, and they are of all members.
+      // Another member has the image; aliases belong to all members.
       if (otherHolders(records, fingerprint).length > 0) return;
       for (const { name, document } of ofProject(records.aliases.list(), projectOf(fingerprint)))
         if (document.target === plainName(fingerprint)) changes.delete('aliases', name);
