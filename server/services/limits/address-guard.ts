@@ -1,5 +1,5 @@
-// Refuses transactions that give a container the hardware address of its bridge, or one of a restricted project an address that a container
-// of another project has: only one of the two could be up, and whoever starts first would keep the other one down.
+// Refuses transactions that give a container the hardware address of its bridge, or one of a restricted project an address of another
+// project's container: only one of the two could be up, and the first to start would keep the other down.
 import { errors } from '../../api/errors.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import { isRestricted } from '../../api/project/project-restrictions.ts';
@@ -32,7 +32,7 @@ export const addressGuard =
     for (const { name, document } of touched(after, changes, (project) => isIn(after, project))) {
       const known = previous(records, name, document);
       const fresh = freshClaims(records, before, after, { name, document });
-      // What other members give on these networks at the same moment is decided before or after this.
+      // Serializes with other members' address changes on these networks.
       for (const network of newlyChosen(before, known, after, { name, document }))
         changes.takeTurn('networkDefinitions', network);
       const foreign = fresh.flatMap(({ network }) => claimsOn(records, after, network, under, { name, document }));
@@ -74,8 +74,7 @@ const isIn = (view: RecordView, project: string): boolean => isRestricted(config
 const hasRestricted = (view: RecordView): boolean =>
   view.list('projects').some(({ document }) => isRestricted(document.config));
 
-/** Networks on which it is to have another address than before that a user has chosen: two may choose one at the same moment, unlike those
- *  that are drawn. */
+/** Networks on which a user chose a new address for it: two may choose the same one at once, unlike random ones. */
 function newlyChosen(
   before: RecordView,
   known: NamedContainer | undefined,
@@ -89,7 +88,7 @@ function newlyChosen(
   return new Set(fresh.map(({ network }) => network));
 }
 
-/** The same container as it is recorded, which may be under another name: it moves. */
+/** The same container as recorded, perhaps under another name: it moves. */
 function previous(records: Records, name: string, { uuid }: ContainerDocument): NamedContainer | undefined {
   const entry = records.containers.get(name);
   if (entry !== undefined) return entry;
@@ -108,7 +107,7 @@ function freshClaims(
   return claims(after, wanted).filter((claim) => !had.some((other) => isSameAddress(claim, other)));
 }
 
-/** Hardware addresses that it did not bring before. */
+/** Hardware addresses that the profile did not have before. */
 function profileClaims(records: Records, { name, document }: { name: string; document: ProfileDocument }) {
   const had = claimsOf(name, records.profiles.get(name)?.document.devices ?? {}, {});
   return claimsOf(name, document.devices, {}).filter((claim) => !had.some((other) => isSameAddress(claim, other)));
@@ -119,7 +118,7 @@ function claims(view: RecordView, { name, document }: NamedContainer): readonly 
   return claimsOf(name, devices, config);
 }
 
-/** Claims of containers of other projects, on whichever member of a cluster. */
+/** Claims of other projects' containers, on any member. */
 function claimsOn(
   records: Records,
   after: RecordView,

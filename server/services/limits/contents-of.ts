@@ -33,7 +33,7 @@ export function contentsOf(view: RecordView, project: string): ProjectContents |
       .map(({ name, document }) => ({ name: plainName(name), config: document.config, devices: document.devices })),
     volumes: parts.flatMap(({ volumes }) => volumes.map(({ volume }) => volume)),
     networks: project === defaultProject ? view.list('networks').map(({ name }) => name) : [],
-    // Members have copies of the same one.
+    // Members have copies of the same image.
     images: Object.fromEntries(parts.flatMap(({ images }) => images)),
     snapshots: parts.flatMap(({ snapshots }) => snapshots),
     backups: parts.flatMap(({ backups }) => backups),
@@ -42,7 +42,7 @@ export function contentsOf(view: RecordView, project: string): ProjectContents |
   };
 }
 
-/** What one member has of the project; profiles are in the view. */
+/** One member's objects of the project; the view has the profiles. */
 function partOf(view: RecordView, part: RecordPart, project: string) {
   const planned = plannedBy(part);
   const containers = containersOf(view, part, project, planned.containers);
@@ -82,7 +82,7 @@ function rootOf({ devices }: ProjectMember): PoolUse {
   return { pool: root.pool, bytes: parseBytes(devices[root.name]?.['size'] ?? '') ?? 0 };
 }
 
-/** One that nobody has measured may hold as much as what it is a snapshot of; one that is being made is measured at its end. */
+/** An unmeasured snapshot may hold as much as its original; one in creation is measured at its end. */
 function snapshotSizes(
   part: RecordPart,
   kind: 'snapshots' | 'volumeSnapshots',
@@ -106,7 +106,7 @@ function hasFeature(view: RecordView, project: string, feature: ProjectFeature):
   return project === defaultProject || isTrue(configOf(view, project)?.[feature]);
 }
 
-/** Projects whose containers have their profiles from that project. */
+/** Projects whose containers use that project's profiles. */
 export const usersOfProfilesIn = (view: RecordView, project: string): readonly string[] =>
   project !== defaultProject
     ? [project]
@@ -158,7 +158,7 @@ function containersOf(
 
 const amounts: readonly LimitKey[] = ['limits.cpu', 'limits.memory', 'limits.processes'];
 
-/** As planned, with the amounts of now where those are larger: it may also stay as it is. */
+/** The planned object, with the larger of current and planned amounts: the change may still fail. */
 function larger(now: ProjectMember, planned: ProjectMember): ProjectMember {
   const alone = (member: ProjectMember): ProjectContents => ({ ...emptyContents('', {}), containers: [member] });
   const kept = amounts.filter((key) => useOf(alone(now), key) > useOf(alone(planned), key));

@@ -1,5 +1,5 @@
-// Refuses transactions that would break a limit or a restriction of a project. Whatever the way, a change passes here before it is
-// recorded, so that none goes unnoticed and two at once cannot take the last place.
+// Refuses transactions that would break a limit or a restriction of a project. Every change passes here before it is recorded, so that none
+// is missed and two at once cannot take the last place.
 import { AppError, errors } from '../../api/errors.ts';
 import type { ProjectProblem, SubjectKind } from '../../api/project/project-contents.ts';
 import { isLimited, newProjectProblems } from '../../api/project/project-problems.ts';
@@ -24,9 +24,9 @@ export const projectGuard =
     for (const project of new Set(changes.puts.flatMap((put) => projectsOf(after, put)))) {
       const config = configOf(after, project);
       if (config === undefined || !isLimited(config)) continue;
-      // What other members do in the project is decided before or after this.
+      // Serializes with other members' changes in the project.
       changes.takeTurn('projects', project);
-      // A change of the project at the same time is decided before or after this one.
+      // Serializes with changes of the project itself.
       if (
         records.projects.has(project) &&
         !changes.puts.some(({ kind, name }) => kind === 'projects' && name === project)
@@ -51,7 +51,7 @@ const relevant: ReadonlySet<Kind> = new Set<Kind>([
   'sagas',
 ]);
 
-/** What a container is asked for changes rarely; what the daemon notes about it changes at each start. */
+/** A container's description changes rarely; the daemon's notes on it change at each start. */
 function isRelevant(records: Records, put: Put): boolean {
   if (!relevant.has(put.kind)) return false;
   if (put.kind !== 'containers') return true;
@@ -82,7 +82,7 @@ function projectOfHeld(view: RecordView, kind: Kind, name: string): readonly str
   return [projectOf(held.kind === 'volumes' ? volumeIdOf(held.name).name : held.name)];
 }
 
-/** A changed project is refused for its new config; everything else because the project does not allow it. */
+/** A changed project is refused because of its new config; any other change because the project forbids it. */
 function refusal(project: string, changes: Changes, problems: readonly ProjectProblem[]): AppError {
   const changed = changes.puts.flatMap(subjectOf);
   const only = changed.length === 1 ? changed[0] : undefined;

@@ -1,5 +1,5 @@
-// Disks that a container is about to be shown, asked again at each start and hot-plug: a link on a path of the host may have changed
-// since the device was written, and an older release may have let it be written.
+// Checks disks of a container again at each start and hot-plug: a link on a host path may have changed since the device was configured, and
+// an older release may have accepted it.
 import { realpathSync } from 'node:fs';
 import { isDisk } from '../../api/devices/index.ts';
 import { AppError } from '../../api/errors.ts';
@@ -24,7 +24,7 @@ export const resolveOnHost: ResolvePath = (path) => {
   }
 };
 
-/** Throws AppError forbidden when a disk shows paths or volumes that the project of the container may not show like this. */
+/** Throws AppError forbidden if a disk shows paths or volumes that the container's project may not show like this. */
 export function checkDisks(records: Pick<Records, 'projects'>, container: string, devices: DeviceMap): void {
   const project = projectOf(container);
   const config = records.projects.get(project)?.document.config ?? {};
@@ -38,10 +38,8 @@ export function checkDisks(records: Pick<Records, 'projects'>, container: string
   throw new AppError('forbidden', `The project ${project} does not allow this: ${text}`, { details });
 }
 
-/**
- * Directories that disks of the container may show, undefined when any. A mount is held to them itself: between checkDisks and the
- * mount, whoever can write below one of them can put a link in the way.
- */
+/** Directories that disks of the container may show; undefined: any. The mount itself is confined to them: between checkDisks and the
+ *  mount, anyone who can write below one of them can insert a link. */
 export function shownPaths(records: Pick<Records, 'projects'>, container: string): readonly string[] | undefined {
   const config = records.projects.get(projectOf(container))?.document.config ?? {};
   const paths = outermostPaths(listOf(config['restricted.devices.disk.paths']));

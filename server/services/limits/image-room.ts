@@ -1,5 +1,5 @@
-// Limits the size of an image or a backup that comes into a project whose disk is limited, or is made there: one that does not fit is
-// refused while it is written, not when it is there.
+// Limits the size of an image or a backup that arrives or is made in a project with a disk limit: one that does not fit is refused while it
+// is written, not afterwards.
 import { AppError } from '../../api/errors.ts';
 import { limitOf, useOf } from '../../api/project/project-limits.ts';
 import { formatBinary } from '../../api/text/byte-size.ts';
@@ -9,14 +9,14 @@ import type { Room } from '../shared/room.ts';
 import { contentsOf } from './contents-of.ts';
 import { RecordView } from './view.ts';
 
-/** Throws AppError forbidden. Undefined: without a bound. `asking`: the project of the request, whose images may be those of `default`. */
+/** Throws AppError forbidden. Undefined: no limit. `asking`: the request's project, which may use the images of `default`. */
 export const imageRoom = (records: Records, asking: string): Room | undefined =>
   roomIn(records, projectWith(records, asking, 'features.images'), 'image');
 
-/** Room for an uploaded backup, packed as it comes: the size of its root disk bounds what it unpacks to. */
+/** Room for an uploaded, packed backup: the size of its root disk limits the unpacked content. */
 export const backupRoom = (records: Records, project: string): Room | undefined => roomIn(records, project, 'backup');
 
-/** Undefined: without a bound. */
+/** Undefined: no limit. */
 function leftIn(records: Records, project: string): { readonly left: number; readonly limit: number } | undefined {
   const config = records.projects.get(project)?.document.config ?? {};
   const limit = limitOf(config, 'limits.disk');
@@ -44,10 +44,10 @@ interface Writer {
   bytes: number;
 }
 
-/** Backups that are being written, whose sizes no record has yet: by project. */
+/** Backups being written, whose sizes are not recorded yet: by project. */
 const writers = new WeakMap<Records, Map<string, Set<Writer>>>();
 
-/** `write` makes the file of a backup. Those that are written at once share what is left. */
+/** `write` makes the file of a backup. Concurrent writers share the remaining room. */
 export async function withinRoom(
   records: Records,
   project: string,
@@ -75,7 +75,7 @@ export async function withinRoom(
   }
 }
 
-/** Counted again whenever a backup was recorded or a project changed. */
+/** Recounted whenever a backup was recorded or a project changed. */
 function freshLeft(records: Records, project: string) {
   let seen = '';
   let found: { readonly left: number; readonly limit: number } | undefined;

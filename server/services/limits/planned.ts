@@ -1,4 +1,4 @@
-// Containers and volumes as changes under way will leave them: they count from the beginning of the change. Pure.
+// Containers and volumes as pending changes will leave them: they count from the beginning of the change. Pure.
 import type { ContainerDocument, SagaDocument, VolumeDocument } from '../../records/documents.ts';
 import { readSagaParams } from '../../records/saga-params.ts';
 import type { SagaKind } from '../../records/saga-kinds.ts';
@@ -12,7 +12,7 @@ export interface PendingObjects {
   readonly volumes: Map<string, VolumeDocument>;
 }
 
-/** What the sagas' params must say, so that a limit counts their result. */
+/** Saga parameters that a limit needs to count the result. */
 export interface ContainerMovePlan {
   readonly from: { readonly name: string };
   readonly to: { readonly name: string; readonly pool: string };
@@ -20,7 +20,7 @@ export interface ContainerMovePlan {
 
 export interface RestorePlan {
   readonly container: string;
-  /** The container's record as it is to be afterwards. */
+  /** The container's record after the change. */
   readonly document: ContainerDocument;
 }
 
@@ -31,7 +31,7 @@ export interface VolumeMovePlan {
 
 type Plan = (params: never, part: RecordPart, planned: PendingObjects) => void;
 
-/** Sagas whose result is not in the records from their first transaction on. */
+/** Sagas whose first transaction does not record their result. */
 const plans: Partial<Record<SagaKind, Plan>> = {
   'snapshot-restore': ({ container, document }: RestorePlan, _part, { containers }) => {
     containers.set(container, document);
@@ -46,7 +46,7 @@ const plans: Partial<Record<SagaKind, Plan>> = {
   },
 };
 
-/** By one member. */
+/** Planned by one member. */
 export function plannedBy(part: RecordPart): PendingObjects {
   const planned: PendingObjects = { containers: new Map(), volumes: new Map() };
   for (const { document } of part.list('sagas')) planOf(document, part, planned);

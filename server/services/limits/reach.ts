@@ -1,4 +1,4 @@
-// How far connections go that a restricted caller asks for: images of other servers, migrations.
+// Limits which addresses a restricted caller's connections may reach: image servers, migrations.
 import { listOf } from '../../api/project/project-restrictions.ts';
 import type { Reach } from '../../lib/reach.ts';
 import type { Records } from '../../records/records.ts';
@@ -14,7 +14,7 @@ export function reachOf(
   return caller.class === 'restricted' ? reachIn(records, caller.project) : undefined;
 }
 
-/** As restricted callers reach from the project. */
+/** The reach of restricted callers of the project. */
 export function reachIn(records: Pick<Records, 'projects'>, project: string): Reach | undefined {
   const allowed = listOf(records.projects.get(project)?.document.config[key]);
   if (allowed.includes('all')) return undefined;

@@ -1,4 +1,4 @@
-// The limits of a project and what is used of them, as the API shows them. Pure.
+// A project's limits and their usage, as the API shows them. Pure.
 import { limitOf, limitKeys, poolOfLimit, setLimits, useOf, type LimitKey } from '../../api/project/project-limits.ts';
 import type { ProjectState } from '../../api/project/project.ts';
 import type { Records } from '../../records/records.ts';

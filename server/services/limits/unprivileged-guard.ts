@@ -1,5 +1,5 @@
-// Refuses transactions that make a container privileged, or a profile that would, on a daemon for unprivileged containers only: whatever
-// the way, a change passes here before it is recorded. What was privileged before the daemon became so can be read, changed and deleted.
+// On a daemon for unprivileged containers only, refuses transactions that make a container privileged, directly or by a profile: every
+// change passes here before it is recorded. A container that was privileged before can be read, changed and deleted.
 import { privilegeProblems } from '../../api/container/unprivileged-only.ts';
 import { AppError } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
@@ -55,7 +55,7 @@ function profileProblems(view: RecordView, changes?: Changes): readonly Privileg
     });
 }
 
-/** Problems of all containers, when a profile or work under way may change any of them. */
+/** Problems of all containers, if a profile or pending change may affect any of them. */
 function containerProblems(view: RecordView, changes?: Changes): readonly PrivilegeProblem[] {
   const all = changes?.puts.some(({ kind }) => kind !== 'containers') ?? true;
   const changed = new Set(changes?.puts.flatMap(({ kind, name }) => (kind === 'containers' ? [name] : [])));

@@ -1,9 +1,9 @@
-// The records as they would be with transactions that are not written yet.
+// The records with transactions that are not written yet.
 import type { Documents, Kind } from '../../records/documents.ts';
 import type { OtherMembers } from '../../records/other-members.ts';
 import type { Changes, Collection, Records } from '../../records/records.ts';
 
-/** What one member of a cluster has. */
+/** One member's records. */
 export interface RecordPart {
   get<K extends Kind>(kind: K, name: string): Documents[K] | undefined;
   list<K extends Kind>(kind: K): readonly { readonly name: string; readonly document: Documents[K] }[];
@@ -11,11 +11,11 @@ export interface RecordPart {
 
 export class RecordView implements RecordPart {
   readonly #records: Records;
-  /** Undefined: the record is gone. */
+  /** Undefined: the record is deleted. */
   readonly #changed = new Map<Kind, Map<string, unknown>>();
   readonly #brought: Changes['brought'];
 
-  /** Only what `others` put counts: a deletion may still fail. */
+  /** Only the puts of `others` count: a deletion may still fail. */
   constructor(records: Records, others: readonly Changes[], own?: Changes) {
     this.#records = records;
     for (const { puts } of others) for (const { kind, name, document } of puts) this.#set(kind, name, document);
@@ -40,7 +40,7 @@ export class RecordView implements RecordPart {
     return [...list.filter(({ name }) => !changed.has(name)), ...added];
   }
 
-  /** This member's part, with what is not written yet, and those of the other members. */
+  /** This member's part, with unwritten changes, and those of the other members. */
   parts(): readonly RecordPart[] {
     const { others } = this.#records;
     return [this, ...others.members().map((member) => new MemberPart(others, member, this.#brought))];
@@ -52,7 +52,7 @@ export class RecordView implements RecordPart {
   }
 }
 
-/** Without what comes from there to this member. Documents are decoded when they are asked for. */
+/** Omits objects that this member takes over. Decodes documents on demand. */
 class MemberPart implements RecordPart {
   readonly #others: OtherMembers;
   readonly #member: number;

@@ -1,5 +1,5 @@
-// Keys that the daemon keeps of a container, sent by a client: in a restricted project it may not choose those that reach the host,
-// such as the host ids of its files. Reads records only.
+// Server-kept keys of a container that a client sends: a restricted project may not choose those that affect the host, such as the host ids
+// of its files. Reads records only.
 import { AppError } from '../../api/errors.ts';
 import { isVolatile } from '../../api/container/container-config.ts';
 import { isRestricted, restriction } from '../../api/project/project-restrictions.ts';
@@ -9,7 +9,7 @@ import type { Records } from '../../records/records.ts';
 const harmless =
   /^volatile\.(?:apply_template|base_image|last_state\.power|.+\.apply_quota|.+\.hwaddr|.+\.ipv[46]\.address)$/;
 
-/** The config that creates the container. Copies lose such keys, which clients send along; else they are refused: throws forbidden. */
+/** The config that creates the container. Copies drop such keys, which clients send along; otherwise throws forbidden. */
 export function withoutHostKeys(
   records: Pick<Records, 'projects'>,
   container: string,

@@ -1,4 +1,4 @@
-// Says which hardware address the bridge of a network has, and keeps it apart from those of the nics on it.
+// The hardware address of a network's bridge, and its conflicts with nics.
 import { errors } from '../../api/errors.ts';
 import { containerUrl } from '../../api/project/project-names.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
@@ -7,7 +7,7 @@ import type { Records } from '../../records/records.ts';
 import type { ContainerView } from '../shared/container-view.ts';
 import { claimsOfOthers } from './claims-of-others.ts';
 
-/** The written one, else what the interface of the host has: undefined when there is none. */
+/** The configured one, else that of the host's interface; undefined if there is none. */
 export function bridgeHwaddr(
   records: Pick<Records, 'networks'>,
   driver: Pick<NetworkDriver, 'hwaddr'>,
@@ -17,7 +17,7 @@ export function bridgeHwaddr(
   return written === '' ? driver.hwaddr(network) : written.toLowerCase();
 }
 
-/** A bridge that takes the address of a nic would get the frames that are for its container. Throws AppError badRequest. */
+/** A bridge with a nic's address would receive the container's frames. Throws AppError badRequest. */
 export function refuseNicHwaddr(
   deps: { readonly records: Records; readonly view: Pick<ContainerView, 'expanded'> },
   network: string,

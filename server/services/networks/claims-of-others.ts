@@ -1,13 +1,11 @@
-// Finds the containers that are recorded with an address that one container is to have.
+// Finds other containers with a recorded address that one container claims.
 import type { Records } from '../../records/records.ts';
 import type { ContainerView } from '../shared/container-view.ts';
 import { containersWith } from '../shared/used-by.ts';
 import { claimsOf, isSameAddress, type Claim } from './nic-addresses.ts';
 
-/**
- * Claims of other containers for the same addresses, whether these containers are up or not. `own` belongs to one container. Reads the
- * containers of its networks only: a start must not take longer the more containers there are elsewhere.
- */
+/** Other containers' claims for the same addresses, running or not. `own` belongs to one container. Reads only the containers of its
+ *  networks: a start must not slow down with the number of containers elsewhere. */
 export function claimsOfOthers(
   records: Records,
   view: Pick<ContainerView, 'expanded'>,

@@ -1,4 +1,5 @@
-// An interface of the host that a running container was given whole is not there for another one. Reads records; the driver only finds it missing.
+// Host interfaces given whole to a running container are missing for another one. Reads records: the driver only finds the interface
+// missing.
 import type { DeviceMap } from '../../api/schema/common-schemas.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import type { Problem } from '../../api/problem.ts';

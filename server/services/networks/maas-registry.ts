@@ -1,4 +1,4 @@
-// Keeps the addresses of containers reserved with a MAAS server (maas.subnet.* of nics), in step with what is recorded.
+// Keeps containers' addresses reserved with a MAAS server (maas.subnet.* of nics), in step with the records.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import { isNic, resolveDevice } from '../../api/devices/index.ts';
@@ -25,19 +25,19 @@ export interface MaasSettings {
 }
 
 export interface MaasRegistryDeps extends Pick<ServiceParts, 'records' | 'log'> {
-  /** As they are now; undefined: no MAAS server is set. */
+  /** Current settings; undefined: no MAAS server is set. */
   readonly maas: () => MaasSettings | undefined;
-  /** Names this daemon among all that use the server. */
+  /** Identifies this daemon among all that use the server. */
   readonly tag: string;
 }
 
-/** What MAAS was told last of a container. */
+/** What MAAS last received for a container. */
 interface Registration {
   readonly hostname: string;
   readonly wanted: string;
 }
 
-/** Name of the problem that is about no container. */
+/** The key of a problem that concerns no container. */
 const whole = '';
 
 export class MaasRegistry {
@@ -46,9 +46,9 @@ export class MaasRegistry {
   readonly #problems: KnownProblems;
   /** By the uuid of a container. */
   readonly #registered = new Map<string, Registration>();
-  /** Containers that are being made: they have no record yet. */
+  /** Containers in creation: they have no record yet. */
   readonly #making = new Set<string>();
-  /** Settings of the server that was swept. */
+  /** Settings of the last swept server. */
   #swept = '';
 
   constructor(deps: MaasRegistryDeps) {
@@ -56,12 +56,12 @@ export class MaasRegistry {
     this.#problems = new KnownProblems(deps.log);
   }
 
-  /** Sentences about what MAAS does not know. */
+  /** One sentence per container that MAAS does not have. */
   get problems(): readonly string[] {
     return [...this.#problems.byName.values()];
   }
 
-  /** Reserves the addresses of a container that is made by `record`. MAAS refuses, or that fails: neither is there. */
+  /** Reserves the addresses of a container that `record` makes. If MAAS refuses, or `record` fails, neither exists. */
   async reserving(name: string, document: ContainerDocument, record: () => Promise<void>): Promise<void> {
     const wanted = wantedDevice(name, document, expand(document, profilesOf(this.#deps.records, name)));
     const place = this.#place();
@@ -78,7 +78,7 @@ export class MaasRegistry {
     }
   }
 
-  /** After a change of a container. Throws what MAAS refuses; then it has what it had before, or a part of it. */
+  /** Call after a change of a container. Throws MAAS' refusal; MAAS then has the previous state, or a part of it. */
   async follow(name: string): Promise<void> {
     const place = this.#place();
     const document = this.#deps.records.containers.get(name)?.document;
@@ -90,7 +90,7 @@ export class MaasRegistry {
     this.#problems.forget(document.uuid);
   }
 
-  /** The same, where the change stands whatever MAAS says: that is told, and tried again each minute. */
+  /** Like `follow`, for a change that stands whatever MAAS answers: logs the failure, and retries each minute. */
   async followLater(name: string): Promise<void> {
     await this.follow(name).catch((error: unknown) => this.#note(name, error));
   }
@@ -103,7 +103,7 @@ export class MaasRegistry {
     await this.#forget(place, uuid, registration.hostname).catch((error: unknown) => this.#note(name, error, uuid));
   }
 
-  /** At the start and each minute: tells MAAS what it does not know yet, also of profiles and of containers that came from elsewhere. Never throws. */
+  /** At the start and each minute: sends MAAS all changes, also of profiles and of containers from elsewhere. Never throws. */
   look(): Promise<void> {
     return this.#locks.run(whole, () => this.#look());
   }
@@ -131,7 +131,7 @@ export class MaasRegistry {
     }
   }
 
-  /** A daemon that was killed may have left devices of containers that were never recorded, or are gone. */
+  /** A killed daemon may have left devices of containers that were never recorded, or are deleted. */
   async #sweepOnce(
     place: RegistrationPlace & { readonly settings: string },
     wanted: ReadonlySet<string>,
@@ -184,7 +184,7 @@ export class MaasRegistry {
   }
 }
 
-/** Undefined: no nic of it is in a subnet of MAAS. Pure. */
+/** Undefined: none of its nics is in a MAAS subnet. Pure. */
 export function wantedDevice(
   name: string,
   { uuid }: Pick<ContainerDocument, 'uuid'>,

@@ -1,4 +1,4 @@
-// Network ACLs: the use cases of the API. A change reaches the networks of this host that name the ACL; each member of a cluster follows.
+// Network ACLs: the use cases of the API. A change updates the networks of this host that use the ACL; each member of a cluster follows.
 import { networkAclName } from '../../api/names.ts';
 import { plainRule } from '../../api/network/network-acl.ts';
 import type { NetworkAcl, NetworkAclCreate, NetworkAclPut, NetworkAclRule } from '../../api/network/network-acl.ts';
@@ -96,7 +96,7 @@ export class NetworkAcls {
     this.#deps.events.lifecycle('network-acl-deleted', networkAclUrl(name), undefined, caller.requestor);
   }
 
-  /** From now on networks of this host follow changes of ACLs that other members of the cluster make. */
+  /** Networks of this host follow ACL changes by other members of the cluster. */
   follow(): () => void {
     const { records, log } = this.#deps;
     return records.onShared((kind, name) => {
@@ -120,7 +120,7 @@ export class NetworkAcls {
       check(name, wanted);
       await this.#commit(name, wanted);
       try {
-        // After a crash before this, the next start gives networks the rules that are recorded.
+        // After a crash before this, the next start applies the recorded rules to networks.
         await this.#apply(name);
       } catch (error) {
         await this.#commit(name, document);
@@ -131,7 +131,7 @@ export class NetworkAcls {
     this.#deps.events.lifecycle('network-acl-updated', networkAclUrl(name), undefined, caller.requestor);
   }
 
-  /** Throws AppError notFound when it was deleted or renamed meanwhile. */
+  /** Throws AppError notFound if it was deleted or renamed in between. */
   #commit(name: string, document: NetworkAclDocument): Promise<void> {
     return this.#deps.records.retry((changes) => {
       this.#find(name);
@@ -139,7 +139,7 @@ export class NetworkAcls {
     });
   }
 
-  /** The networks of this host get it. One that is not up takes the rules when it comes up. */
+  /** Updates the networks of this host. One that is down takes the rules when it comes up. */
   async #apply(acl: string): Promise<void> {
     const { records, network, locks } = this.#deps;
     const users = records.networks.list().filter(({ document }) => aclsOf(document.config).includes(acl));

@@ -22,20 +22,20 @@ export interface NetworkHostsDeps extends Pick<ServiceParts, 'records' | 'runtim
   readonly view: ContainerView;
 }
 
-/** On a network are: every nic with a fixed address (so that it is never given away), and the nics of containers that run
- *  or are about to. */
+/** A network's hosts: every nic with a fixed address (which must never be leased to others), and the nics of containers that run or are
+ *  about to. */
 export class NetworkHosts {
   readonly #deps: NetworkHostsDeps;
   readonly #locks = new KeyedMutex();
   readonly #starting = new Set<string>();
-  /** Addresses that changes of containers bring along, by container, until they are recorded. */
+  /** Addresses that pending changes of containers need, by container, until they are recorded. */
   readonly claimed = new Map<string, readonly Claim[]>();
 
   constructor(deps: NetworkHostsDeps) {
     this.#deps = deps;
   }
 
-  /** Before and during a start: the container counts as up, so that its name and address wait for it. */
+  /** Around a start: the container counts as up, so that its name and address are ready for it. */
   async whileStarting<T>(name: string, networks: readonly string[], start: () => Promise<T>): Promise<T> {
     this.refuseAddresses(name);
     this.#starting.add(name);
@@ -47,8 +47,8 @@ export class NetworkHosts {
     }
   }
 
-  /** A container may be recorded with an address that another one has (a copy, a restored snapshot, a profile of both): only one of
-   *  them can be up. Throws AppError badRequest. */
+  /** A container may be recorded with another one's address (a copy, a restored snapshot, a profile of both): only one of them can be up.
+   *  Throws AppError badRequest. */
   refuseAddresses(name: string): void {
     const { records, view } = this.#deps;
     const entry = records.containers.get(name);
@@ -60,17 +60,15 @@ export class NetworkHosts {
     this.#refuse(name, [...takenProblems(own, others), ...subnetProblems(records, own), ...this.#bridgeProblems(own)]);
   }
 
-  /**
-   * Addresses that a container is to have for the first time must be free, also of stopped containers and of changes that are being recorded.
-   * Held back from others until `claimed` is cleared of them. `kept`: what the container has already. Throws AppError badRequest.
-   */
+  /** New addresses of a container must be free, also among stopped containers and pending changes. Reserves them until they are removed
+   *  from `claimed`. `kept`: the container's current addresses. Throws AppError badRequest. */
   claim(name: string, claims: readonly Claim[], kept: readonly Claim[]): void {
     if (claims.length === 0) return;
     this.refuseTaken(name, claims, kept);
     this.claimed.set(name, claims);
   }
 
-  /** The same, until `work` has recorded them. */
+  /** Reserves them until `work` has recorded them. */
   async claiming(name: string, claims: readonly Claim[], work: () => Promise<void>): Promise<void> {
     this.claim(name, claims, []);
     try {
@@ -80,7 +78,7 @@ export class NetworkHosts {
     }
   }
 
-  /** The same, without holding anything back. */
+  /** The same check without a reservation. */
   refuseTaken(name: string, claims: readonly Claim[], kept: readonly Claim[] = []): void {
     const { records, view } = this.#deps;
     const underWay = [...this.claimed.values()].flat().filter(({ container }) => container !== name);
@@ -97,7 +95,7 @@ export class NetworkHosts {
     if (problems.length > 0) throw errors.invalid(`container ${plainName(name)}`, problems);
   }
 
-  /** The container's devices as they are to be run. Filtered nics without an address have one reserved from now on. */
+  /** The container's devices for a start. Reserves and records addresses for filtered nics without one. */
   async reserveDevices(name: string): Promise<DeviceMap> {
     const { records, network, view } = this.#deps;
     const { devices } = view.expanded(readyContainer(records, name));
@@ -109,7 +107,7 @@ export class NetworkHosts {
     return this.devices(name);
   }
 
-  /** The same, as far as addresses are reserved. */
+  /** The same with the addresses reserved so far. */
   devices(name: string): DeviceMap {
     const { records, view } = this.#deps;
     const entry = readyContainer(records, name);
@@ -120,7 +118,7 @@ export class NetworkHosts {
     return this.#starting.has(name) || this.#deps.runtime.probe(name).status !== 'stopped';
   }
 
-  /** After a change that is done whatever happens here: a network that cannot be told is reported, and told at its next chance. */
+  /** Call after a change that stands in any case: logs a network that cannot be updated, and retries it later. */
   async refresh(networks: readonly string[]): Promise<void> {
     for (const network of new Set(networks)) {
       await this.#setHosts(network).catch((error: unknown) => {
@@ -135,7 +133,7 @@ export class NetworkHosts {
   }
 
   on(network: string): readonly NetworkHost[] {
-    // The container that is up has an address that two have: a stopped copy must not take it away.
+    // If two have one address, it belongs to the container that is up: a stopped copy must not take it away.
     const entries = containersWith(this.#deps.records, 'network', network).map((entry) => ({
       entry,
       isUp: this.#isUp(entry.name),
@@ -149,7 +147,7 @@ export class NetworkHosts {
     return [...up, ...free];
   }
 
-  /** An address that the container makes of its hardware address is no reservation. */
+  /** An address that the container derives from its hardware address is no reservation. */
   #handedOut(network: string, device: string, properties: ConfigMap, config: ConfigMap): string {
     const given = this.#deps.records.networks.get(network)?.document.config ?? {};
     return fixedAddress(device, properties, isHandedOut(network, given, 6) ? config : {}, 6);

@@ -1,4 +1,4 @@
-// Networks as drivers take them: with the ACLs that their config names; and the other way round, the networks that name an ACL.
+// Networks as drivers need them, with the ACLs that their config names; and, reversed, the networks that use an ACL.
 import { splitList } from '../../api/network/network-values.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { errors } from '../../api/errors.ts';
@@ -16,7 +16,7 @@ export function missingAcls({ networkAcls }: AclRecords, config: ConfigMap): rea
     .map((acl) => ({ path: 'config.security.acls', message: `there is no network ACL ${acl}: create it first` }));
 }
 
-/** Throws AppError badRequest when an ACL is missing: without its rules the network would let through what they deny. */
+/** Throws AppError badRequest if an ACL is missing: without its rules the network would pass what they deny. */
 export function networkSpec(records: AclRecords, name: string, config: ConfigMap): NetworkSpec {
   const missing = missingAcls(records, config);
   if (missing.length > 0) throw errors.invalid(`network ${name}`, missing);
@@ -27,12 +27,12 @@ export function networkSpec(records: AclRecords, name: string, config: ConfigMap
   return { name, config, acls };
 }
 
-/** The transaction succeeds only while the ACLs that the network names stay. */
+/** The transaction succeeds only while the network's ACLs exist. */
 export function requireAcls(changes: Changes, config: ConfigMap): void {
   for (const acl of aclsOf(config)) changes.require('networkAcls', acl);
 }
 
-/** Names of the networks that name the ACL, on any member of a cluster. */
+/** Names of the networks that use the ACL, on any member of a cluster. */
 export function aclUsers(records: Records, acl: string): readonly string[] {
   const all = [
     ...records.networks.list(),

@@ -1,4 +1,4 @@
-// The users of a network, which keep it from being deleted or renamed.
+// The users of a network, which prevent its deletion and renaming.
 import { errors } from '../../api/errors.ts';
 import { containerUrl, profileUrl } from '../../api/project/project-names.ts';
 import type { Records } from '../../records/records.ts';

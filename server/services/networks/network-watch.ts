@@ -1,4 +1,4 @@
-// Brings the networks of this host up at the start of the daemon, and tries again those that did not come up.
+// Brings the networks of this host up at the start of the daemon, and retries those that did not come up.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import type { NetworkDriver } from '../../drivers/network/driver.ts';
 import { errorText } from '../../lib/shared/reason.ts';
@@ -24,12 +24,12 @@ export class NetworkWatch {
     this.#problems = new KnownProblems(deps.log);
   }
 
-  /** Networks that are not up, by name, and why. */
+  /** Networks that are down, by name, and why. */
   get problems(): ReadonlyMap<string, string> {
     return this.#problems.byName;
   }
 
-  /** At daemon start. One that cannot come up is reported; the others still do. */
+  /** At daemon start. Logs a network that cannot come up, and continues with the others. */
   async upAll(): Promise<void> {
     for (const { name, document } of this.#deps.records.networks.list()) await this.#up(name, document);
   }

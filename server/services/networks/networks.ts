@@ -1,4 +1,4 @@
-// Networks: use cases of the API. Managed bridges come from records, other host interfaces are shown as they are.
+// Networks: use cases of the API. Managed bridges come from records, other host interfaces are shown read-only.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { networkName } from '../../api/names.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
@@ -25,7 +25,7 @@ import { deleteNetworkSaga } from './sagas/network-delete.ts';
 
 export interface NetworksDeps extends Pick<ServiceParts, 'records' | 'network' | 'sagas' | 'events' | 'locks' | 'log'> {
   readonly hosts: NetworkHosts;
-  /** The running containers, whose nics take over a change of their network. */
+  /** The running containers, whose nics apply a change of their network. */
   readonly running: { applyAll(names: readonly string[]): Promise<void> };
   readonly view: ContainerView;
   /** Name of this member of a cluster; `none` outside one. */
@@ -34,19 +34,19 @@ export interface NetworksDeps extends Pick<ServiceParts, 'records' | 'network' |
 
 const urlOf = (name: string): string => `/1.0/networks/${encodeURIComponent(name)}`;
 export const networkLock = (name: string): string => `network/${name}`;
-/** Held while subnets are chosen and checked; after the lock of a network. */
+/** Held while subnets are chosen and checked; taken after the lock of a network. */
 const subnetsLock = 'networks/subnets';
 
 export class Networks {
   readonly #deps: NetworksDeps;
-  /** By the names of networks that are being made or changed. */
+  /** By the names of networks in creation or change. */
   readonly #pending = new Map<string, ConfigMap>();
 
   constructor(deps: NetworksDeps) {
     this.#deps = deps;
   }
 
-  /** Managed ones and the host's other interfaces, container ends (veth…) left out. */
+  /** Managed networks and the host's other interfaces, without container ends (veth…). */
   async names(): Promise<readonly string[]> {
     return (await this.list()).map((network) => network.name);
   }
@@ -129,7 +129,7 @@ export class Networks {
   async delete(caller: Caller, name: string): Promise<void> {
     this.#managed(name);
     await this.#deps.sagas.finishUndo('networks', name);
-    // One that was being made is gone once that is undone.
+    // A network in creation is gone once that is undone.
     if (!this.#deps.records.networks.has(name)) return;
     await this.#deps.locks.run(networkLock(name), async () => {
       const { document } = this.#managed(name);
@@ -145,7 +145,7 @@ export class Networks {
     return state;
   }
 
-  /** Static ones from containers, then dynamic ones that are not the same. */
+  /** Static leases of containers, then other dynamic ones. */
   async leases(name: string): Promise<readonly NetworkLease[]> {
     this.#managed(name);
     const hosts = this.#deps.hosts.on(name);
@@ -184,13 +184,13 @@ export class Networks {
         this.#changeTo(name, document, { ...drafted, config }),
       );
     });
-    // Filters name addresses of the subnets.
+    // Filters contain addresses of the subnets.
     await this.#deps.running.applyAll(containersWith(this.#deps.records, 'network', name).map((entry) => entry.name));
     this.#deps.events.lifecycle('network-updated', urlOf(name), undefined, caller.requestor);
   }
 
   async #changeTo(name: string, before: NetworkDocument, wanted: NetworkDocument): Promise<void> {
-    // Recorded first: after a crash in between, the next start brings the host to what was recorded.
+    // Recorded first: after a crash in between, the next start brings the host to the recorded state.
     await this.#commit(name, wanted);
     try {
       await this.#deps.network.up(networkSpec(this.#deps.records, name, wanted.config), new AbortController().signal);
@@ -201,10 +201,8 @@ export class Networks {
     }
   }
 
-  /**
-   * Runs `work` with the config whose subnets are chosen, checked and held until its end, so that networks made at the same time never
-   * get one subnet. `before`: the config of a network that exists.
-   */
+  /** Runs `work` with the config whose subnets are chosen, checked and reserved until its end, so that concurrent creations never get one
+   *  subnet. `before`: the config of an existing network. */
   async #withSubnets(
     name: string,
     drafted: ConfigMap,
@@ -228,7 +226,7 @@ export class Networks {
     }
   }
 
-  /** Other networks: recorded ones, and those being made or changed. One that changes may keep either config. */
+  /** Other networks: recorded ones, and those in creation or change. A changing one may keep either config. */
   #others(name: string): readonly { readonly name: string; readonly config: ConfigMap }[] {
     const recorded = this.#deps.records.networks.list().map((entry) => ({
       name: entry.name,

@@ -1,5 +1,5 @@
-// Checks the addresses that nics are to have: in the network's subnet, not its gateway's, not in use. Reads records,
-// changes nothing; leases are network-hosts.ts.
+// Checks the addresses of nics: in the network's subnet, not its gateway's, not in use. Reads records, changes nothing; network-hosts.ts
+// has the leases.
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import { addressProblem } from '../../api/network/address-in-subnet.ts';
@@ -9,7 +9,7 @@ import type { Records } from '../../records/records.ts';
 import { nicNetwork } from '../shared/expand.ts';
 import { fixedAddress, ipFamilies } from './nic-filtering.ts';
 
-/** One address of one nic, in the spelling that all share. */
+/** One address of one nic, in canonical form. */
 export interface Claim {
   readonly container: string;
   readonly device: string;
@@ -40,12 +40,12 @@ export const isSameAddress = (one: Claim, other: Claim): boolean =>
 const isSameNic = (one: Claim, other: Claim): boolean =>
   one.container === other.container && one.device === other.device;
 
-/** What another nic has already, or (own nics) has as well. */
+/** Addresses that another nic has, or that two own nics share. */
 export function takenProblems(claims: readonly Claim[], others: readonly Claim[]): Problem[] {
   return claims.flatMap((claim) => {
     const owner = [...others, ...claims].find((other) => isSameAddress(claim, other) && !isSameNic(claim, other));
     if (owner === undefined) return [];
-    // The reader may not know what other projects have.
+    // The reader may not know other projects' objects.
     const isOwn = projectOf(owner.container) === projectOf(claim.container);
     const who = isOwn
       ? `the nic ${owner.device} of container ${plainName(owner.container)} on network ${owner.network}`
@@ -55,7 +55,7 @@ export function takenProblems(claims: readonly Claim[], others: readonly Claim[]
   });
 }
 
-/** A nic with the address of the bridge would get the frames that are for the host. */
+/** A nic with the bridge's address would receive the host's frames. */
 export function bridgeProblems(claims: readonly Claim[], hwaddrOf: (network: string) => string | undefined): Problem[] {
   return claims.flatMap(({ device, property, value, network }) => {
     if (property !== 'hwaddr' || hwaddrOf(network) !== value) return [];
@@ -64,7 +64,7 @@ export function bridgeProblems(claims: readonly Claim[], hwaddrOf: (network: str
   });
 }
 
-/** Looks at managed networks that have such a subnet: others are not ours to know. */
+/** Checks managed networks with such a subnet: others are unknown here. */
 export function subnetProblems(records: Pick<Records, 'networks'>, claims: readonly Claim[]): Problem[] {
   return claims.flatMap((claim) => {
     const ip = parseIp(claim.value);
@@ -76,6 +76,6 @@ export function subnetProblems(records: Pick<Records, 'networks'>, claims: reado
   });
 }
 
-/** Those that were not claimed before: what is recorded may stay as it is. */
+/** Claims that are new: recorded ones may stay. */
 export const newClaims = (before: readonly Claim[], after: readonly Claim[]): readonly Claim[] =>
   after.filter((claim) => !before.some((other) => isSameAddress(claim, other) && isSameNic(claim, other)));

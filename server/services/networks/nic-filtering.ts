@@ -1,4 +1,5 @@
-// Decides which nics are held to their own addresses, and to which: by their keys, and by the restrictions of their project. Pure.
+// Decides which nics may only send with their own addresses, and which addresses these are: by their keys, and by their project's
+// restrictions. Pure.
 import { createHash } from 'node:crypto';
 import { isNic, resolveDevice } from '../../api/devices/index.ts';
 import { isRestricted, restriction } from '../../api/project/project-restrictions.ts';
@@ -11,10 +12,10 @@ import { leaseRanges } from '../../drivers/network/ranges.ts';
 
 export const ipFamilies = [4, 6] as const;
 
-/** The key under which an address that was reserved for a nic is kept. */
+/** The config key of an address reserved for a nic. */
 export const reservedKey = (device: string, family: IpFamily): string => `volatile.${device}.ipv${family}.address`;
 
-/** The address that a nic has for good: its own property, or one that was reserved for it; empty when it has none. */
+/** The nic's permanent address: its own property, or a reserved one; empty if it has none. */
 export function fixedAddress(device: string, properties: ConfigMap, config: ConfigMap, family: IpFamily): string {
   if (properties[`ipv${family}.address`] === 'none') return '';
   return properties[`ipv${family}.address`] || (config[reservedKey(device, family)] ?? '');
@@ -23,12 +24,12 @@ export function fixedAddress(device: string, properties: ConfigMap, config: Conf
 export interface FilterFacts {
   /** Config of the container's project. */
   readonly project: ConfigMap;
-  /** Config of the container, with what was reserved. */
+  /** Config of the container, including reserved addresses. */
   readonly config: ConfigMap;
   readonly isManaged: (network: string) => boolean;
 }
 
-/** The devices as they are run: nics of restricted projects with the filters that these have, filtered nics with their reserved addresses. */
+/** The devices for a start: nics of restricted projects with filters, filtered nics with their reserved addresses. */
 export function filteredDevices(devices: DeviceMap, facts: FilterFacts): DeviceMap {
   return Object.fromEntries(
     Object.entries(devices).map(([name, device]) => [name, isNic(device) ? filtered(name, device, facts) : device]),
@@ -46,11 +47,11 @@ function filtered(name: string, device: ConfigMap, { project, config, isManaged 
   return { ...guarded, ...Object.fromEntries(addresses) };
 }
 
-/** Whether nics of the project may send with their own addresses only. */
+/** Whether nics of the project may only send with their own addresses. */
 const mustFilter = (project: ConfigMap): boolean =>
   isRestricted(project) && restriction(project, 'restricted.networks.spoofing') !== 'allow';
 
-/** Which addresses are right on a bridge of somebody else is not known here. */
+/** The right addresses on an unmanaged bridge are unknown here. */
 const defaultFilters = (isManaged: boolean): ConfigMap => ({
   'security.mac_filtering': 'true',
   ...(isManaged ? { 'security.ipv4_filtering': 'true', 'security.ipv6_filtering': 'true' } : {}),
@@ -62,9 +63,9 @@ export const isFiltering = (device: ConfigMap, family: IpFamily): boolean =>
 export interface Reservation {
   readonly family: IpFamily;
   readonly hwaddr: string;
-  /** What was reserved before, and what its DHCP client has: kept when it still fits. */
+  /** The previous reservation, and its DHCP client's lease: kept if it still fits. */
   readonly wanted: readonly string[];
-  /** Addresses of others. */
+  /** Addresses of other nics. */
   readonly taken: ReadonlySet<string>;
 }
 
@@ -73,13 +74,13 @@ export function addressFor(network: string, config: ConfigMap, reservation: Rese
   const plan = planOf(network, config);
   const family = plan && familyOf(plan, reservation.family);
   if (family === undefined) return undefined;
-  // What the container makes of its hardware address by itself.
+  // The container derives it from its hardware address.
   if (makesItsOwn(family)) return formatIp(eui64Address(family.address, reservation.hwaddr));
   const kept = reservation.wanted.find((text) => isFree(text, family, reservation.taken));
   return kept ?? firstFree(family, reservation);
 }
 
-/** Whether the network hands the address out, rather than the container making it. */
+/** Whether the network assigns the address, rather than the container deriving it. */
 export function isHandedOut(network: string, config: ConfigMap, family: IpFamily): boolean {
   const plan = planOf(network, config);
   const found = plan && familyOf(plan, family);
@@ -104,14 +105,14 @@ function isFree(text: string, plan: FamilyPlan, taken: ReadonlySet<string>): boo
   return isHostAddress({ ip, prefix: plan.address.prefix }) && !taken.has(formatIp(ip));
 }
 
-/** Begins at a place that follows from the hardware address, so that the same nic is likely to get the same address anywhere. */
+/** Starts at an address derived from the hardware address, so that a nic likely gets the same one anywhere. */
 function firstFree(plan: FamilyPlan, { hwaddr, taken }: Reservation): string | undefined {
   const ranges = leaseRanges(plan);
   const size = ranges.reduce((sum, range) => sum + sizeOf(range), 0n);
   if (size === 0n) return undefined;
   const hash = createHash('sha256').update(hwaddr).digest('hex').slice(0, 24);
   const start = BigInt(`0x${hash}`) % size;
-  // One of more addresses than are taken is free.
+  // Among more candidates than taken addresses, one is free.
   const tries = BigInt(taken.size) + 2n;
   for (let step = 0n; step < size && step < tries; step += 1n) {
     const text = formatIp(addressAt(ranges, (start + step) % size));

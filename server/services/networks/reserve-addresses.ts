@@ -1,4 +1,4 @@
-// Reserves addresses for filtered nics that have none of their own, and records them with the container.
+// Reserves addresses for filtered nics without one, and records them with the container.
 import { projectOf } from '../../api/project/project-names.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import { formatIp, parseIp, type IpFamily } from '../../api/text/ip.ts';
@@ -16,11 +16,11 @@ import { addressFor, filteredDevices, ipFamilies, isFiltering, reservedKey } fro
 export interface ReserveDeps {
   readonly records: Records;
   readonly network: Pick<NetworkDriver, 'leases'>;
-  /** By network: two nics must not be given one address. */
+  /** By network: two nics must not get one address. */
   readonly locks: KeyedMutex;
 }
 
-/** The devices of the container as they are to be run. */
+/** The container's devices for a start. */
 export function runDevices(
   records: Records,
   container: string,
@@ -31,7 +31,7 @@ export function runDevices(
   return filteredDevices(devices, { project, config, isManaged: (network) => records.networks.has(network) });
 }
 
-/** What is reserved for a nic that is not filtered any more, or has an address of its own by now, is let go. */
+/** Also frees reservations of nics that are no longer filtered, or have an address of their own by now. */
 export async function reserveAddresses(deps: ReserveDeps, name: string): Promise<void> {
   const document = deps.records.containers.get(name)?.document;
   if (document === undefined) return;
@@ -54,7 +54,7 @@ interface NicWithoutAddress {
 
 const isReservedKey = (key: string): boolean => /^volatile\..+\.ipv[46]\.address$/.test(key);
 
-/** By key: filtered nics of managed networks without an address of their own. */
+/** By key: filtered nics of managed networks without their own address. */
 function wantedKeys(records: Records, devices: DeviceMap): ReadonlyMap<string, NicWithoutAddress> {
   return new Map(
     Object.entries(devices).flatMap(([device, properties]) => {
@@ -67,7 +67,7 @@ function wantedKeys(records: Records, devices: DeviceMap): ReadonlyMap<string, N
   );
 }
 
-/** Devices of the container with the filters of its project, without reserved addresses. */
+/** Devices of the container with its project's filters, without reserved addresses. */
 function devicesOf(records: Records, name: string, document: ContainerDocument): DeviceMap {
   return runDevices(records, name, expand(document, profilesOf(records, name)), {});
 }
@@ -85,7 +85,7 @@ async function reserve(deps: ReserveDeps, name: string, key: string, nic: NicWit
   const choose = (wanted: readonly string[], others: ReadonlySet<string>): string | undefined =>
     addressFor(nic.network, network.config, { family: nic.family, hwaddr, wanted, taken: others });
   let address = choose(known === undefined ? [] : [known], taken);
-  // The leases are asked for only when something new is to be chosen.
+  // Reads the leases only to choose a new address.
   if (address !== undefined && address !== known) {
     const leases = await deps.network.leases(nic.network);
     const own = leases.filter((lease) => lease.hwaddr === hwaddr).map((lease) => lease.address);
@@ -104,7 +104,7 @@ const canonical = (text: string): string => {
   return ip === undefined ? text : formatIp(ip);
 };
 
-/** What other nics on the network have for good. */
+/** Permanent addresses of other nics on the network. */
 function takenBy(records: Records, name: string, own: ContainerDocument, nic: NicWithoutAddress): ReadonlySet<string> {
   const entries = [
     ...containersWith(records, 'network', nic.network).filter((entry) => entry.name !== name),

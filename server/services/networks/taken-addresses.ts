@@ -4,7 +4,7 @@ import { bitsOf, cidrsOverlap, parseCidr, type Cidr } from '../../api/text/ip.ts
 import type { Problem } from '../../api/problem.ts';
 import type { HostInterface } from '../../drivers/network/driver.ts';
 
-/** Addresses of networks that exist or are being made, and of the host. */
+/** Addresses of networks that exist or are in creation, and of the host. */
 export interface Neighbours {
   readonly networks: readonly { readonly name: string; readonly config: ConfigMap }[];
   readonly interfaces: readonly HostInterface[];
@@ -18,7 +18,7 @@ interface Owner {
 
 export const addressKeys = ['ipv4.address', 'ipv6.address'] as const;
 
-/** Problems of addresses that differ from `before`: something has the address already, or a subnet overlaps. */
+/** Problems of addresses that differ from `before`: in use, or in an overlapping subnet. */
 export function takenAddresses(name: string, config: ConfigMap, before: ConfigMap, others: Neighbours): Problem[] {
   return addressKeys.flatMap((key) => {
     const value = config[key] ?? '';
@@ -59,7 +59,7 @@ function ownerOf(value: string, owners: readonly Owner[]): { who: string; addres
   return undefined;
 }
 
-/** An address without a subnet, as tunnels have, takes only itself. */
+/** An address without a subnet, as of tunnels, conflicts only with itself. */
 function collides(wanted: Cidr, has: Cidr): boolean {
   const isAlone = has.prefix === bitsOf(has.ip.family);
   return isAlone ? has.ip.family === wanted.ip.family && has.ip.value === wanted.ip.value : cidrsOverlap(wanted, has);

@@ -1,4 +1,4 @@
-// The containers that use a profile: whether they can take a change of it, and passing the change on to them.
+// The containers that use a profile: checks whether they accept a change of it, and applies it to them.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { plainName } from '../../api/project/project-names.ts';
 import { rootDisk } from '../../api/devices/index.ts';
@@ -41,7 +41,7 @@ export class ProfileUsers {
     return othersWith(this.#deps.records, 'profile', name);
   }
 
-  /** The root disk of a container that uses the profile must stay in the pool where its files are; its id map must be possible. */
+  /** The root disk of a container that uses the profile must stay in the pool of its files; its id map must be possible. */
   check(name: string, wanted: ProfileDocument): void {
     const broken = [...this.here(name), ...this.elsewhere(name)].flatMap((user) => {
       const found = profilesOf(this.#deps.records, user.name);
@@ -66,7 +66,7 @@ export class ProfileUsers {
     }
   }
 
-  /** Returns what failed, by container. */
+  /** Returns the failures, by container. */
   async apply(
     users: readonly ContainerEntry[],
     before: ReadonlyMap<string, ExpandedSettings>,
@@ -86,7 +86,7 @@ export class ProfileUsers {
     return failures;
   }
 
-  /** For cloud-init, which reads what profiles say. */
+  /** For cloud-init, which reads config of profiles. */
   async #renewIdentity(name: string, before: ExpandedSettings | undefined): Promise<void> {
     const { records } = this.#deps;
     await records.retry((changes) => {
@@ -98,7 +98,7 @@ export class ProfileUsers {
     });
   }
 
-  /** From now on containers that run here follow changes of profiles that other members of the cluster make. */
+  /** Running containers here follow profile changes by other members of the cluster. */
   follow(): () => void {
     const { records } = this.#deps;
     const seen = new Map(records.profiles.list().map((entry) => [entry.name, entry.document]));

@@ -43,7 +43,7 @@ export class Profiles {
     );
   }
 
-  /** Qualified names of the profiles that objects of this project may have; without one, of all. */
+  /** Qualified names of the profiles that the project's objects may have; without a project, of all. */
   names(project: string | undefined): readonly string[] {
     return this.#of(project).map((entry) => entry.name);
   }
@@ -120,7 +120,7 @@ export class Profiles {
     return refuseUnmountable(this.#deps.records, name, replaceDevices(devices), this.#find(name).document.devices);
   }
 
-  /** Containers and their snapshots follow: in the same transaction where that has room for them, else batch by batch. */
+  /** Updates containers and their snapshots: in the same transaction if they fit, otherwise in batches. */
   async rename(caller: Caller, name: string, newName: string): Promise<void> {
     if (plainName(name) === defaultProfile) throw errors.protectedObject('The default profile cannot be renamed');
     this.#find(name);
@@ -136,7 +136,7 @@ export class Profiles {
     this.#deps.events.lifecycle('profile-renamed', profileUrl(name), { new_name: newName }, caller.requestor);
   }
 
-  /** Each member writes the records of its own containers only. */
+  /** Each member writes only the records of its own containers. */
   #refuseUsedElsewhere(name: string): void {
     const elsewhere = this.#users.elsewhere(name).map((user) => plainName(user.name));
     if (elsewhere.length > 0)
@@ -156,7 +156,7 @@ export class Profiles {
     });
   }
 
-  /** From now on containers that run here follow changes of profiles that other members of the cluster make. */
+  /** Running containers here follow profile changes by other members of the cluster. */
   follow(): () => void {
     return this.#users.follow();
   }
@@ -203,7 +203,7 @@ export class Profiles {
   }
 }
 
-/** Entries that stay as they are in `previous` pass: an older choice must not block an unrelated change. */
+/** Entries unchanged from `previous` pass: an older choice must not block an unrelated change. */
 function checkProfile(name: string, document: ProfileDocument, previous?: ProfileDocument): void {
   const problems = [
     ...validateContainerConfig(document.config, { profile: true }),

@@ -1,4 +1,4 @@
-// Renaming a profile that more containers use than one transaction can hold: both names exist until the last one has moved.
+// Renames a profile with more users than one transaction can hold: both names exist until the last user has moved.
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Changes, Entry, Records } from '../../records/records.ts';
 import { ownedName } from '../../records/record-names.ts';
@@ -11,7 +11,7 @@ export interface ProfileRename {
   readonly to: string;
 }
 
-/** The other two changes of the transaction are those of the profile itself. */
+/** The transaction's other two changes are those of the profile itself. */
 export const maxUsersPerTransaction = storeLimits.opsPerTxn - 2;
 type Users = readonly Entry<ContainerDocument>[];
 
@@ -25,7 +25,7 @@ export function usersOfProfile(records: Records, name: string): Users {
     );
 }
 
-/** Records that name a profile: containers, and snapshots, which are to be put back under the new name. */
+/** Records that name a profile: containers, and snapshots, which must be restorable under the new name. */
 export type Naming =
   | { readonly kind: 'containers'; readonly entry: Entry<ContainerDocument> }
   | { readonly kind: 'snapshots'; readonly entry: Entry<SnapshotDocument> };
@@ -46,7 +46,7 @@ export function namingProfile(records: Records, name: string): readonly Naming[]
   ];
 }
 
-/** Puts the new name in the place of the old one. */
+/** Replaces the old name with the new one. */
 export function moveNames(changes: Changes, naming: readonly Naming[], name: string, to: string): void {
   const renamed = (profiles: readonly string[]): string[] =>
     profiles.map((profile) => (profile === plainName(name) ? plainName(to) : profile));

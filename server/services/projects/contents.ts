@@ -1,4 +1,4 @@
-// The contents of a project: the objects that are stored under its name. Pure.
+// The contents of a project: the objects stored under its name. Pure.
 import {
   aliasUrl,
   containerUrl,
@@ -51,7 +51,7 @@ const held = (
   project: projectOf(qualified),
 });
 
-/** The objects of every project that has some, in one pass. */
+/** The objects of every project that has any, in one pass. */
 export function contentsOfAll(records: Records): ReadonlyMap<string, readonly ProjectObject[]> {
   const found = new Map<string, ProjectObject[]>();
   for (const read of readers)
@@ -66,11 +66,11 @@ export function contentsOfAll(records: Records): ReadonlyMap<string, readonly Pr
 export const contentsOf = (records: Records, project: string): readonly ProjectObject[] =>
   readers.flatMap((read) => read(records).filter((object) => object.project === project));
 
-/** URLs of what the real system lists as the users of a project: aliases go with their images. */
+/** URLs that LXD lists as users of a project: aliases are implied by their images. */
 export const usedByOf = (objects: readonly ProjectObject[]): string[] =>
   objects.filter(({ label }) => label !== 'image alias').map(({ url }) => url);
 
-/** What keeps a project from being deleted, or from having other features: all but its own default profile. */
+/** Objects that prevent a project's deletion, and changes of its features: all but its own default profile. */
 export const blockers = (records: Records, project: string): readonly string[] =>
   contentsOf(records, project)
     .filter(({ label, name }) => label !== 'profile' || name !== 'default')

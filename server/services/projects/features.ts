@@ -1,4 +1,4 @@
-// Checks a project's config: keys, values, and features that this server has. Pure.
+// Checks a project's config: keys, values, and whether this server has the features. Pure.
 import { projectConfigKeys, projectConfigProblems } from '../../api/project/project-config.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
@@ -6,10 +6,10 @@ import { isTrue } from '../../api/text/value-checks.ts';
 
 export const featureKeys = Object.keys(projectConfigKeys).filter((key) => key.startsWith('features.'));
 
-/** A new project has its own objects of these kinds unless its creator says otherwise. */
+/** A new project has its own objects of these kinds unless its creator disables that. */
 const ownByDefault = ['features.images', 'features.profiles', 'features.storage.volumes'];
 
-/** The project `default` is the one whose objects others share: it has all features. */
+/** Other projects share the objects of the project `default`: it has all features. */
 export const defaultConfig: ConfigMap = Object.fromEntries(
   [...ownByDefault, 'features.networks'].map((key) => [key, 'true']),
 );
@@ -19,13 +19,13 @@ export const withDefaults = (config: ConfigMap): Record<string, string> => ({
   ...config,
 });
 
-/** Why this server does not have the feature. Buckets are accepted and have no effect: the real system sets the key by itself. */
+/** Why this server lacks the feature. Buckets are accepted without effect: LXD sets the key by itself. */
 const unavailable: Readonly<Record<string, string>> = {
   'features.networks': 'must be false: all projects share the networks of this server',
   'features.networks.zones': 'must be false: this server has no DNS zones',
 };
 
-/** Entries that stay as they are in `previous` pass. */
+/** Entries unchanged from `previous` pass. */
 export function configProblems(config: ConfigMap, previous: ConfigMap = {}): readonly Problem[] {
   const changed = Object.fromEntries(Object.entries(config).filter(([key, value]) => previous[key] !== value));
   const refused = Object.entries(unavailable).flatMap(([key, message]): readonly Problem[] =>
@@ -34,6 +34,6 @@ export function configProblems(config: ConfigMap, previous: ConfigMap = {}): rea
   return [...projectConfigProblems(changed), ...refused];
 }
 
-/** Features that one config has and the other has not. */
+/** Features that only one of the configs has. */
 export const changedFeatures = (before: ConfigMap, after: ConfigMap): readonly string[] =>
   featureKeys.filter((key) => isTrue(before[key]) !== isTrue(after[key]));

@@ -92,7 +92,7 @@ export class Projects {
     }));
   }
 
-  /** Everything in it follows. */
+  /** Renames everything in it, too. */
   rename(caller: Caller, name: string, to: string): Operation {
     return renameProject(this.#deps, caller, name, to);
   }
@@ -133,20 +133,20 @@ export class Projects {
     this.#deps.events.lifecycle('project-updated', projectUrl(name), undefined, caller.requestor);
   }
 
-  /** From now on containers that run here follow changes of projects that other members of the cluster make. */
+  /** Running containers here follow project changes by other members of the cluster. */
   follow(): () => void {
     return this.#deps.records.onShared((kind, name) => {
       if (kind === 'projects') void this.#applyTo(name);
     });
   }
 
-  /** What nics may send depends on the restrictions of their project. */
+  /** Filters of nics depend on their project's restrictions. */
   #applyTo(project: string): Promise<void> {
     const { records, running } = this.#deps;
     return running.applyAll(ofProject(records.containers.list(), project).map(({ name }) => name));
   }
 
-  /** Objects would vanish from the project, or others appear in it. */
+  /** A change would hide objects of the project, or show others in it. */
   #checkFeatures(name: string, before: ConfigMap, after: ConfigMap): void {
     const features = changedFeatures(before, after);
     if (features.length === 0) return;
@@ -175,7 +175,7 @@ export class Projects {
   }
 }
 
-/** A project with profiles of its own has a `default` one, without devices. */
+/** A project with its own profiles has a `default` one, without devices. */
 function keepOwnProfile(records: Records, changes: Changes, project: string, config: ConfigMap): void {
   const name = qualifiedName(project, 'default');
   const isThere = records.profiles.has(name);
@@ -190,7 +190,7 @@ function keepOwnProfile(records: Records, changes: Changes, project: string, con
   });
 }
 
-/** A certificate that is restricted to the project stays restricted, to the others that it names. */
+/** A certificate restricted to the project stays restricted, to its remaining projects. */
 function dropFromCertificates(records: Records, changes: Changes, project: string): void {
   for (const { name, document } of records.certificates.list())
     for (const list of ['projects', 'listed'] as const)

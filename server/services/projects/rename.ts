@@ -1,4 +1,4 @@
-// Renaming a project with everything in it: what is refused, and the locks under which its objects move.
+// Renames a project with its contents: the refusals, and the locks under which its objects move.
 import { volumeIdOf } from '../../records/record-names.ts';
 import { AppError, errors } from '../../api/errors.ts';
 import { projectName } from '../../api/names.ts';
@@ -35,7 +35,7 @@ export function renameProject(deps: RenameProjectDeps, caller: Caller, name: str
       await deps.locks.runAll(locks, async () => {
         for (const lock of locks) await deps.locks.unshared(lock);
         check(deps, name);
-        // What appeared while this waited is not held: its maker would meet a project that moves away under it.
+        // Objects created during the wait are not locked: the project would move while they are in creation.
         if (locksOf(deps, name).some((lock) => !locks.includes(lock))) throw errors.conflict('project', name);
         await deps.sagas.run(renameProjectSaga(deps), { name, to }, { signal });
       });
@@ -46,7 +46,7 @@ export function renameProject(deps: RenameProjectDeps, caller: Caller, name: str
   });
 }
 
-/** Names of LXC, of control groups and of mounts follow the project, and cannot change while they are in use. */
+/** LXC names, cgroups and mounts contain the project, and cannot change while in use. */
 function check({ records, runtime, sagas }: RenameProjectDeps, project: string): void {
   const containers = ofProject(records.containers.list(), project).map(({ name }) => name);
   const running = containers.filter((name) => runtime.probe(name).status !== 'stopped').map(plainName);
@@ -67,7 +67,7 @@ function check({ records, runtime, sagas }: RenameProjectDeps, project: string):
     throw errors.unavailable(`A change of the container ${plainName(undone)} is still being undone; try again`);
 }
 
-/** The locks of everything in the project that others change under a lock. */
+/** The locks of all lockable objects in the project. */
 function locksOf({ records }: RenameProjectDeps, project: string): readonly string[] {
   const volumes = records.volumes
     .list()

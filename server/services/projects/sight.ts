@@ -14,7 +14,7 @@ export interface SightDeps {
 
 export function sightOf({ records, operations }: SightDeps, { projects = [], requestor }: Caller): Sight {
   const isOwn = (project: string | undefined): boolean => project !== undefined && projects.includes(project);
-  // Users of tokens choose their names: such a name must not be taken for a certificate.
+  // Token users choose their names: such a name must not pass for a certificate.
   const fingerprint = requestor.protocol === 'tls' ? requestor.username : '';
   return {
     projects,

@@ -1,4 +1,4 @@
-// Which records are copied into which pools, how their files are called, and what is in one. Pure.
+// Which records are copied into which pools, and the names and content of the copies. Pure.
 import { createHash } from 'node:crypto';
 import { isTrue } from '../../api/text/value-checks.ts';
 import { decodeDocument } from '../../records/codec.ts';
@@ -6,7 +6,7 @@ import type { Documents } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import { ownedName, volumeIdOf } from '../../records/record-names.ts';
 
-/** In the order in which they are recovered: each needs only those before it. */
+/** In the order of recovery: each kind needs only earlier ones. */
 export const copiedKinds = [
   'server',
   'projects',
@@ -33,7 +33,7 @@ export type CopiedRecord<K extends CopiedKind = CopiedKind> = {
   readonly [Each in K]: { readonly kind: Each; readonly name: string; readonly document: Documents[Each] };
 }[K];
 
-/** Pools whose directory no other host of a cluster writes to. */
+/** Pools whose directory belongs to this host alone. */
 export const poolsWithCopies = (records: Pick<Records, 'pools'>): readonly string[] =>
   records.pools
     .list()
@@ -53,7 +53,7 @@ export function placeOf(records: Records, { kind, name }: RecordName): string | 
 
 const known = new WeakMap<Records, { readonly at: string; readonly poolOf: ReadonlyMap<string, string> }>();
 
-/** The pools of containers and volumes by their uuids. Kept until one of them changes. */
+/** The pools of containers and volumes by uuid. Cached until one of them changes. */
 function owners(records: Records): ReadonlyMap<string, string> {
   const at = `${records.containers.generation}/${records.volumes.generation}`;
   const kept = known.get(records);
@@ -66,10 +66,10 @@ function owners(records: Records): ReadonlyMap<string, string> {
   return poolOf;
 }
 
-/** Settings of the server that a copy may have: no addresses, no secrets. */
+/** Server settings that a copy may contain: no addresses, no secrets. */
 const plainSettings = /^(?:user|images|backups)\./;
 
-/** The text of the copy; undefined: a saga owns the object, its copy stays as it is. */
+/** The text of the copy; undefined: a saga owns the object, so its copy stays unchanged. */
 export function copyOf(records: Records, { kind, name }: RecordName): string | undefined {
   const document = records[kind].get(name)?.document;
   if (document === undefined) return undefined;
@@ -95,7 +95,7 @@ export function readCopy(kind: CopiedKind, text: string): CopiedRecord {
 
 const longestName = 200;
 
-/** Names have slashes, and aliases may be longer than the names of files. */
+/** Names contain slashes, and aliases may exceed the length of file names. */
 export function fileOf(name: string): string {
   const encoded = encodeURIComponent(name).replace(/^\./, '%2E');
   const short = encoded.length <= longestName ? encoded : createHash('sha256').update(name).digest('hex');

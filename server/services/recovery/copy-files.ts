@@ -1,4 +1,4 @@
-// The files of copied records in the directory of a pool: written whole, read, listed, removed.
+// The files of copied records in a pool's directory: written atomically, read, listed, removed.
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../../drivers/storage/remove-tree.ts';
@@ -15,7 +15,7 @@ import { readIfThere } from '../../lib/shared/missing-files.ts';
 
 const pathOf = (directory: string, { kind, name }: RecordName): string => join(directory, kind, fileOf(name));
 
-/** The old text or the new one, whenever it is cut short. The directory of the pool must be there: it is not made below an empty mount. */
+/** Atomic. Does not make the pool's directory: it must not appear below an empty mount point. */
 export async function writeCopy(directory: string, record: RecordName, text: string): Promise<void> {
   const path = pathOf(directory, record);
   const draft = `${path}.new`;
@@ -45,7 +45,7 @@ export interface FoundCopy {
   readonly writtenMs: number;
 }
 
-/** All copies of a kind; a file that cannot be read is told to `onDamage`. */
+/** All copies of a kind; reports an unreadable file to `onDamage`. */
 export async function readCopies(
   directory: string,
   kind: CopiedKind,
@@ -64,7 +64,7 @@ export async function readCopies(
   return found;
 }
 
-/** Copies that are no copy of these records. */
+/** Copies of other records than these. */
 export async function strayCopies(directory: string, wanted: readonly RecordName[]): Promise<readonly CopiedRecord[]> {
   const files = new Set(wanted.map(({ kind, name }) => `${kind}/${fileOf(name)}`));
   const strays: CopiedRecord[] = [];

@@ -1,4 +1,4 @@
-// Finds the pools of a host that may have lost its records, and reads what is in them. Mounts pools; changes nothing in them.
+// Finds the pools of a host that may have lost its records, and reads their contents. Mounts pools; changes nothing in them.
 import type { PoolSpec, StorageDriver, VolumeRef } from '../../drivers/storage/driver.ts';
 import { DriverError } from '../../drivers/driver-error.ts';
 import { errorText } from '../../lib/shared/reason.ts';
@@ -23,8 +23,8 @@ export interface FoundPool {
 
 type Say = (problem: string) => void;
 
-/** Pools of the records, those asked for (an error when one is not there), those of the list in the state directory, and those that a
- *  pool tells of. */
+/** Pools of the records, those requested (an error if one is missing), those listed in the state directory, and those that another pool's
+ *  copies name. */
 export async function findPools(
   deps: FindPoolsDeps,
   asked: readonly PoolSpec[],
@@ -42,7 +42,7 @@ export async function findPools(
     for (const [name, document] of await poolsKnownTo(each)) queue.set(name, document);
   };
   for (const each of found.values()) await addKnown(each);
-  // Entries that are added while it runs are met, too.
+  // Also visits entries added during the loop.
   for (const [name, document] of queue) {
     if (found.has(name) || records.pools.has(name)) continue;
     try {
@@ -56,7 +56,7 @@ export async function findPools(
   return found;
 }
 
-/** Throws NotFound where there is no pool of that name. */
+/** Throws NotFound if there is no pool of that name. */
 async function openPool({ pools }: FindPoolsDeps, asked: PoolSpec): Promise<FoundPool> {
   const driver = pools.driver(asked.driver);
   const spec = { ...asked, config: await driver.findPool(asked) };

@@ -1,4 +1,4 @@
-// The pools that this host has had, in a file of the state directory: a daemon that has lost its records finds the pools by it.
+// Lists the pools that this host has had, in a file of the state directory: a daemon that lost its records finds the pools by it.
 import { readFile } from 'node:fs/promises';
 import { writeDurably } from '../../lib/durable-files.ts';
 import type { Log } from '../../lib/log.ts';
@@ -17,7 +17,7 @@ export type PoolsByName = ReadonlyMap<string, PoolDocument>;
 
 export class KnownPools {
   readonly #deps: KnownPoolsDeps;
-  /** Names that this daemon has had a record of: only their deletion was seen. */
+  /** Names of pools whose records this daemon has had: only their deletion counts. */
   readonly #had = new Set<string>();
 
   constructor(deps: KnownPoolsDeps) {
@@ -28,7 +28,7 @@ export class KnownPools {
     return this.#deps.path;
   }
 
-  /** Empty when there is no such file, or none that can be read. */
+  /** Empty if the file is missing or unreadable. */
   async all(): Promise<PoolsByName> {
     const text = await readFile(this.#deps.path, 'utf8').catch(() => '{}');
     try {
@@ -45,12 +45,12 @@ export class KnownPools {
     }
   }
 
-  /** Pools that there were and that no record knows: the records were lost. */
+  /** Listed pools without a record: the records were lost. */
   async lost(): Promise<readonly string[]> {
     return [...(await this.all()).keys()].filter((name) => !this.#deps.records.pools.has(name));
   }
 
-  /** These have changed, or are gone. What this daemon has never had stays in the file. */
+  /** Updates the file for changed or deleted pools. Pools that this daemon never had stay in the file. */
   async note(names: readonly string[]): Promise<void> {
     const before = await this.all();
     const after = new Map(before);

@@ -1,11 +1,11 @@
-// What of the copies in the pools comes back, what stays as it is, and what nobody knows. Pure.
+// Decides which copies in the pools are restored, which records stay, and which objects have no record at all. Pure.
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { plainName } from '../../api/project/project-names.ts';
 import type { Documents } from '../../records/documents.ts';
 import { ownedKey, ownedName, volumeIdOf, volumeKey } from '../../records/record-names.ts';
 import { copiedKinds, type CopiedKind, type CopiedRecord } from './copied-records.ts';
 
-/** What a pool holds on its disk. */
+/** A pool's contents on its disk. */
 export interface PoolContent {
   readonly pool: string;
   readonly copies: readonly { readonly record: CopiedRecord; readonly writtenMs: number }[];
@@ -16,7 +16,7 @@ export interface PoolContent {
 
 export interface Here {
   readonly get: <K extends CopiedKind>(kind: K, name: string) => Documents[K] | undefined;
-  /** Fingerprints of images whose files are there, and files of backups. */
+  /** Fingerprints of images with files, and files of backups. */
   readonly images: ReadonlySet<string>;
   readonly backups: ReadonlySet<string>;
 }
@@ -31,9 +31,9 @@ export interface UnknownVolume {
   readonly pool: string;
   readonly type: 'container' | 'custom';
   readonly name: string;
-  /** Empty: the volume has none. Of a known volume: only those that nobody knows. */
+  /** Empty: the volume has none. For a known volume: only the unknown ones. */
   readonly snapshots: readonly string[];
-  /** The volume itself is known. */
+  /** The volume itself has a record. */
   readonly isKnown: boolean;
 }
 
@@ -54,7 +54,7 @@ interface Copy {
   readonly pool: string;
 }
 
-/** A pool that was away for a while has old copies of what every pool has. */
+/** A pool that was away has old copies of records that every pool has. */
 function newest(contents: readonly PoolContent[], kind: CopiedKind): readonly Copy[] {
   const all = contents.flatMap(({ pool, copies }) =>
     copies.flatMap(({ record, writtenMs }) => (record.kind === kind ? [{ record, pool, writtenMs }] : [])),
@@ -70,7 +70,7 @@ class Plan {
   readonly #here: Here;
   readonly #contents: ReadonlyMap<string, PoolContent>;
   readonly #put = new Map<string, CopiedRecord>();
-  /** Containers and volumes by their uuids: those that are there, and those that come back. */
+  /** Containers and volumes by uuid: those with a record, and restored ones. */
   readonly #owners = new Map<string, { readonly pool: string; readonly name: string }>();
 
   constructor(contents: readonly PoolContent[], here: Here) {
@@ -86,7 +86,7 @@ class Plan {
     } else if (why !== '') this.kept.push({ kind: record.kind, name: record.name, reason: why });
   }
 
-  /** Undefined: it comes back. Empty: it is there already, or is of no use. */
+  /** Undefined: it is restored. Empty: it exists, or is useless. */
   #whyNot(record: CopiedRecord, pool: string): string | undefined {
     switch (record.kind) {
       case 'server':
@@ -135,7 +135,7 @@ class Plan {
     const { kind, name } = record;
     const { uuid } = record.document;
     const place = record.kind === 'containers' ? record.document.pool : volumeIdOf(name).pool;
-    // A crash while it was moved to another pool, which has a copy of its own.
+    // A crash during its move to another pool, which has its own copy.
     if (place !== pool) return '';
     const plain = kind === 'volumes' ? volumeIdOf(name).name : name;
     const found = this.#here.get(kind, name);

@@ -1,4 +1,4 @@
-// Keeps copies of the records in the pools that they are about: written behind each change, compared with the records at the start.
+// Keeps copies of records in their pools: written behind each change, compared with the records at the start.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { ownedKey } from '../../records/record-names.ts';
@@ -23,7 +23,7 @@ export interface RecordCopiesDeps extends Pick<ServiceParts, 'records' | 'locks'
   readonly knownPools: KnownPools;
 }
 
-/** Changes that come close together cost one file, and a burst of creations does not wait for files that only a lost database needs. */
+/** Changes close together cost one file, and a burst of creations does not wait for files that only a lost database needs. */
 const delayMs = 1_000;
 const atOnce = 2;
 
@@ -32,9 +32,9 @@ export class RecordCopies {
   readonly #problems: KnownProblems;
   readonly #seen = new Map<CopiedKind, number>();
   readonly #poolOf = new Map<string, string>();
-  /** Pools whose copies were as the records, but for what changed since. */
+  /** Pools whose copies match the records, except for later changes. */
   readonly #current = new Set<string>();
-  /** Pools that failed: tried again each minute. */
+  /** Pools that failed: retried each minute. */
   readonly #failed = new Set<string>();
   #hasBegun = false;
   #timer: NodeJS.Timeout | undefined;
@@ -46,7 +46,7 @@ export class RecordCopies {
     this.#problems = new KnownProblems(deps.log);
   }
 
-  /** Once the records are recovered: at the start they are compared with the copies. */
+  /** Call once the records are recovered: compares them with the copies. */
   begin(): void {
     this.#hasBegun = true;
     for (const kind of copiedKinds) this.#seen.set(kind, -1);
@@ -66,13 +66,13 @@ export class RecordCopies {
     };
   }
 
-  /** All that was acknowledged before has its copy then. */
+  /** Resolves when every acknowledged record has its copy. */
   async close(): Promise<void> {
     this.#stopListening();
     if (this.#hasBegun) await this.flush();
   }
 
-  /** Resolves when the copies are as the records are now. */
+  /** Resolves when the copies match the records. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -100,7 +100,7 @@ export class RecordCopies {
     }
   }
 
-  /** What became others since the last time, with what belongs to a container or volume that is in another pool now. */
+  /** Records changed since the last call, and those of a container or volume that is in another pool now. */
   #changed(kind: CopiedKind): readonly RecordName[] {
     const { records } = this.#deps;
     const collection = records[kind];
@@ -153,7 +153,7 @@ export class RecordCopies {
     });
   }
 
-  /** All of them: what changed while nobody wrote copies. */
+  /** Compares all: records may have changed while no daemon wrote copies. */
   async #compare(pool: string, directory: string): Promise<void> {
     const { records } = this.#deps;
     const wanted = copiedKinds.flatMap((kind) =>
@@ -170,7 +170,7 @@ export class RecordCopies {
     await this.#dropStrays(pool, directory, await strayCopies(directory, wanted));
   }
 
-  /** Copies of what is not in the records, but in the pool, are for `recover`; while there are some, those that they need stay, too. */
+  /** Copies of unrecorded objects that are in the pool are for `recover`; while there are some, the copies that they need stay, too. */
   async #dropStrays(poolName: string, directory: string, strays: readonly CopiedRecord[]): Promise<void> {
     const { driver, pool } = this.#deps.pools.use(poolName);
     let areSome = false;
@@ -184,7 +184,7 @@ export class RecordCopies {
   }
 }
 
-/** Several at once. */
+/** Runs several at once. */
 async function side<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const queue = items.values();
   const worker = async (): Promise<void> => {

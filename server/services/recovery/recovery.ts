@@ -1,4 +1,4 @@
-// Brings back what was lost of the records: finds the pools, decides by their copies, and writes records. All of it can run twice.
+// Restores lost records: finds the pools, decides by their copies, and writes records. Idempotent.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { readdir } from 'node:fs/promises';
 import type { Recovery as RecoveryReport, RecoveryPost } from '../../api/server/recovery.ts';
@@ -15,11 +15,11 @@ import { planRecovery, type Here, type RecoveryPlan } from './plan-recovery.ts';
 export interface RecoveryDeps extends FindPoolsDeps, Pick<ServiceParts, 'locks' | 'events'> {
   readonly imagesDir: string;
   readonly backupsDir: string;
-  /** Brings networks, limits and running containers to what the records now say. */
+  /** Brings networks, limits and running containers in line with the restored records. */
   readonly takeUp: (containers: readonly string[]) => Promise<void>;
 }
 
-/** So many records in one transaction. */
+/** Records per transaction. */
 const chunk = 50;
 
 export class Recovery {
@@ -61,7 +61,7 @@ export class Recovery {
     };
   }
 
-  /** A pool is where it was found; settings that are there stay. */
+  /** A pool gets the place where it was found; existing settings stay. */
   #adapted(record: CopiedRecord, found: ReadonlyMap<string, FoundPool>): CopiedRecord {
     if (record.kind === 'server') {
       const here = this.#deps.records.server.get(record.name)?.document;
@@ -74,7 +74,7 @@ export class Recovery {
     return { ...record, document: { ...record.document, config } };
   }
 
-  /** Those that were written. What one transaction refuses is tried one by one, so that it keeps nothing else from coming back. */
+  /** Returns the records written. If a transaction is refused, its records are tried one by one, so that one does not block the rest. */
   async #put(puts: readonly CopiedRecord[], say: (problem: string) => void): Promise<readonly CopiedRecord[]> {
     const written: CopiedRecord[] = [];
     for (let at = 0; at < puts.length; at += chunk) {

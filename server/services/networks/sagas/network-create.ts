@@ -1,4 +1,4 @@
-// The bridge of a network is made and recorded, or neither.
+// The saga that creates the bridge of a network and records it.
 import type { ServiceParts } from '../../shared/service-parts.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import type { NetworkDocument } from '../../../records/documents.ts';

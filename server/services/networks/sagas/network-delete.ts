@@ -1,4 +1,4 @@
-// The bridge of an unused network is removed with its record.
+// The saga that deletes an unused network: its bridge and its record.
 import type { Saga } from '../../../operations/saga.ts';
 import { removeRecord } from '../../shared/saga-records.ts';
 import { networkSpec } from '../network-spec.ts';

@@ -1,4 +1,4 @@
-// An unused network gets another name: the old bridge goes, a new one comes.
+// The saga that renames an unused network: removes the old bridge and makes a new one.
 import type { Saga } from '../../../operations/saga.ts';
 import { networkSpec } from '../network-spec.ts';
 import { refuseUsedNetwork } from '../network-users.ts';

@@ -1,4 +1,4 @@
-// A profile gets another name, as do the containers and snapshots that name it.
+// The saga that renames a profile, also in the containers and snapshots that name it.
 import type { Records } from '../../../records/records.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { namingProfile, type ProfileRename, moveNames } from '../rename.ts';

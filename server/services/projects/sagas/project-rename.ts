@@ -1,4 +1,4 @@
-// A project gets another name, and everything in it, on the host and in the records, follows.
+// The saga that renames a project with its contents, on the host and in the records.
 import { errors } from '../../../api/errors.ts';
 import { plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
 import type { Saga } from '../../../operations/saga.ts';
@@ -15,7 +15,7 @@ export interface ProjectRename {
 
 type Deps = Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir'>;
 
-/** Both projects exist until the last object has moved, and neither takes requests. Profiles are in both while containers move. */
+/** Both projects exist until the last object has moved, and neither accepts requests. Profiles are in both while containers move. */
 export function renameProjectSaga(deps: Deps): Saga<ProjectRename> {
   const { records } = deps;
   return {
@@ -83,7 +83,7 @@ async function dropProfiles(records: Records, project: string): Promise<void> {
     await records.retry((changes) => changes.delete('profiles', name));
 }
 
-/** Moves the files of each container first, then its record, so that what is listed is what still has to move. */
+/** Moves the files of each container first, then its record: a listed container still has to move. */
 async function moveContainers({ records, pools, runtime, logsDir }: Deps, from: string, to: string): Promise<void> {
   for (const { name, document } of ofProject(records.containers.list(), from)) {
     const moved = inProject(name, to);
@@ -104,7 +104,7 @@ async function moveVolumes({ records, pools }: Deps, from: string, to: string): 
   }
 }
 
-/** Their files are those of all projects that have them. */
+/** Their files are shared by all projects that have them. */
 async function moveImages(records: Records, from: string, to: string): Promise<void> {
   for (const { name } of ofProject(records.images.list(), from))
     await moveRecord(records, 'images', name, inProject(name, to));
@@ -126,7 +126,7 @@ async function moveRecord(
   });
 }
 
-/** Clients that are restricted to the project stay so. */
+/** Clients restricted to the project stay restricted to it. */
 function renameInCertificates(records: Records, changes: Changes, from: string, to: string): void {
   for (const { name, document } of records.certificates.list())
     for (const list of ['projects', 'listed'] as const)
