@@ -1,11 +1,11 @@
-// Reads what clients write of certificates: projects that restrict one, and the request for a token. Pure.
+// Reads client requests about certificates: the projects that restrict one, and a token request. Pure.
 import { isCertificateType, type CertificateCreate, type CertificatePut } from '../../api/server/certificate.ts';
 import { errors } from '../../api/errors.ts';
 import type { CertificateDocument } from '../../records/documents.ts';
 
 export type Restriction = Pick<CertificatePut, 'restricted' | 'projects'>;
 
-/** `projects`: what the certificate is restricted to; without it it is good for all, and for the server itself. */
+/** `projects`: the certificate's restriction; absent: valid for all projects, and for the server itself. */
 type Grants = Pick<CertificateDocument, 'projects' | 'listed'>;
 
 /** Throws AppError badRequest. */
@@ -14,7 +14,7 @@ export function restrictionOf(
   before: Grants,
   hasProject: (name: string) => boolean,
 ): Grants {
-  // Values that are not sent stay: a client that does not know of projects must not give all of them.
+  // Omitted values stay: a client unaware of projects must not lift a restriction.
   const isRestricted = restricted ?? before.projects !== undefined;
   const listed = [...new Set(projects ?? before.projects ?? before.listed)];
   const unknown = projects === undefined ? [] : listed.filter((project) => !hasProject(project));
@@ -42,7 +42,7 @@ export function checkType(type: string, sent: string | undefined): void {
   throw errors.invalid('certificate', [{ path: 'type', message }]);
 }
 
-/** The request that a token stands for, as its operation shows it. Throws AppError badRequest. */
+/** The request behind a token, as its operation shows it. Throws AppError badRequest. */
 export function tokenRequest(body: CertificateCreate) {
   const { type, name = '', certificate = '', restricted = false, projects = [] } = body;
   const problems = [

@@ -33,7 +33,7 @@ export interface CertificatesDeps extends Pick<ServiceParts, 'records' | 'events
   readonly serverFingerprint: () => string;
 }
 
-/** What the connection of the request tells. */
+/** Facts about the request's connection. */
 export interface TrustConnection {
   readonly peerCertificate?: Uint8Array;
   readonly remoteHost?: string;
@@ -56,7 +56,7 @@ export class Certificates {
     return entry !== undefined && entry.document.type !== 'metrics';
   }
 
-  /** Its client may read metrics, and nothing else. */
+  /** Its client may only read metrics. */
   isForMetrics(fingerprint: string): boolean {
     return this.#deps.records.certificates.get(fingerprint)?.document.type === 'metrics';
   }
@@ -83,7 +83,7 @@ export class Certificates {
     return { object: render(entry), etag: etagOf.certificate(entry.document) };
   }
 
-  /** Password or token are checked before anything else is looked at. Returns the fingerprint. */
+  /** Checks password or token before anything else. Returns the fingerprint. */
   async create(
     caller: Caller,
     body: CertificateCreate,
@@ -107,7 +107,7 @@ export class Certificates {
       signal,
     );
     const isKnown = (fingerprint: string) => this.#isKnown(fingerprint);
-    // Only who is trusted may say for which projects a certificate is good.
+    // Only a trusted caller may choose the certificate's projects.
     const grant = caller.class === 'trusted' ? this.#restriction(body, {}) : {};
     return this.#add(caller, planTrust({ body, ...connection, isKnown }), grant);
   }
@@ -142,7 +142,7 @@ export class Certificates {
     });
   }
 
-  /** The certificate is that of the connection, which proves that the client has its key. */
+  /** The certificate is the connection's, which proves that the client has its key. */
   async #createByToken(
     caller: Caller,
     secret: string,
@@ -197,12 +197,12 @@ export class Certificates {
     return fingerprint;
   }
 
-  /** Returns the whole fingerprint when its client has lost access to something: the caller ends what it has open. */
+  /** Returns the full fingerprint if its client lost access: the caller then closes what it has open. */
   put(caller: Caller, prefix: string, body: CertificatePut, ifMatch: string | undefined): Promise<string | undefined> {
     return this.#change(caller, prefix, ifMatch, { ...body, type: body.type ?? '', name: body.name ?? '' });
   }
 
-  /** As put. */
+  /** Like put. */
   patch(
     caller: Caller,
     prefix: string,
@@ -212,7 +212,7 @@ export class Certificates {
     return this.#change(caller, prefix, ifMatch, body);
   }
 
-  /** Returns the whole fingerprint. Ending what the certificate has opened is the caller's work. */
+  /** Returns the full fingerprint: the caller closes what the client has open. */
   async delete(caller: Caller, prefix: string): Promise<string> {
     const { name } = this.#find(prefix);
     await this.#deps.records.retry((changes) => {
@@ -269,7 +269,7 @@ export class Certificates {
   }
 }
 
-/** The certificate that is to take the place; undefined: none was sent. Throws AppError badRequest. */
+/** The replacement certificate; undefined: none was sent. Throws AppError badRequest. */
 function certificateIn({ certificate = '' }: CertificatePut): ParsedCertificate | undefined {
   if (certificate.trim() === '') return undefined;
   const parsed = parseCertificate(certificate);

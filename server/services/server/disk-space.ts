@@ -1,4 +1,4 @@
-// Room on the disk of the daemon's state: says when there is none, keeps a reserve so that deleting works then, and notices new room.
+// Room on the disk of the daemon's state: reports a full disk, keeps a reserve so that deletions still work, and notices new room.
 import { rmSync, statSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
@@ -17,12 +17,12 @@ export interface DiskState {
 const largestReserveBytes = 4 * 1024 * 1024;
 const smallestReserveBytes = 64 * 1024;
 
-/** Enough for some hundred deletions, and not noticed on a disk of this size. */
+/** Enough for some hundred deletions, yet negligible on a disk of this size. */
 export function reserveBytesOf({ totalBytes }: DiskSpace): number {
   return Math.min(largestReserveBytes, Math.max(smallestReserveBytes, Math.floor(totalBytes / 50)));
 }
 
-/** A full disk gives its reserve back to deletions; it counts as full until there is room for the reserve and as much again. */
+/** A full disk releases its reserve to deletions; it counts as full until there is room for twice the reserve. */
 export function nextDiskState(state: DiskState, space: DiskSpace): DiskState {
   const reserve = reserveBytesOf(space);
   const hasRoom = space.freeBytes >= 2 * reserve;
@@ -38,7 +38,7 @@ function spaceIfKnown(dir: string): DiskSpace | undefined {
   }
 }
 
-/** Requests that make room, or are needed to: what a container has to be asked for before it is deleted, and programs in it. */
+/** Requests that free space, or are needed for that: reading a container before its deletion, and programs in it. */
 const allowedOnFullDisk: ReadonlySet<string> = new Set([
   'containers.state.put',
   'containers.exec',
@@ -54,7 +54,7 @@ interface DiskRoomDeps {
   readonly nowMs: () => number;
 }
 
-/** Open it before the store: on a full disk the store then finds the room of the reserve. */
+/** Open it before the store: on a full disk the store then gets the room of the reserve. */
 export class DiskRoom {
   readonly #deps: DiskRoomDeps;
   readonly #reserve: string;
@@ -70,7 +70,7 @@ export class DiskRoom {
     this.#look();
   }
 
-  /** Why writes are refused at this moment and what to do; undefined when they are not. */
+  /** Why writes are refused now and what to do; undefined if they are accepted. */
   reason(): string | undefined {
     const now = this.#deps.nowMs();
     if (this.#state.isFull || now - this.#lookedAtMs >= lookAgainMs || now < this.#lookedAtMs) this.#look();
@@ -84,11 +84,11 @@ export class DiskRoom {
     );
   }
 
-  /** The answer to a request that the disk has no room for. */
+  /** The error for a request that needs disk space. */
   refusal({ id, method }: { readonly id: string; readonly method: string }): AppError | undefined {
     if (method === 'GET') return undefined;
     if (method === 'DELETE' || allowedOnFullDisk.has(id)) {
-      // On a disk that has filled up since the last look it needs the reserve.
+      // If the disk has filled up since the last check, the request needs the reserve.
       this.#look();
       return undefined;
     }
@@ -96,7 +96,7 @@ export class DiskRoom {
     return reason === undefined ? undefined : errors.diskFull(reason);
   }
 
-  /** New room is noticed, and logged, also when nobody asks. */
+  /** Notices and logs new room without a request. */
   task(): ScheduledTask {
     return {
       name: 'Looking at the room on the disk',
@@ -116,7 +116,7 @@ export class DiskRoom {
     this.#lookedAtMs = nowMs();
     const before = this.#state;
     const space = spaceIfKnown(dir);
-    // A directory that is gone has neither room nor a server that would need it.
+    // If the directory is gone, there is neither room nor a server that needs it.
     if (space === undefined) return;
     this.#state = nextDiskState(before, space);
     if (before.hasReserve && !this.#state.hasReserve) rmSync(this.#reserve, { force: true });
@@ -125,7 +125,7 @@ export class DiskRoom {
     if (!this.#state.isFull && before.isFull) log.info(`The disk of ${dir} has room again: writes are accepted`);
   }
 
-  /** Random bytes, as some file systems keep no room for zeros. */
+  /** Random bytes, because some file systems allocate no space for zeros. */
   async #makeReserve(): Promise<void> {
     try {
       await writeFile(this.#reserve, randomBytes(reserveBytesOf(readDiskSpace(this.#deps.dir))), { mode: 0o600 });

@@ -1,4 +1,4 @@
-// How much this process may still write to the disk of a directory: less than the file system counts as free where it keeps blocks for itself.
+// How much this process may still write to the disk of a directory: less than the file system's free space if it reserves blocks.
 import { readFileSync, readlinkSync, statSync, statfsSync } from 'node:fs';
 import { basename } from 'node:path';
 
@@ -17,7 +17,7 @@ export function readDiskSpace(dir: string): DiskSpace {
 
 const extType = 0xef53;
 
-/** Ext4 gives nobody its last blocks (a fiftieth of the disk, 4096 at most), and counts them as free for root. */
+/** Ext4 gives its last blocks to no process (a fiftieth of the disk, 4096 at most), yet reports them as free for root. */
 function blocksKeptByExt4(device: number): number {
   try {
     const name = basename(readlinkSync(`/sys/dev/block/${majorOf(device)}:${minorOf(device)}`));
@@ -27,6 +27,6 @@ function blocksKeptByExt4(device: number): number {
   }
 }
 
-// As makedev(3) has it; the numbers of Linux have 32 bits.
+// Like makedev(3); Linux device numbers have 32 bits.
 const majorOf = (device: number): number => (device >>> 8) & 0xfff;
 const minorOf = (device: number): number => (device & 0xff) | ((device >>> 12) & 0xfff00);

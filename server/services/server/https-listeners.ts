@@ -1,4 +1,4 @@
-// The TLS listeners, one for each dialect: which of them listens where, by the flags of the daemon and core.https_address.
+// The TLS listeners, one per dialect: which of them listens where, by the daemon's flags and core.https_address.
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
@@ -12,7 +12,7 @@ export interface AddressListener {
 export interface DialectListener {
   readonly dialect: string;
   readonly listener: AddressListener;
-  /** The address given on the command line, over the config. */
+  /** The address given on the command line, which overrides the config. */
   readonly fixed?: string;
 }
 
@@ -25,13 +25,13 @@ export interface ListenerConfig {
 export class HttpsListeners {
   #all: readonly DialectListener[] = [];
 
-  /** Opens those with a fixed address; a failure to do so throws. */
+  /** Opens listeners with a fixed address; throws if one fails. */
   async attach(all: readonly DialectListener[]): Promise<void> {
     this.#all = all;
     for (const { listener, fixed } of all) if (fixed !== undefined) await listener.listen(fixed);
   }
 
-  /** The others: that of the configured dialect listens at the configured address, after the rest has given up theirs. */
+  /** The others: the configured dialect's listener takes the configured address, after the rest has released theirs. */
   async follow({ address, dialect }: ListenerConfig): Promise<void> {
     const free = this.#all.filter(({ fixed }) => fixed === undefined);
     for (const each of free) if (each.dialect !== dialect) await each.listener.listen(undefined);
@@ -42,7 +42,7 @@ export class HttpsListeners {
     return this.#addressOf(dialect) !== undefined;
   }
 
-  /** Where clients of this dialect may connect: each HOST:PORT. */
+  /** Where clients of this dialect may connect: HOST:PORT each. */
   addresses(dialect: string): readonly string[] {
     const bound = this.#addressOf(dialect);
     return bound === undefined ? [] : reachable(bound, globalAddresses);
@@ -53,7 +53,7 @@ export class HttpsListeners {
   }
 }
 
-/** Whether who connects to the address comes to a listener bound so, each HOST:PORT. PURE. */
+/** Whether a connection to the address reaches a listener bound so, HOST:PORT each. Pure. */
 export function serves(bound: string | undefined, address: string | undefined): boolean {
   const [, host, port] = /^(.*):(\d+)$/.exec(bound ?? '') ?? [];
   const [, wanted, wantedPort] = /^(.*):(\d+)$/.exec(address ?? '') ?? [];
@@ -61,7 +61,7 @@ export function serves(bound: string | undefined, address: string | undefined): 
   return host === wanted || host === '' || host === '[::]' || host === '0.0.0.0';
 }
 
-/** PURE but for `global`: a listener on all addresses is reached at each global one (real system section 1.3). */
+/** A listener on all addresses is reached at each global one (real system section 1.3). Pure but for `global`. */
 export function reachable(bound: string, global: () => readonly string[]): readonly string[] {
   const [, host = '', port = ''] = /^(.*):(\d+)$/.exec(bound) ?? [];
   if (host !== '[::]' && host !== '0.0.0.0') return [bound];

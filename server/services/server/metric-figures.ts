@@ -1,5 +1,5 @@
-// Metrics of running containers, and of the process of the server. Names, labels and texts are those of LXD where it has the figure. Pure but for
-// the figures of the process.
+// Metrics of running containers, and of the server's process. Names, labels and texts are LXD's if it has the metric. Pure but for the
+// process's figures.
 import type { ContainerUsage, RuntimeMetrics } from '../../drivers/runtime/driver.ts';
 import type { LoopFigures } from '../../lib/event-loop-monitor.ts';
 import type { Labels, Metric } from './metrics-text.ts';
@@ -20,7 +20,7 @@ export interface Running {
   readonly space?: RootSpace;
 }
 
-/** Max interfaces shown of one container: its guest may make as many as it likes. */
+/** Max interfaces shown per container: its guest can make any number. */
 const maxInterfaces = 32;
 
 type Row = readonly [name: string, help: string, read: (one: Running) => number];

@@ -16,7 +16,7 @@ export interface Metric {
 
 export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Metrics without samples are left out. */
+/** Omits metrics without samples. */
 export function metricsText(metrics: readonly Metric[]): string {
   const blocks = metrics.filter(({ samples }) => samples.length > 0).map(blockOf);
   return blocks.length === 0 ? '' : `${blocks.join('\n')}\n`;
@@ -32,11 +32,11 @@ function labelsText(labels: Labels): string {
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }
 
-/** A guest names its interfaces itself. */
+/** A guest chooses its interface names. */
 const escaped = (value: string): string =>
   value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 
-/** One sample for each set of labels: how often it occurs. */
+/** One sample per set of labels: its number of occurrences. */
 export function counted(all: readonly Labels[]): readonly Sample[] {
   const samples = new Map<string, Sample>();
   for (const labels of all) {

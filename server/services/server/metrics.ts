@@ -23,7 +23,7 @@ export interface ServerMetricsDeps {
   readonly warnings: Pick<Warnings, 'activeHere'>;
 }
 
-/** Containers whose figures are read at the same time. */
+/** Max containers read at the same time. */
 const readAtOnce = 32;
 
 export class ServerMetrics {
@@ -35,14 +35,14 @@ export class ServerMetrics {
     this.#deps = deps;
   }
 
-  /** `endpoint` is an id of the endpoint table, so that clients cannot make new labels. */
+  /** `endpoint` is an id of the endpoint table, so that clients cannot add labels. */
   countAnswer(endpoint: string, status: number): void {
     const byStatus = this.#answers.get(endpoint) ?? new Map<number, number>();
     byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
     this.#answers.set(endpoint, byStatus);
   }
 
-  /** Figures of the named project, else of all that the caller may see. Figures of the server itself are for callers who may see all of it and
+  /** Metrics of the named project, else of all that the caller may see. The server's own metrics require a caller who may see all of it and
    *  named no project. */
   async text({ projects }: Pick<Caller, 'projects'>, project: string | undefined): Promise<string> {
     const wanted = project === undefined ? projects : [project];
@@ -69,7 +69,7 @@ export class ServerMetrics {
     return all;
   }
 
-  /** Undefined when it does not run, or ends meanwhile. */
+  /** Undefined if it does not run, or ends during the read. */
   async #figures(name: string): Promise<Running | undefined> {
     const { runtime, pools, records } = this.#deps;
     if (runtime.probe(name).status === 'stopped') return undefined;

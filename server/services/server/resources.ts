@@ -1,4 +1,4 @@
-// Processors and memory of the host (spec 2.15), read from /proc and /sys where they are, else from the OS library.
+// Processors and memory of the host (spec 2.15), read from /proc and /sys if present, else from the OS library.
 import { readFile } from 'node:fs/promises';
 import { cpus, freemem, totalmem } from 'node:os';
 import type { Resources } from '../../api/server/server.ts';

@@ -1,4 +1,4 @@
-// The room on the file system that has the root disk of a container.
+// Free space on the file system of a container's root disk.
 import { statfs } from 'node:fs/promises';
 import type { RootSpace } from './metric-figures.ts';
 
@@ -13,7 +13,7 @@ const fileSystems: ReadonlyMap<number, string> = new Map([
   [0xef53, 'ext4'],
 ]);
 
-/** `path`: on the host, where no container has a say. Undefined for disks without files. */
+/** `path`: on the host, beyond the container's control. Undefined for disks without files. */
 export async function rootSpace(path: string): Promise<RootSpace | undefined> {
   try {
     const { type, bsize, bavail, bfree, blocks } = await statfs(path);

@@ -1,4 +1,4 @@
-// The server object and its config (spec 2.3): reading, changing, and what a change does to the TLS listener.
+// The server object and its config (spec 2.3): reads and changes them, and moves the TLS listener after a change.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { hostname, machine, release, type as systemType } from 'node:os';
 import { architecturesOfHost } from '../../api/image/architectures.ts';
@@ -34,21 +34,21 @@ import {
 
 export interface ServerSettingsDeps extends Pick<ServiceParts, 'records' | 'events' | 'runtime' | 'log'> {
   readonly pools: Pools;
-  /** What the server shows to clients. */
+  /** The certificate shown to clients. */
   readonly certificate: () => { readonly certPem: string; readonly fingerprint: string };
   readonly loop: { readonly figures: LoopFigures };
-  /** The daemon is started for unprivileged containers only. */
+  /** The daemon runs unprivileged containers only. */
   readonly unprivilegedOnly: boolean;
   readonly cluster: { readonly isOn: boolean; readonly ownName: string; readonly ownAddress: string | undefined };
-  /** The listener for the other members of the cluster, which is one of the clients' when that is at its address. */
+  /** The listener for the other members of the cluster; shared with the clients' if that has its address. */
   readonly listenForMembers: (address: string | undefined) => Promise<void>;
-  /** Why writes are refused at the moment. */
+  /** Why writes are refused now. */
   readonly readOnly: () => string | undefined;
-  /** Resolves when what follows the config has taken it up. */
+  /** Resolves when followers of the config have applied it. */
   readonly settled: () => Promise<void>;
 }
 
-/** Config keys of listeners that serve one thing each. */
+/** Config keys of single-purpose listeners. */
 const addressKeys = ['core.metrics_address', 'core.debug_address'] as const;
 export type AddressKey = (typeof addressKeys)[number];
 
@@ -63,7 +63,7 @@ const untrustedView = {
 const hostnameKeptMs = 1000;
 
 interface TrustedView {
-  /** What it was made from. */
+  /** What it was rendered from. */
   readonly of: readonly unknown[];
   readonly object: Partial<Server>;
   readonly etag: string;
@@ -84,8 +84,8 @@ export class ServerSettings {
     this.#deps = deps;
   }
 
-  /** Opens the TLS listeners where the flags and the config want them. Only the address of a flag must succeed: a daemon that
-   *  cannot be started because of a config key could not be told another one. */
+  /** Opens the TLS listeners that the flags and the config request. Only a flag's address must succeed: a daemon that cannot start because
+   *  of a config key could not receive a new value. */
   async attachListeners(
     listeners: readonly DialectListener[],
     addresses: Readonly<Record<AddressKey, AddressListener>>,
@@ -104,7 +104,7 @@ export class ServerSettings {
     }
   }
 
-  /** Addresses of the config where the server could not listen, a sentence each. */
+  /** One sentence per configured address where the server could not listen. */
   get problems(): readonly string[] {
     return [...this.#listenProblems.values()];
   }
@@ -115,7 +115,7 @@ export class ServerSettings {
     this.#listenProblems.set(key, problem);
   }
 
-  /** The issuer whose tokens are accepted, by the config as it is now. */
+  /** The issuer of accepted tokens, by the current config. */
   oidc(): OidcSettings | undefined {
     const config = this.#config();
     if (this.#oidc?.of !== config) this.#oidc = { of: config, settings: oidcSettings(config) };
@@ -126,19 +126,19 @@ export class ServerSettings {
   addresses(dialect: string): readonly string[] {
     const listening = this.#listeners.addresses(dialect);
     const { ownAddress } = this.#deps.cluster;
-    // Clients are served where the other members reach this one, too, in the dialect of the members.
+    // Clients are also served at the address for members, in the members' dialect.
     const isServedThere = dialect === 'svc' && listening.length === 0 && ownAddress !== undefined;
     return isServedThere ? [ownAddress] : listening;
   }
 
   async get(caller: Caller, dialect: string): Promise<{ readonly object: Partial<Server>; readonly etag?: string }> {
     if (isTrustedCaller(caller)) return this.#trustedView(dialect, caller.project);
-    // The specification lists what callers without trust get; clients of LXD choose their method by it.
+    // The specification lists the fields for untrusted callers; LXD clients choose their method by `auth_methods`.
     const methods = dialect === 'lxd' ? { auth_methods: authMethods(this.#config()) } : {};
     return { object: { ...untrustedView, ...methods, auth: caller.class } };
   }
 
-  /** Read by every client before anything else: made again only when what it is made from has changed. */
+  /** Every client reads it first: rendered again only after a change of its inputs. */
   #trustedView(dialect: string, project: string): TrustedView {
     const stored = this.#config();
     const addresses = this.addresses(dialect);
@@ -172,14 +172,14 @@ export class ServerSettings {
     return view;
   }
 
-  /** Asking the kernel takes as long as a fifth of a small answer: it is asked once a second at most. */
+  /** Asking the kernel costs a fifth of a small answer: at most once a second. */
   #hostname(): string {
     const now = performance.now();
     if (now >= this.#host.askAgainMs) this.#host = { name: hostname(), askAgainMs: now + hostnameKeptMs };
     return this.#host.name;
   }
 
-  /** A new core.https_address is for the clients of this dialect. */
+  /** A new core.https_address serves clients of this dialect. */
   async change(
     caller: Caller,
     dialect: string,
@@ -214,7 +214,7 @@ export class ServerSettings {
     for (const key of addressKeys) if (changed.includes(key) || (sent[key] ?? '') !== '') await this.#moveAddress(key);
   }
 
-  /** The others know this member by its address, and etcd has it in its data. */
+  /** The others know this member by its address, and etcd stores it. */
   #movedMember(sent: Readonly<Record<string, unknown>>): Problem[] {
     const { ownName, ownAddress } = this.#deps.cluster;
     const key = 'cluster.https_address';
@@ -224,7 +224,7 @@ export class ServerSettings {
     return [{ path: `config.${key}`, message }];
   }
 
-  /** A value that is stored already may name a program that the host has lost since. */
+  /** A stored value may name a program that the host has lost since. */
   async #missingPackers(sent: Readonly<Record<string, unknown>>): Promise<Problem[]> {
     const config = this.#config();
     const problems: Problem[] = [];
@@ -238,7 +238,7 @@ export class ServerSettings {
     return problems;
   }
 
-  /** Cross-origin headers (real system 1.2): the origin ones only to requests that come from one. */
+  /** Cross-origin headers (real system 1.2): the origin ones only for requests with an origin. */
   commonHeaders(origin: string | undefined): Readonly<Record<string, string>> {
     const config = this.#config();
     const headers: Record<string, string> = { 'x-content-type-options': 'nosniff' };
@@ -255,13 +255,13 @@ export class ServerSettings {
     return headers;
   }
 
-  /** The value stays stored when binding fails, as in the real system: the next start tries again. */
+  /** The value stays stored if binding fails, as in LXD: the next start retries. */
   async #moveListener(): Promise<void> {
     const configured = this.#configuredHttps();
     const { cluster, listenForMembers } = this.#deps;
     const { ownAddress } = cluster;
     try {
-      // It has the port that the new address needs.
+      // It occupies the port of the new address.
       if (serves(configured.address, ownAddress)) await listenForMembers(undefined);
       await this.#listeners.follow(configured);
       this.#listenProblems.delete('core.https_address');

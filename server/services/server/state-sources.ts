@@ -1,4 +1,4 @@
-// Where the states that warnings tell of are found: other parts of the daemon say what is wrong with them.
+// The sources of warnings about states: other parts of the daemon report their problems.
 import type { WarningType } from '../../api/server/warning-types.ts';
 import type { Cluster } from '../../membership/cluster.ts';
 import type { HostFeature, RuntimeDriver } from '../../drivers/runtime/driver.ts';
@@ -17,7 +17,7 @@ export interface StateSourcesDeps {
   readonly view: Pick<ContainerView, 'expanded'>;
   readonly canLimit: (pool: string) => boolean;
   readonly book: Pick<WarningBook, 'isOpen'>;
-  /** A later one counts where several know of the same object. */
+  /** If several report the same object, the last one counts. */
   readonly pools: readonly Problems[];
   readonly networks: readonly Problems[];
   readonly undos: { readonly problems: readonly string[] };
@@ -73,7 +73,7 @@ function joinedState(
   return [{ type, message: problems.join('; '), ...(entity === undefined ? {} : { entity }) }];
 }
 
-/** About this member as such. */
+/** Warnings about this member itself. */
 const ofMember = (type: WarningType, deps: StateSourcesDeps, problems: () => readonly string[]): StateSource => ({
   types: [type],
   find: () => (deps.cluster.isOn ? joinedState(type, problems(), memberEntity(deps.cluster.members.here)) : []),
@@ -81,7 +81,7 @@ const ofMember = (type: WarningType, deps: StateSourcesDeps, problems: () => rea
 
 const memberEntity = (number: number) => ({ kind: 'members', name: String(number) }) as const;
 
-/** What every member sees one of them tells: the present one with the lowest number. */
+/** Whether this member reports what every member sees: the present one with the lowest number does. */
 function isReporter({ cluster }: StateSourcesDeps): boolean {
   if (!cluster.isOn) return true;
   const present = cluster.members.list().filter(({ isPresent }) => isPresent);
@@ -96,7 +96,7 @@ function storeStates(deps: StateSourcesDeps): readonly FoundState[] {
   return [...own, ...joinedState('store', ofAll)];
 }
 
-/** A warning that another present member has open is not told twice; an own one is kept until its cause is over. */
+/** Does not repeat another present member's open warning; keeps its own until the cause is over. */
 function offlineMembers(deps: StateSourcesDeps): readonly FoundState[] {
   const { cluster, book } = deps;
   if (!cluster.isOn) return [];
@@ -147,7 +147,7 @@ const featureTypes: readonly WarningType[] = [
 ];
 const namedAtMost = 5;
 
-/** A controller of control groups is missing only when a container needs it. */
+/** A missing cgroup controller matters only if a container needs it. */
 function missingFeatures({ runtime, records, view }: StateSourcesDeps): readonly FoundState[] {
   return (runtime.missing ?? []).flatMap((feature): readonly FoundState[] => {
     if (feature === 'apparmor' || feature === 'apparmorParser')

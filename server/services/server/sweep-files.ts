@@ -1,4 +1,4 @@
-// At daemon start, after recovery: removes files that no record knows and looks at those that records know.
+// Runs at daemon start, after recovery: removes files without a record and checks those with one.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { sweepBackups } from '../shared/backups.ts';
@@ -10,7 +10,7 @@ export interface SweepDeps extends Pick<ServiceParts, 'records' | 'log'> {
   readonly backupsDir: string;
 }
 
-/** What fails is logged: it keeps no daemon from starting. */
+/** Logs failures: they do not prevent the daemon's start. */
 export async function sweepFiles({ records, imageDeps, backupsDir, log }: SweepDeps): Promise<void> {
   const attempt = (what: string, work: Promise<void>): Promise<void> =>
     work.catch((error: unknown) => log.warn(`${what} failed: ${errorText(error)}`));

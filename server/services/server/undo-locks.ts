@@ -1,4 +1,4 @@
-// The locks under which a record is changed: a failed change is undone under them.
+// The locks for changing a record: a failed change is undone under them.
 import type { RecordName } from '../../operations/pending-undos.ts';
 import type { Records } from '../../records/records.ts';
 import { type VolumeId, volumeIdOf } from '../../records/record-names.ts';

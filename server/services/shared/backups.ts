@@ -1,4 +1,4 @@
-// Backups of containers and volumes: where their files and uploads of them are, how clients see a record, removing files that no record knows.
+// Backups of containers and volumes: paths of their files and uploads, rendering of records, and removal of files without a record.
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,32 +13,32 @@ const uploads = '.uploads';
 
 export const backupPath = (dir: string, file: string): string => join(dir, file);
 
-/** Where a request body is written until a container or volume is made of it. */
+/** A path for a request body until a container or volume is made of it. */
 export async function backupUploadPath(dir: string): Promise<string> {
   await mkdir(join(dir, uploads), { recursive: true, mode: 0o700 });
   return join(dir, uploads, randomUUID());
 }
 
-/** The file and what its making may have left beside it. Idempotent. */
+/** Removes the file and leftovers of its making. Idempotent. */
 export async function removeBackupFile(dir: string, file: string): Promise<void> {
   for (const entry of await readdir(dir).catch(() => []))
     if (entry === file || entry.startsWith(`${file}.`)) await rm(join(dir, entry), { force: true });
 }
 
-/** Drops their records and files. Idempotent. */
+/** Deletes their records and files. Idempotent. */
 export async function dropBackups(records: Records, dir: string, uuid: string): Promise<void> {
   for (const { document } of ownedBy(records, 'backups', uuid)) await removeBackupFile(dir, document.file);
   await dropOwned(records, 'backups', uuid);
 }
 
-/** At daemon start, after recovery: uploads of an earlier daemon, and files that no record knows. */
+/** Call at daemon start, after recovery: deletes earlier uploads, and files without a record. */
 export async function sweepBackups(deps: { readonly records: Records; readonly dir: string }): Promise<void> {
   const known = new Set(deps.records.backups.list().map(({ document }) => document.file));
   for (const entry of await readdir(deps.dir).catch(() => []))
     if (!known.has(entry)) await rm(join(deps.dir, entry), { recursive: true, force: true });
 }
 
-/** The names of both releases of the real system. */
+/** Field names of both LXD generations. */
 export function renderBackup({ name, document }: BackupEntry): Backup {
   return {
     name,

@@ -1,4 +1,4 @@
-// The caller of a request and its project: passed to use cases that log, notify or decide by it.
+// The caller of a request and its project, for use cases that log, notify or decide by it.
 import type { CallerClass } from '../../api/endpoints/endpoint.ts';
 import { defaultProject } from '../../api/project/project-names.ts';
 import type { Requestor } from '../../events/hub.ts';
@@ -12,11 +12,11 @@ export interface Caller {
   readonly project: string;
 }
 
-/** Whether the client is known to the server, for all of it or for some projects. */
+/** Whether the server trusts the client, for all of it or for some projects. */
 export const isTrustedCaller = (caller: Pick<Caller, 'class'>): boolean =>
   caller.class === 'trusted' || caller.class === 'restricted';
 
-/** Another member of the cluster asks for itself, not for a client: this one does its own part only. */
+/** Another member of the cluster sends its own request: this one does only its own part. */
 export const isOfMember = ({ requestor }: Caller): boolean => requestor.protocol === 'cluster';
 
 /** The daemon acting on its own (autostart, recovery, a container that ended by itself). */

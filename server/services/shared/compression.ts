@@ -1,4 +1,4 @@
-// Packs streams of bytes into files with the compression that is asked for; which archives are packed is the business of others.
+// Packs streams of bytes into files with a chosen compression; callers decide which archives.
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
@@ -11,11 +11,11 @@ import { confined, filter } from '../../lib/confined.ts';
 import { syncDirectory } from '../../lib/durable-files.ts';
 import { programDirs, programEnv } from '../../lib/program-env.ts';
 
-/** `none` and programs whose packing this release can also unpack; others of the host are taken as they are. */
+/** `none` and programs whose output this release can unpack; other programs of the host are accepted as they are. */
 export const knownPackings = ['none', 'gzip', 'bzip2', 'xz', 'lzma', 'zstd'] as const;
 
 const commands: Readonly<Record<string, readonly string[]>> = {
-  // Name and time are left out: the same content gives the same file.
+  // Omits name and time: equal content gives equal files.
   gzip: ['gzip', '-c', '-n'],
   bzip2: ['bzip2', '-c'],
   xz: ['xz', '-c'],
@@ -25,7 +25,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
 
 const keptStderrBytes = 4096;
 
-/** How to pack from standard input to standard output; undefined: not at all. Throws Invalid when the host cannot do it. */
+/** The program that packs standard input to standard output; undefined: none. Throws Invalid if the host lacks it. */
 export async function packerOf(algorithm: string): Promise<readonly string[] | undefined> {
   if (algorithm === 'none') return undefined;
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(algorithm)) throw unknown(algorithm);
@@ -62,8 +62,8 @@ async function isProgram(name: string): Promise<boolean> {
 
 export type Write = (chunk: Buffer) => Promise<void>;
 
-/** Makes the file `path` of what `fill` writes, and puts it on the disk. On a throw a part may be there: the caller removes it. `room`:
- *  throws when the file has too many bytes. */
+/** Makes the file `path` from the output of `fill`, and syncs it. On a throw a part may remain: the caller removes it. `room`: throws if
+ *  the file has too many bytes. */
 export async function packInto(
   path: string,
   packer: readonly string[] | undefined,
@@ -82,7 +82,7 @@ export async function packInto(
   try {
     if (packer === undefined) await within((chunk) => writeWhole(file, chunk));
     else await through(packer, file, within, signal);
-    // What the program still had when the last chunk was written.
+    // The program's buffered output after the last chunk.
     await check();
     await file.sync();
     await syncDirectory(dirname(path));
@@ -124,7 +124,7 @@ async function through(
     hasEnded = true;
   });
   ended.catch(() => {});
-  // What the program has to say is in its exit, not in its closed pipe.
+  // The program's error is in its exit, not in its closed pipe.
   child.stdin.on('error', () => {});
   const failed = async (): Promise<never> => {
     const code = await ended;
@@ -137,13 +137,13 @@ async function through(
       signal.throwIfAborted();
       if (hasEnded) await failed();
       if (child.stdin.write(chunk)) return;
-      // A closed pipe is no reason of its own: the program's end tells it.
+      // A closed pipe is no reason of its own: the program's exit has it.
       await Promise.race([once(child.stdin, 'drain').catch(() => ended), ended]);
     });
     child.stdin.end();
     if ((await ended) !== 0) await failed();
   } catch (error) {
-    // A program that was out of space before its input ended tells more than the writer who noticed.
+    // The program's own "no space" error explains more than the writer's.
     if (hasEnded && !signal.aborted && /No space left/.test(stderr)) await failed();
     throw error;
   } finally {

@@ -19,7 +19,7 @@ interface RenderedContainer {
   readonly object: Container;
 }
 
-/** What the view shows of the containers of other members of a cluster. */
+/** Facts about containers of other cluster members. */
 export interface ContainerPlaces {
   /** Name of this member; `none` without a cluster. */
   readonly ownName: string;
@@ -31,21 +31,21 @@ export interface ContainerViewDeps {
   readonly runtime: RuntimeDriver;
   /** Default: there is no cluster. */
   readonly places?: ContainerPlaces;
-  /** Bytes of the root volume in the pool, where they are known without reading it. */
+  /** Bytes of the root volume in the pool, if known without reading it. */
   readonly rootUse?: (pool: string, container: string) => Promise<number | undefined>;
 }
 
-/** A container as the records have it, of this member or another one. */
+/** A recorded container of this member or another one. */
 type AnyEntry = Pick<ContainerEntry, 'name' | 'document'>;
 
 export class ContainerView {
   readonly #deps: ContainerViewDeps;
-  /** Expansion is kept per entry until a profile changes. */
+  /** The expansion is cached per entry until a profile changes. */
   #expanded = new WeakMap<AnyEntry, ExpandedSettings>();
   #profilesGeneration = -1;
-  /** What clients last saw of an entry; kept until its expansion or status is another. */
+  /** The rendered form of an entry; cached until its expansion or status changes. */
   readonly #rendered = new WeakMap<AnyEntry, RenderedContainer>();
-  /** The containers of all members in order of name, until one of them changes. */
+  /** The containers of all members in order of name, cached until one of them changes. */
   #sorted:
     | {
         readonly own: number;
@@ -54,7 +54,7 @@ export class ContainerView {
       }
     | undefined;
   readonly #lists = new Map<string | undefined, WeakRef<readonly Container[]>>();
-  /** Set while an action is under way, so that readers see Starting, Stopping … */
+  /** Set during an action, so that readers see Starting, Stopping … */
   readonly #transient = new Map<string, StatusCode>();
 
   constructor(deps: ContainerViewDeps) {
@@ -88,14 +88,14 @@ export class ContainerView {
     return this.#transient.get(name) ?? this.runtimeStatusCode(name);
   }
 
-  /** What the runtime says, without actions under way. */
+  /** The runtime's status, without actions in progress. */
   runtimeStatusCode(name: string): StatusCode {
     const { status } = this.#deps.runtime.probe(name);
     if (status === 'stopped') return statusCodes.stopped;
     return status === 'frozen' ? statusCodes.frozen : statusCodes.running;
   }
 
-  /** The same object for as long as nothing of it changes, so that its JSON is made once. */
+  /** Returns the same object until it changes, so that its JSON is made once. */
   render(entry: ContainerEntry): Container {
     return this.#render(entry, this.statusCode(entry.name), this.#deps.places?.ownName ?? 'none');
   }
@@ -116,8 +116,8 @@ export class ContainerView {
     return object;
   }
 
-  /** The containers of a project, or of all, in order of name: the same list for as long as it has the same members. It is long, so it is held
-   *  weakly: a daemon that nobody asks gives its memory back. */
+  /** The containers of a project, or of all, in order of name: the same list as long as its members are the same. It is long, so it is held
+   *  weakly: an idle daemon frees its memory. */
   renderAll(project: string | undefined): readonly Container[] {
     const objects = this.#all(project).map((entry) =>
       'member' in entry ? this.renderOther(entry) : this.render(entry),
@@ -152,7 +152,7 @@ export class ContainerView {
     const code = this.statusCode(name);
     const disk = await this.#disk(name);
     if (probe.status === 'stopped') return renderState(code, disk, undefined);
-    // The container may end between the probe and the read; then it is a stopped one.
+    // The container may end between the probe and the read: then it counts as stopped.
     const metrics = await this.#deps.runtime.metrics(name).catch(() => undefined);
     return renderState(metrics === undefined ? this.statusCode(name) : code, disk, metrics);
   }
@@ -172,7 +172,7 @@ const noPlaces: ContainerPlaces = {
 
 type CommonFields = Omit<Snapshot, 'name' | 'description' | 'expires_at'>;
 
-/** The fields that containers and their snapshots show alike. */
+/** The fields common to containers and their snapshots. */
 export const renderFields = (
   document: ContainerDocument | SnapshotDocument,
   expanded: ExpandedSettings,

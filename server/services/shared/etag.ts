@@ -21,7 +21,7 @@ import type {
 } from '../../records/documents.ts';
 import { withoutServerKeys } from './expand.ts';
 
-/** Documents never change, so neither do their ETags; containers are what is read over and over. */
+/** Documents are immutable, and so are their ETags; containers are read again and again. */
 const ofContainers = new WeakMap<ContainerDocument, string>();
 
 function containerEtag(c: ContainerDocument): string {

@@ -1,4 +1,4 @@
-// Pure: what a container's config and devices are once its profiles are applied, and who uses what by name.
+// Expands a container's config and devices by its profiles, and finds what they use by name. Pure.
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import { isDisk, isNic, isRoot, resolveDevice } from '../../api/devices/index.ts';
 import type { ContainerDocument, ProfileDocument } from '../../records/documents.ts';
@@ -26,7 +26,7 @@ export function expand(
   return { config, devices };
 }
 
-/** The network that a nic of these properties sits on, if any. */
+/** The network of a nic with these properties, if any. */
 export function nicNetwork(device: ConfigMap): string | undefined {
   if (!isNic(device)) return undefined;
   const { parent } = resolveDevice(device);
@@ -34,7 +34,7 @@ export function nicNetwork(device: ConfigMap): string | undefined {
   return device['vlan'] === undefined ? parent : `${parent}.${device['vlan']}`;
 }
 
-/** The networks that any of the devices sits on. */
+/** The networks of all nics among the devices. */
 export function nicNetworks(devices: DeviceMap): readonly string[] {
   return [...new Set(Object.values(devices).flatMap((device) => nicNetwork(device) ?? []))];
 }
@@ -55,7 +55,7 @@ export function attachedVolumes(devices: DeviceMap): readonly { readonly pool: s
   });
 }
 
-/** Keys that only the server writes: kept over PUT and PATCH, outside the ETag. */
+/** Keys that only the server writes: kept by PUT and PATCH, not part of the ETag. */
 export function isServerKey(key: string): boolean {
   return key.startsWith('volatile.') || key.startsWith('image.');
 }

@@ -3,7 +3,7 @@ import { type AppError, errors } from '../../api/errors.ts';
 import type { Records } from '../../records/records.ts';
 import type { ContainerEntry } from './container-view.ts';
 
-/** Throws notFound, or moved; a container that a saga owns (being created or deleted) is not there for others. */
+/** Throws notFound, or moved; a container that a saga owns (in creation or deletion) does not exist for others. */
 export function readyContainer(records: Records, name: string): ContainerEntry {
   const entry = records.containers.get(name);
   if (entry === undefined) throw notHere(records, name);
@@ -15,7 +15,7 @@ export function readyContainer(records: Records, name: string): ContainerEntry {
   return entry;
 }
 
-/** For reading: also one that is being created or deleted. */
+/** For reading: also one in creation or deletion. */
 export function anyContainer(records: Records, name: string): ContainerEntry {
   const entry = records.containers.get(name);
   if (entry === undefined) throw notHere(records, name);

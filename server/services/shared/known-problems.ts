@@ -1,5 +1,4 @@
-// What is wrong with objects of one kind, by name, for whoever looks at them again and again: the log has a line when that changes, not one
-// for each look.
+// Current problems of objects of one kind, by name, for repeated checks: logs a problem when it changes, not at each check.
 import type { Log } from '../../lib/log.ts';
 
 export class KnownProblems {
@@ -20,7 +19,7 @@ export class KnownProblems {
     this.#byName.set(name, problem);
   }
 
-  /** True when there was a problem. */
+  /** True if there was a problem. */
   forget(name: string): boolean {
     return this.#byName.delete(name);
   }

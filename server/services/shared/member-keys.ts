@@ -1,4 +1,4 @@
-// Config of pools and networks: keys that each member of a cluster has for itself, apart from those of all. Pure.
+// Separates member-specific config keys of pools and networks from those of the whole cluster. Pure.
 import { isMemberKey, type MemberKind } from '../../api/cluster/cluster-member-keys.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 

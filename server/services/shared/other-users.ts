@@ -1,5 +1,5 @@
-// The containers of other members of a cluster that use a network, pool, volume or profile: an index that is made when it is asked, until one of
-// them or a profile changes.
+// The containers of other cluster members that use a network, pool, volume or profile: an index made on demand, and kept until one of them
+// or a profile changes.
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { OtherEntry } from '../../records/other-members.ts';
 import type { Records } from '../../records/records.ts';
@@ -18,7 +18,7 @@ interface Index {
 const indexes = new WeakMap<Records, Index>();
 const nobody: readonly Other[] = [];
 
-/** In order of name. `name`: as for `containersWith`; of a profile its qualified name. */
+/** In order of name. `name`: as for `containersWith`; for a profile its qualified name. */
 export function othersWith(records: Records, kind: UsedKind | 'profile', name: string): readonly Other[] {
   const containers = records.others.generation('containers');
   if (containers === 0) return nobody;

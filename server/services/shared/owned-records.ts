@@ -1,4 +1,4 @@
-// Records that belong to another object and are stored under its uuid (`<uuid>/<name>`), so that its renames do not touch them.
+// Records stored under their owner's uuid (`<uuid>/<name>`), so that its renames do not affect them.
 import type { Documents, Kind } from '../../records/documents.ts';
 import type { Collection, Records } from '../../records/records.ts';
 import { ownedKey, ownedName } from '../../records/record-names.ts';
@@ -18,7 +18,7 @@ interface Index<K extends OwnedKind> {
 
 const indexes = new WeakMap<object, Index<OwnedKind>>();
 
-/** In order of name. The index is kept until a record of the kind changes. */
+/** In order of name. The index is cached until a record of the kind changes. */
 export function ownedBy<K extends OwnedKind>(records: Records, kind: K, uuid: string): readonly OwnedRecord<K>[] {
   const collection = records[kind] as unknown as Collection<K>;
   let index = indexes.get(collection) as Index<K> | undefined;
@@ -40,7 +40,7 @@ function group<K extends OwnedKind>(collection: Collection<K>): Map<string, Owne
   return byUuid;
 }
 
-/** The object that a record stored under its uuid belongs to. `owners`: the objects that it may be. */
+/** The owner of a record stored under a uuid. `owners`: the candidates. */
 export function ownerOf<T extends { readonly document: { readonly uuid: string } }>(
   owners: readonly T[],
   key: string,
@@ -54,7 +54,7 @@ export interface HeldObject {
   readonly name: string;
 }
 
-/** The container or volume that a record is, or is a part of. `listOf`: those that it may be a part of. */
+/** The container or volume that the record is, or belongs to. `listOf`: lists the candidates. */
 export function heldBy(
   kind: Kind,
   name: string,
@@ -77,10 +77,10 @@ const ownerKinds: Readonly<Record<OwnedKind, readonly HeldObject['kind'][]>> = {
   volumeSnapshots: ['volumes'],
 };
 
-/** The store takes so many changes in one transaction. */
+/** Max records per transaction. */
 const chunk = 100;
 
-/** All or, after a failure, some of them; running it again does the rest. */
+/** On a failure some are stored; running it again stores the rest. */
 export async function putOwned<K extends OwnedKind>(
   records: Records,
   kind: K,

@@ -1,7 +1,7 @@
-// Pure: how PUT and PATCH bodies change config and device maps (spec 4, real system 2.2 and 22).
+// How PUT and PATCH bodies change config and device maps (spec 4, real system 2.2 and 22). Pure.
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 
-/** Whole replacement; an empty value means the key is not wanted. */
+/** Replaces everything; an empty value omits the key. */
 export function replaceConfig(sent: ConfigMap | null | undefined): Record<string, string> {
   return Object.fromEntries(Object.entries(sent ?? {}).filter(([, value]) => value !== ''));
 }
@@ -11,12 +11,12 @@ export function mergeConfig(current: ConfigMap, sent: ConfigMap | null | undefin
   return replaceConfig({ ...current, ...sent });
 }
 
-/** Whole replacement; an empty value means the property is not wanted. */
+/** Replaces everything; an empty value omits the property. */
 export function replaceDevices(sent: DeviceMap | null | undefined): Record<string, ConfigMap> {
   return Object.fromEntries(Object.entries(sent ?? {}).map(([name, device]) => [name, replaceConfig(device)]));
 }
 
-/** Device by device; each named one is replaced whole. An empty property map removes the device. */
+/** Replaces each named device as a whole. An empty property map removes the device. */
 export function mergeDevices(current: DeviceMap, sent: DeviceMap | null | undefined): Record<string, ConfigMap> {
   const merged = { ...current, ...replaceDevices(sent) };
   return Object.fromEntries(Object.entries(merged).filter(([, device]) => Object.keys(device).length > 0));

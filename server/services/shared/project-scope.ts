@@ -1,4 +1,4 @@
-// The objects that a project works with: its own, or those of the project default (`features.*`). Reads records only.
+// The objects that a project uses: its own, or those of the project default (`features.*`). Reads records only.
 import { errors } from '../../api/errors.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import { defaultProject, projectOf, qualifiedName } from '../../api/project/project-names.ts';
@@ -37,9 +37,10 @@ export const volumeIn = (records: Records, project: string, name: string): strin
 export const volumeKeyIn = (records: Records, project: string, pool: string, name: string): string =>
   `${pool}/${volumeIn(records, project, name)}`;
 
-/** The objects of one project, in order of name, of a list in order of qualified name. Costs what the project has, not what all have. */
+/** The objects of one project, in order of name, from a list in order of qualified name. Its cost grows with the project, not with the
+ *  list. */
 export function ofProject<T extends { readonly name: string }>(list: readonly T[], project: string): readonly T[] {
-  // The names of a project lie together: they begin with `PROJECT%`, and & is the character after %.
+  // The names of a project are adjacent: they begin with `PROJECT%`, and & is the character after %.
   const end = (name: string): number => firstFrom(list, `${name}&`);
   if (project !== defaultProject) return list.slice(firstFrom(list, `${project}%`), end(project));
   const found: T[] = [];
@@ -53,7 +54,7 @@ export function ofProject<T extends { readonly name: string }>(list: readonly T[
   return found;
 }
 
-/** Where names that are not before this one begin. */
+/** The index of the first name not before this one. */
 function firstFrom(list: readonly { readonly name: string }[], name: string): number {
   let [from, to] = [0, list.length];
   while (from < to) {
@@ -69,13 +70,13 @@ export interface ProjectNames {
   readonly project: string;
   readonly container: (name: string) => string;
   readonly profile: (name: string) => string;
-  /** A fingerprint, or the beginning of one. */
+  /** A fingerprint, or a prefix of one. */
   readonly image: (fingerprint: string) => string;
   readonly alias: (name: string) => string;
   readonly volume: (name: string) => string;
 }
 
-/** The project itself. Throws AppError notFound when there is none. */
+/** The project itself. Throws AppError notFound if there is none. */
 export function needProject(records: Pick<Records, 'projects'>, project: string): string {
   if (project === defaultProject) return project;
   const entry = records.projects.get(project);
@@ -85,19 +86,19 @@ export function needProject(records: Pick<Records, 'projects'>, project: string)
   return project;
 }
 
-/** The project of a new object must be there and stay. */
+/** The project of a new object must exist and stay. */
 export function requireProject(records: Records, changes: Changes, qualified: string): void {
   const project = needProject(records, projectOf(qualified));
   if (project !== defaultProject) changes.require('projects', project);
 }
 
-/** For callers without trust: every project is there and has objects of its own, so that none is told from one that does not exist. */
+/** For callers without trust: every project seems to exist with its own objects, so that existing ones are not revealed. */
 export function namesForStrangers(project: string): ProjectNames {
   const own = (name: string): string => qualifiedName(project, name);
   return { project, container: own, profile: own, image: own, alias: own, volume: own };
 }
 
-/** Throws AppError notFound when there is no such project. */
+/** Throws AppError notFound if there is no such project. */
 export function namesIn(records: Records, project: string): ProjectNames {
   needProject(records, project);
   const of = (feature: ProjectFeature) => (name: string) => qualifiedName(projectWith(records, project, feature), name);

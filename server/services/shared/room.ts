@@ -1,9 +1,9 @@
-// A limit of bytes that may come. Pure.
+// A limit on incoming bytes. Pure.
 
-/** Throws when that many bytes do not fit. */
+/** Throws if that many bytes do not fit. */
 export type Room = (bytes: number) => void;
 
-/** Counts what comes in pieces, of any number of files. */
+/** Counts bytes that arrive in pieces, of any number of files. */
 export function counted(room: Room): (bytes: number) => void {
   let sum = 0;
   return (bytes) => {

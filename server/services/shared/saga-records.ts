@@ -1,4 +1,4 @@
-// Records at the end of a saga: removed where they still exist, or usable again.
+// Records at the end of a saga: deleted if they still exist, or made usable again.
 import type { Documents, Kind } from '../../records/documents.ts';
 import type { Changes, Collection, Records } from '../../records/records.ts';
 
@@ -8,7 +8,7 @@ export function removeRecord(records: Records, changes: Changes, kind: Kind, nam
 
 type OwnedByASaga = { [K in Kind]: Documents[K] extends { readonly lifecycle: unknown } ? K : never }[Kind];
 
-/** After a deletion that failed, so that it can be tried again. */
+/** After a failed deletion, so that it can be retried. */
 export function makeReady<K extends OwnedByASaga>(records: Records, changes: Changes, kind: K, name: string): void {
   const entry = (records[kind] as unknown as Collection<K>).get(name);
   if (entry !== undefined) changes.put(kind, name, { ...entry.document, lifecycle: 'ready' });

@@ -1,4 +1,4 @@
-// Runs what is due once a minute, at the start of each minute of the host's clock; what to do is the tasks' business.
+// Runs due tasks once a minute, at the start of each minute of the host's clock.
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
@@ -9,7 +9,7 @@ export interface ScheduledTask {
   run(minute: Date, signal: AbortSignal): Promise<void>;
 }
 
-/** Calls `tick` some time after the next minute has begun, again and again, until stopped. */
+/** Calls `tick` shortly after each minute has begun, until stopped. */
 export type MinuteTimer = (tick: () => void) => { stop(): void };
 
 const minuteMs = 60_000;
@@ -30,7 +30,7 @@ export class Scheduler {
 
   constructor(deps: SchedulerDeps) {
     this.#deps = deps;
-    // The minute in which the daemon starts is not served: it may have been, before a restart.
+    // Skips the minute of the daemon's start: it may have run before a restart.
     this.#lastMinute = minuteOf(deps.clock);
   }
 
@@ -38,14 +38,14 @@ export class Scheduler {
     this.#timer ??= this.#deps.timer(() => void this.tick());
   }
 
-  /** Resolves when the tasks under way have ended. */
+  /** Resolves when running tasks have ended. */
   async stop(): Promise<void> {
     this.#timer?.stop();
     this.#abort.abort(new Error('the daemon is stopping'));
     await this.#running;
   }
 
-  /** Each minute at most once; a minute that passed while tasks still ran, or the host slept, is not made up for. */
+  /** Each minute at most once; skips minutes that passed while tasks ran, or the host slept. */
   async tick(): Promise<void> {
     const minute = minuteOf(this.#deps.clock);
     if (minute <= this.#lastMinute || this.#abort.signal.aborted) return;

@@ -1,4 +1,4 @@
-// Reads settings of the server as they hold now: the stored value, else the default. Changing them is server.ts.
+// Reads current settings of the server: the stored value, else the default. server.ts changes them.
 import { hostname } from 'node:os';
 import type { MemberConfigDocument } from '../../records/documents.ts';
 import { serverConfigScope, serverConfigValue, type ServerConfigKeyName } from '../../api/server/server-config.ts';
@@ -12,7 +12,7 @@ type ConfigRecords = Pick<Records, 'server' | 'memberConfig' | 'member'>;
 const noConfig: StoredServerConfig = {};
 const joined = new WeakMap<object, { readonly of: readonly unknown[]; readonly config: StoredServerConfig }>();
 
-/** The config as stored: in a cluster, what all members share and what this one has for itself. The same object until it changes. */
+/** The stored config: in a cluster, the shared keys and this member's own. The same object until it changes. */
 export function storedConfig(records: ConfigRecords): StoredServerConfig {
   const shared = records.server.get('config')?.document.config ?? noConfig;
   const own = records.member === undefined ? undefined : records.memberConfig.get('config')?.document.config;
@@ -24,13 +24,13 @@ export function storedConfig(records: ConfigRecords): StoredServerConfig {
   return config;
 }
 
-/** The dialect that is spoken at core.https_address; undefined: the daemon's own. */
+/** The dialect spoken at core.https_address; undefined: the daemon's own. */
 export function storedDialect(records: ConfigRecords): string | undefined {
   const own = records.member === undefined ? records.server.get('config') : records.memberConfig.get('config');
   return own?.document.httpsDialect;
 }
 
-/** Stores the whole config: in a cluster, keys of one member where only that one reads them. */
+/** Stores the whole config: in a cluster, member-specific keys with the member. */
 export function putConfig(
   records: ConfigRecords,
   changes: Changes,
@@ -43,12 +43,12 @@ export function putConfig(
   }
   const { shared, own } = splitConfig({ v: 1, config, httpsDialect });
   const before = records.server.get('config')?.document.config ?? noConfig;
-  // Other members would hear of a change where there is none.
+  // Other members would see a change where there is none.
   if (JSON.stringify(before) !== JSON.stringify(shared.config)) changes.put('server', 'config', shared);
   changes.put('memberConfig', 'config', own);
 }
 
-/** Keys of each member apart from those that the cluster has once. PURE. */
+/** Separates member-specific keys from the cluster's. Pure. */
 export function splitConfig({ config, httpsDialect }: ServerDocument): {
   readonly shared: ServerDocument;
   readonly own: MemberConfigDocument;
@@ -66,7 +66,7 @@ const isMemberKey = (key: string): boolean => serverConfigScope(key) === 'local'
 export const settingOf = (records: ConfigRecords, key: ServerConfigKeyName): string =>
   serverConfigValue(storedConfig(records), key);
 
-/** Undefined: no MAAS server is set. `machine`: this host as MAAS names it. */
+/** Undefined: no MAAS server is set. `machine`: MAAS' name of this host. */
 export function maasSettings(
   records: ConfigRecords,
 ): { readonly url: string; readonly key: string; readonly machine: string } | undefined {
@@ -76,7 +76,7 @@ export function maasSettings(
   return url === '' || key === '' ? undefined : { url, key, machine };
 }
 
-/** The proxies that lead out; each that is not set is as the environment has it. */
+/** The proxies for outgoing connections; unset ones come from the environment. */
 export function proxySettings(
   records: ConfigRecords,
   env: Readonly<Record<string, string | undefined>>,

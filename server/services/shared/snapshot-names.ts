@@ -1,4 +1,4 @@
-// Names snapshots that are made without a name, and computes when a snapshot expires (real system section 19). Pure.
+// Generates names of unnamed snapshots, and computes when a snapshot expires (real system section 19). Pure.
 import { never } from '../../api/schema/common-schemas.ts';
 import { applyExpiry, parseExpiry } from '../../api/container/snapshot-expiry.ts';
 import { errors } from '../../api/errors.ts';
@@ -6,8 +6,8 @@ import { snapshotName } from '../../api/names.ts';
 import { renderPattern } from '../../api/container/snapshot-pattern.ts';
 import { isTimestamp } from '../../api/text/timestamp.ts';
 
-/** The name for a new snapshot, or the rule that the pattern breaks. `%d` becomes one more than the highest in use, from 0;
- *  without it a name that is taken gets `-%d`. */
+/** The name for a new snapshot, or the rule that the pattern breaks. `%d` becomes one more than the highest in use, from 0; without it a
+ *  taken name gets `-%d`. */
 export function nextSnapshotName(
   pattern: string,
   taken: readonly string[],
@@ -31,7 +31,8 @@ function numbered(pattern: string, taken: readonly string[]): string {
   return `${before}${next}${after}`;
 }
 
-/** What a request for an object says about its end: undefined when it says nothing, `never.expires` for none (spec part 2.7). Throws AppError. */
+/** The expiry that a request for an object sets: undefined for none given, `never.expires` for none wanted (spec part 2.7). Throws
+ *  AppError. */
 export function sentExpiry(
   sent: string | null | undefined,
   kind = 'snapshot',
@@ -44,7 +45,7 @@ export function sentExpiry(
     throw errors.invalid(kind, [{ path, message }]);
   }
   const at = new Date(sent);
-  // The zero time, in whatever zone it is written.
+  // The zero time, in any time zone.
   return at.getTime() <= Date.parse(never.expires) ? never.expires : withoutMillis(at);
 }
 
@@ -54,7 +55,7 @@ export function checkSnapshotName(name: string, kind = 'snapshot'): void {
   if (rule !== undefined) throw errors.invalidName(kind, name, rule);
 }
 
-/** `snapshots.expiry` from now on. */
+/** The expiry by `snapshots.expiry`, counted from now. */
 export function configuredExpiry(text: string | undefined, now: Date): string {
   const expiry = text === undefined || text === '' ? undefined : parseExpiry(text);
   const at = expiry === undefined ? undefined : applyExpiry(expiry, now);

@@ -4,7 +4,7 @@ import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { Operations } from '../../operations/manager.ts';
 
-/** A minute on the clock at the host's wall. */
+/** A minute in the host's local time. */
 export function wallClock(at: Date): Minute {
   return {
     minute: at.getMinutes(),
@@ -15,7 +15,7 @@ export function wallClock(at: Date): Minute {
   };
 }
 
-/** Whether the schedule, as `snapshots.schedule` has it, names this minute. */
+/** Whether a `snapshots.schedule` value names this minute. */
 export function isScheduledAt(text: string | undefined, minute: Date): boolean {
   if (text === undefined || text === '') return false;
   const schedules = parseSchedule(text);
@@ -29,7 +29,7 @@ export interface Turn {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** One operation for all; one that fails does not keep the others from their turn. */
+/** One operation for all; a failure does not stop the remaining turns. */
 export async function inOneOperation(
   deps: { readonly operations: Operations; readonly locks: KeyedMutex },
   about: { readonly description: string; readonly resources: Readonly<Record<string, readonly string[]>> },

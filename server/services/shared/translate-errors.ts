@@ -1,4 +1,4 @@
-// The one place where errors of drivers, records and store become the API's errors; its statuses are in server/api/errors.ts.
+// Translates errors of drivers, records and store into the API's errors; server/api/errors.ts has their statuses.
 import { AppError, type ErrorCode } from '../../api/errors.ts';
 import { DriverError } from '../../drivers/driver-error.ts';
 import { RecordConflict } from '../../records/records.ts';
@@ -7,7 +7,7 @@ import { StoreError } from '../../store/store.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { assertNever } from '../../lib/shared/assert-never.ts';
 
-/** The message stays what was tried, the cause stays why: whoever shows the error joins them. */
+/** The message says what was tried, the cause why: whoever shows the error joins them. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof DriverError) return as(fromDriver(error), error);
@@ -21,7 +21,7 @@ export function toAppError(error: unknown): AppError {
   return as('internal', error instanceof Error ? error : new Error(String(error)));
 }
 
-/** The same error in words for people. */
+/** The same error with readable names. */
 export function readableError(error: AppError, readable: (text: string) => string): AppError {
   const details = error.details.map((detail) => ({ ...detail, message: readable(detail.message) }));
   return new AppError(error.code, readable(errorText(error)), { details });

@@ -1,13 +1,13 @@
-// In which pools the projects have unpacked their images: the copy is shared, and each project sees only its own use of it. Reads records.
+// The pools in which projects have unpacked their images: the copy is shared, and each project sees only its own use of it. Reads records.
 import { plainName } from '../../api/project/project-names.ts';
 import type { ImageDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
 
-/** As far as is known: of images of older releases it is not. */
+/** As far as known: older releases did not record it. */
 export const isUnpackedIn = ({ unpackedIn }: ImageDocument, pool: string): boolean =>
   unpackedIn === undefined || unpackedIn.includes(pool);
 
-/** Images of all projects, of those whose copies are in the pool. */
+/** Images of all projects whose copies are in the pool. */
 export function unpackedImages(
   records: Pick<Records, 'images'>,
   pool: string,

@@ -1,5 +1,5 @@
-// The containers that use a network, a pool, a custom volume or a hardware address: an index over the records that is brought up to date
-// when it is asked, by what has changed since. Answers take time in the number of users, not of containers.
+// The containers that use a network, a pool, a custom volume or a hardware address: an index over the records, updated on demand by their
+// changes. Answers cost time in the number of users, not of containers.
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
 import { attachedVolumes, devicePools, expand, nicNetworks } from './expand.ts';
@@ -24,7 +24,7 @@ class DeviceUsers {
   readonly #records: Records;
   /** Names of containers by what they use. */
   readonly #users = new Map<string, Set<string>>();
-  /** The other way round. */
+  /** The reverse map. */
   readonly #uses = new Map<string, readonly string[]>();
   #containers = -1;
   #profiles = -1;
@@ -79,7 +79,7 @@ class DeviceUsers {
   }
 }
 
-/** PURE but for profiles. */
+/** Pure but for profiles. */
 export function usesOf(container: string, document: ContainerDocument, records: Records): readonly string[] {
   const project = projectOf(container);
   const { devices } = expand(document, profilesOf(records, container));

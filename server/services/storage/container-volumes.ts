@@ -1,5 +1,5 @@
-// The volumes of containers and of their snapshots: description and user.* are kept with the container, `size` is that of its root
-// disk. They are made, renamed and deleted with the container.
+// The volumes of containers and of their snapshots: the container keeps description and user.*, `size` is that of its root disk. They are
+// made, renamed and deleted with the container.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import type { Operation } from '../../api/operation.ts';
 import { rootDisk } from '../../api/devices/index.ts';
@@ -98,7 +98,7 @@ export class ContainerVolumes {
     });
   }
 
-  /** As of snapshots of custom volumes: the description, and the end, which is that of the container's snapshot. */
+  /** Like snapshots of custom volumes: the description, and the expiry, which is that of the container's snapshot. */
   putSnapshot(caller: Caller, place: SnapshotPlace, body: VolumeSnapshotPut, ifMatch?: string): Operation {
     const [pool, name, snapshot] = place;
     const { object, etag } = this.getSnapshot(pool, name, snapshot);
@@ -209,7 +209,7 @@ function refuseRestore({ restore = '' }: StorageVolumePut): void {
 const own = (config: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(config).filter(([key]) => !isServerKey(key)));
 
-/** The size is kept in the root disk. */
+/** The root disk keeps the size. */
 function kept({ description, config }: DescribedVolume): NonNullable<ContainerDocument['volume']> {
   return { description, config: Object.fromEntries(Object.entries(config).filter(([key]) => key !== 'size')) };
 }
@@ -219,7 +219,7 @@ const ofCustomOnly = ({ config }: DescribedVolume): Problem[] =>
     .filter((key) => key === 'security.unmapped' || key.startsWith('snapshots.'))
     .map((key) => ({ path: `config.${key}`, message: 'is a config key of custom volumes: set it on the container' }));
 
-/** The root disk with that size; one of a profile is overridden. */
+/** The root disk with that size; overrides one of a profile. */
 function resizedRoot(
   records: Records,
   name: string,

@@ -1,4 +1,4 @@
-// Custom volumes as sagas and use cases see them: found ready, limited in size, their snapshots copied.
+// Custom volumes for sagas and use cases: finds ready ones, limits their size, copies their snapshots.
 import { isTrue } from '../../api/text/value-checks.ts';
 import { parseBytes } from '../../api/text/byte-size.ts';
 import { errors } from '../../api/errors.ts';
@@ -38,7 +38,7 @@ export function limitForm(config: VolumeDocument['config']): LimitForm {
   return value === '' ? {} : { withoutSnapshots: isTrue(value) };
 }
 
-/** What its config says of its place: its size, and how it is mounted. Where the pool cannot limit, a size has no effect. */
+/** Applies the config to the volume: its size, and mount options. A size has no effect in a pool that cannot limit. */
 export async function limitVolume(
   pools: Pools,
   { pool, name }: VolumeId,
@@ -51,7 +51,7 @@ export async function limitVolume(
     await driver.limitVolume(spec, refOf(name), volumeSize(config), { ...how, ...limitForm(config) });
 }
 
-/** Snapshots that are there already are left: running twice is like once. */
+/** Keeps existing snapshots: idempotent. */
 export async function copyVolumeSnapshots(
   pools: Pools,
   from: VolumeId,

@@ -1,5 +1,5 @@
-// Steps of every saga that makes a volume with content, that of a container or a custom one: its place is free, it is filled and limited, and
-// its snapshots are recorded.
+// Steps of every saga that makes a volume with content, a container's or a custom one: checks that its place is free, fills and limits it,
+// and records its snapshots.
 import type { VolumeRef } from '../../drivers/storage/driver.ts';
 import type { SagaContext, SagaStep } from '../../operations/saga.ts';
 import type { Pools } from './pools.ts';
@@ -7,13 +7,13 @@ import type { Pools } from './pools.ts';
 export interface Filling<P> {
   /** Makes the volume. */
   readonly fill: (params: P, context: SagaContext) => Promise<void>;
-  /** The saga fails when the volume holds more already than its size allows. */
+  /** The saga fails if the volume already holds more than its size. */
   readonly mustFit?: boolean;
   /** Records the snapshots, whose files `fill` may have brought. */
   readonly snapshots: (params: P, context: SagaContext) => Promise<void>;
 }
 
-/** What differs between volumes of containers and custom ones. */
+/** The difference between volumes of containers and custom ones. */
 interface FilledVolume<P> {
   readonly pools: Pick<Pools, 'refuseVolume' | 'deleteVolume'>;
   /** Its pool, and the volume there. */
@@ -26,10 +26,10 @@ export const fillingSteps = <P>(
   { pools, placeOf, limit, dropSnapshots }: FilledVolume<P>,
   { fill, mustFit = false, snapshots }: Filling<P>,
 ): readonly SagaStep<P>[] => [
-  // A step of its own: a volume that was there before is not the saga's to undo.
+  // A separate step: the saga must not undo a volume that existed before.
   { name: 'place', execute: (params) => pools.refuseVolume(...placeOf(params)) },
   { name: 'volume', execute: fill, undo: (params) => pools.deleteVolume(...placeOf(params)) },
   { name: 'size', execute: (params) => limit(params, { mustHold: mustFit }) },
-  // Their files go with the volume.
+  // Their files are deleted with the volume.
   { name: 'snapshots', execute: snapshots, undo: dropSnapshots },
 ];

@@ -1,4 +1,4 @@
-// Where custom volumes lie on the host, for the devices that attach them.
+// Paths of custom volumes on the host, for the devices that attach them.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { isTrue } from '../../api/container/container-config.ts';
 import { errors } from '../../api/errors.ts';
@@ -16,7 +16,7 @@ interface Deps extends Pick<ServiceParts, 'records' | 'runtime'> {
   readonly pools: Pools;
 }
 
-/** By the names that the container uses. Throws AppError badRequest when it cannot have them now, unless it has them already. */
+/** By the container's names. Throws AppError badRequest if it cannot attach them now, unless they are attached. */
 export function hostVolumes(deps: Deps, user: string, isAttached = false): HostVolumes {
   return (pool, plain) => {
     const name = volumeIn(deps.records, projectOf(user), plain);
@@ -28,8 +28,8 @@ export function hostVolumes(deps: Deps, user: string, isAttached = false): HostV
   };
 }
 
-/** Where files are given to the ids of a container on disk, they cannot be another container's at the same time; and only the map
- *  that all share is known again later. */
+/** If files on disk are shifted to a container's ids, no other container can use them at the same time; and only the common map is known
+ *  later. */
 function checkMap(deps: Deps, volume: VolumeId, user: string): void {
   const refuse = (why: string): never => {
     throw errors.badRequest(

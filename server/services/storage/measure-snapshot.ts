@@ -1,5 +1,5 @@
-// Measures what new snapshots hold, where a limit on disks counts them: as many bytes as their files have, also where they share these
-// with the volume, since they stay when the volume changes.
+// Measures new snapshots where a disk limit counts them: the full size of their files, even if shared with the volume, since they stay when
+// the volume changes.
 import { projectOf } from '../../api/project/project-names.ts';
 import { setLimits } from '../../api/project/project-limits.ts';
 import type { SnapshotRef, VolumeRef } from '../../drivers/storage/driver.ts';
@@ -14,10 +14,10 @@ export interface MeasureDeps {
 }
 
 const dayMs = 86_400_000;
-/** A snapshot without files counts as what a file system needs for it, so that none is free. */
+/** A snapshot without files still counts as its file system overhead, so that none is free. */
 const leastBytes = 16_384;
 
-/** For the record of the snapshot, whose files are there. Empty: no limit counts it. */
+/** For the record of the snapshot, whose files exist. Empty: no limit counts it. */
 export async function sizeOf(
   deps: MeasureDeps,
   poolOf: string,
@@ -38,7 +38,7 @@ export async function sizeOf(
   return { sizeBytes: Math.max(leastBytes, Number(stdout.split('\t')[0])) };
 }
 
-/** Those that came with a volume from elsewhere. */
+/** Snapshots that arrived with a volume from elsewhere. */
 export async function measured<T extends { readonly name: string; readonly document: { readonly sizeBytes?: number } }>(
   deps: MeasureDeps,
   { pool, volume }: { readonly pool: string; readonly volume: VolumeRef },

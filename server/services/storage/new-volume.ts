@@ -1,4 +1,4 @@
-// The common part of all sagas that make a custom volume: it is recorded, filled, limited and gets its snapshots, or it does not exist.
+// The common part of all sagas that make a custom volume: record it, fill it, limit it and add its snapshots.
 import { errors } from '../../api/errors.ts';
 import type { Saga } from '../../operations/saga.ts';
 import type { VolumeDocument } from '../../records/documents.ts';

@@ -1,4 +1,4 @@
-// The users of a storage pool, which keep it from being deleted, and the snapshots that are deleted with their containers.
+// The users of a storage pool, which prevent its deletion, and the snapshots that are deleted with their containers.
 import { errors } from '../../api/errors.ts';
 import type { Records } from '../../records/records.ts';
 import { devicePools } from '../shared/expand.ts';

@@ -1,5 +1,5 @@
-// Keeps an eye on the storage pools of this host: mounts them at the start of the daemon, tries again those that cannot be mounted, and
-// notices one whose directory has gone.
+// Watches the storage pools of this host: mounts them at the start of the daemon, retries those that cannot be mounted, and notices a
+// missing directory.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { access } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -17,7 +17,7 @@ export interface PoolWatchDeps extends Pick<ServiceParts, 'locks' | 'log'> {
 export class PoolWatch {
   readonly #deps: PoolWatchDeps;
   readonly #problems: KnownProblems;
-  /** Pools with a problem: they were not mounted since the start. */
+  /** Pools with a problem: not mounted since the start. */
   readonly #unmounted = new Set<string>();
 
   constructor(deps: PoolWatchDeps) {
@@ -30,7 +30,7 @@ export class PoolWatch {
     return this.#problems.byName;
   }
 
-  /** At daemon start. A pool that cannot be used is reported and left alone. */
+  /** At daemon start. Logs a pool that cannot be used, and skips it. */
   async mountAll(): Promise<void> {
     for (const { name } of this.#deps.records.pools.list()) await this.#mount(name);
   }
@@ -60,7 +60,7 @@ export class PoolWatch {
     }
   }
 
-  /** The custom volumes that have their own, by name. */
+  /** The custom volumes with mount options of their own, by name. */
   #mountOptionsIn(pool: string): readonly (readonly [string, string])[] {
     return this.#deps.records.volumes.list().flatMap(({ name, document }) => {
       const options = document.config['block.mount_options'] ?? '';
@@ -87,7 +87,7 @@ export class PoolWatch {
     if (this.#forget(name)) this.#deps.log.info(`The storage pool ${name} can be used again`);
   }
 
-  /** True when there was a problem. */
+  /** True if there was a problem. */
   #forget(name: string): boolean {
     this.#unmounted.delete(name);
     return this.#problems.forget(name);

@@ -1,4 +1,4 @@
-// The storage pools of this host and what is in them: drivers, volumes and snapshots, for other services.
+// The storage pools of this host and their contents: drivers, volumes and snapshots, for other services.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { DriverError } from '../../drivers/driver-error.ts';
 import type { EntryLimits } from '../../drivers/image/check-entries.ts';
@@ -19,22 +19,22 @@ import type { Entry } from '../../records/records.ts';
 
 export interface PoolsDeps extends Pick<ServiceParts, 'records' | 'locks' | 'log'> {
   readonly drivers: Readonly<Record<string, StorageDriver>>;
-  /** Why this host has no other drivers, by their names. */
+  /** Why this host lacks other drivers, by driver name. */
   readonly missing?: Readonly<Record<string, string>>;
 }
 
 type CopySource = Extract<VolumeSource, { kind: 'copy' | 'tree' }>;
 
-/** Max entries of one part of what comes: each costs memory while looking. */
+/** Max entries of one incoming part: each costs memory while it is checked. */
 const maxEntries = 4_000_000;
 
-/** Runs `use` while the files of the volume or snapshot at the path are there. */
+/** Runs `use` while the files of the volume or snapshot at the path are mounted. */
 export const filesAt = <T>(driver: StorageDriver, path: string, use: () => Promise<T>): Promise<T> =>
   driver.withFiles === undefined ? use() : driver.withFiles(path, use);
 
 export const poolLock = (name: string): string => `pool/${name}`;
 
-/** What drivers call a pool. */
+/** The driver's description of a pool. */
 export const poolSpec = (name: string, { driver, config }: PoolDocument): PoolSpec => ({
   name,
   driver,
@@ -48,12 +48,12 @@ export class Pools {
     this.#deps = deps;
   }
 
-  /** Names of the drivers that pools may be made with. */
+  /** Names of the drivers for new pools. */
   drivers(): readonly string[] {
     return Object.keys(this.#deps.drivers).toSorted();
   }
 
-  /** Driver names of the pools there are, for the server's environment. */
+  /** Driver names of existing pools, for the server's environment. */
   driversInUse(): readonly string[] {
     return [...new Set(this.#deps.records.pools.list().map((entry) => entry.document.driver))].sort();
   }
@@ -63,13 +63,13 @@ export class Pools {
     return driver.volumePath(pool, volume);
   }
 
-  /** Throws when something is where the volume would be: no record knows it, so somebody put it there. */
+  /** Throws if files exist at the volume's place: without a record they are not ours. */
   async refuseVolume(poolOf: string, volume: VolumeRef): Promise<void> {
     const { driver, pool } = this.use(poolOf);
     if (await driver.hasVolume(pool, volume)) throw errors.exists(`${volume.type} volume`, volume.name);
   }
 
-  /** Idempotent, for sagas: a volume that is there is taken for the one made before; see `refuseVolume`. */
+  /** Idempotent, for sagas: an existing volume counts as made before; see `refuseVolume`. */
   async createVolume(
     poolOf: string,
     volume: VolumeRef,
@@ -91,7 +91,7 @@ export class Pools {
     await driver.renameVolume(pool, volume, newName);
   }
 
-  /** A step of a saga, like createVolume: done already is success. */
+  /** A step of a saga, idempotent like createVolume. */
   async createSnapshot(
     poolOf: string,
     snapshot: SnapshotRef,
@@ -102,7 +102,7 @@ export class Pools {
     await this.#readable(source, () => driver.createSnapshot(pool, snapshot, source, signal)).catch(unlessExists);
   }
 
-  /** Runs `use` while the files of a tree in another pool are there, whichever driver has it. */
+  /** Runs `use` while the files of a tree in another pool are mounted, with any driver. */
   async #readable(source: VolumeSource | SnapshotSource, use: () => Promise<void>): Promise<void> {
     if (source.kind !== 'tree') return use();
     const within = Object.values(this.#deps.drivers).reduce(
@@ -112,14 +112,14 @@ export class Pools {
     return within();
   }
 
-  /** Files without a record: not ours to take, or to remove when a creation is undone. */
+  /** Files without a record: not ours to use, or to remove when a creation is undone. */
   async refuseSnapshot(poolOf: string, { volume, snapshot }: SnapshotRef): Promise<void> {
     const { driver, pool } = this.use(poolOf);
     if (!(await driver.listSnapshots(pool, volume)).includes(snapshot)) return;
     throw errors.exists(`snapshot of ${volume.type} volume ${volume.name} in pool ${poolOf}`, snapshot);
   }
 
-  /** The driver of a pool and what it calls the pool, for work on volumes and snapshots. */
+  /** The driver of a pool and its description of the pool, for work on volumes and snapshots. */
   use(name: string): { readonly driver: StorageDriver; readonly pool: PoolSpec } {
     const { document } = this.find(name);
     return { driver: this.driver(document.driver), pool: poolSpec(name, document) };
@@ -131,14 +131,14 @@ export class Pools {
     return entry;
   }
 
-  /** Whether limits of volumes hold in it; a pool that is not known here is asked elsewhere. */
+  /** Whether volume limits are effective in it; unknown pools are checked elsewhere. */
   canLimit(name: string): boolean {
     if (!this.#deps.records.pools.has(name)) return true;
     const { driver, pool } = this.use(name);
     return driver.canLimit?.(pool) ?? driver.capabilities.quotas;
   }
 
-  /** Bytes that a volume takes; undefined where that is not known without reading it. */
+  /** Bytes that a volume takes; undefined if unknown without reading it. */
   async usedBytes(name: string, volume: VolumeRef): Promise<number | undefined> {
     const { driver, pool } = this.use(name);
     return driver.usedBytes?.(pool, volume);
@@ -149,7 +149,7 @@ export class Pools {
     return driver.resources(pool);
   }
 
-  /** What may come into it from elsewhere. */
+  /** Limits for incoming archives. */
   async room(name: string): Promise<EntryLimits> {
     const { space, inodes } = await this.resources(name);
     const entries = inodes.total === 0 ? maxEntries : Math.min(maxEntries, inodes.total - inodes.used);
@@ -161,7 +161,7 @@ export class Pools {
     return driver.listVolumes(pool);
   }
 
-  /** Where to take a volume, or its snapshot, from when it is copied into `to`. */
+  /** The source for copying a volume, or its snapshot, into `to`. */
   copySource(from: string, volume: VolumeRef, snapshot: string | undefined, to: string): CopySource {
     if (from === to) return { kind: 'copy', from: volume, ...(snapshot === undefined ? {} : { snapshot }) };
     const { driver, pool } = this.use(from);
@@ -170,17 +170,17 @@ export class Pools {
     return { kind: 'tree', path };
   }
 
-  /** Drops the unpacked copies of an image from every pool. */
+  /** Deletes the unpacked copies of an image from every pool. */
   async forgetImage(fingerprint: string): Promise<void> {
     for (const { name } of this.#deps.records.pools.list()) {
-      // A pool being deleted takes its image volumes with it; both at once would get into each other's way.
+      // A pool's deletion also deletes its image volumes; the two would conflict.
       await this.#deps.locks.run(poolLock(name), async () => {
         if (this.#deps.records.pools.has(name)) await this.deleteVolume(name, { type: 'image', name: fingerprint });
       });
     }
   }
 
-  /** Throws with the reason where this host has no such driver. */
+  /** Throws the reason if this host has no such driver. */
   driver(name: string): StorageDriver {
     const driver = Object.hasOwn(this.#deps.drivers, name) ? this.#deps.drivers[name] : undefined;
     if (driver !== undefined) return driver;

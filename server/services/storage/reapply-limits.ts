@@ -1,4 +1,4 @@
-// After a crash in the middle of a change of size: what is recorded is in force again. Changes of size themselves are made elsewhere.
+// Applies recorded sizes again after a crash during a resize.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { LimitForm, StorageDriver, VolumeRef } from '../../drivers/storage/driver.ts';
@@ -19,7 +19,7 @@ interface VolumeLimit {
   readonly form?: LimitForm;
 }
 
-/** At daemon start, with everything recovered and nobody asking yet. What cannot be done is reported. */
+/** Call at daemon start, after recovery and before requests. Logs failures. */
 export async function reapplyLimits(deps: Deps): Promise<void> {
   for (const { name } of deps.records.pools.list()) {
     try {

@@ -1,10 +1,10 @@
-// The size that a container's root disk asks for, and telling it to the pool that keeps the volume.
+// The size of a container's root disk, and applying it to the volume in the pool.
 import { parseBytes } from '../../api/text/byte-size.ts';
 import type { DeviceMap } from '../../api/schema/common-schemas.ts';
 import { rootDisk } from '../../api/devices/index.ts';
 import type { Pools } from './pools.ts';
 
-/** What to use instead of a pool that cannot limit. */
+/** The alternatives to a pool that cannot limit. */
 export const limitingPools =
   'a pool of driver btrfs, lvm, zfs or ceph, or of driver dir on ext4 or xfs with project quotas (mount option prjquota)';
 
@@ -15,7 +15,7 @@ export function rootSize(devices: DeviceMap): number | undefined {
   return bytes === 0 ? undefined : bytes;
 }
 
-/** For a volume that has no limit yet. In pools that cannot limit it has no effect, of which the server warns. */
+/** For a volume without a limit. In pools that cannot limit it has no effect, which causes a warning. */
 export async function limitNewRoot(
   pools: Pools,
   pool: string,
@@ -26,7 +26,7 @@ export async function limitNewRoot(
   if (rootSize(devices) !== undefined) await limitRoot(pools, pool, name, devices, how);
 }
 
-/** `mustHold`: refused when the container holds more already. */
+/** `mustHold`: refuses a size below the current use. */
 export async function limitRoot(
   pools: Pools,
   pool: string,

@@ -1,9 +1,9 @@
-// The values that clients wrote on the root volume of a container, which go along with a copy of the container. Pure.
+// Values that clients set on the root volume of a container, which a copy of the container keeps. Pure.
 import type { RootVolumeDocument } from '../../records/documents.ts';
 
 type Written = { readonly [K in keyof RootVolumeDocument]?: RootVolumeDocument[K] | undefined };
 
-/** Description and user.* keys: other keys belong to the pool that it was in. A member of records; empty: nothing was written. */
+/** Description and user.* keys: other keys belong to the former pool. A member of records; empty: nothing was set. */
 export function volumeCopy(from: Written | undefined): { readonly volume?: RootVolumeDocument } {
   const { description = '', config = {} } = from ?? {};
   const own = Object.entries(config).filter(([key]) => key.startsWith('user.'));

@@ -1,10 +1,10 @@
-// Refuses a custom volume in a shared pool whose name another member of the cluster has: both would be one directory.
+// Refuses a custom volume in a shared pool if another member of the cluster has its name: both would be one directory.
 import { errors } from '../../api/errors.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import type { Guard, Records } from '../../records/records.ts';
 import { volumeIdOf } from '../../records/record-names.ts';
 
-/** Two at the same moment are told apart by the transaction itself. */
+/** The transaction itself detects concurrent ones. */
 export const sharedVolumeGuard =
   (records: Records): Guard =>
   (changes) => {

@@ -65,7 +65,7 @@ async function pruneExpired(deps: ScheduleDeps, minute: Date): Promise<void> {
     lock: volumeLock(volume),
     run: async (signal: AbortSignal) => {
       for (const name of names) {
-        // Its expiry may have been put off, or the volume renamed, while we waited for it.
+        // Its expiry may have been extended, or the volume renamed, while we waited for it.
         const isSame = deps.records.volumes.get(volumeKey(volume))?.document.uuid === uuid;
         const document = deps.records.volumeSnapshots.get(ownedKey(uuid, name))?.document;
         if (!isSame || document === undefined || !isExpired(document.expiresAt ?? never.expires, minute)) continue;

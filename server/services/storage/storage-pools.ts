@@ -55,7 +55,7 @@ export class StoragePools {
     const sent = withServerSettings(this.#deps.records, body.driver, replaceConfig(body.config));
     const problems = validatePoolConfig(body.driver, sent);
     if (problems.length > 0) throw errors.invalid(`storage pool ${name}`, problems);
-    // One at a time: two new pools in one place would not see each other.
+    // One at a time: two concurrent new pools in one place would not detect each other.
     await this.#deps.locks.runAll([poolLock(name), 'pool-places'], async () => {
       if (this.#deps.records.pools.has(name)) throw errors.exists('storage pool', name);
       const config = await driver.fillConfig({ name, driver: body.driver, config: sent });
@@ -92,7 +92,7 @@ export class StoragePools {
   async delete(caller: Caller, name: string): Promise<void> {
     this.#deps.pools.find(name);
     await this.#deps.sagas.finishUndo('pools', name);
-    // One that was being made is gone once that is undone.
+    // A pool in creation is gone once that is undone.
     if (!this.#deps.records.pools.has(name)) return;
     await this.#deps.locks.run(poolLock(name), async () => {
       const { document } = this.#deps.pools.find(name);
@@ -118,7 +118,7 @@ export class StoragePools {
       const wanted = next(document);
       const problems = validatePoolConfig(document.driver, wanted.config, document.config);
       if (problems.length > 0) throw errors.invalid(`storage pool ${name}`, problems);
-      // The host first: what it refuses is not recorded.
+      // The host first: a change that it refuses is not recorded.
       const driver = this.#deps.pools.driver(document.driver);
       await driver.applyConfig(poolSpec(name, wanted), poolSpec(name, document));
       try {
@@ -142,7 +142,7 @@ export class StoragePools {
     return etagOf.pool(isShared ? { ...document, config: poolKeys.split(document.config).shared } : document);
   }
 
-  /** A pool in, around or at the place of another would be deleted with it. */
+  /** A pool inside, around or at the place of another would be deleted with it. */
   #refuseTakenPlace(name: string, source: string | undefined): void {
     if (source === undefined) return;
     const holder = this.#deps.records.pools.list().find(({ document }) => {
@@ -169,7 +169,7 @@ export class StoragePools {
     };
   }
 
-  /** Images that the pool has unpacked. They do not keep it from being deleted: they are deleted with it. */
+  /** Images that the pool has unpacked. They do not prevent its deletion: they are deleted with it. */
   async #imagesIn(name: string, document: PoolDocument): Promise<readonly string[]> {
     if (document.lifecycle !== 'ready') return [];
     const volumes = await this.#deps.pools.listVolumes(name).catch(() => []);
@@ -178,7 +178,7 @@ export class StoragePools {
   }
 }
 
-/** Settings of the server hold for new pools that say nothing else. */
+/** Server settings that are the defaults of new pools. */
 const serverSettings = [
   ['lvm', 'storage.lvm_mount_options', 'volume.block.mount_options'],
   ['zfs', 'storage.zfs_remove_snapshots', 'volume.zfs.remove_snapshots'],
@@ -194,7 +194,7 @@ function withServerSettings(records: Records, driver: string, config: Record<str
   return { ...Object.fromEntries(given), ...config };
 }
 
-/** A pool that is made over that of an earlier daemon would be refused in the middle, and undoing it would meet the volumes there. */
+/** A creation over an earlier daemon's pool would fail halfway, and its undo would find the volumes there. */
 async function refuseFormerPool(driver: StorageDriver, pool: PoolSpec): Promise<void> {
   if (isTrue(pool.config['source.shared'])) return;
   const isThere = await driver.findPool(pool).then(
@@ -202,14 +202,14 @@ async function refuseFormerPool(driver: StorageDriver, pool: PoolSpec): Promise<
     () => false,
   );
   if (!isThere) return;
-  // What cannot be read is a pool that is not mounted.
+  // An unreadable directory is a pool that is not mounted.
   const copies = await readdir(join(driver.recordsPath(pool), 'pools')).catch(() => undefined);
   if (copies?.length === 0) return;
   const message = `${pool.config['source']} has a pool of an earlier daemon: gantryd recover brings it back; remove it if nobody needs it`;
   throw errors.invalid(`storage pool ${pool.name}`, [{ path: 'config.source', message }]);
 }
 
-/** The members know a shared pool by its id, which a client need not repeat. Pure. */
+/** The members identify a shared pool by its id, which a client may omit. Pure. */
 function withId(config: Record<string, string>, before: PoolDocument['config']): Record<string, string> {
   const id = before['source.shared.id'];
   return id === undefined ? config : { 'source.shared.id': id, ...config };

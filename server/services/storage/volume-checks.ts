@@ -1,4 +1,4 @@
-// The checks before every change of a volume: that it exists and custom, that its config is valid, that no user of it runs.
+// Checks before every change of a volume: it exists and is custom, its config is valid, and no user of it runs.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { errors } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
@@ -17,7 +17,7 @@ export interface VolumesDeps extends Pick<
   'records' | 'runtime' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock'
 > {
   readonly pools: Pools;
-  /** Where the files of backups are. */
+  /** The directory of backup files. */
   readonly backupsDir: string;
   /** Name of this member of a cluster; `none` outside one. */
   readonly location: () => string;
@@ -25,7 +25,7 @@ export interface VolumesDeps extends Pick<
 
 export const volumeLock = (volume: VolumeId): string => `volume/${volumeKey(volume)}`;
 
-/** Nobody starts a container that uses one of the volumes meanwhile. */
+/** Nobody can start a container that uses one of the volumes during `work`. */
 export async function withVolumes<T>(
   { records, locks }: Pick<VolumesDeps, 'records' | 'locks'>,
   volumes: readonly VolumeId[],
@@ -70,7 +70,7 @@ export function volumeConfigProblems(
   return [...problems, { path: 'config.size', message: `pool ${pool} cannot limit a volume: use ${limitingPools}` }];
 }
 
-/** Without the keys of volumes that mean nothing in the pool. */
+/** Without volume keys that have no meaning in the pool. */
 export function keysIn(pools: Pools, pool: string, config: VolumeDocument['config']): Record<string, string> {
   const kept = keysOf(pools.use(pool).driver.name as PoolDriver, config);
   return pools.canLimit(pool) ? kept : Object.fromEntries(Object.entries(kept).filter(([key]) => key !== 'size'));

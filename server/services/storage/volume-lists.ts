@@ -1,4 +1,4 @@
-// The storage volumes that a project sees: those of its containers, the custom ones and the images that it uses. Reads only.
+// The storage volumes that a project sees: those of its containers, custom ones and images that it uses. Reads only.
 import { rootDisk } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
@@ -20,7 +20,7 @@ export type VolumeType = (typeof volumeTypes)[number];
 
 type VolumeSnapshotEntry = OwnedRecord<'volumeSnapshots'> | OwnedRecord<'snapshots'>;
 
-/** What clients write on a volume. */
+/** Client-set fields of a volume. */
 export type DescribedVolume = Pick<StorageVolume, 'description' | 'config'>;
 
 /** The root volume of a container or of its snapshot: its size is that of the root disk. */
@@ -47,7 +47,8 @@ export interface VolumeListsDeps {
   readonly pools: Pools;
   /** Name of this member of a cluster; `none` outside one. */
   readonly location: () => string;
-  /** The records are those of another member: what its pools have is as they say. Who has an image is in these. */
+  /** Absent: this member. Otherwise the records of another member, for the contents of its pools; image holders come from this member's
+   *  records. */
   readonly elsewhere?: Records;
 }
 
@@ -64,7 +65,7 @@ export class VolumeLists {
     this.#elsewhere = elsewhere;
   }
 
-  /** Volumes and their snapshots. All projects if none is given. */
+  /** Volumes and their snapshots; of all projects if none is given. */
   async urls(pool: string, project: string | undefined, type?: string): Promise<readonly string[]> {
     const volumes = await this.#of(pool, project, type);
     return volumes.flatMap((volume) => {
@@ -74,7 +75,7 @@ export class VolumeLists {
     });
   }
 
-  /** Volumes and their snapshots, which are called VOLUME/SNAPSHOT. */
+  /** Volumes and their snapshots, named VOLUME/SNAPSHOT. */
   async list(pool: string, project: string | undefined, type?: string): Promise<readonly StorageVolume[]> {
     const volumes = await this.#of(pool, project, type);
     return volumes.flatMap((volume) => {
@@ -100,7 +101,7 @@ export class VolumeLists {
     throw errors.notFound('storage volume', type === 'custom' ? `${pool}/${name}` : `${pool}/${type}/${name}`);
   }
 
-  /** It is there. */
+  /** The volume exists. */
   render(pool: string, type: VolumeType, qualified: string): StorageVolume {
     const [name, project] = [plainName(qualified), projectOf(qualified)];
     if (type === 'image') {
@@ -148,7 +149,7 @@ export class VolumeLists {
     ];
   }
 
-  /** What members have unpacked in a shared pool is there once: the one with the lowest number lists it. */
+  /** An image that members have unpacked in a shared pool is listed once: by the member with the lowest number. */
   #isListedByOther(pool: string, image: string): boolean {
     const { member, pools } = this.#records;
     if (member === undefined || !isTrue(pools.get(pool)?.document.config['source.shared'])) return false;

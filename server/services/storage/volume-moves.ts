@@ -1,4 +1,4 @@
-// A custom volume gets another name, pool or project; the containers and profiles that use it follow.
+// Renames a custom volume, or moves it to another pool or project; updates the containers and profiles that use it.
 import { type VolumeId, volumeKey } from '../../records/record-names.ts';
 import { errors } from '../../api/errors.ts';
 import { volumeName } from '../../api/names.ts';
@@ -20,7 +20,7 @@ import {
 import { customUrl } from '../shared/volume-urls.ts';
 import { containersUsing, profilesUsing } from './volume-users.ts';
 
-/** Records of a volume, its users and two of its own must fit into one transaction. */
+/** The volume's records, its users and two more must fit into one transaction. */
 const maxUsers = 100;
 
 export class VolumeMoves {
@@ -33,7 +33,7 @@ export class VolumeMoves {
   /** An existing target answers 409 before anything else. Within the pool it is done when it resolves. */
   async rename(caller: Caller, pool: string, type: string, name: string, to: string): Promise<string> {
     const from = customVolume(pool, type, name);
-    // In the project that the volume is in.
+    // In the volume's project.
     const target = { pool, name: qualifiedName(projectOf(name), to) };
     this.#checkTarget(from, target);
     await withVolumes(this.#deps, [from, target], async () => {
@@ -60,7 +60,7 @@ export class VolumeMoves {
       run: (_handle, signal) =>
         withVolumes(this.#deps, [from, to], async () => {
           refuseRunningUsers(this.#deps, from, 'moving it');
-          // Not a step: after a crash what is there is our own copy.
+          // Not a step: after a crash the volume found there is our own copy.
           await this.#deps.pools.refuseVolume(to.pool, refOf(to.name));
           await this.#moveNow(from, to, signal);
           this.#moved(caller, from, to);
@@ -68,7 +68,7 @@ export class VolumeMoves {
     });
   }
 
-  /** In one pool only its name changes, which holds its project. */
+  /** Within a pool only its name changes, which contains its project. */
   async #moveNow(from: VolumeId, to: VolumeId, signal: AbortSignal): Promise<void> {
     const { records, sagas } = this.#deps;
     if (from.pool === to.pool) return sagas.run(renameVolumeSaga(this.#deps), { from, to }, { signal });

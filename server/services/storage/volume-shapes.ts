@@ -1,4 +1,4 @@
-// What new volumes are made like, for drivers whose volumes have file systems of their own. Other drivers look at none of it.
+// File systems of new volumes, for drivers whose volumes have their own. Other drivers ignore them.
 import type { VolumeRef } from '../../drivers/storage/driver.ts';
 import type { ContainerDocument, VolumeDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
@@ -12,7 +12,7 @@ export function newCustomVolume(name: string, config: VolumeDocument['config']):
   return { ...refOf(name), shape: { ...sized(volumeSize(config)), ...(fileSystem === '' ? {} : { fileSystem }) } };
 }
 
-/** The pool says which file system it gets. */
+/** The pool decides which file system it gets. */
 export function newContainerVolume(
   records: Records,
   name: string,

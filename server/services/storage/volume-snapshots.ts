@@ -29,7 +29,7 @@ export class VolumeSnapshots {
     return this.#all(volume).map(({ name }) => snapshotUrl(volume, name));
   }
 
-  /** Named `volume/snapshot`, as in lists of the real system. */
+  /** Named `volume/snapshot`, as in LXD's lists. */
   list(volume: VolumeId): readonly VolumeSnapshot[] {
     return this.#all(volume).map((entry) => ({ ...render(entry), name: `${plainName(volume.name)}/${entry.name}` }));
   }

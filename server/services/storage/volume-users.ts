@@ -1,5 +1,4 @@
-// The users of a custom volume: the containers and profiles with a disk device that names it, in the projects that use the volumes of its
-// project.
+// The users of a custom volume: containers and profiles with a disk device that names it, in the projects that use the volume's project.
 import { isDisk } from '../../api/devices/index.ts';
 import { containerUrl, plainName, profileUrl, projectOf } from '../../api/project/project-names.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
@@ -10,23 +9,23 @@ import { containersWith } from '../shared/used-by.ts';
 import { attachedVolumes } from '../shared/expand.ts';
 import { profileIn, projectWith } from '../shared/project-scope.ts';
 
-/** Devices say the plain name. */
+/** Devices use the plain name. */
 const isOf = (device: ConfigMap, { pool, name }: VolumeId): boolean =>
   isDisk(device) && device['pool'] === pool && device['source'] === plainName(name);
 
 const names = (devices: DeviceMap, { pool, name }: VolumeId): boolean =>
   attachedVolumes(devices).some((used) => used.pool === pool && used.name === plainName(name));
 
-/** Whether a name of a volume that this container or profile writes means one of the volume's project. */
+/** Whether a volume name in this container or profile means a volume of the volume's project. */
 const isInScope = (records: Records, owner: string, volume: VolumeId): boolean =>
   projectWith(records, projectOf(owner), 'features.storage.volumes') === projectOf(volume.name);
 
-/** Names of containers, also of those that have the device from a profile. */
+/** Names of containers, including those with the device from a profile. */
 export function containersUsing(records: Records, volume: VolumeId): readonly string[] {
   return containersWith(records, 'volume', volumeKey(volume)).map((entry) => entry.name);
 }
 
-/** A profile of another project, which containers of this one may have, is no user itself: it means volumes of its own project. */
+/** A profile of another project that containers of this one use is no user itself: it means volumes of its own project. */
 export function profilesUsing(records: Records, volume: VolumeId): readonly string[] {
   return records.profiles
     .list()
@@ -45,7 +44,7 @@ export function runningUsers(records: Records, runtime: RuntimeDriver, volume: V
   return containersUsing(records, volume).filter((name) => runtime.probe(name).status !== 'stopped');
 }
 
-/** The devices of containers and profiles follow a volume to its new place. */
+/** Updates the devices of containers and profiles to the volume's new place. */
 export function moveUsers(changes: Changes, records: Records, from: VolumeId, to: VolumeId): void {
   const moved = (devices: DeviceMap): DeviceMap =>
     Object.fromEntries(
@@ -62,8 +61,8 @@ export function moveUsers(changes: Changes, records: Records, from: VolumeId, to
     changes.put('profiles', name, { ...document, devices: moved(document.devices) });
 }
 
-/** Containers that would lose the volume if it moved: all of them when it leaves its project; else those that have it from a profile of
- *  another project, which cannot follow. */
+/** Containers that would lose the volume if it moved: all of them if it leaves its project; otherwise those that have it from another
+ *  project's profile, which cannot follow. */
 export function usersLeftBehind(records: Records, from: VolumeId, to: VolumeId): readonly string[] {
   const leaves = projectOf(from.name) !== projectOf(to.name);
   if (leaves) return volumeUsers(records, from);

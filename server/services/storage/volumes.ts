@@ -56,7 +56,7 @@ export class Volumes {
     return { object: this.lists.render(pool, known, name), etag: etagOf.volume(document) };
   }
 
-  /** A copy is an operation, an empty volume is there when this resolves (undefined). `from`: qualifies the name of the source. */
+  /** A copy is an operation; an empty volume exists when this resolves (undefined). `from`: qualifies the name of the source. */
   async create(
     caller: Caller,
     pool: string,
@@ -132,7 +132,7 @@ export class Volumes {
       const volume = { pool, name };
       findVolume(this.#deps, volume);
       await this.#deps.sagas.finishUndo('volumes', volumeKey(volume));
-      // One that was being made is gone once that is undone.
+      // A volume in creation is gone once that is undone.
       if (!this.#deps.records.volumes.has(volumeKey(volume))) return;
       await withVolumes(this.#deps, [volume], async () => {
         await this.#deps.sagas.run(deleteVolumeSaga(this.#deps), volume);
@@ -142,7 +142,7 @@ export class Volumes {
     this.#deps.events.lifecycle('storage-volume-deleted', volumeUrl(pool, known, name), undefined, requestor);
   }
 
-  /** The copy of the pool is shared: it goes with the last project that sees it. Another container of the image makes it again. */
+  /** The pool's copy is shared: it is deleted with the last project that sees it. Another container of the image unpacks it again. */
   async #dropImage(pool: string, image: string): Promise<void> {
     const { records, pools } = this.#deps;
     const others = await records.retry((changes) => {
@@ -226,7 +226,7 @@ export class Volumes {
       const isResized = ['size', 'block.mount_options', 'zfs.use_refquota'].some(
         (key) => before.config[key] !== wanted.config[key],
       );
-      // A daemon that dies before it is recorded: reapplyLimits.
+      // If the daemon dies before it is recorded: reapplyLimits.
       if (isResized) await limitVolume(this.#deps.pools, volume, wanted.config, { mustHold: true });
       try {
         await this.#deps.records.retry((changes) => changes.put('volumes', volumeKey(volume), wanted));

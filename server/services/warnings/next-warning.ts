@@ -1,10 +1,10 @@
-// How a warning continues when its cause is seen or over, and which warnings are removed. Pure.
+// How a warning changes when its cause is seen or over, and which warnings are removed. Pure.
 import { warningTypes, type WarningType } from '../../api/server/warning-types.ts';
 import type { WarningDocument, WarningEntityDocument } from '../../records/documents.ts';
 
 export type WarningEntity = WarningEntityDocument;
 
-/** What happened to one cause since it was written down last. */
+/** Sightings of one cause since it was last stored. */
 export interface Sighting {
   readonly type: WarningType;
   readonly entity?: WarningEntity;
@@ -13,27 +13,27 @@ export interface Sighting {
   /** How often it was seen; 0: it is over. */
   readonly count: number;
   readonly firstAt: string;
-  /** When it was seen last. */
+  /** When it was last seen. */
   readonly lastAt: string;
-  /** When anything of this happened last. */
+  /** When it was last seen or over. */
   readonly at: string;
   readonly message: string;
-  /** The last that happened: the cause is over. */
+  /** The latest: the cause is over. */
   readonly isOver: boolean;
   /** It was over in between, and seen again. */
   readonly isRenewed: boolean;
 }
 
-/** Max warnings of each member. A user who can make containers fail can make warnings, too. */
+/** Max warnings per member: a user who can make containers fail can cause warnings, too. */
 export const maxWarnings = 500;
 const longestMessage = 1_000;
-/** Resolved ones stay so long. */
+/** How long resolved ones stay. */
 const keptMs = 24 * 3_600_000;
 
-/** As it is kept. */
+/** The stored form of the message. */
 export const clipped = (message: string): string => message.slice(0, longestMessage);
 
-/** The same cause of the same member is one warning, whatever the name of the object is by now. */
+/** The same cause on the same member is one warning, even if the object was renamed. */
 export const identityOf = (type: string, entity: WarningEntity | undefined): string =>
   entity === undefined ? type : `${type} ${entity.kind}/${entity.uuid ?? entity.name}`;
 
@@ -69,7 +69,7 @@ export function nowOver(
   };
 }
 
-/** Two that follow each other. */
+/** Merges two successive sightings. */
 export function joined(first: Sighting, then: Sighting | undefined): Sighting {
   if (then === undefined) return first;
   const isSeen = then.count > 0;
@@ -84,7 +84,7 @@ export function joined(first: Sighting, then: Sighting | undefined): Sighting {
   };
 }
 
-/** The document after the sighting; the same one when nothing changes, undefined when there is nothing to warn of. */
+/** The document after the sighting; the same one if nothing changes, undefined if there is no warning. */
 export function nextWarning(document: WarningDocument | undefined, sighting: Sighting): WarningDocument | undefined {
   const { type, count, at, isOver, isRenewed } = sighting;
   if (count === 0 && (document === undefined || document.status === 'resolved')) return document;
@@ -110,7 +110,7 @@ const entityOf = ({ entity }: Pick<Sighting, 'entity'>): { readonly entity?: War
 export const isExpired = ({ status, updatedAt }: WarningDocument, nowMs: number): boolean =>
   status === 'resolved' && nowMs - Date.parse(updatedAt) >= keptMs;
 
-/** The surplus goes: resolved ones first, then less severe ones, then those that were not seen for longest. */
+/** The ones to remove: resolved first, then less severe, then least recently seen. */
 export function surplus<T extends { readonly document: WarningDocument }>(
   all: readonly T[],
   max = maxWarnings,

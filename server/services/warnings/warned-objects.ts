@@ -1,4 +1,4 @@
-// The objects that warnings are about: how they are kept in a warning, and their names, projects and URLs as they are now.
+// The objects of warnings: their stored identity, and their current names, projects and URLs.
 import { containerUrl, defaultProject, imageUrl, projectOf } from '../../api/project/project-names.ts';
 import { volumeIdOf } from '../../records/record-names.ts';
 import type { Records } from '../../records/records.ts';
@@ -22,9 +22,9 @@ const withUuid = (kind: 'containers' | 'volumes', name: string, uuid: string | u
 });
 
 interface KindRow {
-  /** The name of the object of a warning of that member (undefined: this one) as it is now; undefined: it is gone. */
+  /** The current name of the object in a warning of that member (undefined: this one); undefined: it is gone. */
   readonly nameNow: (records: Records, entity: WarningEntity, member: number | undefined) => string | undefined;
-  /** As the real system has it: networks are of the project default, pools and members of none. */
+  /** As in LXD: networks belong to the project default, pools and members to none. */
   readonly project: (name: string) => string;
   readonly url: (name: string, records: Records) => string;
 }
@@ -54,7 +54,7 @@ const rows: Readonly<Record<WarningEntity['kind'], KindRow>> = {
   },
 };
 
-/** The object as it is called now, the same one when nothing has changed; undefined: it is gone. */
+/** The object with its current name, the same one if nothing has changed; undefined: it is gone. */
 export function presentEntity(
   records: Records,
   entity: WarningEntity,
@@ -71,7 +71,7 @@ export const projectOfEntity = (entity: WarningEntity | undefined): string =>
 export const urlOfEntity = (records: Records, entity: WarningEntity | undefined): string =>
   entity === undefined ? '' : rows[entity.kind].url(entity.name, records);
 
-/** Objects of this member are found under a new name, too. Of others only the name is looked up, until they have written the new one. */
+/** Finds this member's objects under a new name, too. For other members it only looks up the name, until they have stored the new one. */
 function nameOfUuid(kind: 'containers' | 'volumes'): KindRow['nameNow'] {
   return (records, { name, uuid }, member) => {
     const isIt = ({ document }: { readonly document: { readonly uuid: string } }): boolean =>

@@ -1,5 +1,5 @@
-// Writes warnings of this member down: the first sighting of a cause at once, those that follow within a minute together. What the store
-// does not take yet is kept in memory.
+// Stores warnings of this member: the first sighting of a cause at once, later ones within a minute together. Sightings that the store
+// cannot take yet stay in memory.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { randomUUID } from 'node:crypto';
 import { warningTypes, type WarningType } from '../../api/server/warning-types.ts';
@@ -24,11 +24,11 @@ import { presentEntity } from './warned-objects.ts';
 import type { WarningSink } from './warning-sink.ts';
 
 export interface WarningBookDeps extends Pick<ServiceParts, 'records' | 'clock' | 'log'> {
-  /** False: the store has no room at the moment. */
+  /** False: the store is full at the moment. */
   readonly canWrite: () => boolean;
 }
 
-/** A cause that is looked at again and again, and is there. */
+/** A cause found by a regular check. */
 export interface FoundState {
   readonly type: WarningType;
   readonly message: string;
@@ -48,9 +48,9 @@ const keyOf = (type: WarningType, entity: WarningEntity | undefined): string =>
 
 export class WarningBook implements WarningSink {
   readonly #deps: WarningBookDeps;
-  /** By identity, as are the other maps. */
+  /** By identity, like the other maps. */
   readonly #pending = new Map<string, Sighting>();
-  /** Sightings on their way to the store. */
+  /** Sightings being written to the store. */
   readonly #flying = new Map<string, Sighting>();
   readonly #writtenAtMs = new Map<string, number>();
   #known: { readonly generation: number; readonly byKey: ReadonlyMap<string, KnownWarning> } | undefined;
@@ -76,7 +76,7 @@ export class WarningBook implements WarningSink {
     this.#note(key, (before) => nowOver(before, { type, at, uuid: randomUUID(), ...of }));
   }
 
-  /** Settles the causes that were looked at: those found count once as long as nothing changes; others of these types are over. */
+  /** Updates the checked causes: found ones count once as long as nothing changes; others of these types are over. */
   updateStates(types: readonly WarningType[], found: readonly FoundState[]): void {
     const there = new Set<string>();
     for (const { type, message, entity } of found) {
@@ -92,7 +92,7 @@ export class WarningBook implements WarningSink {
     return this.#isOpenAs(keyOf(type, entity), undefined);
   }
 
-  /** The warnings of this member, with what is not written yet. */
+  /** The warnings of this member, with unwritten sightings. */
   all(): readonly KnownWarning[] {
     const all = new Map(this.#deps.records.warnings.list().map((entry) => [entry.name, entry.document]));
     for (const key of new Set([...this.#flying.keys(), ...this.#pending.keys()])) {
@@ -102,19 +102,19 @@ export class WarningBook implements WarningSink {
     return [...all].map(([name, document]) => ({ name, document }));
   }
 
-  /** Resolves when what is due, or else all, is written as far as the store takes it. Never throws. */
+  /** Resolves when due sightings, or all, are written as far as the store takes them. Never throws. */
   write(isAll = false): Promise<void> {
     this.#writing = this.#writing.then(() => this.#writeDue(isAll));
     return this.#writing;
   }
 
-  /** A warning that was not written is not written any more. */
+  /** Drops a warning that is not stored yet. */
   forget(uuid: string): void {
     for (const [key, sighting] of this.#pending)
       if ((this.#byKey().get(key)?.name ?? sighting.uuid) === uuid) this.#pending.delete(key);
   }
 
-  /** Each minute: writes what has waited; removes what was resolved long ago or is about objects that are gone; follows renames. */
+  /** Each minute: writes pending sightings; removes long resolved warnings and those about deleted objects; follows renames. */
   async tidy(): Promise<void> {
     await this.write();
     const { records, clock, canWrite } = this.#deps;
@@ -129,7 +129,7 @@ export class WarningBook implements WarningSink {
     });
   }
 
-  /** Waits for the store for a moment only. */
+  /** Waits for the store only briefly. */
   async close(): Promise<void> {
     const ended = new AbortController();
     const longest = pause(longestCloseMs, ended.signal).catch(() => {});
@@ -159,7 +159,7 @@ export class WarningBook implements WarningSink {
     });
   }
 
-  /** What was seen and is not in the records yet. In a cluster these show a write before the store has answered it. */
+  /** Sightings that are not in the records yet. In a cluster the records may show a write before the store has acknowledged it. */
   #unwritten(key: string): Sighting | undefined {
     const [sent, pending] = [this.#flying.get(key), this.#pending.get(key)];
     const isWritten = sent !== undefined && this.#byKey().get(key)?.document.updatedAt === sent.at;
@@ -167,13 +167,13 @@ export class WarningBook implements WarningSink {
     return flying === undefined ? pending : joined(flying, pending);
   }
 
-  /** The warning with what is not written yet. */
+  /** The warning with unwritten sightings. */
   #now(key: string): KnownWarning | undefined {
     const sighting = this.#unwritten(key);
     return sighting === undefined ? this.#byKey().get(key) : this.#after(key, sighting);
   }
 
-  /** What is recorded becomes this by the sighting; undefined: there is nothing to warn of. */
+  /** The record after the sighting; undefined: there is no warning. */
   #after(key: string, sighting: Sighting): KnownWarning | undefined {
     const known = this.#byKey().get(key);
     const document = nextWarning(known?.document, sighting);
@@ -246,5 +246,5 @@ export class WarningBook implements WarningSink {
   }
 }
 
-/** A clock that was set back counts, too. */
+/** Also true for a clock that was set back. */
 const isPast = (atMs: number, nowMs: number): boolean => nowMs - atMs >= minuteMs || nowMs < atMs;

@@ -1,11 +1,11 @@
-// What use cases call when they meet a state that an administrator should know of.
+// The interface through which use cases report states that an administrator should know.
 import type { WarningType } from '../../api/server/warning-types.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { WarningEntity } from './next-warning.ts';
 
-/** Both return at once and never throw; the log has its line besides. */
+/** Both return at once and never throw; the log also gets a line. */
 export interface WarningSink {
-  /** It happened, again perhaps. */
+  /** It happened, perhaps again. */
   seen(type: WarningType, message: string, entity?: WarningEntity): void;
   /** The cause is over, if there was any. */
   over(type: WarningType, entity?: WarningEntity): void;
@@ -14,7 +14,7 @@ export interface WarningSink {
 /** The sink of a dry run, and of tests. */
 export const noWarnings: WarningSink = { seen: () => {}, over: () => {} };
 
-/** Does the work; its failure is a warning until it succeeds again. */
+/** Runs the work; its failure is a warning until it succeeds again. */
 export async function warnOfFailure(
   warnings: WarningSink,
   {

@@ -1,4 +1,4 @@
-// Looks each minute, and once after the start, for the states that warnings tell of; then the warnings are tidied.
+// Checks for the causes of warnings once after the start and each minute; then tidies the warnings.
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { WarningType } from '../../api/server/warning-types.ts';
@@ -6,7 +6,7 @@ import type { ScheduledTask } from '../shared/scheduler.ts';
 import type { FoundState, WarningBook } from './warning-book.ts';
 
 export interface StateSource {
-  /** No other source has them: of these types it knows everything that is there. */
+  /** Types that only this source reports: it knows all current causes of them. */
   readonly types: readonly WarningType[];
   readonly find: () => readonly FoundState[];
 }
@@ -14,7 +14,7 @@ export interface StateSource {
 export interface WarningWatchDeps {
   readonly book: WarningBook;
   readonly sources: readonly StateSource[];
-  /** Finds out before what the sources tell. */
+  /** Run before the sources are read. */
   readonly looks: readonly { look(): Promise<void> }[];
   readonly log: Log;
 }

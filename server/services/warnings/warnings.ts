@@ -1,4 +1,4 @@
-// Warnings: use cases of the API. Each member has its own; all members show, acknowledge and delete those of all.
+// Warnings: use cases of the API. Each member has its own; every member shows, acknowledges and deletes those of all.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { errors } from '../../api/errors.ts';
 import { readableNames } from '../../api/project/readable-names.ts';
@@ -27,7 +27,7 @@ export class Warnings {
     this.#deps = deps;
   }
 
-  /** In order of their first sighting. `project`: undefined for all. */
+  /** In order of first sighting. `project`: undefined for all. */
   list(project: string | undefined): readonly Warning[] {
     const { records, cluster, book } = this.#deps;
     const own = book.all().flatMap((known) => this.#render(known, undefined, cluster.ownName));
@@ -76,12 +76,12 @@ export class Warnings {
     this.#emit(caller, 'warning-deleted', uuid);
   }
 
-  /** How many causes this member has that are not over. */
+  /** How many unresolved causes this member has. */
   activeHere(): number {
     return this.#deps.book.all().filter(({ document }) => document.status !== 'resolved').length;
   }
 
-  /** What was seen meanwhile is part of what is acknowledged. */
+  /** An acknowledgement includes sightings that were not written yet. */
   async #settled(uuid: string): Promise<void> {
     this.get(uuid);
     if (this.#other(uuid) === undefined) await this.#deps.book.write(true);
@@ -91,7 +91,7 @@ export class Warnings {
     return this.#deps.records.others.get('warnings', uuid);
   }
 
-  /** None for one whose object is gone: its member removes it within a minute. */
+  /** Undefined if its object is gone: its member removes the warning within a minute. */
   #render({ name, document }: KnownWarning, member: number | undefined, location: string): readonly Warning[] {
     const { records } = this.#deps;
     const entity = document.entity && presentEntity(records, document.entity, member);

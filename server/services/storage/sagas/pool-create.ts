@@ -1,4 +1,4 @@
-// A storage pool is made on the host and recorded, or neither.
+// The saga that creates a storage pool on the host and records it.
 import type { Saga } from '../../../operations/saga.ts';
 import type { PoolDocument } from '../../../records/documents.ts';
 import type { Records } from '../../../records/records.ts';

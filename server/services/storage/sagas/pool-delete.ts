@@ -1,4 +1,4 @@
-// An unused storage pool is deleted with what the driver keeps in it.
+// The saga that deletes an unused storage pool with the driver's data in it.
 import type { Saga } from '../../../operations/saga.ts';
 import { removeRecord } from '../../shared/saga-records.ts';
 import { refuseUsedPool } from '../pool-users.ts';

@@ -1,4 +1,4 @@
-// A custom volume is made, empty or as a copy with snapshots, or it does not exist.
+// The saga that creates a custom volume, empty or as a copy with snapshots.
 import type { VolumeId } from '../../../records/record-names.ts';
 import type { VolumeSource } from '../../../drivers/storage/driver.ts';
 import { copyVolumeSnapshots, refOf, type VolumeSagaDeps, type VolumeSnapshots } from '../custom-volumes.ts';

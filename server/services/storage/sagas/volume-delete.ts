@@ -1,4 +1,4 @@
-// An unused custom volume is deleted with its snapshots and backups.
+// The saga that deletes an unused custom volume with its snapshots and backups.
 import { type VolumeId, volumeKey } from '../../../records/record-names.ts';
 import { readyVolume, type VolumeSagaDeps, refOf } from '../custom-volumes.ts';
 import type { Saga } from '../../../operations/saga.ts';

@@ -1,4 +1,4 @@
-// A custom volume moves into another pool, and perhaps into another project.
+// The saga that moves a custom volume into another pool, and perhaps into another project.
 import { type VolumeId, volumeKey } from '../../../records/record-names.ts';
 import { beginMove, type MoveParams, commitMove, endMove } from './volume-rename.ts';
 import {
@@ -13,7 +13,7 @@ import type { Saga } from '../../../operations/saga.ts';
 
 export type MoveToPoolParams = MoveParams & { readonly snapshots: VolumeSnapshots };
 
-/** Into another pool: the copy is whole before the original goes, and once it has gone only forwards is possible. */
+/** The copy is complete before the original is deleted; after that, recovery can only go forward. */
 export function moveVolumeSaga(deps: VolumeSagaDeps): Saga<MoveToPoolParams> {
   const has = ({ pool, name }: VolumeId): Promise<boolean> => {
     const { driver, pool: spec } = deps.pools.use(pool);

@@ -1,4 +1,5 @@
-// A custom volume gets another name, or another project, in its pool; devices of containers and profiles of its project follow.
+// The saga that renames a custom volume in its pool, or moves it to another project; updates devices of containers and profiles of its
+// project.
 import { moveUsers, usersLeftBehind } from '../volume-users.ts';
 import { refOf, type VolumeSagaDeps, readyVolume, requirePool } from '../custom-volumes.ts';
 import type { Saga } from '../../../operations/saga.ts';
@@ -42,10 +43,10 @@ export function beginMove(records: Records, changes: Changes, { from, to }: Move
   changes.put('volumes', volumeKey(to), { ...document, lifecycle: 'creating' });
 }
 
-/** Nothing may begin to use a volume that leaves its project, since it could not follow; and the other project has to stay. */
+/** A volume that leaves its project must not get new users, which could not follow; and the other project must stay. */
 const isLeaving = ({ from, to }: MoveParams): boolean => projectOf(from.name) !== projectOf(to.name);
 
-/** It stays where it is. */
+/** The volume stays where it is. */
 export function endMove(records: Records, changes: Changes, params: MoveParams): void {
   if (!isLeaving(params)) return;
   makeReady(records, changes, 'volumes', volumeKey(params.from));

@@ -1,4 +1,4 @@
-// A custom volume gets the content of one of its snapshots.
+// The saga that restores the content of a custom volume's snapshot.
 import { ownedKey, volumeKey } from '../../../records/record-names.ts';
 import {
   readyVolume,

@@ -1,4 +1,4 @@
-// A snapshot of a custom volume is made, or it does not exist.
+// The saga that makes a snapshot of a custom volume.
 import {
   readyVolume,
   type VolumeSnapshotParams,

@@ -1,4 +1,4 @@
-// A snapshot of a custom volume is deleted.
+// The saga that deletes a snapshot of a custom volume.
 import {
   readyVolumeSnapshot,
   type VolumeSagaDeps,

@@ -1,4 +1,4 @@
-// A snapshot of a custom volume gets another name.
+// The saga that renames a snapshot of a custom volume.
 import { ownedKey, volumeKey } from '../../../records/record-names.ts';
 import {
   refOf,

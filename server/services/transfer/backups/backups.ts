@@ -1,5 +1,5 @@
-// Backups of containers and custom volumes: the use cases of the API (spec 4.14; real system section 11). Making one is
-// write-backup.ts; restore.ts makes a container of one, restore-volume.ts a volume.
+// Backups of containers and custom volumes: the use cases of the API (spec 4.14; real system section 11). write-backup.ts makes one;
+// restore.ts restores a container, restore-volume.ts a volume.
 import { randomUUID } from 'node:crypto';
 import type { BackupCreate } from '../../../api/container/backup.ts';
 import type { VolumeBackupCreate } from '../../../api/storage/volume-backup.ts';
@@ -19,12 +19,12 @@ import { type BackupOf, type BackupOwner, ownerOf, readyOwner, readyOwners, uuid
 import type { BackupDeps, CreateBackupParams } from './write-backup.ts';
 import { createBackupSaga } from './sagas/backup-create.ts';
 
-/** The names that requests about either have. */
+/** Field names of requests for either. */
 type Wanted = BackupCreate & Pick<VolumeBackupCreate, 'volume_only'>;
 
 export class Backups {
   readonly #deps: BackupDeps;
-  /** Names that operations under way have chosen, by owned key. */
+  /** Names that running operations have chosen, by owned key. */
   readonly #chosen = new Set<string>();
 
   constructor(deps: BackupDeps) {
@@ -126,12 +126,12 @@ export class Backups {
     });
   }
 
-  /** The complete file. An open reader may read on after the backup is deleted. */
+  /** The complete file. An open reader may continue after the backup is deleted. */
   file(of: BackupOf, name: string): { readonly path: string } {
     return { path: backupPath(this.#deps.dir, this.#ready(ownerOf(of), name).document.file) };
   }
 
-  /** A crash between the two leaves a file that no record knows: the next start removes it. */
+  /** A crash between the two leaves a file without a record: the next start removes it. */
   async #dropNow(caller: Caller, owner: BackupOwner, name: string): Promise<void> {
     const { uuid } = readyOwner(this.#deps.records, owner);
     const { file } = this.#ready(owner, name).document;
@@ -140,7 +140,7 @@ export class Backups {
     this.#emit('deleted', caller, owner, name);
   }
 
-  /** At the full hour. */
+  /** On the hour. */
   async #prune(minute: Date, signal: AbortSignal): Promise<void> {
     if (minute.getMinutes() !== 0) return;
     for (const owner of readyOwners(this.#deps.records)) {

@@ -1,15 +1,15 @@
-// Finds the access to the host that an untrusted backup would give its container. Pure.
+// Finds access to the host that an untrusted backup would give its container. Pure.
 import { isTrue } from '../../../api/container/container-config.ts';
 import { errors } from '../../../api/errors.ts';
 import { hostAccess } from '../../../api/devices/index.ts';
 import type { SavedMachine, SavedParts } from './index-yaml.ts';
 
-/** Keys that loosen what separates a container from its host when they are true. */
+/** Keys whose value true weakens a container's isolation. */
 const loosening = ['security.privileged', 'security.nesting', 'security.devlxd.images'];
-/** Keys that do so by any value: they hold configuration of the host's programs, or act on its kernel. */
+/** Keys that weaken it by any value: they configure the host's programs, or act on its kernel. */
 const powerful = /^(?:raw\..+|linux\.kernel_modules|security\.syscalls\..+)$/;
 
-/** Short texts such as `device data: the path / of the host`; empty when it stays within the container. No values of keys. */
+/** Short texts such as `device data: the path / of the host`; empty if it is isolated. No values of keys. */
 export function hostAccessOf({ container, snapshots }: SavedParts): readonly string[] {
   const found = [
     ...accessOf(container),
@@ -31,7 +31,7 @@ function accessOf({ config, devices }: SavedMachine): readonly string[] {
   ];
 }
 
-/** Throws AppError badRequest unless it is allowed. */
+/** Throws AppError badRequest unless access is allowed. */
 export function checkHostAccess(parts: SavedParts, isAllowed: boolean): void {
   const found = isAllowed ? [] : hostAccessOf(parts);
   if (found.length === 0) return;

@@ -1,15 +1,15 @@
-// What the indexes of all backups have in common, written and read. Pure.
+// The common part of all backup indexes, written and read. Pure.
 import { isTimestamp } from '../../../api/text/timestamp.ts';
 import type { PoolDocument } from '../../../records/documents.ts';
 import type { BackupType } from './layout.ts';
 
 export interface RenderedIndex {
   readonly index: string;
-  /** Beside the files of a container: the same without the head, as real backups have it. */
+  /** Stored beside a container's files: the same without the head, as in LXD's backups. */
   readonly beside?: string;
 }
 
-/** What every description of a backup says. */
+/** The common part of every backup's description. */
 export interface DescribedContent {
   readonly pool: { readonly name: string; readonly document: PoolDocument };
   readonly snapshots: readonly { readonly name: string }[];
@@ -27,12 +27,12 @@ export const headOf = (name: string, type: BackupType, { pool, snapshots, optimi
   type,
 });
 
-/** YAML takes `true` and `1` for what they look like. */
+/** Turns values that YAML reads as booleans or numbers back into texts. */
 export const textsOf = (texts: Readonly<Record<string, string | boolean | number>>): Record<string, string> =>
   Object.fromEntries(Object.entries(texts).map(([key, value]) => [key, String(value)]));
 
 export const timeOf = (text: string | null | undefined): string | undefined =>
   typeof text === 'string' && isTimestamp(text) ? text : undefined;
 
-/** Old releases name a snapshot with what it is of. */
+/** Old releases prefix a snapshot's name with its owner's. */
 export const plainSnapshot = (name: string): string => name.slice(name.indexOf('/') + 1);

@@ -1,4 +1,4 @@
-// The first member of a backup, index.yaml: the description of the container or volume, written and read. Volumes: volume-index.ts.
+// The first member of a backup, index.yaml: the description of the container or volume, written and read. volume-index.ts handles volumes.
 import { BackupHead, BackupParts, type BackupMachine } from '../../../api/container/backup.ts';
 import type { Container } from '../../../api/container/container.ts';
 import { never } from '../../../api/schema/common-schemas.ts';
@@ -13,12 +13,12 @@ import { readYaml } from '../../../drivers/image/read-yaml.ts';
 import type { Snapshot } from '../../../api/container/snapshot.ts';
 import type { ProfileDocument, RootVolumeDocument } from '../../../records/documents.ts';
 
-/** What a backup is made of, in the words of the API. */
+/** The contents of a backup, in the API's terms. */
 export interface BackupContent extends DescribedContent {
   readonly container: Container;
   readonly project: string;
   readonly snapshots: readonly Snapshot[];
-  /** What was written on its root volume, and on those of its snapshots. */
+  /** Values set on its root volume, and on those of its snapshots. */
   readonly written: RootVolumeDocument | undefined;
   readonly writtenOf: ReadonlyMap<string, RootVolumeDocument>;
   readonly profiles: readonly { readonly name: string; readonly document: ProfileDocument }[];
@@ -75,11 +75,11 @@ function configOf({ container, project, snapshots, pool, profiles, written, writ
   };
 }
 
-/** Owners are packed as the container sees them, whoever they are on the disk; a stream of a file system has those of the disk. */
+/** Files are packed with the owners that the container sees, whatever is on the disk; a file system stream has the disk's owners. */
 const withOwnIds = (config: Readonly<Record<string, string>>): Record<string, string> =>
   config[idMapKeys.files] === undefined ? config : { ...config, [idMapKeys.files]: '[]' };
 
-/** A container or snapshot as a backup describes it. */
+/** A container or snapshot in a backup's description. */
 export interface SavedMachine {
   readonly architecture: string;
   readonly config: Readonly<Record<string, string>>;
@@ -106,12 +106,12 @@ export interface BackupIndex {
   readonly pool: string;
   readonly snapshots: readonly string[];
   readonly optimized: boolean;
-  /** Absent in backups of old releases, which have it in backup.yaml only, and in those of volumes. */
+  /** Absent in backups of old releases, which have it only in backup.yaml, and in those of volumes. */
   readonly parts?: SavedParts;
   readonly volume?: SavedVolume;
 }
 
-/** Unknown members are ignored: every release adds some. Throws AppError badRequest naming the members that are wrong. */
+/** Ignores unknown members: every release adds some. Throws AppError badRequest naming the wrong members. */
 export async function parseIndex(text: string): Promise<BackupIndex> {
   const value = await parse(text, 'backup/index.yaml');
   const problems = validateBody(BackupHead, value);
@@ -140,7 +140,7 @@ export async function parseIndex(text: string): Promise<BackupIndex> {
   };
 }
 
-/** Without snapshots whose files are not in the backup: some releases tell of all, also when they leave them out. */
+/** Without snapshots whose files the backup lacks: some releases describe omitted ones, too. */
 export function onlyListed(parts: SavedParts, names: readonly string[]): SavedParts {
   return {
     ...parts,

@@ -14,7 +14,7 @@ export const layouts: Readonly<Record<BackupType, Layout>> = {
   custom: { itself: 'backup/volume', snapshots: 'backup/volume-snapshots' },
 };
 
-/** What the names of a part's members begin with. Undefined: not a snapshot. */
+/** The common prefix of a part's member names. Undefined: not a snapshot. */
 export const prefixOf = (type: BackupType, snapshot: string | undefined): string =>
   snapshot === undefined ? layouts[type].itself : `${layouts[type].snapshots}/${snapshot}`;
 
@@ -32,7 +32,7 @@ const forms: Readonly<Record<BackupType, { readonly files: RegExp; readonly stre
   custom: { files: formOf(layouts.custom, '(?:/.*)?'), streams: formOf(layouts.custom, '\\.bin') },
 };
 
-/** Undefined: the member is of none. */
+/** Undefined: the member belongs to no part. */
 export function sectionOf(
   name: string,
   { type, optimized }: { readonly type: BackupType; readonly optimized: boolean },

@@ -1,4 +1,4 @@
-// What a backup is of, a container or a custom volume: its names, its lock, and its record.
+// The owner of a backup, a container or a custom volume: its names, its lock, and its record.
 import { containerUrl, plainName, projectOf } from '../../../api/project/project-names.ts';
 import { type VolumeId, volumeIdOf, volumeKey } from '../../../records/record-names.ts';
 import type { Records } from '../../../records/records.ts';
@@ -7,15 +7,15 @@ import { customUrl } from '../../shared/volume-urls.ts';
 import { readyVolume } from '../../storage/custom-volumes.ts';
 import { findVolume, volumeLock, type VolumesDeps } from '../../storage/volume-checks.ts';
 
-/** Also what stored intents say of it. */
+/** Also stored in intents. */
 export type BackupOf = { readonly container: string } | { readonly volume: VolumeId };
 
 export interface BackupOwner {
   readonly of: BackupOf;
   readonly kind: 'containers' | 'volumes';
-  /** Its record. */
+  /** The key of its record. */
   readonly key: string;
-  /** In messages. */
+  /** Its name in messages. */
   readonly label: string;
   readonly what: 'container' | 'storage volume';
   readonly project: string;
@@ -23,7 +23,7 @@ export interface BackupOwner {
   /** `parts` are path segments below it. */
   readonly url: (...parts: readonly string[]) => string;
   readonly resources: Readonly<Record<string, readonly string[]>>;
-  /** Begins the names of its events. */
+  /** The prefix of its events. */
   readonly event: 'container-backup' | 'storage-volume-backup';
   /** Without the project. */
   readonly plain: string;
@@ -72,7 +72,7 @@ export function readyOwner(records: Records, { of }: BackupOwner): { readonly uu
   return { uuid: readyVolume(records, of.volume).uuid, pool: of.volume.pool };
 }
 
-/** All that are ready, of all projects. */
+/** All ready owners, of all projects. */
 export const readyOwners = (records: Records): readonly BackupOwner[] =>
   [
     ...records.containers.list().map(({ name, document }) => ({ of: { container: name }, document })),

@@ -1,4 +1,4 @@
-// Making a custom volume of a backup that was uploaded: its record is drafted from the backup, then a saga makes it.
+// Makes a custom volume of an uploaded backup: drafts its record from the backup, then runs a saga.
 import { randomUUID } from 'node:crypto';
 import { errors } from '../../../api/errors.ts';
 import { never } from '../../../api/schema/common-schemas.ts';
@@ -23,7 +23,7 @@ import { unpackBackup } from './unpack-backup.ts';
 import { allowsHostAccess, checkForm, takeUpload, type BackupUpload } from './uploaded.ts';
 import type { SavedVolume } from './volume-index.ts';
 
-/** Takes over the uploaded file. `pool`: that of the request, whatever the backup says. */
+/** Takes over the uploaded file. `pool`: the request's, whatever the backup says. */
 export function restoreVolumeBackup(
   deps: RestoreDeps,
   caller: Caller,
@@ -87,7 +87,7 @@ async function restoreNow(
 function draft(deps: RestoreDeps, volume: VolumeId, index: BackupIndex, saved: SavedVolume): ReceiveVolumeParams {
   checkSnapshotNames(index, saved.snapshots);
   const { pool } = deps.pools.use(volume.pool);
-  // The backup may be of a pool of another driver, and nobody can edit it.
+  // The backup may be from another driver's pool, and its keys cannot be edited.
   const own = (config: SavedVolume['config']): Record<string, string> =>
     keysIn(deps.pools, volume.pool, withoutServerKeys(config));
   const sent = checkedVolumeConfig(deps.pools, volume.pool, own(saved.config));

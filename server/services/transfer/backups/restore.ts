@@ -1,4 +1,4 @@
-// Making a container of a backup that was uploaded: its record is drafted from the backup, then a saga makes it.
+// Makes a container of an uploaded backup: drafts its record from the backup, then runs a saga.
 import { type ConfigMap, never } from '../../../api/schema/common-schemas.ts';
 import { isTrue } from '../../../api/container/container-config.ts';
 import { rootDisk } from '../../../api/devices/index.ts';
@@ -86,7 +86,7 @@ async function restoreNow(
       index,
       keepNodes:
         (allowsHostAccess(deps.records, upload) && !isUntrustedSource(deps.records, caller, name)) ||
-        // As any of them may become the container.
+        // Any of them may become the container.
         [params, ...params.snapshots].every(({ document }) => isPrivileged(document)),
     };
     const saga = receiveContainerSaga(deps, (_params, context) =>
@@ -109,7 +109,7 @@ async function restoreNow(
   });
 }
 
-/** The one asked for, else that of the backup, else where the default profile has its root disk (real system section 11). */
+/** The requested pool, else the backup's, else that of the default profile's root disk (real system section 11). */
 function choosePool(
   { records, pools }: RestoreDeps,
   project: string,
@@ -166,19 +166,19 @@ function machineOf(deps: RestoreDeps, name: string, saved: SavedMachine, pool: s
   return { ...machine, devices: withRootIn(deps.records, name, machine, pool) };
 }
 
-/** A map of owners that somebody else wrote could name ids of the host. */
+/** A foreign owner map could name ids of the host. */
 const withoutOwners = <T extends SavedMachine>(machine: T): T => ({
   ...machine,
   config: { ...machine.config, [idMapKeys.files]: '[]' },
 });
 
-/** LXD packs owners as they are on its disk, and this daemon as the container sees them. */
+/** LXD packs owners as on its disk, this daemon as the container sees them. */
 function ownersIn({ config }: SavedMachine): string {
   const map = config[idMapKeys.files] ?? '[]';
   return parseIdMap(map) === undefined ? '[]' : map;
 }
 
-/** Addresses that a container here has: two on one network would not do. */
+/** Drops addresses that a container here has: two on one network would conflict. */
 function withoutTaken({ records }: RestoreDeps, config: ConfigMap): Record<string, string> {
   const taken = new Set(records.containers.list().flatMap(({ document }) => Object.values(document.config)));
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-// Reads the commands of a btrfs stream: their form, not what they do.
+// Reads the commands of a btrfs stream: their form, not their effect.
 import { DriverError } from '../../../drivers/driver-error.ts';
 
 const magic = Buffer.from('btrfs-stream\0');
@@ -51,7 +51,7 @@ export interface Command {
   readonly attributes: ReadonlyMap<number, Buffer>;
 }
 
-/** The head of the stream as bytes, then its commands up to the last. */
+/** The head of the stream as bytes, then all its commands. */
 export async function* commandsOf(source: AsyncIterable<Buffer>, what: string): AsyncGenerator<Buffer | Command> {
   const chunks = source[Symbol.asyncIterator]();
   let rest: Buffer = Buffer.alloc(0);
@@ -93,7 +93,7 @@ function attributesOf(bytes: Buffer, what: string): ReadonlyMap<number, Buffer> 
     const size = at + 4 > bytes.length ? bytes.length : bytes.readUInt16LE(at + 2);
     if (at + 4 + size > bytes.length) throw invalid(what, 'has a damaged command');
     const type = bytes.readUInt16LE(at);
-    // Which of two would count is up to the reader.
+    // Which of two attributes applies would depend on the reader.
     if (found.has(type)) throw invalid(what, 'has a command that says something twice');
     found.set(type, bytes.subarray(at + 4, at + 4 + size));
     at += 4 + size;
@@ -110,7 +110,7 @@ const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** CRC-32C as btrfs has it: from 0, not inverted. */
+/** CRC-32C as in btrfs: from 0, not inverted. */
 export function checksum(bytes: Buffer): number {
   let crc = 0;
   for (const byte of bytes) crc = (crcTable[(crc ^ byte) & 0xff] ?? 0) ^ (crc >>> 8);

@@ -1,24 +1,24 @@
-// Checks the streams of a btrfs backup before btrfs receives them and carries out their commands as root, by paths. Each stream
-// passes only when none of its commands leads out of its own tree, and gets ids that nothing else on this host has.
+// Checks the streams of a btrfs backup before btrfs receives them and runs their commands as root, by path. A stream passes only if none of
+// its commands leaves its own tree; it gets ids that are unique on this host.
 import { type Command, attributeOf, checksum, commandsOf, invalid } from './send-commands.ts';
 import { randomBytes } from 'node:crypto';
 import type { DriverError } from '../../../drivers/driver-error.ts';
 import { assertNever } from '../../../lib/shared/assert-never.ts';
 
-/** One for all streams of a backup, in their order: a stream may build on an earlier one. */
+/** One for all streams of a backup, in order: a stream may build on an earlier one. */
 export interface StreamChain {
-  /** The same stream with new ids. Throws DriverError Invalid at the first command that is not harmless. */
+  /** The same stream with new ids. Throws DriverError Invalid at the first harmful command. */
   next(source: AsyncIterable<Buffer>, what: string): AsyncGenerator<Buffer>;
 }
 
-/** Directories are maps; of the rest only the kind counts. */
+/** Directories are maps; of other nodes only the kind matters. */
 type Node = Tree | 'file' | 'link' | 'other';
 type Tree = Map<string, Node>;
 
 const maxNodes = 4_000_000;
 const maxPathBytes = 4096;
 
-/** `allowNodes`: device nodes other than 0:0 are welcome. */
+/** `allowNodes`: accepts device nodes other than 0:0. */
 export function createStreamChain(options: { readonly allowNodes: boolean }): StreamChain {
   const trees = new Map<string, { readonly tree: Tree; readonly id: Buffer }>();
   return {
@@ -95,7 +95,7 @@ class StreamCheck {
       case 'unlink':
       case 'rmdir':
         return this.#remove(tree, path);
-      // Through a link these would change another file.
+      // A link in the path would redirect these to another file.
       case 'write':
       case 'clone':
       case 'truncate':
@@ -168,7 +168,7 @@ class StreamCheck {
     return node;
   }
 
-  /** Every directory on the way is a directory of this tree. */
+  /** Every directory on the path is a directory of this tree. */
   #place(tree: Tree, path: string): { readonly parent: Tree; readonly name: string } {
     const parts = path.split('/');
     const name = parts.pop() ?? '';

@@ -1,5 +1,5 @@
-// LXD writes access lists into a backup in the kernel's form: as attributes, which tar drops when it reads access lists, or as tar's records,
-// which tar cannot read then. They become records of tar here. Pure.
+// LXD writes ACLs into a backup in the kernel's form: as attributes, which tar drops when it reads ACLs, or as tar's records, which tar
+// then cannot read. This turns them into tar's records. Pure.
 import type { TarMember } from '../../../drivers/image/tar-reader.ts';
 import { withContent } from '../../../lib/shared/tar-headers.ts';
 
@@ -10,7 +10,7 @@ const recordOf = new Map(
   ]),
 );
 
-/** The headers of the member: an extended header, its records, and the header itself in the archives of LXD. */
+/** The headers of the member: an extended header, its records, and the header itself in LXD's archives. */
 export function headWithAcls({ head, records }: Pick<TarMember, 'head' | 'records'>): readonly Buffer[] {
   const [extended, , ...rest] = head;
   if (extended?.[156] !== 'x'.charCodeAt(0) || ![...recordOf.keys()].some((key) => records.has(key))) return head;
@@ -41,7 +41,7 @@ const names: Readonly<Record<number, string>> = {
 const version = 2;
 const entryBytes = 8;
 
-/** `user::rw-,user:1005:r--,...`; undefined: it is not what the kernel writes. */
+/** `user::rw-,user:1005:r--,...`; undefined: not the kernel's form. */
 function aclText(list: Buffer): string | undefined {
   if (list.length % entryBytes !== 4 || list.readUInt32LE(0) !== version) return undefined;
   const entries: string[] = [];

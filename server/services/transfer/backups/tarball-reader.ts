@@ -1,4 +1,4 @@
-// Reads the archive of a backup from a client: its index, and whether all of it is safe and complete. Nothing in it is trusted.
+// Reads the archive of a client's backup: its index, and whether all of it is safe and complete. Nothing in it is trusted.
 import { DriverError } from '../../../drivers/driver-error.ts';
 import { withTar } from '../../../drivers/image/archive.ts';
 import { createEntryCheck, type EntryCheck, type EntryLimits } from '../../../drivers/image/check-entries.ts';
@@ -14,10 +14,10 @@ const maxTextBytes = 8 * 1024 * 1024;
 /** Beyond the content of files: headers, padding and the end of the archive. */
 const overheadBytes = 64 * 1024 * 1024;
 const overheadOfEntry = 4096;
-/** The index comes first; a few members of others may be before it. */
+/** The index comes first; in archives of others a few members may precede it. */
 const indexWithin = 8;
 
-/** Reads no further than the index. Throws AppError or DriverError Invalid. */
+/** Reads only up to the index. Throws AppError or DriverError Invalid. */
 export async function readIndex(path: string, signal: AbortSignal): Promise<BackupIndex> {
   return eachMember(
     path,
@@ -36,7 +36,7 @@ export async function readIndex(path: string, signal: AbortSignal): Promise<Back
 }
 
 export interface BackupLimits extends EntryLimits {
-  /** The same for one part alone. */
+  /** The same for a single part. */
   readonly partBytes?: number | undefined;
 }
 
@@ -54,7 +54,8 @@ export async function inspectBackup(
   return onlyListed(parts, index.snapshots);
 }
 
-/** The same for what has no description beside its files. Resolves to the text beside those of a container: old releases have it only there. */
+/** The same for a backup without a description beside its files. Resolves to the text beside a container's files: old releases have it only
+ *  there. */
 export async function inspectFiles(
   path: string,
   index: BackupIndex,
@@ -79,7 +80,7 @@ function createLook(index: BackupIndex, limits: BackupLimits) {
   let backupYaml: string | undefined;
   let bytesLeft = limits.bytes;
   let entriesLeft = limits.entries;
-  // Each part is checked alone, but they share the room that there is.
+  // Each part is checked separately, but they share the available room.
   const shared: EntryLimits = {
     get bytes() {
       return Math.min(bytesLeft, limits.partBytes ?? bytesLeft);
@@ -148,7 +149,7 @@ function checkComplete(index: BackupIndex, done: ReadonlySet<string>): void {
     if (prefix !== itself && !known.has(prefix)) throw invalid(`${prefix} is not in its list of snapshots`);
 }
 
-/** The description must be of all snapshots. */
+/** The description must contain all snapshots. */
 export function checkSnapshotNames(index: BackupIndex, expected: readonly { readonly name: string }[]): void {
   const silent = index.snapshots.find((name) => !expected.some((one) => one.name === name));
   if (silent !== undefined) throw invalid(`nothing is said of the snapshot ${silent}`);
@@ -168,7 +169,7 @@ function checkOther(member: TarMember, index: BackupIndex): void {
   );
 }
 
-/** Names as they are in the part. */
+/** Names relative to the part. */
 function inSection(member: TarMember, { prefix }: Section): TarMember {
   const own = `.${member.name.slice(prefix.length)}`;
   if (member.kind !== 'hard link') return { ...member, name: own };
@@ -193,11 +194,11 @@ export async function eachMember<T>(
   }
 }
 
-/** The reader of archives says image in its messages. */
+/** The archive reader's messages say image. */
 function inBackupWords(error: unknown): unknown {
   if (!(error instanceof DriverError)) return error;
   const message = error.message.replaceAll('the image', 'the backup');
-  // A program that cannot unpack the file means that the file is damaged.
+  // If a program cannot unpack the file, the file is damaged.
   const code = error.code === 'Failed' && error instanceof ProgramError ? 'Invalid' : error.code;
   return new DriverError(code, message, error.cause);
 }

@@ -1,4 +1,4 @@
-// Writes the archive of a backup: index first, then snapshots and what they are of, each as files or as the pool's own stream.
+// Writes the archive of a backup: index first, then snapshots and their owner, each as files or as the pool's own stream.
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
@@ -17,24 +17,24 @@ export interface TarballPlan {
   readonly packer: readonly string[] | undefined;
   readonly index: RenderedIndex;
   readonly volume: VolumeRef;
-  /** The volume, held still where that can be. */
+  /** The volume, frozen if possible. */
   readonly held: TreeRef;
-  /** In the order in which they were made: each is the parent of the next one's stream. */
+  /** Oldest first: each is the parent of the next one's stream. */
   readonly snapshots: readonly string[];
   readonly optimized: boolean;
-  /** Seconds since 1970, for the members made here. */
+  /** Seconds since 1970, for members generated here. */
   readonly timeS: number;
   readonly room: Room;
   readonly ownerOf?: (kind: 'uid' | 'gid', id: number) => number;
 }
 
-/** Not of the container, or made again for each backup. All of a volume is its own. */
+/** Files outside the container, or made again for each backup. A volume is packed whole. */
 const leftOut: Readonly<Record<BackupType, readonly string[]>> = {
   container: ['backup.yaml', '.unfinished'],
   custom: [],
 };
 
-/** On a throw a part of the file may be there: the caller removes it. */
+/** On a throw a part of the file may remain: the caller removes it. */
 export async function writeTarball(
   { driver, pool }: { readonly driver: StorageDriver; readonly pool: PoolSpec },
   plan: TarballPlan,
@@ -62,7 +62,7 @@ export async function writeTarball(
 interface Part {
   readonly driver: StorageDriver;
   readonly pool: PoolSpec;
-  /** Undefined: what it is a backup of. */
+  /** Undefined: the owner itself. */
   readonly snapshot: string | undefined;
   readonly parent: string | undefined;
 }
@@ -83,7 +83,7 @@ async function putFiles(plan: TarballPlan, part: Part, put: Write, signal: Abort
   if (plan.index.beside !== undefined) await put(textMember(`${prefix}/backup.yaml`, plan.index.beside, plan.timeS));
 }
 
-/** An archive tells the size of a member before its content: the stream goes through a file. */
+/** An archive needs a member's size before its content: the stream is written to a file first. */
 async function putStream(plan: TarballPlan, part: Part, put: Write, signal: AbortSignal): Promise<void> {
   const temporary = `${plan.path}.${randomUUID()}`;
   const { parent } = part;

@@ -16,11 +16,11 @@ interface Store {
 export interface UnpackPlan {
   readonly volume: VolumeRef;
   readonly index: BackupIndex;
-  /** A privileged container keeps its device nodes, and so does a volume from who is trusted. */
+  /** A privileged container keeps its device nodes, and so does a trusted caller's volume. */
   readonly keepNodes: boolean;
 }
 
-/** After inspectBackup has accepted it. On a throw a part may be there: the caller deletes the volume with its snapshots. */
+/** Call after inspectBackup has accepted it. On a throw a part may remain: the caller deletes the volume with its snapshots. */
 export async function unpackBackup(
   path: string,
   store: Store,
@@ -60,11 +60,11 @@ export async function unpackBackup(
 
 interface NativeForm {
   readonly checked: (stream: AsyncIterable<Buffer>, what: string) => AsyncIterable<Buffer>;
-  /** Its driver looks for device nodes in what it received. */
+  /** Its driver checks for device nodes after receiving it. */
   readonly isStrange: boolean;
 }
 
-/** btrfs carries out commands by path, which are judged before; ZFS fills a dataset of its own, and nothing else. */
+/** btrfs runs commands by path, which are checked before; ZFS only fills a new dataset. */
 function nativeForm({ index, keepNodes }: UnpackPlan): NativeForm {
   if (index.backend !== 'btrfs') return { checked: (stream) => stream, isStrange: !keepNodes };
   const chain = createStreamChain({ allowNodes: keepNodes });
@@ -74,7 +74,7 @@ function nativeForm({ index, keepNodes }: UnpackPlan): NativeForm {
 interface Part {
   readonly section: Section;
   readonly first: TarMember;
-  /** The member that it is the turn of, while it is one of this part. */
+  /** The current member if it belongs to this part. */
   readonly inPart: () => TarMember | undefined;
   readonly advance: () => Promise<void>;
   readonly native: NativeForm;
@@ -105,7 +105,7 @@ async function unpackPart(
   await driver.importVolume(pool, to, gather(blocks()), form, signal);
 }
 
-/** What a container's volume has; the rest is of the system that made the backup. */
+/** The contents of a container's volume; other members concern the system that made the backup. */
 function isWanted({ name }: TarMember, { prefix }: Section): boolean {
   const [top] = name
     .slice(prefix.length)

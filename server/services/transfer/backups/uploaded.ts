@@ -1,4 +1,4 @@
-// An uploaded backup becomes a container or volume: the file is taken over, and gone afterwards, whatever happens.
+// Makes a container or volume of an uploaded backup: takes the file over, and deletes it in any case.
 import { rm } from 'node:fs/promises';
 import { isTrue } from '../../../api/container/container-config.ts';
 import { errors } from '../../../api/errors.ts';
@@ -12,10 +12,10 @@ import { readIndex } from './tarball-reader.ts';
 
 export interface BackupUpload {
   readonly path: string;
-  /** Instead of the backup's own. */
+  /** Overrides the backup's own. */
   readonly pool?: string;
   readonly name?: string;
-  /** The caller knows that it brings access to the host, and trusts it. */
+  /** The caller accepts that it brings access to the host. */
   readonly allowHostAccess?: boolean;
 }
 
@@ -25,7 +25,7 @@ interface Restoring {
   readonly run: (handle: OperationHandle, signal: AbortSignal) => Promise<void>;
 }
 
-/** `judge`: what the index says is judged before the operation starts. */
+/** `judge`: checks the index before the operation starts. */
 export async function takeUpload(
   { operations }: { readonly operations: Operations },
   { path }: BackupUpload,

@@ -78,7 +78,7 @@ export function savedVolume(config: unknown): SavedVolume {
         name: plainSnapshot(one.name),
         description: one.description ?? '',
         config: textsOf(one.config ?? {}),
-        // The real system writes the zero time where it does not know it.
+        // LXD writes the zero time for an unknown one.
         ...(createdAt === undefined || createdAt === never.expires ? {} : { createdAt }),
         expiresAt: timeOf(one.expires_at) ?? never.expires,
       };

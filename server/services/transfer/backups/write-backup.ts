@@ -1,4 +1,4 @@
-// Making a backup: what goes in is decided from the records, then a saga writes the file and records it.
+// Makes a backup: decides its contents from the records, then a saga writes the file and records it.
 import { rm, stat, writeFile as writeText } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errors } from '../../../api/errors.ts';
@@ -31,7 +31,7 @@ export type BackupDeps = Pick<
   ContainerDeps,
   'records' | 'runtime' | 'pools' | 'view' | 'idMaps' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'log'
 > & {
-  /** Where the files are. */
+  /** The directory of the files. */
   readonly dir: string;
 };
 
@@ -94,7 +94,7 @@ export async function writeBackup(
       volume,
       async ({ from, isStill }) => {
         await drop();
-        // Where maps are not applied by mounting, the next start may give the files to other owners.
+        // Where maps are not applied by mounting, the next start may change the owners of the files.
         if (isStill || deps.runtime.rootfsIdmapped) share();
         await withinRoom(deps.records, ownerOf(params).project, (room) => write(from, room));
       },
@@ -106,7 +106,7 @@ export async function writeBackup(
     : hold(() => Promise.resolve()));
 }
 
-/** What is packed, and how it is described. */
+/** The files to pack, and their description. */
 interface Packing extends Pick<TarballPlan, 'type' | 'volume' | 'index' | 'snapshots'> {
   readonly pool: string;
   readonly owners?: ((kind: 'uid' | 'gid', id: number) => number) | undefined;
@@ -142,7 +142,7 @@ async function volumePacking(deps: WriteBackupDeps, id: VolumeId, backup: Backup
   return { type: 'custom', pool: id.pool, volume: refOf(id.name), index, snapshots: snapshots.map(({ name }) => name) };
 }
 
-/** The real system looks for it in the stream of a container. A full volume does without; what a crash leaves is harmless. */
+/** LXD looks for it in a container's stream. A full volume does without; leftovers of a crash are harmless. */
 async function withFile(
   deps: WriteBackupDeps,
   path: string,
@@ -161,7 +161,7 @@ async function withFile(
   }
 }
 
-/** The ready ones, or none where the backup is without them. */
+/** Ready snapshots, or none if the backup excludes them. */
 const oldestFirst = <D extends { readonly createdAt: string; readonly lifecycle: string }>(
   all: readonly { readonly name: string; readonly document: D }[],
   { containerOnly }: BackupDocument,
@@ -193,7 +193,7 @@ function contentOf(deps: WriteBackupDeps, container: string, document: BackupDoc
   };
 }
 
-/** Undefined: the files are on disk as the container sees them. */
+/** Undefined: the files on disk have the container's own ids. */
 async function ownersOf(deps: WriteBackupDeps, container: string, rootfs: string) {
   const { uid } = await stat(rootfs);
   if (uid === 0) return undefined;

@@ -1,4 +1,4 @@
-// POST /1.0/images with a JSON body: what is refused is refused at once, the rest is one operation (spec 4.8).
+// POST /1.0/images with a JSON body: refusals come at once, the rest is one operation (spec 4.8).
 import type { ServiceParts } from '../../shared/service-parts.ts';
 import { errors } from '../../../api/errors.ts';
 import type { ImagePost } from '../../../api/image/image.ts';
@@ -20,7 +20,7 @@ export interface MakeImageDeps extends Pick<ServiceParts, 'records' | 'operation
   readonly copying: CopyImageDeps;
 }
 
-/** `project`: the one that the source names, of this server. */
+/** `project`: the source's, on this server. */
 export async function makeImage(
   deps: MakeImageDeps,
   caller: Caller,
@@ -56,7 +56,7 @@ export async function makeImage(
   }
 }
 
-/** Without an address of a server, and with the project that has it. */
+/** A source without a server address, with a project of this server. */
 export const isOfThisServer = ({ type, server = '', project = '' }: ImagePost['source']): boolean =>
   type === 'image' && server === '' && project !== '';
 
@@ -105,7 +105,7 @@ const wishOf = (body: ImagePost): PullWish => ({
 const aliasesOf = (body: ImagePost): PullWish['aliases'] =>
   (body.aliases ?? []).map(({ name, description }) => ({ name, description: description ?? '' }));
 
-/** Aliases that are taken or no names, and what only images of other servers can be: known before anything starts. */
+/** Refuses taken or invalid aliases, and settings that only remote images have, before anything starts. */
 function refuseWrong({ records }: MakeImageDeps, { project }: Caller, body: ImagePost): void {
   const problems: Problem[] = (body.aliases ?? []).flatMap(({ name }, index) => {
     const rule = aliasName(name);

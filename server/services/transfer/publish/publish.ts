@@ -1,4 +1,4 @@
-// Publishing: an image made of a stopped container or of a snapshot, packed as a stream (spec 4.8; real system 14.2).
+// Publishes an image made of a stopped container or of a snapshot, packed as a stream (spec 4.8; real system 14.2).
 import { rm } from 'node:fs/promises';
 import { never } from '../../../api/schema/common-schemas.ts';
 import { errors } from '../../../api/errors.ts';
@@ -32,11 +32,11 @@ import { imageSetting } from '../../images/image-settings.ts';
 
 export type PublishDeps = AddImageDeps & Pick<ContainerDeps, 'pools' | 'runtime' | 'idMaps'>;
 
-/** What is published, as it is at this moment. */
+/** What is published, in its current state. */
 interface Origin {
   readonly container: string;
   readonly snapshot: string | undefined;
-  /** The document of the container, with what the snapshot says instead. */
+  /** The container's document, with the snapshot's values. */
   readonly document: ContainerDocument;
 }
 
@@ -68,7 +68,7 @@ export async function publishImage(
       const path = await uploadPath(deps.dir);
       const report: Report = (metadata) => handle.update(metadata);
       try {
-        // Nobody changes, deletes or renames what is packed.
+        // Nobody can change, delete or rename the container while it is packed.
         await deps.locks.runShared(lockOf(container), (share) =>
           pack(
             deps,
@@ -78,7 +78,7 @@ export async function publishImage(
             signal,
           ),
         );
-        // Not every program on the path makes something that can be unpacked again.
+        // Not every program on the path produces something that can be unpacked again.
         await detectFormat(path, 'published image');
         const fingerprint = await fingerprintImage({ metadataPath: path }, signal);
         report({ fingerprint });
@@ -88,7 +88,7 @@ export async function publishImage(
           public: body.public ?? false,
           properties: {},
           aliases,
-          // Clients of LXD send the zero time when nothing is wished.
+          // LXD clients send the zero time for no expiry.
           ...(expiry === undefined || expiry === never.expires ? {} : { expiresAt: expiry }),
         };
         const stored = imageIn(deps.records, caller.project, fingerprint);
@@ -126,7 +126,7 @@ function findOrigin(deps: PublishDeps, container: string, snapshot: string | und
   return { container, snapshot, document: { ...document, architecture, config, createdAt } };
 }
 
-/** The files of its volume that an image has; its metadata is written again. */
+/** The volume's files that belong in an image; its metadata is generated. */
 const isPartOfImage = (name: string): boolean => /^(\.\/)?(rootfs|templates)(\/|$)/.test(name);
 
 interface Target {
@@ -134,7 +134,7 @@ interface Target {
   readonly packer: readonly string[] | undefined;
   readonly report: Report;
   readonly room: Room | undefined;
-  /** The container may be used from here on. */
+  /** Call when the container may be used again. */
   readonly share: () => void;
 }
 
@@ -162,7 +162,7 @@ async function pack(
     pool,
     volume,
     async ({ from, path, isStill }) => {
-      // Else a start would change what is read.
+      // Otherwise a start would change the files.
       if (isStill) to.share();
       await packOf(from, path);
     },
@@ -203,7 +203,7 @@ async function packFiles(
   await packInto(to.path, to.packer, fill, signal, to.room);
 }
 
-/** What its image said, with other properties if any are wished; of a container made from nothing what can be told. */
+/** Its image's metadata, with the requested properties; for a container without an image, what is known. */
 async function metadataOf(
   dir: string,
   { container, document }: Origin,

@@ -1,4 +1,4 @@
-// The file of a backup is written and recorded, or it does not exist.
+// The saga that writes the file of a backup and records it.
 import { ownedKey } from '../../../../records/record-names.ts';
 import { writeBackup, type WriteBackupDeps, type CreateBackupParams } from '../write-backup.ts';
 import type { Saga } from '../../../../operations/saga.ts';
@@ -8,7 +8,7 @@ import { removeBackupFile, backupPath } from '../../../shared/backups.ts';
 import { stat } from 'node:fs/promises';
 import { makeReady, removeRecord } from '../../../shared/saga-records.ts';
 
-/** `share`: from here on the container may be used, but not what is being packed be deleted, renamed or replaced. */
+/** `share`: call it when the container may be used again, while the packed files must not be deleted, renamed or replaced. */
 export function createBackupSaga(deps: WriteBackupDeps, share: () => void = () => {}): Saga<CreateBackupParams> {
   return {
     kind: 'backup-create',
