@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes one cluster of the daemons one, two and three on this machine. On three machines each line runs where its host is, with that host's address.
+# Forms a cluster of the daemons one, two and three on this machine. On three machines, run each line on its host with that host's address.
 set -eu
 socket=unix://${CLUSTER_DIR:-/tmp/cluster}
 set -- ${CLUSTER_PORTS:-8443 8453 8463}

@@ -14,11 +14,11 @@ mirror=${MIRROR:-$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/nu
   sed -nE 's%^(deb +(\[[^]]*\] +)?|URIs: *)(https?://[^ ]+/debian/?)( .*)?$%\3%p' | head -n 1)}
 
 work=$(mktemp -d)
-# What debootstrap has mounted in it when it is killed is not ours to delete.
+# A killed debootstrap may leave mounts, which must not be deleted.
 trap 'rm -rf --one-file-system "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 root=$work/rootfs
-# The D-Bus that resolved needs is a virtual package, which debootstrap does not resolve; networkd waits for udev in containers.
+# resolved needs D-Bus, a virtual package that debootstrap cannot resolve; networkd waits for udev in containers.
 debootstrap --variant=minbase --include=systemd-sysv,dbus,udev,systemd-resolved,iproute2 "$suite" "$root" \
   "${mirror:-http://deb.debian.org/debian}" >"$work/log" 2>&1 || { tail -n 3 "$work/log" >&2; exit 1; }
 
@@ -27,7 +27,7 @@ mkdir -p "$root/etc/systemd/network" "$root/etc/systemd/system/multi-user.target
 printf '[Match]\nName=eth0\n\n[Network]\nDHCP=yes\n' >"$root/etc/systemd/network/eth0.network"
 ln -sf /lib/systemd/system/systemd-networkd.service "$root/etc/systemd/system/multi-user.target.wants/systemd-networkd.service"
 : >"$root/etc/machine-id"
-# debootstrap leaves the name of this machine in it.
+# debootstrap writes the name of this machine into the image.
 mkdir "$work/templates"
 echo '{{ container.name }}' >"$work/templates/hostname.tpl"
 rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/*

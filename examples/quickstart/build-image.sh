@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds a small container image (about 1 MB) out of the host's static busybox: build-image.sh [OUTPUT.tar.gz]
+# Builds a small container image (about 1 MB) from the host's static busybox: build-image.sh [OUTPUT.tar.gz]
 # On Debian and Ubuntu: apt-get install busybox-static
 set -eu
 
@@ -21,7 +21,7 @@ mkdir -p "$root"/bin "$root"/sbin "$root"/usr/bin "$root"/usr/sbin "$root"/dev "
 chmod 1777 "$root/tmp"
 chmod 700 "$root/root"
 cp "$busybox" "$root/bin/busybox"
-# By the shell of busybox, which starts no program for each of some hundred links.
+# The busybox shell makes the links itself, without starting a program for each of hundreds.
 "$busybox" sh -s "$busybox" "$root" <<'LINKS'
 for applet in $("$1" --list-full); do
   folder=$2/$applet

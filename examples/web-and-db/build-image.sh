@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the image of both containers: the quickstart's small busybox system with the two services of this example in it.
+# Builds the image of both containers: the quickstart's small busybox system plus the two services of this example.
 # build-image.sh [OUTPUT.tar.gz]
 set -eu
 

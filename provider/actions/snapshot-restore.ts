@@ -19,7 +19,7 @@ export const snapshotRestore = gantryAction({
     snapshot: text({ doc: 'Name of the snapshot.', required: true }),
   },
   async plan({ container, snapshot }, context) {
-    // Both may be made by the same apply.
+    // The same apply may create both.
     if (!container || !snapshot || (await readPath(context, containerPath(container))) === undefined) return;
     const found = await readSnapshot(context, container, snapshot);
     if (found !== undefined) return;

@@ -1,4 +1,4 @@
-// Tracks the writes of a provider to a server during one apply: whether they have begun, and how long none is running.
+// Tracks the writes of a provider to a server during one apply: whether they have begun, and how long ago the last one ended.
 
 export class Activity {
   readonly #nowMs: () => number;

@@ -27,7 +27,7 @@ export async function openLink(
   remotes: ReadonlyMap<string, ReadSettings>,
   signal: AbortSignal,
 ): Promise<Configured<Link>> {
-  // undici's parser is WebAssembly. V8's optimizing compiler would delay the end of a process that lives a second.
+  // undici's parser is WebAssembly. V8's optimizing compiler would delay the end of such a short-lived process.
   setFlagsFromString('--liftoff-only');
   deferOptimization();
   const servers = new Servers(own, remotes);
@@ -119,7 +119,7 @@ export const noRemote = (name: string, known: readonly string[]): Diagnostic =>
 interface OpenServer {
   readonly client: Client;
   readonly server: Link['server'];
-  /** Shared by all its projects: the user of a pool may be in any of them. */
+  /** Shared by all projects, since the users of a pool may be in any of them. */
   readonly activity: Activity;
 }
 
@@ -198,12 +198,12 @@ async function clientOptions(settings: Settings): Promise<ClientOptions> {
     ...(token === undefined ? {} : { bearer: token.bearer }),
     ...(settings.project === null ? {} : { project: settings.project }),
     ...(silentMs === undefined ? {} : { silentMs }),
-    // Terraform runs ten operations at once, each with reads of its own.
+    // Terraform runs ten operations at once, each with separate reads.
     connections: 16,
   };
 }
 
-/** A `client.ca` beside the file of the client certificate: the authority that must have signed the server's certificate. */
+/** Reads `client.ca` beside the client certificate: the CA that must have signed the server's certificate. */
 async function authority({ client_certificate_file: file }: Settings): Promise<{ readonly ca?: string }> {
   if (file === null) return {};
   const path = join(dirname(file), 'client.ca');

@@ -1,4 +1,4 @@
-// The entry of a map, made when it is missing.
+// Returns the entry of a map, and creates it if it is missing.
 
 export function needed<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   let value = map.get(key);

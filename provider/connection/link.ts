@@ -17,11 +17,11 @@ export interface Scope {
 export interface Reach {
   /** Names of the remotes. */
   readonly remotes: readonly string[];
-  /** Equal texts for scopes that name the same place. */
+  /** A text that is equal for scopes with the same place. */
   placeOf(scope: Scope): string;
-  /** Whether an object of one scope is also that of the other: remotes may be further names of one server. Throws DiagnosticError. */
+  /** Whether both scopes have the same objects, since several remotes may name one server. Throws DiagnosticError. */
   isSamePlace(one: Scope, other: Scope): Promise<boolean>;
-  /** Connects to a remote when it is first asked for. Throws DiagnosticError. */
+  /** Connects to a remote at its first use. Throws DiagnosticError. */
   at(scope: Scope): Promise<Link>;
 }
 

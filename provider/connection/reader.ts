@@ -32,7 +32,7 @@ interface KindState {
   list: Promise<ReadonlyMap<string, unknown>> | undefined;
 }
 
-/** From this many reads on, at once or one after another, a list is cheaper: on a busy machine only a few reads arrive at a time. */
+/** After this many reads, concurrent or not, a list is cheaper: on a busy machine only a few reads arrive at a time. */
 const listFrom = 4;
 /** How long to wait for further reads. */
 const gatherMs = 3;
@@ -93,7 +93,7 @@ export class ObjectReader {
     return { ...container, state: (await this.#client.containerState(container.name, signal)).metadata };
   }
 
-  /** Ignores the time limit of the first caller, since others share the result. A long list may take long, but never without a byte. */
+  /** Ignores the time limit of the first caller, since others share the result. A long list may take long, but must not stall. */
   async #readAll(kind: KindName): Promise<ReadonlyMap<string, unknown>> {
     const recursion = kind === 'container' ? 2 : 1;
     const call = { method: 'GET', path: kinds[kind].collection, query: { recursion }, timeoutMs: 600_000 } as const;

@@ -1,5 +1,5 @@
-// Servers other than the one of the provider block: their attributes, by the names that resources refer to, and their settings. Opens
-// no connection.
+// Servers besides the one of the provider block: their attributes, by the names that resources use, and their settings. Opens no
+// connection.
 import { objectMap, text, type StateOf } from '../framework/attribute.ts';
 import { durationCheck } from '../framework/duration.ts';
 import type { Diagnostic } from '../framework/diagnostic.ts';

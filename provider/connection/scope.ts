@@ -92,7 +92,7 @@ export function scopedResource<A extends Attributes>(
   };
 }
 
-/** The objects found carry the server and project in which they were looked for. */
+/** Adds the searched server and project to the found objects. */
 function scopedListing(inner: Listing<Link>, scoping: Scoping): Listing<Link> {
   const attributes = attributesFor(scoping, '');
   return {

@@ -112,7 +112,7 @@ const identities = {
   token: ['token', 'token_file'],
 } as const satisfies Readonly<Record<string, readonly Name[]>>;
 
-/** A certificate or a token in the configuration hides its other form, and the other of both, in the environment. */
+/** A certificate or token in the configuration hides its other form and the other identity in the environment. */
 const isReplaced = (config: SettingsConfig, name: Name): boolean =>
   isOther(config, name, identities.certificate, identities.token) ||
   isOther(config, name, identities.token, identities.certificate) ||

@@ -1,5 +1,5 @@
-// The token of an OpenID Connect issuer with which the provider calls the daemon: given, or in a file that is read again when the
-// token is about to end, because `gantry` or another program renews it there.
+// The OpenID Connect token with which the provider calls the daemon: from the configuration, or from a file that is re-read before
+// the token expires, since `gantry` or another program renews it there.
 import { readFile } from 'node:fs/promises';
 import { ClientError } from '../../server/client/client-error.ts';
 import type { BearerSource } from '../../server/client/transport/transport.ts';
@@ -10,7 +10,7 @@ import type { Settings } from './settings.ts';
 
 interface Read {
   readonly token: string;
-  /** Milliseconds since 1970: what the file says, or when it is time to look again. */
+  /** Milliseconds since 1970: the expiry in the file, or the time of the next read. */
   readonly endsAt: number;
   readonly isEndKnown: boolean;
   readonly host?: string;
@@ -24,7 +24,7 @@ export interface TokenOfSettings {
 }
 
 const marginMs = 30_000;
-/** How long a token whose end is not written is used before the file is read again. */
+/** How long a token without a known expiry is used before the file is re-read. */
 const rereadMs = 30_000;
 
 /** Undefined without a token. Throws DiagnosticError. */
@@ -77,7 +77,7 @@ class FileToken implements BearerSource {
   }
 }
 
-/** A token is sent to the server of its login alone. */
+/** Only sends a token to the server of its login. */
 function requireHost({ host }: Read, path: string, address: string): void {
   if (host === undefined || originOf(host) === originOf(address)) return;
   const detail = `${path} holds the login at ${host}; the address is ${address}. Give the file of the login at this address.`;
@@ -116,7 +116,7 @@ function loginIn(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** It becomes part of a header. */
+/** Checks the token, which becomes part of a header. */
 function tokenIn(text: string, where: 'token' | 'token_file'): string {
   const token = text.trim();
   if (/^[\w.~+/-]+=*$/.test(token)) return token;

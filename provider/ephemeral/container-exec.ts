@@ -1,4 +1,4 @@
-// Ephemeral gantry_container_exec: the output of a command in a container, which no state and no plan holds.
+// Ephemeral gantry_container_exec: the output of a command in a container, which is in no state or plan.
 import { isNotFound } from '../../server/client/client-error.ts';
 import { flag, integer, text, textMap, texts } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';

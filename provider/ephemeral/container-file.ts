@@ -1,4 +1,4 @@
-// Ephemeral gantry_container_file: the content of a file in a running container, which no state and no plan holds.
+// Ephemeral gantry_container_file: the content of a file in a running container, which is in no state or plan.
 import { createHash } from 'node:crypto';
 import { isUtf8 } from 'node:buffer';
 import { isNotFound } from '../../server/client/client-error.ts';

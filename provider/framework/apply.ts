@@ -1,4 +1,4 @@
-// Applies one planned change and returns the state of the object afterwards, also when the change failed half way.
+// Applies one planned change and returns the state of the object afterwards, even if the change failed halfway.
 import type { Attributes } from './attribute.ts';
 import { failure, warning, type Diagnostic } from './diagnostic.ts';
 import { begin, type Begun, type ResourceDeps } from './operation.ts';

@@ -16,7 +16,7 @@ export interface Context<C> {
   readonly client: C;
   /** Aborted when the time limit of the operation has passed. */
   readonly signal: AbortSignal;
-  /** Aborted when the user wants to stop. End plain waits, and finish steps that would otherwise be left half done. */
+  /** Aborted when the user wants to stop. End plain waits, but finish steps that must not stay half done. */
   readonly stopping: AbortSignal;
   readonly privateData: PrivateData;
   readonly warn: (diagnostic: Diagnostic) => void;

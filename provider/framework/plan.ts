@@ -56,7 +56,7 @@ function wantedValue(
   if (config === null) return attribute.default ?? (attribute.computed === true ? prior : null);
   if (isUnknown(config)) return config;
   if (prior !== null && attribute.same?.(prior, config) === true) return prior;
-  // The state counts as an answer to any configuration.
+  // The object counts as already having the configured value.
   const { prior: before, isImported } = object;
   if (before !== null && isWhollyKnown(config) && attribute.fulfilled?.(config, before, isImported) === true)
     return prior;
@@ -132,7 +132,7 @@ function replacing(attributes: Attributes, planned: ValueMap, prior: ValueMap): 
     if (rule === undefined) continue;
     const [before, after] = [prior[name] ?? null, planned[name] ?? null];
     if (equalValues(before, after)) continue;
-    // An unknown value may turn out to be equal; the second plan, at apply, knows.
+    // An unknown value may turn out to be equal, which the second plan at apply decides.
     if (rule === true || isUnknown(after) || rule(before, after)) paths.push([{ attribute: name }]);
   }
   return paths;

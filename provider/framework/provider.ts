@@ -54,7 +54,7 @@ export interface Resource<A extends Attributes, C> extends ObjectType<A> {
   update(wanted: Wanted<A>, prior: StateOf<A>, context: Context<C>): Promise<Partial<StateOf<A>> | void>;
   /** A missing object counts as deleted. */
   delete(prior: StateOf<A>, context: Context<C>): Promise<void>;
-  /** How `terraform query` finds its objects; absent: it cannot. */
+  /** How `terraform query` finds the objects; absent: not supported. */
   readonly listing?: Listing<C>;
   /** The values from the import id; the framework reads the rest. Throws DiagnosticError for an invalid id. */
   readonly importing: {
@@ -100,7 +100,7 @@ export class FunctionError extends Error {
 export type AnyResource<C> = Resource<Attributes, C>;
 export type AnyDataSource<C> = DataSource<Attributes, C>;
 
-/** The list resources of a provider: each has the type name of a resource, and what a `config` block may say. */
+/** The list resources of a provider: each has the type name of a resource and the attributes of a `config` block. */
 export const listable = <C>({ resources }: Pick<AnyProvider<C>, 'resources'>) =>
   resources.flatMap(({ typeName, listing }) => (listing === undefined ? [] : [{ typeName, ...listing }]));
 

@@ -1,4 +1,4 @@
-// Refreshes an object: returns its state as it is on the server now, or null when the object is gone.
+// Refreshes an object: returns its current state on the server, or null if the object is gone.
 import { withNullEntries, withoutNullEntries } from './null-entries.ts';
 import type { PrivateData } from './object-type.ts';
 import { begin, type ResourceDeps } from './operation.ts';

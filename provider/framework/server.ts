@@ -92,7 +92,7 @@ export class ProviderServer<C> {
     return redacted([...found, ...(action.validate?.(asConfig(config)) ?? [])], action.attributes, [config]);
   }
 
-  /** Terraform plans an action before the configuration of its provider is known, too. */
+  /** Terraform may plan an action before the configuration of its provider is known. */
   async planAction(typeName: string, config: ValueMap): Promise<readonly Diagnostic[]> {
     const client = this.#client();
     return client === undefined ? [] : planAction(this.#actionDeps(typeName, client), config);

@@ -52,7 +52,7 @@ function checked({ check }: Attribute<unknown>, value: Value, path: Path): Diagn
   if (result === undefined) return [];
   const name = renderPath(path);
   if (typeof result === 'string') {
-    // The value may come from a sensitive variable; Terraform shows the line with the parts that it may show.
+    // The message omits the value, which may come from a sensitive variable; Terraform shows the line itself.
     return [failure(`Invalid value of ${name}`, `${name} ${result}.`, path)];
   }
   return result.map((problem) => {

@@ -4,7 +4,7 @@ import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import type { MoveSource } from '../framework/provider.ts';
 import type { Json, JsonObject } from '../framework/stored-state.ts';
 
-/** Their attribute names, the newest first, by the name of ours. */
+/** The attribute names of those providers, newest first, by our name. */
 interface Move {
   readonly target: string;
   readonly takes: Readonly<Record<string, readonly string[]>>;
@@ -43,7 +43,7 @@ const device: Move = { target: 'gantry_container_device', takes: { container: ho
 const snapshot: Move = { target: 'gantry_snapshot', takes: { container: holder, name: ['name'] } };
 const certificate: Move = { target: 'gantry_certificate', takes: { fingerprint: ['fingerprint'] }, inNoProject: true };
 
-/** By their type names without the prefix, including older names. */
+/** By the type names of those providers without the prefix, including older names. */
 const moves: Readonly<Record<string, Move>> = {
   instance,
   container: instance,
@@ -93,7 +93,7 @@ export function movedState({ provider, type, state, target }: MoveSource): JsonO
   const [remote, project] = [textOf(state['remote']), textOf(state['project'])];
   return {
     ...Object.fromEntries(found),
-    // The server of the provider block, and the project `default`, which needs no name.
+    // The server of the provider block and the project `default` need no name.
     ...(remote === null || remote === 'local' ? {} : { remote }),
     ...(move.inNoProject === true || project === null || project === 'default' ? {} : { project }),
   };

@@ -1,5 +1,5 @@
 // Bundles the plugin into CommonJS files for packages: the program, and separate files for code that only some processes of a plan
-// need. The first process answers with the schema, which the package contains; one of three talks to a daemon.
+// need. The first process only returns the schema, which the package contains; one of three contacts a daemon.
 import { build, type BuildOptions, type Plugin } from 'esbuild';
 import { gantryMethods } from '../serving.ts';
 import { providerService } from '../wire/calls.ts';
@@ -32,7 +32,7 @@ export async function bundleProvider(repository: string): Promise<Programs> {
   const main = await bundleOne(repository, {
     entryPoints: ['provider/main.ts'],
     banner: { js: versionCheck },
-    // It becomes a require, because an import would start Node's ES module loader.
+    // Compiles it to a require, because an import would start Node's ES module loader.
     supported: { 'dynamic-import': false },
     plugins: [servingPlugin],
   });

@@ -66,7 +66,7 @@ function bodyOf(
   const has = { name, type: type ?? 'client' };
   if (type === 'metrics') needExtension(client, 'metrics', 'restrict a certificate to metrics');
   if (restricted !== true && (projects ?? []).length === 0)
-    // What a request omits stays as it is on gantryd, so that nothing lifts a restriction by accident.
+    // gantryd keeps members that a request omits, so that no restriction is lifted by accident.
     return isGantry(client) && !hasExtension(client, 'certificate_project') ? has : { ...has, ...nothingRestricted };
   needExtension(client, 'certificate_project', 'restrict a certificate to projects');
   const rights: Rights = { restricted: restricted ?? false, projects: [...(projects ?? [])] };

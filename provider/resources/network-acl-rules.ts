@@ -1,4 +1,4 @@
-// The rules of a network ACL as attributes: what a configuration says, and how the state keeps its spelling.
+// The rules of a network ACL as attributes: converts them, and keeps the spelling of the state.
 import { plainRule, type NetworkAclRule } from '../../server/api/network/network-acl.ts';
 import { shownRule } from '../../server/client/facts/network-acl.ts';
 import { objects, text, type StateOf } from '../framework/attribute.ts';
@@ -20,7 +20,7 @@ const ruleAttributes = {
 };
 export type RuleState = StateOf<typeof ruleAttributes>;
 
-/** A rule as the server takes it. */
+/** A rule in the server's form. */
 export const sentRule = (rule: RuleState): NetworkAclRule =>
   plainRule(
     Object.fromEntries(
@@ -34,7 +34,7 @@ const isSameRule = (a: RuleState, b: RuleState): boolean =>
 const areSameRules = (before: readonly RuleState[], after: readonly RuleState[]): boolean =>
   before.length === after.length && before.every((rule, at) => after[at] !== undefined && isSameRule(rule, after[at]));
 
-/** The rules of the server; one that means what the state says keeps the spelling of the state. */
+/** The rules of the server; a rule that is equivalent to the state's keeps the state's spelling. */
 export const readRules = (live: readonly NetworkAclRule[], stored: readonly RuleState[] | null): readonly RuleState[] =>
   live.map((rule, at) => {
     const [shown, before] = [shownRule(rule) as RuleState, stored?.[at]];
@@ -51,7 +51,7 @@ export const rulesAttribute = (doc: string) =>
 const shownText = (doc: string) => text({ doc, computed: true });
 type ShownAttributes = Readonly<Record<keyof typeof ruleAttributes, ReturnType<typeof shownText>>>;
 
-/** The same where only the server fills them in. */
+/** The same as a computed attribute. */
 export const shownRulesAttribute = (doc: string) =>
   objects(
     Object.fromEntries(

@@ -1,4 +1,4 @@
-// gantry_network_acl: named rules for what passes between networks and the rest. Networks name it in `security.acls`.
+// gantry_network_acl: named traffic rules, which networks use in `security.acls`.
 import type { NetworkAcl } from '../../server/api/network/network-acl.ts';
 import { networkAclName } from '../../server/api/names.ts';
 import { validateNetworkAcl } from '../../server/api/network/validate-network-acl.ts';

@@ -61,7 +61,7 @@ const ownConfig = ({ config }: Network): TextMap =>
 const readNetwork = (live: Network, state: State) => ({
   description: live.description,
   type: live.type,
-  // After an import all keys: a configuration generated from them must create the same network again.
+  // After an import, all keys: a configuration generated from them must create the same network.
   config: state.config === null ? ownConfig(live) : readMap(live.config, state.config, rules),
   effective_config: shownMap(live.config),
   ipv4_address: addressIn(live, 'ipv4'),

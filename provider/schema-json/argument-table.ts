@@ -1,5 +1,5 @@
-// The types of the provider as `gantry` needs them to read Terraform JSON: the shapes of arguments, which of them have defaults, and
-// what an apply makes known. A test writes the table into the reconciler, which never imports the provider. Pure.
+// The types of the provider for reading Terraform JSON: shapes of arguments, which of them have defaults, and attributes that are
+// known after apply. A test writes the table into the reconciler, which never imports the provider. Pure.
 import { presenceOf, type Attribute, type Attributes } from '../framework/attribute.ts';
 import type { AnyProvider } from '../framework/provider.ts';
 import { typeJson } from '../framework/type.ts';
@@ -8,9 +8,9 @@ type ShapeJson = string | Readonly<Record<string, Readonly<Record<string, unknow
 
 export interface TypeRow {
   readonly shapes: Readonly<Record<string, ShapeJson>>;
-  /** Names of arguments that the provider fills in, with spaces between. */
+  /** Names of arguments that the provider fills in, separated by spaces. */
   readonly filled: string;
-  /** Names of attributes that are no arguments. */
+  /** Names of attributes that are not arguments. */
   readonly computed: string;
 }
 

@@ -33,7 +33,7 @@ export function actionCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): 
         return reply(await server.planAction(typeName, values));
       }, reply),
     async InvokeAction(bytes, send) {
-      // Lines are sent in their order, and the end after all of them.
+      // Sends the lines in order, then the end.
       let sent = Promise.resolve();
       const sendProgress = (line: string): void => {
         sent = sent.then(() => send(wire.ActionEvent.encode({ progress: { line } })));

@@ -1,4 +1,4 @@
-// Helpers of every call to read its request and to write its answer: types of schemas, values as bytes, problems as diagnostics.
+// Helpers that read requests and write answers: types of schemas, values as bytes, problems as diagnostics.
 import { objectType, type Attributes } from '../framework/attribute.ts';
 import { DiagnosticError, failure, type Diagnostic } from '../framework/diagnostic.ts';
 import type { PrivateData } from '../framework/object-type.ts';
@@ -54,7 +54,7 @@ export const writePrivate = (data: PrivateData): Uint8Array =>
 
 type Answer = (diagnostics: readonly Diagnostic[]) => Uint8Array;
 
-/** An answer with problems alone, beside what the caller gets back as it was. */
+/** An answer with only problems, plus members of the request that are returned unchanged. */
 export const problemsAs =
   <T extends object>(
     reply: { encode(answer: T & { readonly diagnostics: ReturnType<typeof wireDiagnostics> }): Uint8Array },

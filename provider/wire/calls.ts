@@ -3,7 +3,7 @@ import type { Method, Methods, Stream, Unary } from './grpc.ts';
 
 export const providerService = '/tfplugin6.Provider/';
 
-/** The calls of protocol 6.10 with one answer, without those of capabilities that the schema does not claim: they are unimplemented. */
+/** The unary calls of protocol 6.10. Calls of capabilities that the schema does not claim are unimplemented. */
 export const providerCalls = [
   'GetMetadata',
   'GetProviderSchema',
@@ -33,7 +33,7 @@ export const providerCalls = [
 ] as const;
 export type ProviderCall = (typeof providerCalls)[number];
 
-/** Those with a stream of answers. */
+/** The calls with a stream of answers. */
 export const providerStreams = ['ListResource', 'InvokeAction'] as const;
 export type ProviderStream = (typeof providerStreams)[number];
 

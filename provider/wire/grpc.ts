@@ -98,7 +98,7 @@ function serveStream(stream: ServerHttp2Stream, path: string, call: Stream, deps
         stream.end();
       } catch (error) {
         if (!(error instanceof GrpcError)) deps.onError(path, error);
-        // After the first message only a reset can tell the failure.
+        // After the first message only a reset can report the failure.
         if (stream.headersSent) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
         else refuse(stream, error);
       }
@@ -154,7 +154,7 @@ function readBody(stream: ServerHttp2Stream, limit: number, done: (body: Buffer 
   });
 }
 
-/** Sends the headers of an answer that ends with the trailers of a success. */
+/** Sends the headers of a successful answer. */
 function respond(stream: ServerHttp2Stream): void {
   stream.respond(answerHeaders, { waitForTrailers: true });
   stream.once('wantTrailers', () => stream.sendTrailers(okTrailers));
@@ -176,7 +176,7 @@ function refuse(stream: ServerHttp2Stream, error: unknown): void {
   stream.respond({ ...answerHeaders, 'grpc-status': String(status), 'grpc-message': encoded }, { endStream: true });
 }
 
-/** Reads one message: a byte for compression, the length, the body. */
+/** Frames one message: a byte for compression, the length, the body. */
 function framed(message: Uint8Array): Buffer {
   const bytes = Buffer.allocUnsafe(headBytes + message.length);
   bytes[0] = 0;

@@ -1,4 +1,4 @@
-// The messages of the Terraform plugin protocol, version 6: our names, the numbers of the protocol. Lists only the fields in use; the
+// The messages of the Terraform plugin protocol, version 6, with our names and the protocol's numbers. Lists only fields in use; the
 // codec skips all others.
 import {
   bytes,
@@ -39,7 +39,7 @@ export const RawState = defineMessage({ json: bytes(1) });
 export const markdown = 1;
 export const nestings = { single: 1, list: 2, map: 4 } as const;
 
-/** The type is written by hand, because an attribute may contain attributes. */
+/** Declared explicitly, because the type is recursive. */
 export interface WireAttribute {
   readonly name: string;
   readonly type: Uint8Array;

@@ -1,4 +1,4 @@
-// The messages of the services that every plugin has besides its provider.
+// The messages of the services that every plugin has in addition to its provider.
 import { defineMessage, integer } from '../../server/lib/shared/protobuf.ts';
 
 export const Nothing = defineMessage({});

@@ -22,7 +22,7 @@ export interface PluginDeps {
   readonly methods: Methods;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
-  /** Writes the handshake: the only line on standard output. */
+  /** Writes the handshake, which is the only line on standard output. */
   readonly print: (line: string) => void;
   /** Closes the open connections of the provider. */
   readonly close: () => Promise<void>;
@@ -161,9 +161,9 @@ function countConnections(server: Server): () => number {
 }
 
 /**
- * A killed Terraform sends no Shutdown. The plugin notices its end by another parent process or, when a wrapper started the plugin, by a
- * log stream without a reader: it writes a line there for each period without a connection. Standard input, which Terraform shares, and
- * a closed connection are no signs: gRPC closes idle connections, and with TF_REATTACH_PROVIDERS each command has its own.
+ * A killed Terraform sends no Shutdown. The plugin detects its end by a changed parent process or, if a wrapper started the plugin, by
+ * a log stream without a reader, to which it writes a line for each period without a connection. Standard input, which Terraform
+ * shares, and closed connections prove nothing: gRPC closes idle connections, and with TF_REATTACH_PROVIDERS each command opens one.
  */
 function watchTerraform(deps: PluginDeps, connections: () => number, end: () => void): void {
   const parent = deps.parentPid();

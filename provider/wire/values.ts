@@ -5,7 +5,7 @@ import { isList, isMap, isUnknown, unknownValue, type Value, type ValueMap } fro
 import { MsgpackReader, MsgpackWriter } from './msgpack.ts';
 import { reasonOf } from '../../server/lib/shared/reason.ts';
 
-/** The bytes are no value of the type; `path` locates the error. */
+/** The bytes are not a value of the type; `path` locates the error. */
 export class ValueError extends Error {
   override readonly name = 'ValueError';
 }
@@ -208,7 +208,7 @@ function readObject(type: ObjectType, length: number, reader: MsgpackReader, pat
 function readKey(reader: MsgpackReader, path: string): string {
   const key = reader.text();
   if (key === undefined) throw new ValueError(`${path} has a key that is not text`);
-  // Assigning it would change the prototype of the object.
+  // Assigning __proto__ would change the prototype of the object.
   if (key === '__proto__') throw new ValueError(`${path} has the key __proto__, which is not supported`);
   return key;
 }

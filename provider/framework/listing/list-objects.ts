@@ -1,4 +1,4 @@
-// Lists the objects of a resource: one event for each, with its identity and, when asked for, its whole state.
+// Lists the objects of a resource: one event for each, with its identity and, on request, its whole state.
 import type { Diagnostic } from '../diagnostic.ts';
 import { begin, type ResourceDeps } from '../operation.ts';
 import { readResource } from '../read-resource.ts';
@@ -15,13 +15,13 @@ export interface ListRequest {
 
 export interface ListEvent {
   readonly title: string;
-  /** At least the identity; every attribute when it was asked for. Null: nothing could be listed. */
+  /** At least the identity; on request every attribute. Null: nothing could be listed. */
   readonly state: ValueMap | null;
   readonly diagnostics: readonly Diagnostic[];
 }
 
 const findLimitMs = 120_000;
-/** Objects that are read at once: reads of many are answered by one request. */
+/** How many objects are read at once, which the reader combines into one request. */
 const batch = 32;
 
 export async function* listObjects<C>(
@@ -55,7 +55,7 @@ async function find<C>(deps: ResourceDeps<C>, listing: Listing<C>, config: Value
   return { found, diagnostics: begun.diagnostics };
 }
 
-/** As right after an import. An object that was deleted meanwhile is left out. */
+/** The state is like that after an import. Skips an object that was deleted in the meantime. */
 async function eventsOf<C>(deps: ResourceDeps<C>, { title, state }: Listed): Promise<readonly ListEvent[]> {
   const names = Object.keys(deps.resource.attributes);
   const whole = Object.fromEntries(names.map((name) => [name, state[name] ?? null] as const));

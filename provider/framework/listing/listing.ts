@@ -1,19 +1,19 @@
-// How objects of a resource are found that no state has: `list` blocks of `terraform query`, as authors of resources write them.
+// The definition of a listing, as authors of resources write it: finds objects for `list` blocks of `terraform query`.
 import type { Attributes } from '../attribute.ts';
 import type { Context } from '../object-type.ts';
 import type { ValueMap } from '../value.ts';
 
 export interface Listed {
-  /** What an import of the object would know: at least the attributes that identify it. */
+  /** The values that an import would have: at least the identifying attributes. */
   readonly state: ValueMap;
-  /** For people. */
+  /** A title for people. */
   readonly title: string;
 }
 
 export interface Listing<C> {
   /** One sentence for the documentation. */
   readonly doc: string;
-  /** What a `config` block may say. */
+  /** The attributes of a `config` block. */
   readonly attributes: Attributes;
   find(config: ValueMap, context: Context<C>): Promise<readonly Listed[]>;
 }

@@ -41,7 +41,7 @@ export async function withBackupHash(planned: Value, prior: Source | null): Prom
   }
 }
 
-/** Compares by content; an import knows only the path. The path and `allow_host_access` do not make it another backup. */
+/** Compares by content; an import knows only the path. Ignores the path and `allow_host_access`. */
 export const isSameBackup = (before: Source, after: Source): boolean =>
   before.sha256 === null || after.sha256 === null ? before.file === after.file : before.sha256 === after.sha256;
 
@@ -78,7 +78,7 @@ export async function createFromBackup(
   return { ...source, sha256 };
 }
 
-/** Replaces the error of gantryd, which names flags of its command line. */
+/** Replaces the error of gantryd, which names command-line flags. */
 function withWayOut(error: unknown, file: string): unknown {
   if (!(error instanceof ClientError)) return error;
   const [, found] = /brings access to the host: (.*?)\. If you trust/s.exec(error.message) ?? [];
@@ -88,7 +88,7 @@ function withWayOut(error: unknown, file: string): unknown {
   return new DiagnosticError([failure(summary, detail, at('source', 'allow_host_access'))], error);
 }
 
-/** The pool of the configured root disk: the container's, else its profiles'. Undefined: the server takes the one of the backup. */
+/** The pool of the configured root disk: the container's, else its profiles'. Undefined: the server uses the backup's. */
 async function poolOf({ client, signal }: Context<Link>, planned: ContainerState): Promise<string | undefined> {
   const own = rootDisk(planned.devices ?? {})?.pool ?? '';
   if (own !== '') return own;

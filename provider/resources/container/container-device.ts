@@ -101,7 +101,7 @@ export const containerDevice = gantryResource({
   },
 });
 
-/** Whether the container runs is not known here. */
+/** Assumes that the container does not run, which is not known here. */
 const nicOf = ({ name, type, properties }: ValueMap, prior: State | null): PlannedNics => ({
   devices: typeof name === 'string' && isMap(properties) ? { [name]: { ...properties, type: type ?? null } } : {},
   prior: prior === null ? null : { [prior.name]: prior.properties ?? {} },
@@ -141,7 +141,7 @@ async function change(
     };
   };
   const changedSince = (live: Container): readonly string[] => {
-    // A device that was removed meanwhile is added again, as planned.
+    // A device that was removed since the plan is added again, as planned.
     if (prior === null || live.devices?.[name] === undefined) return [];
     return conflicting({ prior, planned }, (state) => readDevice(live, state) ?? {}, ['properties']);
   };

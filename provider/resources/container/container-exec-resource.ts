@@ -51,7 +51,7 @@ const attributes = {
   timeouts: timeoutsAttribute,
 };
 
-/** In private data: the creation time of the container in which it ran. */
+/** Key in private data: the creation time of the container in which the command ran. */
 const bornKey = 'container_created_at';
 
 export const containerExec = gantryResource({
@@ -72,7 +72,7 @@ export const containerExec = gantryResource({
     const seen = await client.reader.read('container', state.container, signal);
     if (seen === undefined) return null;
     const born = seen.object.created_at;
-    // In a new container of that name it has not run.
+    // The command has not run in a new container of that name.
     if (privateData[bornKey] !== undefined && privateData[bornKey] !== born) return null;
     privateData[bornKey] = born;
     return {};

@@ -1,4 +1,4 @@
-// The member of a cluster that has a container: what a plan says of another target, and the move of an apply.
+// The cluster member of a container: plans another target, and moves the container at apply.
 import type { Container } from '../../../server/api/container/container.ts';
 import { pathOf } from '../../../server/client/kind-paths.ts';
 import type { Link } from '../../connection/link.ts';
@@ -19,12 +19,12 @@ export async function planTarget(hook: PlanHook<ContainerAttributes, Link>): Pro
   if (config.target === null) planned.target = prior?.target ?? null;
   const { target } = planned;
   if (client === undefined || typeof target !== 'string' || target === '' || target === prior?.target) return false;
-  // During an apply the move itself checks.
+  // During an apply, the move itself checks.
   if (client.activity.hasWritten && prior === null) return false;
   const members = await membersFor(client, 'containers');
   const location = prior?.location ?? '';
   if (prior !== null && isAt(target, location, members)) {
-    // What an import noted means the same: nothing changes.
+    // The target of an import is equivalent, so nothing changes.
     if (isImported && nonEmpty(prior.target) !== null) planned.target = prior.target;
     return false;
   }

@@ -54,7 +54,7 @@ export async function planContainer(hook: Hook): Promise<void> {
 /** Devices that the container adds may exist already as separate resources, which its state does not show. */
 async function planDevices({ planned, client, add }: Hook, prior: ContainerState): Promise<void> {
   const devices = planned.devices as Value;
-  // During an apply the write itself checks.
+  // During an apply, the write itself checks.
   if (client === undefined || client.activity.hasWritten || !isMap(devices)) return;
   if (Object.keys(devices).every((name) => Object.hasOwn(prior.devices ?? {}, name))) return;
   const { metadata: live } = await client.client.get('container', prior.name);
@@ -127,19 +127,19 @@ function planCommands({ planned, config }: Hook, prior: ContainerState, restarts
   planned.exec = Object.fromEntries(again) as typeof planned.exec;
 }
 
-/** Another source replaces the container, unless it names the same source in another way, or names something that does not exist before the apply. */
+/** Another source replaces the container, unless it is the same source by another name, or does not exist before the apply. */
 async function planSource({ planned, replace, client, add, isImported }: Hook, prior: ContainerState): Promise<void> {
   const after = planned.source as Value;
   if (after === null || equalValues(prior.source, after)) return;
   const { name } = prior;
-  // An import knows at most an image, and the backup may come from a container of that image.
+  // An import knows at most an image, which the container of the backup may have had.
   const isNoted = isImported && isMap(after) && after['type'] === 'backup' && prior.source?.type === 'image';
   if (prior.source === null || isNoted) {
     const detail = `Its original source is unknown, so the state takes the new source and nothing else changes. To create the container again, use terraform apply -replace.`;
     add(warning(`The container ${name} stays as it is`, detail));
     return;
   }
-  // During an apply the plan stays as it is; checkSource checks it.
+  // During an apply the plan stays unchanged; checkSource checks it.
   if (client?.activity.hasWritten === true) return;
   if (client !== undefined && isMap(after) && isWhollyKnown(after)) {
     const wanted = after as unknown as Source;
@@ -150,7 +150,7 @@ async function planSource({ planned, replace, client, add, isImported }: Hook, p
   replace(at('source'));
 }
 
-/** The hash of the future content: it differs from the live hash when either side changed the file. */
+/** Plans the hash of the new content, which differs from the live hash if either side changed the file. */
 async function planFiles({ planned, prior }: Hook): Promise<void> {
   const files = planned.files as Value;
   if (!isMap(files)) return;

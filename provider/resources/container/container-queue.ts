@@ -1,5 +1,5 @@
-// Runs changes of one container, or image, one after another: its own resource and those of its devices replace the same object, and LXD compares
-// ETags before it waits for the previous change.
+// Serializes changes of one container or image: its resource and those of its devices replace the same object, and LXD compares ETags
+// before it waits for the previous change.
 import type { Activity } from '../../connection/activity.ts';
 import { needed } from '../../connection/entry-or-create.ts';
 import type { Link } from '../../connection/link.ts';

@@ -48,7 +48,7 @@ export function readContainer(live: SeenContainer, state: ContainerState) {
     ...config,
     devices: readMaps(devicesOfItsOwn(live.config, own.devices ?? {}), state.devices),
     // Frozen is neither running nor stopped, so it always shows as a difference.
-    // One that waits for the end of an evacuation starts then, by itself.
+    // A container that waits for the end of an evacuation starts by itself then.
     running: (isUp(live.status) && !isFrozen(live.status)) || (isWaiting(live.config) && state.running === true),
     exec: readExecs(state.exec),
     ...liveFactsOf(live),
@@ -139,11 +139,11 @@ export function wholeConfig(state: Pick<ContainerState, 'config' | 'snapshots'>)
   return { ...config, ...Object.fromEntries(policy) };
 }
 
-/** What of a container the configuration does not show. */
+/** Parts of a container that the configuration does not show. */
 export interface Hidden {
-  /** Default: what the container notes. */
+  /** Default: the names recorded on the container. */
   readonly inherited?: Inherited;
-  /** The values of `config_wo` to write; absent: those there stay. */
+  /** The values of `config_wo` to write; absent: keeps those on the server. */
   readonly secret?: TextMap | undefined;
 }
 

@@ -1,4 +1,4 @@
-// The steps in which a container is made and changed: the object, restarts, moves, waits and commands.
+// The steps that create and change a container: the object, restarts, moves, waits and commands.
 import type { Container } from '../../../server/api/container/container.ts';
 import { type Link } from '../../connection/link.ts';
 import type { TextMap } from '../../framework/attribute.ts';
@@ -20,7 +20,7 @@ import { conflicting, edit, editOf, performCreate } from '../shared/write.ts';
 
 export interface Wanted {
   readonly planned: ContainerState;
-  /** The values of `config_wo` to write; undefined: those on the server stay. */
+  /** The values of `config_wo` to write; undefined: keeps those on the server. */
   readonly secret: TextMap | undefined;
 }
 
@@ -38,10 +38,10 @@ export async function makeContainer(
   return source;
 }
 
-/** A copy keeps config and devices of its source that are not configured, and notes them. A restored backup loses those. */
+/** A copy keeps unconfigured config and devices of its source and records their names. A restored backup loses them. */
 export async function settleSource(context: Context<Link>, { planned, secret }: Wanted): Promise<void> {
   const source = planned.source?.type === 'copy' ? planned.source : undefined;
-  // A gantryd leaves the note of separate devices out of a copy, but not the devices.
+  // gantryd copies separate devices, but not the record of their names.
   const origin = source === undefined ? undefined : await readOrigin(context, source);
   const atSource = separateDeviceNames(origin?.config ?? {});
   const hidden = writeOnlyNames(origin?.config ?? {}).filter((key) => !Object.hasOwn(planned.config ?? {}, key));
@@ -50,7 +50,7 @@ export async function settleSource(context: Context<Link>, { planned, secret }: 
     body: (live: Container) => {
       const own = withoutApart(live, atSource);
       const inherited = source === undefined ? nothing : everythingIn(own);
-      // What no state may hold of the source, no state may hold of the copy.
+      // Write-only keys of the source are write-only in the copy.
       const kept = Object.entries(own.config).filter(([key]) => hidden.includes(key));
       return putContainer(planned, planned, own, { inherited, secret: { ...Object.fromEntries(kept), ...secret } });
     },
@@ -108,7 +108,7 @@ export async function mustRestart(
   return false;
 }
 
-/** A container that stopped for a move which fails runs again where it is. */
+/** If the move fails, starts the container again where it is. */
 export async function moveOrContinue(
   context: Context<Link>,
   { name }: Container,

@@ -20,7 +20,7 @@ export function copiedPath(source: Source): string {
   return snapshot.length === 0 ? path : `${path}/snapshots/${segment(snapshot.join('/'))}`;
 }
 
-/** The container or snapshot that is copied; undefined when it is gone. */
+/** The source container or snapshot; undefined if it is gone. */
 export const readOrigin = async (context: Context<Link>, source: Source): Promise<Container | Snapshot | undefined> =>
   (await readPath<Container | Snapshot>(context, copiedPath(source)))?.metadata;
 

@@ -11,8 +11,8 @@ import { copiedFrom, copiedPath } from './copy-source.ts';
 import { isSameBackup } from './backup-file.ts';
 
 /**
- * The way to fetch it (`protocol`, `mode`, `certificate`) and the extent of a copy (`container_only`) do not make it another source.
- * `base` returns the fingerprint of the image that the container was made from.
+ * Ignores how the source is fetched (`protocol`, `mode`, `certificate`) and the extent of a copy (`container_only`). `base` returns
+ * the fingerprint of the image that the container was made from.
  */
 export async function isSameSource(
   before: Source,
@@ -28,11 +28,11 @@ export async function isSameSource(
   const b = await fingerprintOf(after, link);
   const a = (await fingerprintOf(before, link)) ?? (b === undefined || from !== null ? undefined : await base());
   if (a !== undefined && b !== undefined) return a.startsWith(b) || b.startsWith(a);
-  // An import knows only the image itself; the server remembers where it came from.
+  // An import knows only the image; the server knows where it came from.
   return from === null && a !== undefined && (await isFetchedFrom(a, after, link));
 }
 
-/** Asks the server when it is needed. */
+/** Asks the server on demand. */
 export const baseImageOf =
   (link: Link, container: string): (() => Promise<string | undefined>) =>
   async () =>

@@ -46,7 +46,7 @@ export const imageAlias = gantryResource({
       await renameKind(context, 'image_alias', prior, planned);
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      // Deleting an image deletes its aliases, also when a replacement deleted it a moment ago.
+      // A replacement may have just deleted the image, and with it the alias.
       await perform(context, () => post(planned, context));
     }
   },

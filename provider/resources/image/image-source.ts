@@ -42,7 +42,7 @@ export type ImageSource = StateOf<typeof imageSourceAttributes>;
 
 const content = ['file', 'metadata', 'url', 'server', 'alias', 'fingerprint', 'container', 'snapshot'] as const;
 
-/** The way to fetch it (`protocol`, `certificate`) and the check (`architecture`) do not make it another image. */
+/** Ignores how the image is fetched (`protocol`, `certificate`) and its check (`architecture`). */
 export const isSameImageSource = (before: ImageSource, after: ImageSource): boolean =>
   before.type === after.type &&
   content.every((name) => nonEmpty(before[name] ?? null) === nonEmpty(after[name] ?? null));

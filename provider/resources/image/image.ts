@@ -140,7 +140,7 @@ async function readBack({ client, signal }: Context<Link>, fingerprint: string):
 type Creating = Parameters<typeof performCreate>[0];
 type Images = ReadonlyMap<string, Image>;
 
-/** An image that the server has already is used; its own files need not be sent. */
+/** Uses an existing image of the server without sending its files. */
 async function createImage(source: ImageSource | null, planned: State, context: Creating): Promise<Partial<State>> {
   if (source === null) {
     const detail = 'To manage an existing image, use terraform import; a new image needs a source.';
@@ -166,7 +166,7 @@ async function createImage(source: ImageSource | null, planned: State, context: 
 
 interface Made {
   readonly fingerprint: string;
-  /** The image as others made it. */
+  /** The existing image of others. */
   readonly found: Image | undefined;
 }
 
@@ -182,7 +182,7 @@ async function uploadFiles(source: ImageSource, planned: State, before: Images, 
     await performCreate(context, () => uploadImage(client.http, upload, context.signal));
     return { fingerprint, found: undefined };
   } catch (error) {
-    // Someone else sent it meanwhile, or the server fetched it for a container, which its list does not tell from a cached one.
+    // Another client sent the image, or the server fetched it for a container, which its list shows like a cached one.
     if (!isRefused(error, 'exists')) throw error;
     return { fingerprint, found: (await client.get('image', fingerprint, context.signal)).metadata };
   }

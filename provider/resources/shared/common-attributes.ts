@@ -64,14 +64,14 @@ export const problemsIn = (
     return failure(`Invalid value of ${renderPath(full)}`, `${message}.`, full);
   });
 
-/** `config.limits.memory` is one key; `devices.eth0.parent` are two. */
+/** `config.limits.memory` has one key; `devices.eth0.parent` has two. */
 function pathOf(rest: string, prefix: string): Path {
   if (prefix === 'config') return [{ key: rest }];
   const dot = rest.indexOf('.');
   return dot < 0 ? [{ key: rest }] : [{ key: rest.slice(0, dot) }, { key: rest.slice(dot + 1) }];
 }
 
-/** Keys in which this provider notes what of a container a gantry_container leaves alone. */
+/** Keys in which this provider records the parts of a container that gantry_container leaves alone. */
 const reservedKeys: ReadonlySet<string> = new Set([separateDevicesKey, inheritedKey, writeOnlyKey]);
 
 export const isContainerComputed = (key: string): boolean =>

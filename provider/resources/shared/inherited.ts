@@ -1,5 +1,5 @@
-// What a copy got from its source and no configuration declares: a config key on the container lists the names, so that the resource of
-// the container neither shows nor removes those. Pure.
+// Undeclared parts that a copy got from its source: a config key on the container lists their names, so that its resource neither
+// shows nor removes them. Pure.
 import type { Container } from '../../../server/api/container/container.ts';
 import type { TextMap, TextMaps } from '../../framework/attribute.ts';
 
@@ -30,7 +30,7 @@ function namesIn(noted: unknown, part: keyof Inherited): readonly string[] {
   return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
 }
 
-/** A name that a configuration declares is inherited no longer: removed from the configuration, it is removed from the container. */
+/** Drops names that the configuration declares: removing them from it later removes them from the container. */
 export const stillInherited = ({ config, devices }: Inherited, declared: Declared): Inherited => ({
   config: config.filter((key) => !Object.hasOwn(declared.config ?? {}, key)),
   devices: devices.filter((name) => !Object.hasOwn(declared.devices ?? {}, name)),

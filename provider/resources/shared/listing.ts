@@ -1,4 +1,4 @@
-// How `terraform query` finds objects: all of a kind, or those below the objects that hold them.
+// Finds objects for `terraform query`: all of a kind, or those inside other objects.
 import type { KindTypes } from '../../../server/api/kind-schemas.ts';
 import { kinds, nameOfObject, type KindName } from '../../../server/api/kinds.ts';
 import type { Link } from '../../connection/link.ts';
@@ -14,7 +14,7 @@ const startsAsAsked = (config: ValueMap, name: string): boolean =>
   typeof config['name_prefix'] !== 'string' || name.startsWith(config['name_prefix']);
 
 interface ByKind<K extends KindName> {
-  /** The attribute that the name of the kind is. */
+  /** The attribute that holds the name. */
   readonly identity: string;
   readonly isListed?: (object: KindTypes[K]['object']) => boolean;
   readonly title?: (object: KindTypes[K]['object']) => string;
@@ -39,14 +39,14 @@ export function listByKind<K extends KindName>(kind: K, options: Partial<ByKind<
 
 interface Inside {
   readonly label: string;
-  /** The kind that holds them, and the attribute that names it. */
+  /** The kind of the holder, and the attribute that names it. */
   readonly holder: KindName;
   readonly attribute: string;
   /** The collection of one holder. */
   readonly path: (holder: string) => string;
 }
 
-/** Objects inside of others: of the one named, or of all. */
+/** Lists objects inside one named holder, or inside all. */
 export function listInside({ label, holder, attribute, path }: Inside): Listing<Link> {
   return {
     doc: `Lists the ${label}s of one ${kinds[holder].label}, or of every one that the client may see.`,

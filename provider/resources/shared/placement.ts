@@ -1,4 +1,4 @@
-// Where in a cluster an object is and where its `target` wants it: the target in the state after a read, problems of a planned one.
+// The cluster member of an object: the `target` in the state after a read, and problems of a planned one.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { lackOfCluster } from '../../../server/api/server/capability.ts';
 import { clusterMembers, type Members } from '../../connection/cluster-members.ts';
@@ -10,23 +10,23 @@ import { nonEmpty } from './config-maps.ts';
 
 type Config = Readonly<Record<string, string>>;
 
-/** What `location` says of an object outside a cluster. */
+/** Values of `location` outside a cluster. */
 const nowhere = ['', 'none'];
 
-/** An evacuation moved it away: it goes back when its member is restored. */
+/** True after an evacuation moved the object away; it moves back when its member is restored. */
 export const isAway = (config: Config): boolean => (config['volatile.evacuate.origin'] ?? '') !== '';
 
-/** An evacuation stopped it: it starts when its member is restored. */
+/** True after an evacuation stopped the container; it starts when its member is restored. */
 export const isWaiting = (config: Config): boolean => (config['volatile.evacuate.power'] ?? '') !== '';
 
-/** A group covers its members; a server that lists no groups is taken at its word. */
+/** A group matches its members; on a server that does not list groups, any member. */
 export function isAt(target: string, location: string, members: Members | undefined): boolean {
   if (!target.startsWith('@')) return target === location;
   const groups: readonly string[] | undefined = members?.get(location)?.groups;
   return groups === undefined || groups.includes(target.slice(1));
 }
 
-/** Pure. `stays`: why an object that is not at its target is no difference. */
+/** Pure. `stays`: the object is not at its target, but that is not a difference. */
 export function seenTarget(
   target: string,
   { location, config }: { readonly location: string; readonly config: Config },
@@ -40,7 +40,7 @@ export function seenTarget(
   return { target, stays: target.startsWith('@') ? `no member of ${target} is online` : `${target} is ${status}` };
 }
 
-/** The target for the state. After an import it is the present member, so that a configured one plans nothing. */
+/** The target for the state. After an import it is the current member, so that configuring it plans no change. */
 export async function readTarget(
   context: Context<Link>,
   what: string,
@@ -59,7 +59,7 @@ export async function readTarget(
   return seen.target;
 }
 
-/** What is against a new object, or one on its way, on the member or group `target`. Pure. */
+/** Why the member or group `target` cannot take an object. Pure. */
 export function targetProblem(target: string, members: Members): Diagnostic | undefined {
   const names = [...members.keys()];
   const where = at('target');

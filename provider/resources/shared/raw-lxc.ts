@@ -6,7 +6,7 @@ import { failure, type Diagnostic } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
 import { isMap, type Value } from '../../framework/value.ts';
 
-/** `config`: as planned. `client`: undefined while the server is unknown; an LXD has its own rules. */
+/** `config`: the planned one. `client`: undefined while the server is unknown. Skips LXD, which has other rules. */
 export function rawLxcFailures(config: Value, prior: TextMap | null, client: Link | undefined): readonly Diagnostic[] {
   const text = isMap(config) ? config['raw.lxc'] : undefined;
   if (client === undefined || !isGantry(client) || typeof text !== 'string') return [];

@@ -7,7 +7,7 @@ import { edit, performDelete, type Edit } from './write.ts';
 
 export const segment = encodeURIComponent;
 
-/** A member of the cluster, for objects of which several members may have one. */
+/** The cluster member, for objects that several members may have under one name. */
 export interface Where {
   readonly target?: string;
 }

@@ -48,7 +48,7 @@ interface Owned {
  * owner that does not exist may be this one, renamed by the same apply, which then checks.
  */
 export async function isOtherOwner(client: Link | undefined, { before, after, path, where }: Owned): Promise<boolean> {
-  // The apply keeps the decision of the plan, which knew less.
+  // The apply must keep the decision of the plan.
   if (after === before || client?.activity.hasWritten === true) return false;
   if (client === undefined || isUnknown(after) || typeof after !== 'string') return true;
   try {
@@ -60,7 +60,7 @@ export async function isOtherOwner(client: Link | undefined, { before, after, pa
   }
 }
 
-/** The error at apply when the plan took the owner for a renamed one and it is another. */
+/** The error at apply if the plan mistook another owner for a renamed one. */
 export const otherOwner = (what: string, attribute: string, owner: string): DiagnosticError =>
   new DiagnosticError([
     failure(

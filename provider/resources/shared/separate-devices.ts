@@ -40,7 +40,7 @@ export function devicesApart({ config, devices }: Live): TextMaps {
   return Object.fromEntries(Object.entries(devices ?? {}).filter(([name]) => separate.includes(name)));
 }
 
-/** A copy has no separate devices, because no resource manages them there. `atSource`: their names at its source. */
+/** The copy without the separate devices of its source, which no resource manages here. `atSource`: their names. */
 export const withoutApart = <C extends Live>(live: C, atSource: readonly string[]): C => {
   const separate = [...separateDeviceNames(live.config), ...atSource];
   const own = Object.entries(live.devices ?? {}).filter(([name]) => !separate.includes(name));

@@ -1,4 +1,4 @@
-// When a snapshot of a container or a volume is deleted by itself: the attribute, and what a state shows of it.
+// The expiry of a snapshot of a container or volume: the attribute, and its value in the state.
 import { isTimestamp } from '../../../server/api/text/timestamp.ts';
 import { text } from '../../framework/attribute.ts';
 
@@ -9,7 +9,7 @@ const isNever = (time: string): boolean => time === '' || time.startsWith('0001-
 export const shownExpiry = (live: string, before: string | null): string | null =>
   !isNever(live) ? live : before !== null && isNever(before) ? before : null;
 
-/** `of`: what has the policy that is followed by default. */
+/** `of`: the object whose policy is the default. */
 export const expiryAttribute = (of: 'container' | 'volume') =>
   text({
     doc: `Time of its deletion, such as \`2030-01-31T12:00:00Z\`. Default: never, or the policy of the ${of}.`,

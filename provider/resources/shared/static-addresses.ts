@@ -29,17 +29,17 @@ export function notePlannedNetwork(link: Link, name: Value, config: Value, effec
 }
 
 export interface PlannedNics {
-  /** As planned; a device with an unknown property is judged by the known ones. */
+  /** The planned devices; unknown properties are ignored. */
   readonly devices: Value;
   readonly prior: TextMaps | null;
-  /** Whether they become those of a running container: a gantryd refuses it. */
+  /** Whether the container will run, in which case gantryd refuses the address. */
   readonly runs: boolean;
   readonly pathOf: (device: string, key: string) => Path;
 }
 
 export const inDevices = (device: string, key: string): Path => at('devices', { key: device }, { key });
 
-/** Errors for what the server would refuse; warnings where it may be right, as this apply may change the network, too. */
+/** Errors for addresses that the server would refuse; warnings if this apply may change the network too. */
 export async function strayAddresses(link: Link | undefined, nics: PlannedNics): Promise<readonly Diagnostic[]> {
   const { devices } = nics;
   if (link === undefined || link.activity.hasWritten || !isMap(devices)) return [];
@@ -74,7 +74,7 @@ async function judge(
   const detail = isRefused
     ? remedy
     : `${remedy} The server may refuse it, unless this apply changes the network first.`;
-  // The address itself may come from a sensitive variable; Terraform shows where it is written.
+  // The message omits the address, which may come from a sensitive variable; Terraform shows its line.
   const what = `The nic ${name} cannot have its ${key}: ${why}`;
   return [(isRefused ? failure : warning)(what, detail, nics.pathOf(name, key))];
 }

@@ -1,4 +1,4 @@
-// Config of a container that no state may hold: a config key on the container lists the names, so that state and plans leave them out. Pure.
+// Write-only config of a container: a config key on the container lists the names, so that state and plans omit their values. Pure.
 import { writeOnlyKey } from '../../../server/client/facts/write-only-names.ts';
 import type { TextMap } from '../../framework/attribute.ts';
 import { isMap, type Value } from '../../framework/value.ts';
@@ -13,7 +13,7 @@ interface Versioned {
   readonly config_wo_version: number | null;
 }
 
-/** The values to write; undefined: those on the server stay, as neither the version changed nor the argument went away. */
+/** The values to write; undefined: keeps those on the server, since the version and the presence of the argument are unchanged. */
 export function secretToWrite(given: Value, planned: Versioned, prior: Versioned | null): TextMap | undefined {
   if (!isMap(given)) return {};
   if (prior !== null && planned.config_wo_version === prior.config_wo_version) return undefined;

@@ -19,7 +19,7 @@ const attempts = 5;
 const busyPauseMs = 250;
 const overloadPauseMs = 500;
 
-/** The request may have taken effect although no answer came. Only reading the object shows it. */
+/** True if the request may have taken effect without an answer; only reading the object shows it. */
 export const hasUnknownOutcome = (error: unknown): boolean =>
   !(error instanceof ClientError) || isOutcomeUnknown(error);
 
@@ -35,7 +35,7 @@ async function attempt<T>(context: Context<Link>, begin: () => Promise<Reply<T>>
       return await client.operations.run(begin, context.signal);
     } catch (error) {
       context.signal.throwIfAborted();
-      // A database that is too busy ends an operation, which the server then undoes.
+      // A busy database failed the operation, which the server undoes.
       const isOverloaded = isRefused(error, 'overloaded') && attempt <= 5;
       if (!isOverloaded && (!isRefused(error, 'busy') || attempt >= 40)) throw error;
       await pause(isOverloaded ? overloadPauseMs * 2 ** attempt : busyPauseMs, context.signal);
@@ -60,7 +60,7 @@ export async function performCreate<T>(
     context.mayExist();
     return reply;
   } catch (error) {
-    // The server continues the operation even when its end does not reach the client.
+    // The server continues the operation even if the client loses its result.
     const isUnknown = isAccepted ? !hasEnded(error) : hasUnknownOutcome(error);
     if (context.signal.aborted || isUnknown) context.mayExist();
     throw error;
@@ -78,7 +78,7 @@ const inUse = (error: unknown): unknown =>
 const isInUse = (error: unknown): boolean =>
   isRefused(error, 'inUse') || (error instanceof ClientError && error.code === 'inUse');
 
-/** After this long without a write, no further update will end the use. */
+/** After this long without a write, no update of this apply will end the use. */
 const quietMs = 5_000;
 
 /**

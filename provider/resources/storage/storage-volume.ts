@@ -44,7 +44,7 @@ interface Origin {
   readonly project: string | null;
 }
 
-/** A missing pool means the present one, so the volume and its data stay. The plan decides about another name. */
+/** A missing pool means the current one, so that the volume and its data stay. The plan decides about another name. */
 function isOther(before: Origin | null, after: Origin | null): boolean {
   if (before === null) return false;
   const [from, to] = [nonEmpty(before.pool), nonEmpty(after?.pool ?? null)];
@@ -93,7 +93,7 @@ function whereOf({ location, target }: Pick<State, 'location' | 'target'>, link:
   return !isClustered(link) || member === null || member.startsWith('@') ? {} : { target: member };
 }
 
-/** On the member that had it, otherwise on the only one that has it now. */
+/** Finds the volume on its former member, otherwise on the only one that has it now. */
 async function findVolume(context: Context<Link>, state: State): Promise<Reply<StorageVolume> | undefined> {
   const where = whereOf(state, context.client);
   const found = await readPath<StorageVolume>(context, volumePath(state), where);
@@ -101,7 +101,7 @@ async function findVolume(context: Context<Link>, state: State): Promise<Reply<S
   return readPath<StorageVolume>(context, volumePath(state));
 }
 
-/** A volume does not move: another member takes a new one. */
+/** A volume cannot move: another target replaces it. */
 async function planPlace({ config, prior, planned, client, replace, add }: PlanHook<typeof attributes, Link>) {
   if (config.target === null) planned.target = prior?.target ?? null;
   const { target } = planned;
@@ -111,7 +111,7 @@ async function planPlace({ config, prior, planned, client, replace, add }: PlanH
   const before = nonEmpty(prior?.target ?? null);
   if (prior !== null && isAt(target, prior.location ?? '', members)) {
     if (before === null) return;
-    // The name that the state has means the same: nothing changes.
+    // The target in the state is equivalent, so nothing changes.
     planned.target = before;
     const isSame = (['name', 'description', 'config', 'source'] as const).every((name) =>
       equalValues(prior[name] as Value, planned[name] as Value),
@@ -188,7 +188,7 @@ export const storageVolume = gantryResource({
     if (found === undefined) return null;
     keepEtag(context.privateData, found);
     const { location } = found.metadata;
-    // An imported volume has its member as target, so that a configured one plans nothing.
+    // An imported volume has its member as target, so that configuring it plans no change.
     const isPlaced = state.effective_config !== null || state.target !== null || !isClustered(context.client);
     return { ...readVolume(found.metadata, state), ...(isPlaced ? {} : { target: location }) };
   },

@@ -38,7 +38,7 @@ const shown = (live: VolumeSnapshot, state: State): Pick<State, 'description' | 
 const needExpiry = ({ client }: Context<Link>): void =>
   needExtension(client, 'custom_volume_snapshot_expiry', 'delete snapshots of volumes at a time');
 const pathOf = (state: State): string => `${listPath(state)}/${segment(state.name)}`;
-/** Without a target the only member that has the volume is meant. */
+/** Without a target, the only member with the volume is meant. */
 function whereOf({ target }: Pick<State, 'target'>): Where {
   const member = nonEmpty(target);
   return member === null ? {} : { target: member };

@@ -17,6 +17,6 @@ export const outputFlag = (formats: string): { readonly output: Flag<'text'> } =
 /** The wanted format, the first one by default. */
 export function formatOf<T extends string>(output: string | undefined, formats: readonly [T, ...T[]]): T {
   const format = output === undefined ? formats[0] : formats.find((one) => one === output);
-  if (format === undefined) throw usageError(`--output ${JSON.stringify(output)} is none of ${formats.join(', ')}`);
+  if (format === undefined) throw usageError(`--output ${JSON.stringify(output)} is not one of ${formats.join(', ')}`);
   return format;
 }

@@ -87,7 +87,7 @@ async function settled(
     const copies = await read(stateDir, [...before.keys()]).catch(ifMissing);
     if (copies !== undefined && isDeepStrictEqual(await look(), before)) return copies;
   }
-  throw new Error(`the state in ${stateDir} changes all the time: try again when the controller has less to do`);
+  throw new Error(`the state in ${stateDir} keeps changing: try again when the controller has less to do`);
 }
 
 async function read(stateDir: string, paths: readonly string[]): Promise<readonly StateCopy[]> {

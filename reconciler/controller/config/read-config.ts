@@ -144,14 +144,18 @@ function checkGrants({ auth }: NonNullable<ControllerFile['controller']>, report
   const known = (auth?.tokens ?? []).map(({ name }) => name);
   for (const [index, { users = [], groups = [], sets, hosts = [], rights }] of (auth?.grants ?? []).entries()) {
     const at = `controller.auth.grants.${index}`;
-    if (users.length + groups.length === 0) report(at, 'is for nobody', 'name users or groups');
+    if (users.length + groups.length === 0) report(at, 'names neither users nor groups', 'name users or groups');
     for (const [place, user] of users.entries())
       if (!known.includes(user)) report(`${at}.users.${place}`, `there is no token of ${user}`);
     if (groups.length > 0 && auth?.oidc === undefined) report(`${at}.groups`, 'needs controller.auth.oidc');
     if (sets !== undefined && rights.includes('console'))
-      report(`${at}.sets`, 'says nothing about consoles', 'grant the right console by hosts, in an entry of its own');
+      report(
+        `${at}.sets`,
+        'cannot be limited to sets for the right console',
+        'grant console by hosts, in a separate entry',
+      );
     if (hosts.length > 0 && rights.includes('view'))
-      report(`${at}.hosts`, 'says nothing about the right view', 'grant it by sets, in an entry of its own');
+      report(`${at}.hosts`, 'cannot be limited to hosts for the right view', 'grant view by sets, in a separate entry');
     for (const [place, text] of hosts.entries()) {
       const pattern = parseHostPattern(text);
       if (typeof pattern === 'string') report(`${at}.hosts.${place}`, pattern);

@@ -37,7 +37,7 @@ const AuthSchema = object({
     Type.Array(
       object({
         name: text('Name of the user in the history.'),
-        mails: optional(names('Mail addresses of the user in commits: whoever wrote a commit does not approve it.')),
+        mails: optional(names('Mail addresses of the user in commits: the author of a commit cannot approve it.')),
         role: Type.Union([Type.Literal('view'), Type.Literal('operate')]),
         file: text('File that holds the token, relative to gantry.yaml.'),
       }),
@@ -83,7 +83,7 @@ const TracingSchema = object({
   ),
   headers: optional(
     Type.Record(Type.String(), Type.String()),
-    'Headers of its requests, besides those of OTEL_EXPORTER_OTLP_HEADERS.',
+    'Headers of its requests, in addition to OTEL_EXPORTER_OTLP_HEADERS.',
   ),
   tokenFile: optional(
     Type.String(),

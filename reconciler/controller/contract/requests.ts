@@ -10,7 +10,7 @@ export type Role = Static<typeof Role>;
 export const rights = ['view', 'sync', 'suspend', 'rollback', 'console', 'approve'] as const;
 export const Right = Type.Enum(rights, {
   description:
-    'view: where somebody has it, viewers see only the sets of their grants. sync: also plan a branch. suspend: also resume. approve: plans that wait for it, and pruning beyond the limit. The role operate has all.',
+    'view: if any grant has it, viewers see only the sets of their own grants. sync: also plan a branch. suspend: also resume. approve: plans that wait for it, and pruning beyond the limit. The role operate has all.',
 });
 export type Right = Static<typeof Right>;
 

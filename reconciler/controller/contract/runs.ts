@@ -39,7 +39,7 @@ export const Operation = Type.Object({
       host: Text,
       status: Type.Enum(['waiting', 'running', 'done', 'failed', 'skipped']),
       steps: Type.Object({ total: Count, done: Count, failed: Count }),
-      current: Type.Array(Text, { description: 'Steps at work: `container/web1#create`.' }),
+      current: Type.Array(Text, { description: 'Running steps: `container/web1#create`.' }),
       message: Type.Optional(Text),
     }),
   ),

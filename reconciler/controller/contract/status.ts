@@ -74,7 +74,7 @@ export const HostStatus = Type.Object({
   capacity: Type.Optional(HostCapacity),
   warnings: Type.Optional(
     Type.Array(HostWarning, {
-      description: 'What the host warns of and nobody acknowledged: the first 20, the worst first.',
+      description: 'Unacknowledged warnings of the host: the first 20, the worst first.',
     }),
   ),
 });
@@ -119,7 +119,7 @@ export type PruneGate = Shape<typeof PruneGate>;
 
 export const ApprovalGate = Type.Object(
   {
-    plan: says('Stands for these steps; a plan with others has another one.'),
+    plan: says('An opaque id for these steps; it changes with the steps.'),
     revision: says('The revision that brings them; an approval is for it alone.'),
     hosts: Type.Array(
       Type.Object({ host: Text, count: Count, steps: Type.Array(Text, { description: 'The first 50.' }) }),

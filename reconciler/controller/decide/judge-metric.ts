@@ -26,13 +26,13 @@ function valuesOf(answer: unknown): readonly number[] {
   if (status === 'success' && resultType === 'scalar') return [numberOf(result)];
   if (status === 'success' && resultType === 'vector' && Array.isArray(result))
     return result.map((one: unknown) => numberOf((one as { readonly value?: unknown } | null)?.value));
-  throw new Error('the answer is none of Prometheus: it must be a vector or a scalar');
+  throw new Error('it is not an answer of Prometheus: it must be a vector or a scalar');
 }
 
 /** A pair of time and text. */
 function numberOf(pair: unknown): number {
   const text: unknown = Array.isArray(pair) ? pair[1] : undefined;
-  if (typeof text !== 'string') throw new Error('the answer is none of Prometheus: a value is missing');
+  if (typeof text !== 'string') throw new Error('it is not an answer of Prometheus: a value is missing');
   if (/^[+-]?Inf$/.test(text)) return text.startsWith('-') ? -Infinity : Infinity;
   return text.trim() === '' ? Number.NaN : Number(text);
 }

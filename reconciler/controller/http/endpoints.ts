@@ -116,7 +116,7 @@ export const endpoints = [
     'approve',
     `POST ${set}/approve`,
     'operate',
-    'Approve the plans of the approvalGate, as somebody who neither wrote nor asked for them.',
+    'Approve the plans of the approvalGate. The authors and requesters of a plan cannot.',
     { right: 'approve', body: contract.ApproveRequest, result: contract.ApprovalStatus },
   ),
   row('preview', `POST ${set}/preview`, 'operate', 'The plan of a branch or revision; nothing is changed.', {
@@ -124,13 +124,9 @@ export const endpoints = [
     body: contract.PreviewRequest,
     result: contract.Preview,
   }),
-  row(
-    'operations',
-    'GET /api/v1/operations',
-    'view',
-    'Operations at work and those that ended of late, newest first.',
-    { result: Type.Array(contract.Operation) },
-  ),
+  row('operations', 'GET /api/v1/operations', 'view', 'Running and recent operations, newest first.', {
+    result: Type.Array(contract.Operation),
+  }),
   row('search', 'GET /api/v1/search', 'view', 'Sets, hosts, sources and objects of all sets.', {
     query: { words: named('All of them must occur in its name, host or message.'), limit: limit(50, 1000) },
     result: contract.SearchResult,

@@ -74,7 +74,7 @@ export const TemplateSchema = Type.Object(
   {
     ...closed,
     description:
-      'Texts for people, with $CONTROLLER, $SET, $KIND, $STATE (in words), $MESSAGE, $HOSTS, $REVISION, $OBJECTS and $LINK. Not for commit statuses and webhooks.',
+      'Message texts with $CONTROLLER, $SET, $KIND, $STATE (a phrase), $MESSAGE, $HOSTS, $REVISION, $OBJECTS and $LINK. Not for commit statuses and webhooks.',
   },
 );
 
@@ -90,7 +90,7 @@ export const NotificationEntry = Type.Object(
     sets: Type.Optional(
       Type.Array(Type.String({ minLength: 1 }), {
         minItems: 1,
-        description: 'Sets that it is about, web-* for several, besides those that name it in notify.',
+        description: 'Sets that it reports on, such as web-*, in addition to sets that name it in notify.',
       }),
     ),
     repeat: Type.Optional(

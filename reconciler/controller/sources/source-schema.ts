@@ -111,7 +111,7 @@ export const BucketSource = Type.Object(
           passwordFile: Type.Optional(file('File with the secret key.')),
           caFile: Type.Optional(file('Certificates of authorities, PEM, for https.')),
         },
-        { ...closed, description: 'Without username and passwordFile the bucket is read as anybody may.' },
+        { ...closed, description: 'Without username and passwordFile the bucket is read anonymously.' },
       ),
     ),
     limits,

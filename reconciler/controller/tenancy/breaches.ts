@@ -19,7 +19,7 @@ export function breachesOf(tenant: Tenant, subject: Subject): readonly Breach[] 
     ...subject.tried.map((where): Breach => ({
       rule: 'waits',
       path: 'manage.wait',
-      message: `a wait tries ${where} from the controller: a tenant waits for ports of its own containers only, without a host`,
+      message: `a wait connects to ${where} from the controller: a tenant waits for ports of its own containers only, without a host`,
     })),
   ];
 }
@@ -29,9 +29,11 @@ const listed = (words: readonly string[]): string => words.join(', ');
 function identityBreaches(tenant: Tenant, { kind, name, project, host }: Subject): readonly Breach[] {
   const found: Breach[] = [];
   const wrong = (rule: Breach['rule'], message: string): void => void found.push({ rule, path: '', message });
-  if (!tenant.hosts.some((pattern) => matchesHost(pattern, host))) wrong('hosts', `${host.name} is none of its hosts`);
-  if (!hasProject(tenant, project)) wrong('projects', `the project ${project} is none of ${listed(tenant.projects)}`);
-  if (!tenant.kinds.includes(kind)) wrong('kinds', `the kind ${kind} is none of ${listed(tenant.kinds)}`);
+  if (!tenant.hosts.some((pattern) => matchesHost(pattern, host)))
+    wrong('hosts', `${host.name} is not one of its hosts`);
+  if (!hasProject(tenant, project))
+    wrong('projects', `the project ${project} is not one of ${listed(tenant.projects)}`);
+  if (!tenant.kinds.includes(kind)) wrong('kinds', `the kind ${kind} is not one of ${listed(tenant.kinds)}`);
   if (!hasName(tenant, kind, name)) wrong('names', `the name ${name} fits none of ${listed(tenant.names)}`);
   return found;
 }
@@ -50,7 +52,7 @@ function referenceBreach(tenant: Tenant, { ownImages }: Subject, { kind, name, p
   const isInPool = kind !== 'storage_volume' || isUsed('storage_pool', name.slice(0, Math.max(0, name.indexOf('/'))));
   if ((tenant.kinds.includes(kind) && hasName(tenant, kind, name) && isInPool) || isUsed(kind, name)) return [];
   const uses = tenant.uses.length === 0 ? 'nothing is listed' : `listed are ${listed(tenant.uses)}`;
-  return [{ rule: 'uses', path, message: `it names ${kind}/${name}, which is of others: ${uses}` }];
+  return [{ rule: 'uses', path, message: `it names ${kind}/${name}, which belongs to others: ${uses}` }];
 }
 
 const sourceTypes: ReadonlySet<unknown> = new Set(['image', 'copy', 'none', 'url']);
@@ -68,14 +70,14 @@ function sourceBreaches(tenant: Tenant, { kind, values, project }: Subject): rea
       wrong(
         'images',
         member,
-        `${from} is none of its image servers${tenant.images.length === 0 ? '' : `: ${listed(tenant.images)}`}`,
+        `${from} is not one of its image servers${tenant.images.length === 0 ? '' : `: ${listed(tenant.images)}`}`,
       );
   }
   if (kind === 'container' && source['properties'] !== undefined)
     wrong('images', 'properties', 'properties may choose an image of others: name the image');
   const other = source['project'];
   if (other !== undefined && other !== project && !hasProject(tenant, textOf(other) ?? ''))
-    wrong('projects', 'project', `the project ${textOf(other) ?? '?'} is none of ${listed(tenant.projects)}`);
+    wrong('projects', 'project', `the project ${textOf(other) ?? '?'} is not one of ${listed(tenant.projects)}`);
   return found;
 }
 

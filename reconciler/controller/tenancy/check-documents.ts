@@ -85,5 +85,5 @@ const diagnosticOf = (
   address,
   path,
   message: `the tenant ${tenant.name} may not deploy ${address} (${rule}): ${message}`,
-  remedy: 'change the document, or ask whoever writes gantry.yaml',
+  remedy: 'change the document, or ask the administrator of gantry.yaml',
 });

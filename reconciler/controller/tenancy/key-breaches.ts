@@ -22,7 +22,7 @@ export function keyBreaches({ keys }: Tenant, { kind, values }: Subject): readon
     if (!isGoverned(path)) return [];
     if (deny !== undefined && isIgnored(deny, path)) return [breach(path, 'is denied by keys.deny')];
     const isFree = allow === undefined || isIgnored(allow, path);
-    return isFree ? [] : [breach(path, `is none of keys.allow: ${(keys.allow ?? []).join(', ')}`)];
+    return isFree ? [] : [breach(path, `is not in keys.allow: ${(keys.allow ?? []).join(', ')}`)];
   });
   return [...own, ...paths.flatMap((path) => neverAllowed(kind, path)), ...fixedAddresses(kind, values)];
 }
@@ -30,7 +30,7 @@ export function keyBreaches({ keys }: Tenant, { kind, values }: Subject): readon
 const breach = (path: string, why: string): Breach => ({ rule: 'keys', path, message: `${path} ${why}` });
 
 function neverAllowed(kind: Subject['kind'], path: string): readonly Breach[] {
-  if (path === 'member_overrides') return [breach(path, 'is for whoever runs the cluster')];
+  if (path === 'member_overrides') return [breach(path, 'is only for the administrator of the cluster')];
   if (!path.startsWith('config.')) return [];
   const key = path.slice('config.'.length);
   if (/^user\.gantry(?:\.|$)/.test(key)) return [breach(path, 'is a record of Gantry: no document writes it')];

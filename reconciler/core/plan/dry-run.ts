@@ -89,7 +89,7 @@ function projectsWithNetworks(plan: Plan, observed: Pick<Observed, 'projects'> |
 
 function whyUntried(step: Step, isImageLeftOut: boolean, hasOwnNetworks: boolean): string | undefined {
   if (inside[step.action] !== undefined) return inside[step.action];
-  if (hasOwnNetworks) return 'its project has networks of its own, which a copy cannot have';
+  if (hasOwnNetworks) return 'its project has its own networks, which a copy cannot have';
   if (step.kind === 'image_alias' && isImageLeftOut) return 'its image is not fetched into a copy';
   if (step.kind === 'image' && step.action === 'create' && step.upload === undefined)
     return 'it comes from another server, and is not fetched into a copy';

@@ -127,7 +127,7 @@ function readEntry(item: JsonObject, at: string, findings: Finding[]): EntrySpec
   }
   const { mode, uid, gid } = item;
   if (type === 'symlink' && (mode ?? uid ?? gid) !== undefined) {
-    findings.push(wrong('bad-value', `${at}.target`, 'a symbolic link has no mode and owner of its own here'));
+    findings.push(wrong('bad-value', `${at}.target`, 'a symbolic link cannot have a mode or an owner here'));
   }
   if (mode !== undefined && (typeof mode !== 'string' || !modePattern.test(mode))) {
     const message = `${at}.mode must be octal text of three digits such as "0644"`;

@@ -72,7 +72,7 @@ export function jsonAsHcl(json: string): JsonAsHcl {
 function topLevel(writer: Writer, name: string, value: Json): void {
   if (name === '//') return void (writer.text += comment(value));
   if (!Object.hasOwn(blocksIn, name))
-    return problem(writer, name, `${name} is not read here: write it in a file of its own`);
+    return problem(writer, name, `${name} is not supported here: write it in a separate file`);
   labelled(writer, [name], value, labels[name] ?? 0, name);
 }
 
@@ -95,7 +95,7 @@ function topBlock(writer: Writer, words: readonly string[], body: JsonObject, pa
     return problem(
       writer,
       path,
-      `${words.slice(1).join('.')}: which of its entries are blocks only its provider knows; write it in a file of its own`,
+      `${words.slice(1).join('.')}: only its provider knows which of its entries are blocks; write it in a separate file`,
     );
   writer.lines.push({ from: writer.text.length, line: writer.at(path) });
   const [head, ...rest] = words;

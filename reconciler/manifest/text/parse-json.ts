@@ -175,7 +175,7 @@ class Reader {
     } catch {
       this.#at = start;
       return this.#fail(
-        text.startsWith('"') ? 'control characters and backslashes must be escaped' : 'the number is none',
+        text.startsWith('"') ? 'control characters and backslashes must be escaped' : 'the number is malformed',
       );
     }
   }

@@ -33,7 +33,9 @@ test('what is no answer of Prometheus is an error, never a value', () => {
     vector(null),
     { status: 'success', data: { resultType: 'matrix', result: [] } },
   ])
-    expect(() => judgeMetric(hostile, { max: 1 }), JSON.stringify(hostile)).toThrow('the answer is none of Prometheus');
+    expect(() => judgeMetric(hostile, { max: 1 }), JSON.stringify(hostile)).toThrow(
+      'it is not an answer of Prometheus',
+    );
   expect(() => judgeMetric({ status: 'error', error: 'parse error' }, {})).toThrow('the query is refused: parse error');
 });
 

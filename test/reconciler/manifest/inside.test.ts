@@ -116,7 +116,7 @@ describe('files', () => {
       'bad-value 2: files.0.path must be an absolute path without ., .. and a slash at its end',
       'bad-value 3: a file takes exactly one of content, content_base64, source, this has content and source',
       'bad-value 4: a file takes exactly one of content, content_base64, source',
-      'bad-value 5: a symbolic link has no mode and owner of its own here',
+      'bad-value 5: a symbolic link cannot have a mode or an owner here',
       'bad-value 6: files.4.mode must be octal text of three digits such as "0644"',
       `file-not-found 7: ${join(folder, 'nowhere')} does not exist`,
       `not-a-file 8: ${join(folder, 'socket')} is not a file or a directory`,

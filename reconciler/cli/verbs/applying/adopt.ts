@@ -86,7 +86,7 @@ async function verifyEmptyPlan(
   const left = plan.changes.filter((change) => wanted?.has(change.address) !== false && isChange(change));
   if (left.length > 0)
     throw new CliError(
-      `${left.map(({ address }) => address).join(', ')} changed meanwhile: see gantry plan`,
+      `${left.map(({ address }) => address).join(', ')} changed in the meantime: see gantry plan`,
       exitCodes.stale,
     );
   context.out('The plan of the adopted objects is empty.');

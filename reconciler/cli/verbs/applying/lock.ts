@@ -57,7 +57,7 @@ async function lockOn(context: Context<LockOptions>): Promise<Outcome> {
 /** `id`: removes only this lock, never a newer one by mistake. */
 export const forceUnlock: Run<UnlockOptions> = async (context, [id], fleet) => {
   if (fleet !== undefined && id !== undefined)
-    throw usageError(`lock ids are those of one host: select the host of ${id} with --host`);
+    throw usageError(`a lock id belongs to one host: select the host of ${id} with --host`);
   if (fleet !== undefined && !isApproved(context.options))
     throw usageError('removing the locks of several hosts needs --auto-approve');
   return report(context, fleet, await askHosts(context, fleet, (own) => unlockOn(own, id)));

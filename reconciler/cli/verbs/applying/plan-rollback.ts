@@ -157,7 +157,7 @@ function filledSecrets(
   const remedy =
     commit === undefined
       ? 'Pass manifests that have them with -f'
-      : `Pass manifests that have them with -f, or apply those of commit ${commit}`;
+      : `Pass manifests that have them with -f, or apply the manifests of commit ${commit}`;
   throw new CliError(
     `Revision ${number} holds no secrets, and these values on the server have changed:${list}\n${remedy}`,
     exitCodes.error,

@@ -76,7 +76,7 @@ export function revisionNamed({ all, set }: Revisions, text: string): Revision {
 /** Throws when they are missing or damaged. */
 export function documentsOf({ config, set }: Revisions, revision: Revision): readonly WrittenDocument[] {
   const { number, documents, mode, commit } = revision;
-  const elsewhere = commit === undefined ? '' : `; its manifests were those of commit ${commit}`;
+  const elsewhere = commit === undefined ? '' : `; its manifests were at commit ${commit}`;
   if (mode === 'destroy') throw new CliError(`Revision ${number} is a destroy: it has no documents`, exitCodes.error);
   const text = documents === undefined ? undefined : documentsText(config, set, documents);
   if (documents === undefined || text === undefined) {

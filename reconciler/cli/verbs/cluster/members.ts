@@ -93,7 +93,7 @@ const modes: readonly string[] = ['auto', 'migrate', 'live-migrate', 'stop'];
 export const evacuateMember: Run<ClusterEvacuateOptions> = (context, [name = '']) => {
   const { mode } = context.options;
   if (mode !== undefined && !modes.includes(mode))
-    throw usageError(`--mode ${JSON.stringify(mode)} is none of ${modes.join(', ')}`);
+    throw usageError(`--mode ${JSON.stringify(mode)} is not one of ${modes.join(', ')}`);
   return changeState(context, name, { action: 'evacuate', ...(mode === undefined ? {} : { mode }) });
 };
 

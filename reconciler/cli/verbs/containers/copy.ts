@@ -70,7 +70,8 @@ async function withTarget(
 }
 
 function optionsOf({ mode, containerOnly, refresh, storage, live, target }: BothOptions): CopyOptions {
-  if (mode !== undefined && !isMode(mode)) throw usageError(`--mode ${mode} is none of ${migrationModes.join(', ')}`);
+  if (mode !== undefined && !isMode(mode))
+    throw usageError(`--mode ${mode} is not one of ${migrationModes.join(', ')}`);
   return {
     ...(mode === undefined ? {} : { mode }),
     ...(containerOnly === undefined ? {} : { containerOnly }),

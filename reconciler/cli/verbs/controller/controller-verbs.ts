@@ -17,7 +17,7 @@ export type ControllerOptions = OptionsOf<typeof controller>;
 
 export const controllerBackup = verb(
   'controller backup',
-  'copy the state of a controller, which may work meanwhile, into one file',
+  'copy the state of a controller, which may be running, into one file',
   { args: [['<file>', 'the file to write']], flags: controller.flags },
 );
 

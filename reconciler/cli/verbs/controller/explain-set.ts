@@ -37,7 +37,7 @@ function approvalLines({ name, message, approvalGate, approvals = [] }: SetStatu
       ? []
       : [
           ...linesOfPlan(approvalGate),
-          `Somebody who neither wrote nor asked for it approves it with: gantry controller approve ${name} --reason TEXT`,
+          `A person who neither wrote nor requested it approves it with: gantry controller approve ${name} --reason TEXT`,
         ]),
     ...approvals.map(
       ({ revision, by, until, reason }) => `${by} approved the plan of ${short(revision)} until ${until}: ${reason}`,

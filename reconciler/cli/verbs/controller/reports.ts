@@ -52,7 +52,7 @@ export const showLogs: Run<LogsOptions> = (context, [set]) =>
   withApi(context, async (api) => {
     const { level = 'info', follow, limit } = context.options;
     const from = levels.indexOf(level as LogLevel);
-    if (from === -1) throw usageError(`--level ${JSON.stringify(level)} is none of ${levels.join(', ')}`);
+    if (from === -1) throw usageError(`--level ${JSON.stringify(level)} is not one of ${levels.join(', ')}`);
     if (set !== undefined) await readOverview(api, set);
     const asked = { set, level, limit: parseCount('--limit', limit) };
     // The stream opens before the list is read, so that no line is lost in between.

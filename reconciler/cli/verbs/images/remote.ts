@@ -32,7 +32,7 @@ export const addRemote: Run<RemoteAddOptions> = async (context, [name = '', url 
     throw usageError(`${JSON.stringify(url)} is not an address: https://HOST[:PORT][/PATH]`);
   const wanted = context.options.protocol ?? 'simplestreams';
   const protocol = remoteProtocols.find((one) => one === wanted);
-  if (protocol === undefined) throw usageError(`--protocol ${wanted} is none of ${remoteProtocols.join(', ')}`);
+  if (protocol === undefined) throw usageError(`--protocol ${wanted} is not one of ${remoteProtocols.join(', ')}`);
   await writeRemote(context.io.env, name, { url: url.replace(/\/+$/, ''), protocol });
   context.out(name);
   return exitCodes.ok;

@@ -6,7 +6,7 @@ import type { Devices } from './moves.ts';
 
 /** The message for a network whose bridge on the target's host belongs to another program. */
 export const onHostBridges = (name: string): string =>
-  `its bridge is on the target's host already: containers are attached to it as to a bridge of the host and keep their addresses, the source goes on serving it (docs/daemon/moving-from-lxd.md says how to take it over)`.replace(
+  `its bridge is on the target's host already: containers are attached to it as to a bridge of the host and keep their addresses, the source continues to serve it (docs/daemon/moving-from-lxd.md says how to take it over)`.replace(
     'its bridge',
     `the bridge ${name}`,
   );

@@ -4,7 +4,7 @@ import { type OptionsOf, verb } from '../../flags/verb.ts';
 
 export const importCompose = verb(
   'import compose',
-  'write manifests for the services of a compose file, and say what does not come along',
+  'write manifests for the services of a compose file, and list what is not converted',
   {
     args: [['<file>', 'the compose file; - for stdin']],
     flags: inSection('Output:', {
@@ -18,7 +18,7 @@ export type ImportComposeOptions = OptionsOf<typeof importCompose>;
 
 export const importTerraform = verb(
   'import lxd-terraform',
-  'rewrite a Terraform configuration for LXD or Incus for the gantry provider, and say what does not come along',
+  'convert a Terraform configuration for LXD or Incus to the gantry provider, and list what is not converted',
   {
     args: [['<dir>', 'folder of the configuration, with its modules']],
     flags: inSection('Output:', {

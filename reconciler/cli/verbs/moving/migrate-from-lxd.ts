@@ -145,7 +145,7 @@ async function writeManifests(context: Context<object>, output: string): Promise
 function modeOf(mode: string | undefined): MigrationMode | undefined {
   if (mode === undefined) return undefined;
   const known = migrationModes.find((one) => one === mode);
-  if (known === undefined) throw usageError(`--mode ${mode} is none of ${migrationModes.join(', ')}`);
+  if (known === undefined) throw usageError(`--mode ${mode} is not one of ${migrationModes.join(', ')}`);
   return known;
 }
 

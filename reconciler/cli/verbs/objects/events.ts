@@ -39,7 +39,7 @@ export const events: Run<EventsOptions> = async (context) => {
 function typesOf(words: readonly string[] = ['lifecycle']): readonly EventType[] {
   return words.map((word) => {
     const type = eventTypes.find((one) => one === word);
-    if (type === undefined) throw usageError(`--type ${JSON.stringify(word)} is none of ${eventTypes.join(', ')}`);
+    if (type === undefined) throw usageError(`--type ${JSON.stringify(word)} is not one of ${eventTypes.join(', ')}`);
     return type;
   });
 }

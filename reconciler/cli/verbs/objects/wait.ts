@@ -104,6 +104,6 @@ function conditionOf(word: string): WaitCondition {
   const port = Number(value);
   if (name === 'tcp' && Number.isInteger(port) && port > 0 && port < 65_536) return { type: 'tcp', port, ...limited };
   throw usageError(
-    `--for ${JSON.stringify(word)} is none of ready, running, ipv4[=NIC], ipv6[=NIC], tcp=PORT, file=/PATH, cloud_init`,
+    `--for ${JSON.stringify(word)} is not one of ready, running, ipv4[=NIC], ipv6[=NIC], tcp=PORT, file=/PATH, cloud_init`,
   );
 }

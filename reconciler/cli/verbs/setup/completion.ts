@@ -24,7 +24,7 @@ export async function completion(
     return exitCodes.ok;
   }
   if (shell === undefined || !Object.hasOwn(makers, shell))
-    throw usageError(`${JSON.stringify(shell)} is none of ${Object.keys(makers).join(', ')}`);
+    throw usageError(`${JSON.stringify(shell)} is not one of ${Object.keys(makers).join(', ')}`);
   context.io.stdout.write(makers[shell as keyof typeof makers](vocabulary));
   return exitCodes.ok;
 }

@@ -65,7 +65,7 @@ state: running
 });
 
 const database: Template = {
-  about: 'a container whose data lies on a volume of its own, with nightly snapshots, protected from deletion',
+  about: 'a container with its data on a separate volume, with nightly snapshots, protected from deletion',
   next: 'plan DIR',
   files: {
     'stack.yaml': `${editor}${basis}---

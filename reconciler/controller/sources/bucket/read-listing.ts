@@ -27,7 +27,7 @@ export function readListing(text: string, what: string): ListingPage {
   });
   const isCut = member(text, 'IsTruncated') === 'true';
   const next = member(text, 'NextContinuationToken');
-  if (isCut && next === undefined) throw refuse('it is cut off and says not where it goes on');
+  if (isCut && next === undefined) throw refuse('it is truncated but has no continuation token');
   return { objects, ...(isCut && next !== undefined ? { next: entities(next) } : {}) };
 }
 

@@ -46,7 +46,7 @@ const meanings: readonly Meaning[] = [
   [
     /stale info|non-fast-forward|fetch first|\[rejected\]|failed to update ref|reference already exists|cannot lock ref 'refs\/heads/,
     'conflict',
-    'somebody else has pushed since; read the source again and repeat',
+    'the branch has new commits; read the source again and repeat',
   ],
   [/remote rejected|pre-receive hook declined|protected branch/i, 'denied', 'the server refuses the push'],
   [

@@ -52,13 +52,13 @@ test.each(attempts)('$what is refused before a plan is made, by the rule $rule',
 
 test('a host that the tenant may not use gets nothing', async () => {
   expect((await problems({ text: 'kind: profile\nname: shop-p\n' }, { name: 'x1' })).join()).toContain(
-    '(hosts): x1 is none of its hosts',
+    '(hosts): x1 is not one of its hosts',
   );
 });
 
 test('a connection to another project gets nothing', async () => {
   expect((await problems({ text: 'kind: profile\nname: shop-p\n' }, { project: 'payroll' })).join()).toContain(
-    '(projects): the project payroll is none of default',
+    '(projects): the project payroll is not one of default',
   );
 });
 
