@@ -12,6 +12,7 @@ type Value =
   | { readonly from_env: string }
   | { readonly from_file: string }
   | { readonly from_sops: string }
+  | { readonly from_vault: string }
   | null;
 type Config = Readonly<Record<string, Value>>;
 type Devices = Readonly<Record<string, Readonly<Record<string, Value | Named>> | null>>;

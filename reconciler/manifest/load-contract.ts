@@ -2,6 +2,7 @@
 import type { Diagnostic } from '../core/documents/diagnostic.ts';
 import type { Address, Document, ImageFiles, Location } from '../core/documents/document.ts';
 import type { WrittenDocument } from '../core/history/revisions.ts';
+import type { ReadSecret } from './secrets/vault-secrets.ts';
 import type { LiveData } from './terraform/load-with-data.ts';
 import type { HostFacts } from '../core/documents/host-pattern.ts';
 
@@ -32,6 +33,8 @@ export interface LoadInput {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The only age keys for sops files; absent: the keys of the environment. */
   readonly ageKeys?: string;
+  /** Reads secrets of Vault; absent: with what the environment says of it. */
+  readonly vault?: ReadSecret;
   /** Read image files to know their fingerprint (default true); false for offline validation of big sets. */
   readonly readImages?: boolean;
   /** Follow references to secrets (default true); false for offline validation. */

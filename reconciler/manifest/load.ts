@@ -18,6 +18,7 @@ import { undeclaredVariables } from './variables/undeclared-variables.ts';
 import { isPreseed, readPreseed } from './text/preseed-parts.ts';
 import { flatForm, readDocument } from './documents/read-document.ts';
 import { readInside } from './documents/read-inside.ts';
+import { vaultOfEnvironment } from './secrets/vault-environment.ts';
 import { resolveSecrets } from './variables/secret-references.ts';
 import { readSources } from './text/sources.ts';
 import type { Loaded, LoadInput } from './load-contract.ts';
@@ -99,10 +100,13 @@ async function loadParts(
 ): Promise<Loaded> {
   const { diagnostics, broken } = load;
   const placed: PlacedDocument[] = [];
+  const vault = load.vault === undefined ? vaultOfEnvironment(load.env ?? {}) : undefined;
+  const own = vault === undefined ? load : { ...load, vault: vault.read };
   for (const { part, variables } of parts) {
-    const found = await loadDocument(part, variables, load, signal);
+    const found = await loadDocument(part, variables, own, signal);
     if (found !== undefined) placed.push({ ...found, source: part.source, offset: part.raw.offset });
   }
+  await vault?.close();
   const documents = withoutDuplicates(placed, diagnostics);
   const byAddress = new Map(placed.map((entry) => [entry.document.address, entry]));
   const kept = new Set(documents);
@@ -184,8 +188,9 @@ async function loadDocument(
     const remedy = `give it one in its kind: vars document, with --var ${name}=..., or as \${${name}:-default}`;
     report({ severity: 'error', code: 'empty-variable', path, message, remedy });
   }
-  const ageKeys = load.ageKeys === undefined ? {} : { ageKeys: load.ageKeys };
-  const setting = { folder: source.folder, env: load.env ?? {}, ...ageKeys };
+  const { ageKeys, vault, env = {} } = load;
+  const keys = { ...(ageKeys === undefined ? {} : { ageKeys }), ...(vault === undefined ? {} : { vault }) };
+  const setting = { folder: source.folder, env, ...keys };
   const resolved = await resolveSecrets(expanded.value, setting, load.readSecrets !== false, signal);
   resolved.findings.forEach(report);
   const { document: plain, address, findings } = readDocument(resolved.value, load.nowMs, load.project);

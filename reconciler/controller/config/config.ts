@@ -3,6 +3,7 @@ import type { Schedule } from '../../../server/api/container/snapshot-schedule.t
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Finding } from '../../manifest/text/finding.ts';
 import type { HostPattern } from '../../core/documents/host-pattern.ts';
+import type { VaultSettings } from '../../manifest/secrets/vault-session.ts';
 import type { PlanOptions } from '../../core/plan/plan.ts';
 import type { HookPhase } from './hook-schema.ts';
 import type { Tenant } from '../tenancy/tenant.ts';
@@ -79,6 +80,8 @@ export interface SetConfig {
   readonly environment?: string;
   /** Absolute path. */
   readonly ageKeyFile?: string;
+  /** Where its manifests find secrets of Vault; files are absolute. */
+  readonly vault?: VaultSettings & { readonly intervalMs: number };
   readonly dependsOn: readonly string[];
   readonly intervalMs: number;
   readonly mode: DriftAction;

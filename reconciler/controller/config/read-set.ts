@@ -18,6 +18,7 @@ import {
 } from './config.ts';
 import { durationMs } from './durations.ts';
 import { readApproval } from './read-approval.ts';
+import { readSecrets } from './read-secrets.ts';
 import type { WrittenSet, WrittenWindow } from './schema.ts';
 
 type Report = (path: string, message: string, remedy?: string) => void;
@@ -68,7 +69,11 @@ export class SetReader {
       ...this.#project(),
       variables,
       ...(environment === undefined ? {} : { environment }),
-      ...(secrets === undefined ? {} : { ageKeyFile: resolve(this.#folder, secrets.ageKeyFile) }),
+      ...readSecrets(secrets ?? {}, {
+        absolute: (file) => resolve(this.#folder, file),
+        duration: (at, value, otherwise, least) => this.#duration(at, value, otherwise, least),
+        wrong: (at, message) => this.#wrong(at, message),
+      }),
       dependsOn,
       intervalMs: this.#duration('interval', this.#set.interval, defaultIntervalMs, 1000),
       mode,

@@ -3,6 +3,7 @@ import { Type, type Static, type TProperties, type TSchema } from 'typebox';
 import { GeneratorSchema } from './generator-schema.ts';
 import { ApprovalSchema } from '../tenancy/approval-schema.ts';
 import { HooksSchema } from './hook-schema.ts';
+import { SecretsSchema } from './secrets-schema.ts';
 import { NotificationEntry } from '../notify/notify-schema.ts';
 import { SourceEntry } from '../sources/source-schema.ts';
 import { Right } from '../contract/requests.ts';
@@ -128,12 +129,7 @@ export const SetSchema = object({
   ),
   variables: optional(Type.Record(Type.String(), Type.String()), 'Variables of its manifests.'),
   environment: optional(Type.String(), 'Environment of its manifests, as with --env.'),
-  secrets: optional(
-    object({
-      ageKeyFile: text('File with keys of age, as age-keygen writes it, for what sops encrypted in its source.'),
-    }),
-    'What decrypts the secrets of its manifests.',
-  ),
+  secrets: optional(SecretsSchema, 'Where the secrets of its manifests come from.'),
   dependsOn: optional(names('Sets that must be synced before this one changes anything.')),
   interval: optional(duration('Time between two full comparisons of a host; default 5m')),
   mode: optional(

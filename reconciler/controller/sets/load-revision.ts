@@ -10,6 +10,8 @@ import type { Host } from '../../manifest/hosts-file.ts';
 import { parsePins, type Pins } from '../../manifest/image-pins.ts';
 import type { ImageCache, Loaded, VariableSource } from '../../manifest/load-contract.ts';
 import { loadManifests } from '../../manifest/load.ts';
+import type { ReadSecret, VaultSecrets } from '../../manifest/secrets/vault-secrets.ts';
+import { vaultCode } from '../../manifest/variables/secret-references.ts';
 import { findEnvironments } from '../../manifest/variables/environment-files.ts';
 import { inFence, withFence } from '../../manifest/text/fence.ts';
 import { cleaned } from '../decide/withhold.ts';
@@ -28,6 +30,8 @@ export interface LoadedRevision {
   readonly hosts: ReadonlyMap<string, LoadedSet>;
   /** `stack.yaml:3:5: message`: with problems nothing is applied. */
   readonly problems: readonly string[];
+  /** What was read from Vault, by reference. */
+  readonly fromVault?: ReadonlyMap<string, string>;
 }
 
 const hostVariable = 'GANTRY_HOST_NAME';
@@ -38,13 +42,15 @@ export const loadRevision = (
   config: SetConfig,
   hosts: readonly Host[],
   signal: AbortSignal,
-): Promise<LoadedRevision> => withFence(folder, () => loadFenced(folder, config, hosts, signal));
+  vault?: VaultSecrets,
+): Promise<LoadedRevision> => withFence(folder, () => loadFenced(folder, config, hosts, signal, vault?.reading()));
 
 async function loadFenced(
   folder: string,
   config: SetConfig,
   hosts: readonly Host[],
   signal: AbortSignal,
+  vault: ReturnType<VaultSecrets['reading']> | undefined,
 ): Promise<LoadedRevision> {
   const path = resolve(folder, config.path);
   if (path !== folder && !path.startsWith(folder + sep)) throw new Error(`${config.path} is not within the source`);
@@ -70,6 +76,7 @@ async function loadFenced(
         variables: [...before, { vars: { [hostVariable]: host.name, ...host.vars } }],
         env: {},
         ...ageKeys,
+        vault: vault?.read ?? noVault,
         ...(project === undefined ? {} : { into: project }),
         stdin: JSON.stringify({ kind: 'project', ...project }),
         host: { facts: host, all: hosts, names, images },
@@ -87,13 +94,21 @@ async function loadFenced(
     for (const one of [...loaded.diagnostics, ...cycles, ...barred]) {
       if (one.severity !== 'error') continue;
       const text = cleaned(problemText(one, folder), loaded.documents);
+      // It may be right a moment later without a new revision.
+      if (one.code === vaultCode) throw new Error(text);
       const on = problems.get(text) ?? new Set();
       problems.set(text, on.add(host.name));
     }
     found.set(host.name, kept.of(loadedSet(loaded, pins)));
   }
-  return { hosts: found, problems: [...problems].map(([text, on]) => onHosts(text, on, hosts.length)) };
+  return {
+    hosts: found,
+    problems: [...problems].map(([text, on]) => onHosts(text, on, hosts.length)),
+    ...(vault === undefined ? {} : { fromVault: vault.seen }),
+  };
 }
+
+const noVault: ReadSecret = () => Promise.reject(new Error('the set has no secrets.vault'));
 
 /** A set that leaves declares nothing. */
 export function nothingFor(hosts: readonly string[]): LoadedRevision {

@@ -3,6 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import { VaultSecrets } from '../../manifest/secrets/vault-secrets.ts';
 import type { SetConfig } from '../config/config.ts';
 import type { HostLink } from '../hosts/host-link.ts';
 import { HostClaim } from '../hosts/host-claim.ts';
@@ -30,6 +31,7 @@ import { SetRecords } from './set-records.ts';
 import { SetReports } from './set-reports.ts';
 import { SetRevisions, type RollbackOrder } from './set-revisions.ts';
 import { StoredSet } from './stored-set.ts';
+import { watchVault } from './vault-watch.ts';
 import { statusOfSet, suspensionOfPin } from '../decide/set-view.ts';
 import { SetApprovals } from './set-approvals.ts';
 import type { RecordLog } from './state-file.ts';
@@ -71,6 +73,7 @@ export class ManagedSet {
   readonly #hooks: SetHooks;
   readonly #revisions: SetRevisions;
   readonly #reports: SetReports;
+  readonly #vault: VaultSecrets | undefined;
   /** As it signs its runs. */
   readonly #self: string;
   #whyEnded: string | undefined;
@@ -130,9 +133,11 @@ export class ManagedSet {
       by: this.#self,
       nowMs,
     });
+    this.#vault = config.vault === undefined ? undefined : new VaultSecrets(config.vault);
     this.#revisions = new SetRevisions({
       config,
       source,
+      vault: this.#vault,
       stored: this.#stored,
       hosts: this.hosts,
       rollouts: this.#rollouts,
@@ -254,14 +259,31 @@ export class ManagedSet {
   async run(signal: AbortSignal): Promise<void> {
     this.#end = signal;
     this.#hosts.begin(signal);
+    const watching = this.#watchVault(signal);
     await untilAborted(signal);
     await this.#hosts.ended();
+    await watching;
     await this.#revisions.idle();
+    await this.#vault?.close();
     if (this.#whyEnded !== undefined) {
       this.#rollouts.stop(this.#whyEnded);
       this.#records.runs.endAll(this.#whyEnded, this.#deps.nowMs());
     }
     await Promise.all([this.#stored.flush(), this.#records.flush()]);
+  }
+
+  async #watchVault(signal: AbortSignal): Promise<void> {
+    const { vault, isLeaving } = this.config;
+    if (vault === undefined || isLeaving === true) return;
+    const start: StartPart = { kind: 'sync', reason: 'secret rotated', by: this.#self };
+    await watchVault(
+      {
+        intervalMs: vault.intervalMs,
+        look: (end) => this.#revisions.lookAtVault(start, end),
+        onError: (message) => this.#reports.log('warn', message),
+      },
+      signal,
+    );
   }
 
   /** Other hosts, or the same with another description. Hosts that stay are not interrupted; objects on hosts that leave stay there. */

@@ -3,6 +3,7 @@ import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { SetConfig } from '../config/config.ts';
 import { ControllerError } from '../controller.ts';
 import { short } from '../decide/short-revision.ts';
+import type { VaultSecrets } from '../../manifest/secrets/vault-secrets.ts';
 import type { Source } from '../sources/source.ts';
 import { loadRevision, nothingFor, type LoadedRevision } from './load-revision.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';
@@ -17,6 +18,7 @@ export interface SetRevisionsDeps {
   readonly stored: StoredSet;
   readonly hosts: readonly SetOnHost[];
   readonly rollouts: Pick<Rollouts, 'start' | 'stop'>;
+  readonly vault?: VaultSecrets | undefined;
   /** False while another controller is the active one: nothing is taken then. */
   readonly isActive: () => boolean;
   /** Called once for each list of problems. */
@@ -43,6 +45,8 @@ export class SetRevisions {
   /** The newest revision of its source; taken when a rollback ends. */
   #newest: KnownRevision | undefined;
   #working: Promise<unknown> = Promise.resolve();
+  /** What the documents in force have of Vault. */
+  #fromVault: ReadonlyMap<string, string> = new Map();
 
   constructor(deps: SetRevisionsDeps) {
     this.#deps = deps;
@@ -78,6 +82,7 @@ export class SetRevisions {
           onError(`what hosts have of an earlier revision cannot be read: ${reasonOf(error)}`);
         });
         if (why !== undefined) rollouts.stop(why);
+        this.#fromVault = loaded.fromVault ?? new Map();
         rollouts.start(wanted, loaded, start, on);
       } catch (error) {
         if (!signal.aborted) onError(`the revision ${short(wanted)} in use cannot be read: ${reasonOf(error)}`);
@@ -106,6 +111,13 @@ export class SetRevisions {
       const loaded = all.hosts.get(host.name);
       if (loaded !== undefined) host.give({ revision, loaded });
     }
+  }
+
+  /** Brings the revision in force again where Vault has other values than its documents. Rejects when Vault does not answer. */
+  async lookAtVault(start: StartPart, signal: AbortSignal): Promise<void> {
+    const { vault, isActive } = this.#deps;
+    if (vault === undefined || !isActive() || !(await vault.differs(this.#fromVault, signal))) return;
+    await this.bring(start, signal, 'A secret was rotated.');
   }
 
   /** The source has this revision now. A broken one changes nothing. */
@@ -143,6 +155,7 @@ export class SetRevisions {
     this.#deps.rollouts.stop(newerCame);
     await this.#deps.stored.advance(next);
     const { message } = next;
+    this.#fromVault = loaded.fromVault ?? new Map();
     this.#deps.rollouts.start(next.revision, loaded, { ...start, ...(message === undefined ? {} : { message }) });
   }
 
@@ -162,6 +175,7 @@ export class SetRevisions {
       config,
       hosts.map(({ link }) => link.host),
       signal,
+      this.#deps.vault,
     );
   }
 
@@ -180,6 +194,7 @@ export class SetRevisions {
       if (lastGood === undefined || stored.wanted !== from) return undefined;
       const loaded = await this.#sound(lastGood.revision, new AbortController().signal);
       await stored.withdraw(from, lastGood);
+      this.#fromVault = loaded.fromVault ?? new Map();
       return { revision: lastGood.revision, loaded };
     });
   }
@@ -198,6 +213,7 @@ export class SetRevisions {
       const since = new Date(nowMs()).toISOString();
       const on = hosts === undefined ? {} : { hosts };
       rollouts.stop(newerCame);
+      this.#fromVault = loaded.fromVault ?? new Map();
       await stored.change({
         pruneApproval: undefined,
         askers: [],

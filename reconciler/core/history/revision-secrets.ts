@@ -5,7 +5,7 @@ import { isMap } from '../documents/json-values.ts';
 import { hashOf, type KeyHash } from '../ownership/owner-records.ts';
 import { isSecret } from '../documents/secret.ts';
 
-const references = ['from_env', 'from_file', 'from_sops'];
+const references = ['from_env', 'from_file', 'from_sops', 'from_vault'];
 
 const isReference = (value: JsonObject): boolean => {
   const keys = Object.keys(value);

@@ -160,7 +160,7 @@ export function foreignTag(tag: string | undefined): { readonly message: string;
   return {
     message: `the YAML tag ${shown} has no meaning here: the value would be read as plain text`,
     remedy: /vault|secret|sops|encrypt/i.test(shown)
-      ? 'take a secret from elsewhere: {from_env: NAME}, {from_file: PATH} or {from_sops: FILE#KEY}'
+      ? 'take a secret from elsewhere: {from_env: NAME}, {from_file: PATH}, {from_sops: FILE#KEY} or {from_vault: MOUNT/PATH#FIELD}'
       : 'take the tag out, and write the value itself',
   };
 }

@@ -1,4 +1,5 @@
-// Replaces references to secrets in a manifest by their values: `{from_env: NAME}`, `{from_file: path}`, `{from_sops: file#a.b}`.
+// Replaces references to secrets in a manifest by their values: `{from_env: NAME}`, `{from_file: path}`, `{from_sops: file#a.b}`,
+// `{from_vault: mount/path#field}`.
 // Records their paths, so that they are masked.
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -6,6 +7,8 @@ import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
 import { decryptFile } from '../secrets/decrypt-file.ts';
+import { VaultError } from '../secrets/vault-http.ts';
+import type { ReadSecret } from '../secrets/vault-secrets.ts';
 import { inFence } from '../text/fence.ts';
 import { wrong, type Finding } from '../text/finding.ts';
 
@@ -18,6 +21,8 @@ export interface SecretSetting {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The only age keys for decryption, as age-keygen writes them; absent: the environment's, or the program `sops`. */
   readonly ageKeys?: string;
+  /** Absent: nobody said where Vault is. */
+  readonly vault?: ReadSecret;
   /** Replaces the decryption in tests; returns JSON. */
   readonly decrypt?: (file: string, signal?: AbortSignal) => Promise<string>;
 }
@@ -29,7 +34,9 @@ export interface ResolvedSecrets {
   readonly findings: readonly Finding[];
 }
 
-const words = ['from_env', 'from_file', 'from_sops'] as const;
+const words = ['from_env', 'from_file', 'from_sops', 'from_vault'] as const;
+/** The manifest may be right: Vault has no such secret now, or does not answer. */
+export const vaultCode = 'vault';
 type Word = (typeof words)[number];
 
 /** `read: false` for offline checks: references are checked but not resolved, and replaced by a harmless text. */
@@ -86,13 +93,18 @@ class Resolver {
       return await this.#value(word, reference);
     } catch (error) {
       this.#signal?.throwIfAborted();
-      this.findings.push(wrong('bad-secret', path, `${word}: ${(error as Error).message}`, remedies[word]));
+      const code = error instanceof VaultError ? vaultCode : 'bad-secret';
+      this.findings.push(wrong(code, path, `${word}: ${(error as Error).message}`, remedies[word]));
       return null;
     }
   }
 
   async #value(word: Word, reference: string): Promise<string> {
-    const { env, folder } = this.#setting;
+    const { env, folder, vault } = this.#setting;
+    if (word === 'from_vault') {
+      if (vault === undefined) throw new Error('nobody said where Vault is');
+      return vault(reference, this.#signal);
+    }
     if (word === 'from_env') {
       const value = env[reference];
       if (value === undefined)
@@ -132,11 +144,13 @@ const examples: Readonly<Record<Word, string>> = {
   from_env: 'DB_PASSWORD',
   from_file: 'secrets/password',
   from_sops: 'secrets.yaml#db.password',
+  from_vault: 'kv/shop/db#password',
 };
 const remedies: Readonly<Record<Word, string>> = {
   from_env: 'export it before gantry runs',
   from_file: 'paths are relative to the manifest',
   from_sops: 'it needs a key of age: SOPS_AGE_KEY or SOPS_AGE_KEY_FILE, for a controller secrets.ageKeyFile of the set',
+  from_vault: 'it needs VAULT_ADDR and VAULT_TOKEN or vault login, for a controller secrets.vault of the set',
 };
 
 async function readSmall(path: string, signal: AbortSignal | undefined): Promise<string> {

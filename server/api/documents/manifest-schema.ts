@@ -8,8 +8,13 @@ import { mapScalar, text, type JsonSchema } from '../schema/json-schema.ts';
 const secretReference: JsonSchema = {
   type: 'object',
   description:
-    'Where the value comes from, so that no manifest contains it: an environment variable, a file or a sops file.',
-  properties: { from_env: text, from_file: text, from_sops: { ...text, pattern: '#' } },
+    'Where the value comes from, so that no manifest contains it: an environment variable, a file, a sops file or Vault.',
+  properties: {
+    from_env: text,
+    from_file: text,
+    from_sops: { ...text, pattern: '#' },
+    from_vault: { ...text, pattern: '#' },
+  },
   additionalProperties: false,
   minProperties: 1,
   maxProperties: 1,

@@ -1,4 +1,4 @@
-// The tries to bring one host to its target: which revision was tried, what failed, and when the next try may begin.
+// The tries to bring one host to its target: which target was tried, what failed, and when the next try may begin.
 import { type RetryTimes, retryPauseMs } from '../../decide/retry.ts';
 
 /** Another run has the lock of the set, or another set comes first. */
@@ -15,7 +15,7 @@ export class Attempts {
     this.#retry = retry;
   }
 
-  /** The revision of the last try that ended. */
+  /** The target of the last try that ended, as `nameOf` names it. */
   get tried(): string | undefined {
     return this.#tried;
   }
@@ -41,10 +41,10 @@ export class Attempts {
   }
 
   /** Nothing can or must be changed. */
-  noteDone(revision: string): void {
+  noteDone(target: string): void {
     this.#failed.clear();
     this.#failures = 0;
-    this.#tried = revision;
+    this.#tried = target;
   }
 
   /** A run ended. */
@@ -58,13 +58,13 @@ export class Attempts {
     this.#againAtMs = 0;
   }
 
-  isApplied(revision: string): void {
-    this.#tried = revision;
+  isApplied(target: string): void {
+    this.#tried = target;
   }
 
-  notDone(revision: string | undefined, nowMs: number): void {
+  notDone(target: string, nowMs: number): void {
     this.#failures += 1;
-    this.#tried = revision;
+    this.#tried = target;
     this.#againAtMs = nowMs + retryPauseMs(this.#retry, this.#failures, Math.random());
   }
 

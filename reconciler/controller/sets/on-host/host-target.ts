@@ -80,6 +80,9 @@ export interface SetOnHostDeps {
   readonly nowMs: () => number;
 }
 
+/** Names a target: one revision has other documents when a secret was rotated, or the host is described otherwise. */
+export const nameOf = ({ revision, loaded }: HostTarget): string => `${revision} ${loaded.text}`;
+
 /** The run that brings the target to the host, while it continues. */
 export const rolloutOf = ({ run }: HostTarget, isNew: boolean): Run | undefined =>
   isNew && run?.isEnded === false ? run : undefined;

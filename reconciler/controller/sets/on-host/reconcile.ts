@@ -21,7 +21,7 @@ import { carryOut, type Failures, type HostWork } from './carry-out.ts';
 import { Comparison } from './comparison.ts';
 import { DriftBook } from './drift-book.ts';
 import type { AppliedRevision } from '../../decide/set-state.ts';
-import { rolloutOf, type HostTarget, type SetOnHostDeps } from './host-target.ts';
+import { nameOf, rolloutOf, type HostTarget, type SetOnHostDeps } from './host-target.ts';
 import type { HostState, HostDisplay } from './host-display.ts';
 import { ReportedChanges } from './reported-changes.ts';
 import { ofHost } from '../../decide/suspensions.ts';
@@ -192,7 +192,7 @@ export class HostReconciler {
     if (verdict.kind === 'apply') return;
     if (verdict.kind === 'settled') this.#logged = undefined;
     if (verdict.opensInMs !== undefined) this.#nextOpenMs = nowMs() + verdict.opensInMs;
-    if (verdict.kind === 'settled' || verdict.kind === 'refused') this.attempts.noteDone(target.revision);
+    if (verdict.kind === 'settled' || verdict.kind === 'refused') this.attempts.noteDone(nameOf(target));
     const stored = applied();
     const isStored = stored?.revision === target.revision && stored.text === target.loaded.text;
     if (verdict.kind === 'settled' && !isStored) this.#noteApplied(target);
@@ -219,8 +219,9 @@ export class HostReconciler {
     this.#deps.look();
   }
 
-  #noteApplied({ revision, loaded }: HostTarget): void {
-    this.attempts.isApplied(revision);
+  #noteApplied(target: HostTarget): void {
+    const { revision, loaded } = target;
+    this.attempts.isApplied(nameOf(target));
     this.#deps.onApplied(this.#host, { revision, text: loaded.text, at: new Date(this.#deps.nowMs()).toISOString() });
   }
 
@@ -230,7 +231,8 @@ export class HostReconciler {
     return isNew ? this.#deps.waitsFor(this.#host, revision) : undefined;
   }
 
-  #notDone(error: unknown, { revision, loaded }: HostTarget, needed?: Hindrance): void {
+  #notDone(error: unknown, target: HostTarget, needed?: Hindrance): void {
+    const { loaded } = target.loaded;
     const { nowMs, log, link, look, display } = this.#deps;
     if (error instanceof OvertakenError) {
       link.forgetLists();
@@ -241,9 +243,9 @@ export class HostReconciler {
     const isLocked = error instanceof LockedError;
     const waits = isLocked || needed !== undefined;
     const held = this.#suspension();
-    const text = `${held === undefined ? '' : `${held.why}; `}${needed?.why ?? cleaned(reasonOf(error), loaded.loaded.documents)}`;
+    const text = `${held === undefined ? '' : `${held.why}; `}${needed?.why ?? cleaned(reasonOf(error), loaded.documents)}`;
     if (waits) this.attempts.hasToWait(nowMs());
-    else this.attempts.notDone(revision, nowMs());
+    else this.attempts.notDone(nameOf(target), nowMs());
     const status = waits ? 'waiting' : held === undefined ? 'failed' : 'suspended';
     display.state = { status, error: text, isAway: (held ?? needed)?.isAway ?? isLocked, isLocked };
     if (this.#logged !== text) log(waits ? 'info' : 'error', text, this.#host);

@@ -7,7 +7,7 @@ import type { WaitingPlan } from '../../decide/approval.ts';
 import { claimMs } from '../../decide/set-claim.ts';
 import { endsInMs } from '../../decide/suspensions.ts';
 import type { AppliedRevision } from '../../decide/set-state.ts';
-import type { HostTarget, SetOnHostDeps } from './host-target.ts';
+import { nameOf, type HostTarget, type SetOnHostDeps } from './host-target.ts';
 import { HostDisplay, type HostState } from './host-display.ts';
 import { LookLoop } from './look-loop.ts';
 import { HostReconciler } from './reconcile.ts';
@@ -83,7 +83,7 @@ export class SetOnHost {
 
   /** The host has its target, or a first try to bring it there ended. */
   get isTried(): boolean {
-    return this.#target !== undefined && this.#reconciler.attempts.tried === this.#target.revision;
+    return this.#target !== undefined && this.#reconciler.attempts.tried === nameOf(this.#target);
   }
 
   get isSynced(): boolean {
