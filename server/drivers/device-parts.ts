@@ -1,7 +1,7 @@
 // The data that devices give to a runtime. Shared so that devices need not know any runtime.
 import type { MountFlag } from '../api/devices/index.ts';
 
-/** One line of an id map (the serialised form is the one of volatile.idmap.*). */
+/** One line of an id map (serialised like volatile.idmap.*). */
 export interface IdMapEntry {
   readonly isuid: boolean;
   readonly isgid: boolean;
@@ -14,31 +14,31 @@ export interface IdMapEntry {
 export interface NicRun {
   /** Device name in the container's `devices`. */
   readonly device: string;
-  /** veth: a cable of two ends; macvlan: a second address of a host interface; physical: a host interface, moved into the container. */
+  /** veth: a pair of ends; macvlan: a second address of a host interface; physical: a host interface, moved into the container. */
   readonly kind: 'veth' | 'macvlan' | 'physical';
   /** Interface name inside the container (eth0). */
   readonly name: string;
-  /** Interface name on the host, at most 15 characters: the veth's other end, or the name of the interface while no container has it. */
+  /** Interface name on the host, at most 15 characters: the veth's host end, or the interface's name while no container has it. */
   readonly hostName: string;
-  /** Absent: as the interface has it (physical only). */
+  /** Absent: the interface's own (physical only). */
   readonly hwaddr?: string;
-  /** veth: bridge that the host end joins, absent for point-to-point. macvlan: the host interface below. */
+  /** veth: the bridge of the host end, absent for point-to-point. macvlan: the host interface below. */
   readonly link?: string;
   readonly mtu?: number;
-  /** Host interface of that VLAN, to be made when absent; it is then `link` (macvlan) or `hostName` (physical). */
+  /** Host interface of that VLAN, made if absent; it is then `link` (macvlan) or `hostName` (physical). */
   readonly vlan?: { readonly parent: string; readonly id: number };
   /** An SR-IOV function of `parent`, which takes its address through the parent. */
   readonly virtualFunction?: { readonly parent: string; readonly index: number };
   /** Bits a second into and out of the container (veth only). */
   readonly rates?: { readonly ingress?: number; readonly egress?: number };
-  /** Subnets in canonical form that the host routes to `link`, without one to the host's end (veth only). */
+  /** Subnets in canonical form that the host routes to `link`, or without one to the host end (veth only). */
   readonly routes?: readonly string[];
-  /** Frames with another source address than `hwaddr` are dropped on the host (veth only). */
+  /** The host drops frames with another source address than `hwaddr` (veth only). */
   readonly macFilter?: boolean;
-  /** Packets with other source addresses than these are dropped on the host, which includes `macFilter`. A family that is absent is not looked at;
-   *  an empty list lets nothing of it through but, for IPv6, what the link itself needs; `none` not even that (veth only). */
+  /** The host drops packets with other source addresses than these; implies `macFilter`. An absent family is unfiltered; an empty list
+   *  drops the whole family, except what an IPv6 link itself needs; `none` drops that, too (veth only). */
   readonly ipFilter?: { readonly ipv4?: readonly string[]; readonly ipv6?: readonly string[] | 'none' };
-  /** It reaches no other isolated nic of its bridge (veth only). */
+  /** Reaches no other isolated nic of its bridge (veth only). */
   readonly isolated?: boolean;
 }
 
@@ -53,17 +53,17 @@ export interface MountRun {
   readonly optional: boolean;
   readonly recursive: boolean;
   readonly propagation?: string;
-  /** More options of the mount. */
+  /** More mount options. */
   readonly flags?: readonly MountFlag[];
-  /** The source belongs to 0:0 on disk and is to belong to the container's root (volumes of pools; host paths on request). */
+  /** The source belongs to 0:0 on disk and should belong to the container's root (volumes of pools; host paths on request). */
   readonly idmapped?: boolean;
-  /** A path of the user's, whose files keep their ids on disk whatever happens. */
+  /** A user's path, whose files always keep their ids on disk. */
   readonly hostPath?: boolean;
-  /** Directories of the host: what is mounted lies below one of them, whatever links were put in the way. Absent: anywhere. */
+  /** Host directories that confine the mount, whatever links were inserted in its path. Absent: anywhere. */
   readonly within?: readonly string[];
-  /** Maps that its files may be in on disk (only if `idmapped`), the recorded one first. Absent: not known. */
+  /** Maps that its files may have on disk (only if `idmapped`), the recorded one first. Absent: unknown. */
   readonly fileMaps?: readonly (readonly IdMapEntry[])[];
-  /** `source` is a block device: the file system on it is mounted, with these options of its own. */
+  /** `source` is a block device: its file system is mounted, with these options. */
   readonly block?: { readonly fileSystem: string; readonly options: readonly string[] };
   /** Device nodes in it work. */
   readonly nodes?: boolean;
@@ -83,7 +83,7 @@ export interface NodeRun {
   readonly mode: number;
 }
 
-/** Throughput of one block device of the host, for all of a container together; undefined = unlimited. */
+/** Throughput of one block device of the host, shared by all processes of a container; undefined = unlimited. */
 export interface DiskRate {
   readonly device: string;
   readonly major: number;
@@ -102,7 +102,7 @@ export interface DeviceParts {
   readonly diskRates: readonly DiskRate[];
 }
 
-/** Stands where a device is named for what the daemon itself mounts: no device can be called so. */
+/** The device name of the daemon's own mounts: no device can have it. */
 export const ownMount = '/';
 
 export const noParts: DeviceParts = { nics: [], mounts: [], nodes: [], diskRates: [] };

@@ -1,14 +1,14 @@
-// Declares functions of the C library through koffi, once. Every caller has a way to do without them.
+// Declares functions of the C library through koffi, once. Every caller can do without them.
 import type { LibraryHandle } from 'koffi';
 
 export interface Errno {
   /** The error of the last call. */
   (): number;
-  /** The same as an error with its code, such as EIO. */
+  /** The last error with its code, such as EIO. */
   readonly failed: (call: string) => Error & { readonly code: string };
 }
 
-/** The returned function gives undefined where this is not Linux, koffi is missing, or `declare` finds a function missing. */
+/** The returned function gives undefined on other systems than Linux, without koffi, or if `declare` finds a function missing. */
 export function libcCalls<T>(
   declare: (libc: LibraryHandle, errno: Errno) => T | undefined,
 ): () => Promise<T | undefined> {

@@ -1,10 +1,11 @@
-// Asks Open vSwitch for bridges and their ports: networks make such bridges, runtimes put nics on them. Its own database keeps both over a reboot.
+// Open vSwitch bridges and their ports: networks make such bridges, runtimes attach nics to them. Its own database keeps both over a
+// reboot.
 import { exec, ExecError } from '../lib/exec.ts';
 import { DriverError } from './driver-error.ts';
 
 const timeoutS = 15;
 
-/** Runs ovs-vsctl, which waits until the switch has done it. Throws DriverError. */
+/** Runs ovs-vsctl, which waits until the switch has applied it. Throws DriverError. */
 export async function ovs(what: string, args: readonly string[], signal?: AbortSignal): Promise<string> {
   const argv = ['ovs-vsctl', `--timeout=${timeoutS}`, ...args];
   try {
@@ -21,7 +22,7 @@ export async function ovs(what: string, args: readonly string[], signal?: AbortS
   }
 }
 
-/** Also false where there is no Open vSwitch. */
+/** Also false without Open vSwitch. */
 export async function isOvsBridge(name: string): Promise<boolean> {
   const args = ['ovs-vsctl', `--timeout=${timeoutS}`, '--no-wait', 'br-exists', name];
   return exec(args, { okCodes: [0, 1, 2] }).then(
@@ -34,6 +35,6 @@ export async function isOvsBridge(name: string): Promise<boolean> {
 export const attachPort = (bridge: string, port: string): Promise<string> =>
   ovs(`put ${port} on the bridge ${bridge}`, ['--may-exist', 'add-port', bridge, port]);
 
-/** Idempotent: the database would keep a port whose interface is gone. */
+/** Idempotent: the database would keep a port without an interface. */
 export const detachPort = (bridge: string, port: string): Promise<string> =>
   ovs(`take ${port} off the bridge ${bridge}`, ['--if-exists', 'del-port', bridge, port]);

@@ -1,4 +1,4 @@
-// Has text of strangers parsed in a thread of its own, with limits of time and memory: whatever it is, the event loop continues.
+// Parses untrusted text in a separate thread, with limits of time and memory: the event loop is never blocked.
 import { setImmediate as turn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { DriverError } from './driver-error.ts';
@@ -13,10 +13,8 @@ const maxThreads = 2;
 let threads = 0;
 const waiting: (() => void)[] = [];
 
-/**
- * What the job makes of the text. Its bytes move to the thread: the caller's array is empty afterwards. `what` names the text in messages.
- * Throws DriverError Invalid, or the reason of the abort.
- */
+/** The job's result for the text. Its bytes move to the thread: the caller's array is empty afterwards. `what` names the text in messages.
+ *  Throws DriverError Invalid, or the reason of the abort. */
 export async function parseAside(
   request: ParseRequest,
   what: string,
@@ -75,7 +73,7 @@ async function ask(request: ParseRequest, what: string, signal: AbortSignal | un
 const isOutOfMemory = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
 
-/** The worker's file stands beside this one once compiled or bundled; run from TypeScript, someone must have compiled it. */
+/** The compiled worker is next to this file; when run from TypeScript, it must have been compiled before. */
 function workerUrl(): URL {
   const compiled = process.env['GANTRY_PARSE_WORKER'];
   if (compiled !== undefined && import.meta.url.endsWith('.ts')) return new URL(compiled);

@@ -1,11 +1,11 @@
-// Parses untrusted text in a thread of its own and returns the needed part. Runs in the worker.
+// Parses untrusted text in a separate thread and returns the needed part. Runs in the worker.
 import { parseYaml } from './image/yaml-parser.ts';
 import { yamlShapeProblem } from './image/yaml-shape.ts';
 import { parseStreamIndex, parseStreamProducts } from './remote/streams-index.ts';
 import { shapeProblem, type JsonShape } from '../lib/json-shape.ts';
 import { reasonOf } from '../lib/shared/reason.ts';
 
-/** By name: UTF-8 text -> a list of values, which is sent back in pieces. Throws an error for the sender of the text. */
+/** By name: turns UTF-8 text into a list of values, sent back in pieces. Throws an error for the sender of the text. */
 export const parseJobs = {
   /** One value. */
   yaml: (bytes: Uint8Array): readonly unknown[] => [boundedYaml(decode(bytes))],
@@ -22,7 +22,7 @@ export interface ParseRequest {
   readonly bytes: Uint8Array;
 }
 
-/** JSON texts of lists, which together are the result; or why there is none. */
+/** JSON texts of lists, which together are the result; or the problem. */
 export type ParseReply = { readonly pieces: readonly string[] } | { readonly error: string };
 
 /** Reading a piece of this size takes a few milliseconds. */
@@ -64,7 +64,7 @@ function boundedYaml(text: string): unknown {
   return bounded(parseYaml(text));
 }
 
-/** The value, if it is small enough for the calling thread. Content repeated by aliases is counted each time. */
+/** The value, if small enough for the calling thread. Counts content repeated by aliases each time. */
 function bounded(value: unknown): unknown {
   const open: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 0 }];
   let count = 0;

@@ -1,4 +1,4 @@
-// Entry of the thread that parses text of strangers: one request, one reply, the end.
+// Entry of the thread that parses untrusted text: one request, one reply, then it ends.
 import { parentPort } from 'node:worker_threads';
 import { runParseJob, type ParseRequest } from './parse-jobs.ts';
 

@@ -2,14 +2,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from './driver-error.ts';
 
-/** What is to happen before the named operation does its work. */
+/** What happens before the named operation does its work. */
 export interface InjectedFault<Operation extends string> {
   readonly operation: Operation;
-  /** Wait this long first; an abort of the operation ends the wait. */
+  /** Waits this long first; an abort of the operation ends the wait. */
   readonly delayMs?: number;
-  /** Wait for this first, in place of a time. */
+  /** Waits for this first, instead of a time. */
   readonly held?: Promise<unknown>;
-  /** Then throw this, or a DriverError Failed with this text, and change nothing. */
+  /** Then throws this, or a DriverError Failed with this text, and changes nothing. */
   readonly error?: Error | string;
   /** How many times; absent = until removed. */
   readonly times?: number;
@@ -23,7 +23,7 @@ interface Entry<F> {
 export class SimFaultList<F extends InjectedFault<string>> {
   #entries: Entry<F>[] = [];
 
-  /** Returns what takes the fault back. */
+  /** Returns the function that removes the fault. */
   inject(fault: F): () => void {
     const entry = { fault, left: fault.times ?? Number.POSITIVE_INFINITY };
     this.#entries.push(entry);

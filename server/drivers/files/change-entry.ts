@@ -1,4 +1,4 @@
-// The frame of every change in a container's tree: find the entry, refuse the kernel's own files, do it, explain a failure.
+// The frame of every change in a container's tree: finds the entry, refuses kernel files, makes the change, explains a failure.
 import { chownSync, closeSync, constants, fsync, type Stats } from 'node:fs';
 import { promisify } from 'node:util';
 import type { EntryAttributes, FileRoot } from './driver.ts';
@@ -16,7 +16,7 @@ export interface Change {
 export interface Acting {
   readonly found: PathTarget;
   readonly native: Native | undefined;
-  /** Runs `work`, which makes an entry and must not wait, as a user who can make files in this tree. */
+  /** Runs `work`, which makes an entry and must not wait, as a user who may create files in this tree. */
   readonly making: <T>(work: () => T) => T;
 }
 
@@ -36,7 +36,7 @@ export async function changing(
     refuseKernelFiles(found.parent);
     await work({ found, native, making });
     if (root.isSynced === true) await syncPlace(found.parent);
-    // What was written may have been on a mount that went with the container.
+    // The change may have gone to a mount that vanished with the container.
     if (!root.isCurrent()) failWith('ESRCH', 'the container stopped or restarted meanwhile');
   } catch (error) {
     throw asFileError(`Cannot ${change.verb} ${path.toString()} in ${root.label}`, error);
@@ -45,7 +45,7 @@ export async function changing(
   }
 }
 
-/** The names in it. */
+/** Syncs the names in it. */
 async function syncPlace(directory: HeldEntry): Promise<void> {
   const fd = reopen(directory, constants.O_RDONLY);
   try {
@@ -55,7 +55,7 @@ async function syncPlace(directory: HeldEntry): Promise<void> {
   }
 }
 
-/** File systems in memory, and some of the kernel's, have nothing to sync. */
+/** In-memory file systems, and some of the kernel's, have nothing to sync. */
 export async function syncOpen(fd: number): Promise<void> {
   await promisify(fsync)(fd).catch((error: unknown) => {
     if (!(error instanceof Error && 'code' in error && error.code === 'EINVAL')) throw error;
@@ -67,7 +67,7 @@ export interface HostIds {
   readonly gid: number;
 }
 
-/** Host ids for an entry: those asked for, else those it has, else the container's root. */
+/** Host ids for an entry: requested ones, else its current ones, else the container's root. */
 export function ownerFor(root: FileRoot, wanted: EntryAttributes, present?: HostIds): HostIds {
   return { uid: idFor(root, 'uid', wanted.uid, present?.uid), gid: idFor(root, 'gid', wanted.gid, present?.gid) };
 }
@@ -80,7 +80,7 @@ function idFor(root: FileRoot, kind: 'uid' | 'gid', wanted: number | undefined, 
 
 export const isOwnedBy = (stats: Stats, owner: HostIds): boolean => stats.uid === owner.uid && stats.gid === owner.gid;
 
-/** Also of a symbolic link itself: the path through a descriptor ends at the entry. */
+/** Also for a symbolic link itself: the path through a descriptor ends at the entry. */
 export function setOwner(held: HeldEntry, owner: HostIds): void {
   if (!isOwnedBy(held.stats, owner)) chownSync(held.path, owner.uid, owner.gid);
 }

@@ -1,11 +1,11 @@
-// Moves bytes into open files: what a client sends, or what another open file has.
+// Copies bytes into open files: from a client, or from another open file.
 import { read, writev } from 'node:fs';
 import type { Readable } from 'node:stream';
 
-/** Received and not yet being written. */
+/** Received but not being written yet. */
 const maxWaitingBytes = 1024 * 1024;
 
-/** Reads on while the disk is at work; what came meanwhile is written at once. */
+/** Reads while the disk is busy; writes at once what has arrived. */
 export async function fill(fd: number, content: Readable, signal: AbortSignal): Promise<void> {
   let writing: Promise<void> | undefined;
   let [waiting, waitingBytes]: [Buffer[], number] = [[], 0];
@@ -15,11 +15,11 @@ export async function fill(fd: number, content: Readable, signal: AbortSignal): 
     [waiting, waitingBytes] = [[], 0];
     isIdle = false;
     writing = writeAll(fd, chunks).finally(() => (isIdle = true));
-    // Waited for below; until then nothing handles a failure.
+    // Awaited below; until then a failure would be unhandled.
     writing.catch(() => {});
   };
   try {
-    // Not destroyed on a failure: a request has to be answered.
+    // Not destroyed on a failure: the request still needs an answer.
     for await (const chunk of content.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       signal.throwIfAborted();
       waiting.push(chunk);
@@ -29,7 +29,7 @@ export async function fill(fd: number, content: Readable, signal: AbortSignal): 
       begin();
     }
   } finally {
-    // The descriptor is closed next, and its number soon means another file.
+    // The descriptor is closed next, and its number is soon reused.
     await writing;
   }
   signal.throwIfAborted();
@@ -61,7 +61,7 @@ function writeSome(fd: number, chunks: readonly Buffer[]): Promise<number> {
   });
 }
 
-/** From its begin to where `to` stands. */
+/** From its beginning to the position of `to`. */
 export async function copyBytes(from: number, to: number, signal: AbortSignal): Promise<void> {
   const chunk = Buffer.allocUnsafeSlow(maxWaitingBytes);
   for (let position = 0; ;) {

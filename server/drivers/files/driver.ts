@@ -1,27 +1,27 @@
-// The contract for reading and writing inside a container's file tree: the tree, its ids, its entries. Implementation: beside this.
+// The contract for reading and writing inside a container's file tree: the tree, its ids, its entries. Implementation: in this folder.
 import type { Readable } from 'node:stream';
 
-/** How ids of files as the daemon sees them become ids as the container sees them, and back. */
+/** Maps file ids between the daemon's and the container's view. */
 export interface FileIds {
-  /** Undefined when the container cannot have that id. */
+  /** Undefined if the container cannot have that id. */
   toHost(kind: 'uid' | 'gid', id: number): number | undefined;
   toGuest(kind: 'uid' | 'gid', hostId: number): number;
-  /** Set when files can only be made by this user (a tree mounted through an id map, or a container's own tmpfs). */
+  /** Set if only this user can make files (a tree mounted through an id map, or a container's own tmpfs). */
   readonly maker?: { readonly uid: number; readonly gid: number };
 }
 
-/** A tree that a hostile process may change while it is used. */
+/** A tree that a hostile process may change during its use. */
 export interface FileRoot {
   /** Host path of its `/`. */
   readonly path: string;
   readonly ids: FileIds;
   /** For messages, such as `container web`. */
   readonly label: string;
-  /** False once `path` may mean something else: the container it belongs to has stopped or restarted. */
+  /** False once `path` may mean something else: its container has stopped or restarted. */
   readonly isCurrent: () => boolean;
-  /** True: a change is on the disk before it is acknowledged. */
+  /** True: a change is synced before it is acknowledged. */
   readonly isSynced?: boolean;
-  /** True: a symbolic link anywhere in a path is refused instead of followed inside the tree. */
+  /** True: refuses a symbolic link anywhere in a path instead of following it inside the tree. */
   readonly refuseLinks?: boolean;
 }
 
@@ -41,7 +41,7 @@ export type ReadEntry = EntryFacts &
     | { readonly type: 'symlink'; readonly target: Buffer }
   );
 
-/** What an entry is to have; absent = as it is, or for a new entry the default. Ids as the container sees them. */
+/** Wanted attributes of an entry; absent: unchanged, or the default for a new entry. Ids as the container sees them. */
 export interface EntryAttributes {
   readonly uid?: number;
   readonly gid?: number;

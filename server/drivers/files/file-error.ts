@@ -24,17 +24,17 @@ const known: Readonly<Record<string, readonly [DriverErrorCode, string]>> = {
   ESRCH: ['Failed', 'the container has just stopped'],
 };
 
-/** Reasons of our own, under the names that the system has for the like. */
+/** Our own reasons, with the system's codes for similar ones. */
 export function failWith(code: keyof typeof known, text?: string): never {
   throw Object.assign(new Error(text ?? known[code]?.[1] ?? code), { code, ours: true });
 }
 
 export function asFileError(what: string, error: unknown): unknown {
   if (error instanceof DriverError || !(error instanceof Error) || !('code' in error)) return error;
-  // Node has no word for a quota that is used up.
+  // Node has no name for an exceeded quota.
   const isOverQuota = 'errno' in error && error.errno === -constants.errno.EDQUOT;
   const code = isOverQuota ? 'EDQUOT' : String(error.code);
   const [driverCode, reason] = known[code] ?? (['Failed', code] as const);
-  // The system's own text names descriptors, which mean nothing to users.
+  // The system's text names descriptors, which mean nothing to users.
   return new DriverError(driverCode, what, 'ours' in error ? error : new Error(reason));
 }

@@ -1,4 +1,4 @@
-// Holds one entry of a tree fast: whatever is renamed or replaced afterwards, a place stays the entry that was looked at.
+// Holds one entry of a tree by a descriptor: whatever is renamed or replaced later, it stays the same entry.
 import {
   closeSync,
   constants,
@@ -11,20 +11,20 @@ import {
   type Stats,
 } from 'node:fs';
 
-/** O_PATH, which Node does not name: a descriptor that opens nothing, so FIFOs and devices are not touched by it. */
+/** O_PATH, which Node does not name: the descriptor opens nothing, so it does not touch FIFOs and devices. */
 const pathOnly = 0o10000000;
-/** Elsewhere there is no such thing as a path through a descriptor; simulated containers have no programs that could race. */
+/** Other systems have no paths through descriptors; simulated containers have no programs that could race. */
 const canAnchor = process.platform === 'linux';
 
 export interface HeldEntry {
-  /** A host path that leads to this very entry for as long as the place is open. */
+  /** A host path that leads to this very entry while it is held. */
   readonly path: Buffer;
   /** As it was when opened. */
   readonly stats: Stats;
   close(): void;
 }
 
-/** The last part of the path is not followed when it is a symbolic link. Throws the errors of open(2). */
+/** Does not follow a symbolic link in the last part. Throws the errors of open(2). */
 export function holdEntry(path: Buffer): HeldEntry {
   if (!canAnchor) return { path, stats: lstatSync(path), close() {} };
   const fd = openSync(path, pathOnly | constants.O_NOFOLLOW);
@@ -40,7 +40,7 @@ export function below(held: HeldEntry, name: Buffer): Buffer {
   return Buffer.concat([held.path, Buffer.from('/'), name]);
 }
 
-/** Opens the regular file or directory that the place holds. Never waits: not for a lease that somebody inside has on it either. */
+/** Opens the held regular file or directory. Never waits, not even for a lease of a process inside. */
 export function reopen(held: HeldEntry, flags: number): number {
   const noFollow = canAnchor ? 0 : constants.O_NOFOLLOW;
   return openSync(held.path, flags | constants.O_NONBLOCK | noFollow);
@@ -50,10 +50,8 @@ export function linkText(parent: HeldEntry, name: Buffer): Buffer {
   return readlinkSync(below(parent, name), { encoding: 'buffer' });
 }
 
-/**
- * Whether something is mounted on the entry in the tree it was found in. Asked before it is removed: what is a mount point in the
- * container only is none for the kernel here, which would take the mount away with it.
- */
+/** Whether the entry is a mount point in its tree. Check it before a removal: a mount point in the container's namespace is none for the
+ *  kernel here, which would remove the mount with it. */
 export function isMountPoint(parent: HeldEntry, entry: HeldEntry): boolean {
   return canAnchor && mountOf(parent) !== mountOf(entry);
 }
@@ -63,7 +61,7 @@ function mountOf({ path }: HeldEntry): string | undefined {
   return /^mnt_id:\s*(\d+)/m.exec(info)?.[1];
 }
 
-/** statfs(2) numbers of file systems whose files are switches and windows of the host's kernel. */
+/** statfs(2) numbers of file systems that control or expose the host's kernel. */
 const kernelFileSystems: ReadonlyMap<number, string> = new Map([
   [0x9fa0, 'proc'],
   [0x62656572, 'sysfs'],
@@ -86,8 +84,8 @@ const kernelFileSystems: ReadonlyMap<number, string> = new Map([
   [0x50494446, 'pidfs'],
 ]);
 
-/** The name of the kernel's own file system that the place is on, or undefined for an ordinary one. */
+/** The name of the kernel's file system that holds the entry, or undefined for an ordinary one. */
 export function kernelFileSystem(held: HeldEntry): string | undefined {
-  // Some numbers have the top bit set and come as negative ones on 32-bit kernels.
+  // Some numbers have the top bit set and are negative on 32-bit kernels.
   return kernelFileSystems.get(statfsSync(held.path).type >>> 0);
 }

@@ -6,10 +6,10 @@ import { failWith } from './file-error.ts';
 import { below, isMountPoint, linkText, holdEntry, type HeldEntry } from './held-entry.ts';
 import { refuseKernelFiles } from './read.ts';
 
-/** As real servers (real system section 29). */
+/** LXD's default (real system section 29). */
 const defaultMode = 0o750;
 
-/** An existing directory is fine, and gets the attributes that are given. */
+/** Accepts an existing directory, and sets the given attributes. */
 export async function makeDirectory(root: FileRoot, path: Buffer, wanted: EntryAttributes): Promise<void> {
   await changing(root, path, { verb: 'make the directory', followLast: true }, ({ found, making }) => {
     const { entry } = found;
@@ -39,7 +39,7 @@ export async function makeDirectory(root: FileRoot, path: Buffer, wanted: EntryA
   });
 }
 
-/** The same link being there already is fine. */
+/** Accepts an existing equal link. */
 export async function makeSymlink(
   root: FileRoot,
   path: Buffer,
@@ -69,7 +69,7 @@ export async function makeSymlink(
   });
 }
 
-/** A file, link, FIFO or socket, or an empty directory. A link is removed itself. */
+/** Removes a file, link, FIFO or socket, or an empty directory. Never follows a link. */
 export async function removeEntry(root: FileRoot, path: Buffer): Promise<void> {
   await changing(root, path, { verb: 'delete', followLast: false }, ({ found }) => {
     if (found.name.length === 0) failWith('EBUSY', 'it is the root directory');
@@ -81,7 +81,7 @@ export async function removeEntry(root: FileRoot, path: Buffer): Promise<void> {
   });
 }
 
-/** Changes an entry that was just made. A program inside may have put another one in its place already: that one is left as it is. */
+/** Changes an entry that was just made. If a program inside has replaced it, the replacement stays as it is. */
 function changeNew(at: Buffer, isOurs: (made: HeldEntry) => boolean, change: (made: HeldEntry) => void): void {
   const made = holdEntry(at);
   try {
@@ -99,7 +99,7 @@ function orUndo(work: () => void, undo: () => void): void {
     try {
       undo();
     } catch {
-      // Not what we made any more.
+      // It is no longer ours.
     }
     throw error;
   }

@@ -1,12 +1,12 @@
-// The system calls that writing into a container's tree needs and Node lacks, through koffi; undefined where there is none.
+// System calls for writing into a container's tree that Node lacks, through koffi; undefined if unavailable.
 import { libcCalls } from '../libc-calls.ts';
 
 export interface Native {
-  /** Runs `work`, which must not wait, with files made in it belonging to these host ids; all rights are kept. */
+  /** Runs `work`, which must not wait; files made in it belong to these host ids. Keeps all privileges. */
   makingAs<T>(uid: number, gid: number, work: () => T): T;
-  /** Gives the open nameless file a name. Throws an error with the code of link(2). */
+  /** Names an open nameless file. Throws an error with the code of link(2). */
   nameFile(fd: number, path: Buffer): void;
-  /** Extended attributes and access lists of one open file for another. Throws an error with the code of fsetxattr(2). */
+  /** Copies extended attributes and ACLs between open files. Throws an error with the code of fsetxattr(2). */
   copyAttributes(from: number, to: number): void;
 }
 
@@ -42,9 +42,9 @@ interface AttributeCalls {
   readonly failed: (call: string) => Error;
 }
 
-/** What the kernel lets one file have. */
+/** The kernel's limit per file. */
 const maxAttributeBytes = 65_536;
-/** A write takes these from a file, as they vouch for its content. */
+/** A write removes these, since they vouch for the content. */
 const takenByWrites = /^security\.(capability|ima|evm)$/;
 
 function copyAttributes(calls: AttributeCalls, from: number, to: number): void {
@@ -57,7 +57,7 @@ function copyAttributes(calls: AttributeCalls, from: number, to: number): void {
     const key = Buffer.from(`${name}\0`, 'latin1');
     const value = Buffer.alloc(maxAttributeBytes);
     const length = calls.get(from, key, value, value.length);
-    // Removed meanwhile, or not for us to read.
+    // Removed in between, or unreadable for us.
     if (length < 0) continue;
     if (calls.set(to, key, value, length, 0) !== 0) throw calls.failed(`fsetxattr ${name}`);
   }
@@ -69,11 +69,11 @@ interface Calls {
   readonly prctl: (...args: number[]) => number;
 }
 
-/** The ids and bits are those of the calling thread only, and nothing else runs on it before they are back. */
+/** Ids and bits belong to the calling thread, and nothing else runs on it before they are restored. */
 function makingAs<T>(calls: Calls, uid: number, gid: number, work: () => T): T {
   const { setfsuid, setfsgid, prctl } = calls;
   const bits = prctl(getSecureBits, 0, 0, 0, 0);
-  // Without this the kernel takes the rights over files away together with user id 0.
+  // Without this the kernel drops privileges over files together with user id 0.
   prctl(setSecureBits, bits | keepRights, 0, 0, 0);
   const before = { gid: setfsgid(gid), uid: setfsuid(uid) };
   try {
@@ -82,7 +82,7 @@ function makingAs<T>(calls: Calls, uid: number, gid: number, work: () => T): T {
     setfsuid(before.uid);
     setfsgid(before.gid);
     prctl(setSecureBits, bits, 0, 0, 0);
-    // A process with other ids would give the host's files to a container.
+    // A process with wrong ids would give the host's files to a container.
     if (setfsuid(before.uid) !== before.uid || setfsgid(before.gid) !== before.gid) process.abort();
   }
 }

@@ -7,11 +7,11 @@ import { asFileError, failWith } from './file-error.ts';
 import { kernelFileSystem, linkText, reopen, type HeldEntry } from './held-entry.ts';
 import { resolvePath, type PathTarget } from './resolve.ts';
 
-/** What a listing can hold: a container must not fill the daemon's memory with names. */
+/** Max names in a listing: a container must not fill the daemon's memory. */
 export const maxNames = 200_000;
 const chunkBytes = 256 * 1024;
 
-/** Links on the way are followed inside the tree, one at the end is not. The caller reads or destroys the content. */
+/** Follows links in the path inside the tree, but not one at its end. The caller reads or destroys the content. */
 export async function readEntry(root: FileRoot, path: Buffer): Promise<ReadEntry> {
   const what = `Cannot read ${path.toString()} in ${root.label}`;
   let found: PathTarget | undefined;
@@ -50,7 +50,7 @@ export function refuseOddFile(entry: HeldEntry): void {
   refuseKernelFiles(entry);
 }
 
-/** The daemon would act on these with the rights of the host. */
+/** The daemon would use these with the host's privileges. */
 export function refuseKernelFiles(held: HeldEntry): void {
   const system = kernelFileSystem(held);
   if (system !== undefined) failWith('EINVAL', `it belongs to the kernel's ${system}: use a command in the container`);
@@ -71,7 +71,7 @@ async function namesIn(held: HeldEntry): Promise<readonly string[]> {
   return names;
 }
 
-/** Exactly `size` bytes: that is what was promised. A file that shrinks meanwhile ends in an error. */
+/** Exactly `size` bytes, as promised in the header. A file that shrinks during the read ends in an error. */
 function contentOf(fd: number, size: number, what: string): Readable {
   let position = 0;
   return new Readable({

@@ -1,4 +1,4 @@
-// Walks a path inside a tree part by part, never leaving it: links are read as text and start again at the tree's own root.
+// Walks a path inside a tree part by part, never leaving it: links are read as text and restart at the tree's own root.
 import { failWith } from './file-error.ts';
 import type { FileRoot } from './driver.ts';
 import { below, linkText, holdEntry, type HeldEntry } from './held-entry.ts';
@@ -13,7 +13,7 @@ export interface PathTarget {
   readonly parent: HeldEntry;
   /** Name in `parent`; empty for the root of the tree. */
   readonly name: Buffer;
-  /** Undefined: `parent` has nothing of that name. */
+  /** Undefined: `parent` has no such name. */
   readonly entry: HeldEntry | undefined;
   close(): void;
 }
@@ -23,7 +23,7 @@ interface Level {
   readonly name: Buffer;
 }
 
-/** `followLast`: a link at the end of the path is followed too. Throws errors with the codes of open(2). */
+/** `followLast`: also follows a link at the end. Throws errors with the codes of open(2). */
 export function resolvePath(root: FileRoot, path: Buffer, options: { readonly followLast: boolean }): PathTarget {
   checkPath(path);
   const levels: Level[] = [{ held: openRoot(root), name: Buffer.alloc(0) }];
@@ -43,7 +43,7 @@ function checkPath(path: Buffer): void {
 
 function openRoot(root: FileRoot): HeldEntry {
   const held = holdEntry(Buffer.from(root.path));
-  // Asked after opening: if it holds now, the path meant the right tree a moment ago too.
+  // Checked after opening: if it is true now, the path led to the right tree before.
   if (root.isCurrent() && held.stats.isDirectory()) return held;
   held.close();
   return failWith('ESRCH');
@@ -94,7 +94,7 @@ function found(levels: readonly Level[], missing?: Buffer): PathTarget {
 
 const slash = 0x2f;
 
-/** Last part first; without empty ones and dots. */
+/** Last part first; without empty parts and dots. */
 function partsOf(path: Buffer): Buffer[] {
   const parts: Buffer[] = [];
   for (let from = 0; from <= path.length;) {
@@ -119,7 +119,7 @@ function openIfThere(path: Buffer): HeldEntry | undefined {
   }
 }
 
-/** Undefined: it is a link no more. Links of /proc can be there and yet lead nowhere for the host. */
+/** Undefined: it is no longer a link. Links of /proc can exist and yet lead nowhere for the host. */
 function textOfLink(dir: HeldEntry, name: Buffer): Buffer | undefined {
   try {
     return linkText(dir, name);

@@ -8,20 +8,20 @@ import { below } from './held-entry.ts';
 export interface UnnamedFile {
   /** Open for reading and writing. */
   readonly fd: number;
-  /** Gives it the name, in place of whatever has it. */
+  /** Names it, replacing any existing file. */
   moveTo(at: Buffer): void;
-  /** Unless it has its name, nothing is left of it. */
+  /** Deletes it unless it has been named. */
   close(): void;
 }
 
-/** O_TMPFILE, which Node does not name: a file without a name, gone with its last descriptor. */
+/** O_TMPFILE, which Node does not name: a nameless file, deleted with its last descriptor. */
 const nameless = 0o20000000 | constants.O_DIRECTORY;
 const prefix = '.gantry-upload-';
 const temporaryName = /^\.gantry-upload-[0-9a-f-]{36}$/;
 /** Temporary names of this process. */
 const inUse = new Set<string>();
 
-/** In the directory that the file is for. Throws the errors of open(2). */
+/** In the target directory. Throws the errors of open(2). */
 export function openUnnamed(acting: Acting): UnnamedFile {
   const { found, native, making } = acting;
   const fd = native === undefined ? undefined : making(() => openNameless(found.parent.path));
@@ -44,7 +44,7 @@ export function openUnnamed(acting: Acting): UnnamedFile {
 /** Without `moveTo` it can only be read back. */
 export type Spool = Pick<UnnamedFile, 'fd' | 'close'> & Partial<UnnamedFile>;
 
-/** In the directory if it can be, else among the daemon's own temporary files. */
+/** In the directory if possible, otherwise among the daemon's own temporary files. */
 export function openSpool(acting: Acting): Spool {
   try {
     return openUnnamed(acting);
@@ -56,7 +56,7 @@ export function openSpool(acting: Acting): Spool {
   }
 }
 
-/** Why a directory takes no new file though a file in it may be written. */
+/** Errors of a directory that accepts no new file although its files may be written. */
 export const cannotMakeThere: ReadonlySet<string> = new Set([
   'EACCES',
   'EBUSY',
@@ -78,7 +78,7 @@ function replace(at: Buffer, name: (path: Buffer) => void): void {
   }
 }
 
-/** Undefined where the file system has no nameless files. */
+/** Undefined if the file system has no nameless files. */
 function openNameless(directory: Buffer): number | undefined {
   try {
     return openSync(directory, nameless | constants.O_RDWR, 0o600);
@@ -88,7 +88,7 @@ function openNameless(directory: Buffer): number | undefined {
   }
 }
 
-/** Without nameless files: under a name of its own. What a killed daemon left in the directory is removed first. */
+/** Without nameless files: under a temporary name. First removes leftovers of a killed daemon in the directory. */
 function openTemporary({ found, making }: Acting): UnnamedFile {
   for (const name of readdirSync(found.parent.path))
     if (temporaryName.test(name) && !inUse.has(name)) removeLeftover(below(found.parent, Buffer.from(name)));
@@ -116,7 +116,7 @@ function removeLeftover(path: Buffer): void {
   try {
     unlinkSync(path);
   } catch {
-    // Gone already, or a directory that programs in the container gave this name.
+    // Gone already, or a program in the container made a directory of this name.
   }
 }
 

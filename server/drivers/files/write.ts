@@ -1,4 +1,4 @@
-// Writes files of a container's tree: a file has its old content until all of the new one is there.
+// Writes files of a container's tree: a file keeps its old content until the new one is complete.
 import { closeSync, constants, fchmodSync, fchownSync, fstatSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { changing, isOwnedBy, ownerFor, syncOpen, type Acting, type HostIds } from './change-entry.ts';
@@ -9,15 +9,15 @@ import type { Native } from './native-calls.ts';
 import { below, isMountPoint, reopen, type HeldEntry } from './held-entry.ts';
 import { refuseOddFile } from './read.ts';
 
-/** As real servers (real system section 29). */
+/** LXD's default (real system section 29). */
 const defaultMode = 0o640;
 
 export interface WriteOptions extends EntryAttributes {
-  /** Adds at the end; the file is made when absent. */
+  /** Appends; makes the file if absent. */
   readonly append: boolean;
 }
 
-/** A link at the end of the path is followed inside the tree. On a throw the rest of `content` is left unread. */
+/** Follows a link at the end of the path inside the tree. On a throw the rest of `content` is left unread. */
 export async function writeFile(
   root: FileRoot,
   path: Buffer,
@@ -43,7 +43,7 @@ export async function writeFile(
   });
 }
 
-/** Puts an open file on the disk, where the tree is to be durable. */
+/** Syncs an open file if the tree is durable. */
 type Sync = (fd: number) => Promise<void>;
 
 interface NewFile {
@@ -71,7 +71,7 @@ interface FileChange {
   readonly append: boolean;
 }
 
-/** A new file with owner, mode and attributes of the old one takes its place. */
+/** Replaces it with a new file that has the old one's owner, mode and attributes. */
 async function replace(
   acting: Acting,
   entry: HeldEntry,
@@ -80,14 +80,14 @@ async function replace(
   signal: AbortSignal,
 ): Promise<void> {
   await withContent(acting, content, signal, async (spool) => {
-    // The content before the name, owner and mode with it.
+    // Content, owner and mode are synced before the name.
     await change.sync(spool.fd);
     if (tryToMove(acting, entry, spool, change)) await change.sync(spool.fd);
     else await pour(spool.fd, entry, change, signal);
   });
 }
 
-/** `work` gets all of the content. */
+/** `work` gets a file with the complete content. */
 async function withContent(
   acting: Acting,
   content: Readable,
@@ -103,7 +103,7 @@ async function withContent(
   }
 }
 
-/** False: the directory or its file system does not let one file take the place of the other. */
+/** False: the directory or its file system cannot replace one file with another. */
 function tryToMove({ found, native }: Acting, entry: HeldEntry, spool: Spool, { owner, mode }: FileChange): boolean {
   if (spool.moveTo === undefined || !takesAttributes(entry, spool.fd, native)) return false;
   try {
@@ -128,12 +128,12 @@ function takesAttributes(entry: HeldEntry, to: number, native: Native | undefine
   }
 }
 
-/** A file that is given away loses setuid and setgid. */
+/** A change of owner clears setuid and setgid. */
 function keptMode({ stats }: HeldEntry, owner: HostIds): number {
   return stats.mode & (isOwnedBy(stats, owner) ? 0o7777 : 0o1777);
 }
 
-/** The file stays the same one: it changes in one go once everything has come. */
+/** The file stays the same inode: it is rewritten in one go once the content is complete. */
 async function refill(
   acting: Acting,
   entry: HeldEntry,
@@ -160,7 +160,7 @@ async function pour(
   }
 }
 
-/** Owner first: giving a file away takes setuid and setgid from it. */
+/** Owner first: a change of owner clears setuid and setgid. */
 function setOwnerAndMode(fd: number, owner: HostIds, mode: number | undefined): void {
   const stats = fstatSync(fd);
   if (!isOwnedBy(stats, owner)) fchownSync(fd, owner.uid, owner.gid);

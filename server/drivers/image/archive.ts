@@ -1,4 +1,4 @@
-// Looks through the files of an image without unpacking them: is it an image, is it safe, how big is it, what does it say of itself.
+// Inspects the files of an image without unpacking them: whether it is an image and safe, its size, and its metadata.
 import { open } from 'node:fs/promises';
 import { keepOutput } from '../../lib/buffer-output.ts';
 import { DriverError } from '../driver-error.ts';
@@ -14,11 +14,11 @@ import { CutOffError } from './tar-blocks.ts';
 import { readTar } from './tar-reader.ts';
 
 export interface InspectOptions {
-  /** Where it would be unpacked: the room that is free there is the limit. */
+  /** Where it would be unpacked: its free space is the limit. */
   readonly targetDir?: string;
-  /** A limit beside that; default none. */
+  /** A further limit; default none. */
   readonly maxUnpackedBytes?: number;
-  /** Default 2 million; each costs memory while looking. */
+  /** Default 2 million; each costs memory during the inspection. */
   readonly maxEntries?: number;
 }
 
@@ -28,7 +28,7 @@ export interface ImageInspection {
   readonly entries: number;
   /** The format of the root file system. */
   readonly format: ImageFormat;
-  /** Device nodes in the image. They are never unpacked: on the host they would be usable by the guest. */
+  /** Device nodes in the image. They are never unpacked: the guest could use them on the host. */
   readonly deviceEntries: readonly string[];
 }
 
@@ -88,7 +88,7 @@ async function inspectFile(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof DriverError && error.code !== 'Failed') throw error;
-    // A program that cannot unpack the file means that the file is damaged.
+    // If a program cannot unpack the file, the file is damaged.
     throw new DriverError('Invalid', `cannot read the ${what}, packed as ${format}`, error);
   }
 }
@@ -123,7 +123,7 @@ async function inspectTar(
 
 interface TarSource {
   readonly bytes: AsyncIterable<Buffer>;
-  /** After all bytes were read: throws when the packing was damaged. */
+  /** Await it after all bytes were read: throws if the packing was damaged. */
   readonly done: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -139,7 +139,7 @@ export async function withTar<T>(
   try {
     return await use(source);
   } catch (error) {
-    // Damage in the packing shows first as a stream that ends early; the program's own error tells more.
+    // Damage in the packing first appears as a stream that ends early; the program's own error explains more.
     if (error instanceof CutOffError) await source.done();
     throw error;
   } finally {

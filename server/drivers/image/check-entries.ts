@@ -1,4 +1,4 @@
-// Judges the members of an image one by one: nothing outside, nothing through links, no more than fits. Pure.
+// Checks the members of an image one by one: none outside, none through links, no more than fits. Pure.
 import { DriverError } from '../driver-error.ts';
 import type { ArchiveEntry, EntryKind } from './entry.ts';
 import { shownName } from './tar-header.ts';
@@ -8,11 +8,11 @@ export interface EntryLimits {
   readonly entries: number;
 }
 
-/** `unified`: everything in one archive; `metadata` and `rootfs`: the two archives of a split image; `volume`: what a container's
- *  volume has, which may be without metadata and may have device nodes; `files`: the same of a custom volume, in any order of its own. */
+/** `unified`: everything in one archive; `metadata` and `rootfs`: the two archives of a split image; `volume`: a container's volume, which
+ *  may lack metadata and may have device nodes; `files`: a custom volume's files, in any order. */
 export type ArchiveRole = 'unified' | 'metadata' | 'rootfs' | 'volume' | 'files';
 
-/** The caller judges the device nodes of a backup. */
+/** The caller checks the device nodes of a backup. */
 const isBackup = (role: ArchiveRole): boolean => role === 'volume' || role === 'files';
 
 export interface EntryTotals {
@@ -25,12 +25,12 @@ export interface EntryTotals {
 export interface EntryCheck {
   /** Throws Invalid or NoSpace naming the entry. Returns its path without `./` and the like; '' is the root. */
   add(entry: ArchiveEntry): string;
-  /** Throws Invalid when a part is missing. */
+  /** Throws Invalid if a part is missing. */
   finish(): EntryTotals;
 }
 
 const maxDevices = 10_000;
-/** What Linux takes; each directory on the way costs time. */
+/** Linux's limit; each directory in the path costs time. */
 const maxPathBytes = 4096;
 
 export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryCheck {
@@ -55,7 +55,7 @@ export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryC
       );
   }
 
-  /** Parents become directories, if only by having something in them. */
+  /** Parents become directories, if only because they contain something. */
   function checkParents(path: string, name: string): void {
     for (let slash = path.indexOf('/'); slash !== -1; slash = path.indexOf('/', slash + 1)) {
       const parent = path.slice(0, slash);
@@ -66,7 +66,7 @@ export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryC
     }
   }
 
-  /** The later of two members wins, as with tar, which does not remove a directory that has something in it. */
+  /** The later of two members wins, as with tar, which does not remove a non-empty directory. */
   function isReplaceable(path: string, before: EntryKind, entry: ArchiveEntry): boolean {
     if (isBackup(role)) return false;
     const late = lateLinks.get(path);
@@ -139,10 +139,10 @@ export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryC
 /** tar makes links that may lead outside after all other members. */
 const isMadeLast = (link: string): boolean => link.startsWith('/') || link.split('/').includes('..');
 
-/** As tar does it: slashes at the beginning of a member's name are dropped. */
+/** Like tar, drops slashes at the beginning of a member's name. */
 const unrooted = (name: string, role: ArchiveRole): string => (isBackup(role) ? name : name.replace(/^\/+(?=.)/, ''));
 
-/** Without empty and `.` components; undefined when it is absolute, empty or has `..` in it. */
+/** Without empty and `.` components; undefined if it is absolute, empty or contains `..`. */
 function cleanPath(name: string): string | undefined {
   if (name === '' || name.startsWith('/') || name.includes('\0')) return undefined;
   const components = name.split('/').filter((component) => component !== '' && component !== '.');

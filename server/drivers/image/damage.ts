@@ -1,4 +1,4 @@
-// Tells whether the stored files of an image are still those that were stored, as a sick disk or a power cut may have changed them.
+// Detects damage of an image's stored files, for example by a failing disk or a power cut.
 import { stat } from 'node:fs/promises';
 import { DriverError } from '../driver-error.ts';
 import { fingerprintImage, type ImagePaths } from './files.ts';
@@ -6,7 +6,7 @@ import { ifMissing } from '../../lib/shared/missing-files.ts';
 
 export interface StoredImage extends ImagePaths {
   readonly fingerprint: string;
-  /** The size of all files together; absent: not known. */
+  /** The size of all files together; absent: unknown. */
   readonly sizeBytes?: number;
 }
 
@@ -15,7 +15,7 @@ const remedy = 'Upload or pull the same image again, which replaces its file, or
 const describe = ({ fingerprint }: StoredImage, why: string): string =>
   `The image ${fingerprint} is damaged on this server: ${why}. ${remedy}`;
 
-/** What is wrong and what to do about it; undefined when the sizes fit. Reads no content. */
+/** The damage and its remedy; undefined if the sizes match. Reads no content. */
 async function sizeDamage(image: StoredImage): Promise<string | undefined> {
   const paths = [image.metadataPath, ...(image.rootfsPath === undefined ? [] : [image.rootfsPath])];
   const sizes = await Promise.all(paths.map(sizeOf));
@@ -26,7 +26,7 @@ async function sizeDamage(image: StoredImage): Promise<string | undefined> {
   return describe(image, `${paths.join(' and ')} has ${total} bytes instead of ${image.sizeBytes}`);
 }
 
-/** The same by size and content: reads every byte. */
+/** Checks size and content: reads every byte. */
 async function contentDamage(image: StoredImage, signal: AbortSignal): Promise<string | undefined> {
   const damage = await sizeDamage(image);
   if (damage !== undefined) return damage;
@@ -36,7 +36,7 @@ async function contentDamage(image: StoredImage, signal: AbortSignal): Promise<s
     : describe(image, `the content of ${image.metadataPath} has the fingerprint ${found}`);
 }
 
-/** How a daemon looks for damage. */
+/** How a daemon checks for damage. */
 export interface DamageCheck {
   readonly bySize: (image: StoredImage) => Promise<string | undefined>;
   readonly byContent: (image: StoredImage, signal: AbortSignal) => Promise<string | undefined>;
@@ -44,13 +44,13 @@ export interface DamageCheck {
 
 export const damageCheck: DamageCheck = { bySize: sizeDamage, byContent: contentDamage };
 
-/** For a daemon that has records of images and no files of them. */
+/** For a daemon with records of images but no files. */
 export const noDamageCheck: DamageCheck = {
   bySize: () => Promise.resolve(undefined),
   byContent: () => Promise.resolve(undefined),
 };
 
-/** Throws Failed, saying what to do. */
+/** Throws Failed with the remedy. */
 export async function refuseDamaged(image: StoredImage, signal: AbortSignal): Promise<void> {
   const damage = await contentDamage(image, signal);
   if (damage !== undefined) throw new DriverError('Failed', damage);

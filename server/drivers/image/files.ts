@@ -1,4 +1,4 @@
-// The files of an image as the daemon keeps them, and their fingerprint.
+// The files of an image as stored, and their fingerprint.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { statfs } from 'node:fs/promises';
@@ -6,7 +6,7 @@ import { DriverError } from '../driver-error.ts';
 
 export interface ImagePaths {
   readonly metadataPath: string;
-  /** Absent for a unified image: everything is in the one file. */
+  /** Absent for a unified image, which is one file. */
   readonly rootfsPath?: string;
 }
 
@@ -30,9 +30,9 @@ export interface FreeSpace {
   readonly inodes: number;
 }
 
-/** What an unprivileged user could still write below the directory. */
+/** Space that an unprivileged user could still use below the directory. */
 export async function freeSpace(directory: string): Promise<FreeSpace> {
   const stats = await statfs(directory);
-  // File systems without a fixed number of inodes say 0 of 0.
+  // File systems without a fixed number of inodes report 0 of 0.
   return { bytes: stats.bavail * stats.bsize, inodes: stats.files === 0 ? Number.MAX_SAFE_INTEGER : stats.ffree };
 }

@@ -1,4 +1,4 @@
-// Tells the packing of an image file by its first bytes, and which program unpacks it; file names are not looked at.
+// Detects the packing of an image file by its first bytes, and which program unpacks it; ignores file names.
 import { open } from 'node:fs/promises';
 import { DriverError } from '../driver-error.ts';
 
@@ -14,7 +14,7 @@ const magics: readonly { readonly format: ImageFormat; readonly offset: number; 
   { format: 'tar', offset: 257, bytes: Buffer.from('ustar') },
 ];
 
-/** Program that writes the unpacked bytes of its standard input to its standard output; undefined: nothing to do. */
+/** The program that unpacks standard input to standard output; undefined: none is needed. */
 export function decompressorOf(format: ImageFormat): readonly string[] | undefined {
   return decompressors[format];
 }
@@ -33,7 +33,7 @@ export function parseFormat(head: Buffer): ImageFormat | undefined {
   return magics.find(({ offset, bytes }) => head.subarray(offset, offset + bytes.length).equals(bytes))?.format;
 }
 
-/** Throws Invalid naming the first bytes when they are of no known packing. */
+/** Throws Invalid naming the first bytes if they match no known packing. */
 export async function detectFormat(path: string, what: string): Promise<ImageFormat> {
   const file = await open(path, 'r').catch((error: unknown) => {
     throw new DriverError('Failed', `cannot open the ${what}`, error);

@@ -1,8 +1,8 @@
-// Reads metadata.yaml of an image: text -> typed facts, or an error that names the field.
+// Reads an image's metadata.yaml into typed facts, or throws an error that names the field.
 import { DriverError } from '../driver-error.ts';
 import { readYaml } from './read-yaml.ts';
 
-/** Field names are those of the file, which are those of the API too. */
+/** Field names are those of the file, and of the API. */
 export interface ImageMetadata {
   readonly architecture: string;
   /** Unix time, not 0. */
@@ -10,7 +10,7 @@ export interface ImageMetadata {
   /** Unix time; 0: none. */
   readonly expiry_date: number;
   readonly properties: Readonly<Record<string, string>>;
-  /** By the path of the file that is made from the template. */
+  /** By the path of the rendered file. */
   readonly templates: Readonly<Record<string, ImageTemplate>>;
 }
 
@@ -26,7 +26,7 @@ export interface ImageTemplate {
 const maxMembers = 1000;
 export const maxMetadataBytes = 1024 * 1024;
 
-/** Throws Invalid. The YAML reader is loaded at the first call: most daemons start without needing it. */
+/** Throws Invalid. Loads the YAML reader at the first call: most daemons start without needing it. */
 export async function parseMetadata(text: string): Promise<ImageMetadata> {
   const document = asMap(await readYaml(text, 'metadata.yaml of the image'), 'the whole');
   const creationDate = asInteger(document['creation_date'], 'creation_date');
@@ -59,7 +59,7 @@ function asTemplate(path: string, value: unknown): ImageTemplate {
   const createOnly = fields['create_only'] ?? false;
   if (typeof createOnly !== 'boolean') throw broken(`${where}.create_only`, 'must be true or false');
   return {
-    // Words that mean nothing are ignored where templates are applied.
+    // Unknown words are ignored when templates are applied.
     when: when.map((word: unknown) => asText(word ?? '', `${where}.when`, () => true)).filter(isFilled),
     create_only: createOnly,
     template: file,
@@ -75,7 +75,7 @@ function asMap(value: unknown, where: string): Readonly<Record<string, unknown>>
   return Object.fromEntries(members);
 }
 
-/** Numbers and truth values are what people write without quotes: `release: 12`. */
+/** Users write numbers and booleans without quotes: `release: 12`. */
 function asTexts(value: unknown, where: string): Readonly<Record<string, string>> {
   const entries = Object.entries(asMap(value, where));
   return Object.fromEntries(entries.map(([name, text]) => [name, asText(text ?? '', `${where}.${name}`, () => true)]));

@@ -1,4 +1,4 @@
-// YAML of strangers -> a value: at once where it is small, else in a thread of its own.
+// Parses untrusted YAML: at once if small, otherwise in a separate thread.
 import { DriverError } from '../driver-error.ts';
 import { parseAside } from '../parse-in-thread.ts';
 import { reasonOf } from '../../lib/shared/reason.ts';

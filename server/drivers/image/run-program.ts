@@ -7,20 +7,20 @@ import { type StartedProgram, startProgram } from '../../lib/start-program.ts';
 
 export interface Program {
   readonly stdout: Readable | null;
-  /** Resolves at a good end; throws Failed or NoSpace with the program's last words, or the reason of the abort. */
+  /** Resolves on success; throws Failed or NoSpace with the program's last output, or the reason of the abort. */
   readonly done: Promise<void>;
   readonly kill: () => void;
 }
 
 export interface RunOptions {
-  /** Open file that becomes standard input; the position is shared with the caller. */
+  /** Open file for standard input; shares its position with the caller. */
   readonly inputFd?: number;
   readonly output: 'pipe' | 'ignore';
-  /** A bad end is good all the same when the program complained of nothing else: each line matches. */
+  /** A failure counts as success if the program reported nothing else: each line matches. */
   readonly tolerated?: RegExp;
 }
 
-/** A program ran and came to a bad end. */
+/** A program ran and failed. */
 export class ProgramError extends DriverError {}
 
 const keptStderrBytes = 65_536;
@@ -35,7 +35,7 @@ export function start(command: ConfinedCommand, options: RunOptions, signal: Abo
   const done = ended(child, file, options.tolerated, signal).finally(() => {
     signal.removeEventListener('abort', kill);
   });
-  // The caller may be busy reading stdout when the program fails; it learns of it when it awaits `done`.
+  // The caller may still read stdout when the program fails; it gets the error from `done`.
   done.catch(() => {});
   return { stdout: child.stdout, done, kill };
 }
@@ -57,7 +57,7 @@ async function ended(
   const { code, killedBy } = await new Promise<{ code: number | null; killedBy: string | null }>((resolve, reject) => {
     child.on('error', (error) => reject(new DriverError('Failed', `cannot run ${file}`, error)));
     child.on('exit', (exitCode, exitSignal) => {
-      // What is in the pipe already is read in this turn of the loop.
+      // Reads what is in the pipe within this turn of the loop.
       setImmediate(() => resolve({ code: exitCode, killedBy: exitSignal }));
     });
   });
@@ -65,7 +65,7 @@ async function ended(
   signal.throwIfAborted();
   if (code === 0 || (code !== null && isTolerated(stderr, tolerated))) return;
   const how = code === null ? `was killed by ${killedBy ?? 'a signal'}` : `failed with code ${code}`;
-  // tar reports a write that was cut short before it notices a full disk.
+  // tar reports a short write before it notices a full disk.
   const isFull = /No space left on device|Disk quota exceeded|Wrote only \d+ of \d+ bytes/.test(stderr);
   throw new ProgramError(isFull ? 'NoSpace' : 'Failed', `${file} ${how}: ${firstLines(stderr)}`);
 }

@@ -1,4 +1,4 @@
-// Lists a squashfs image and reads single files of it, by unsquashfs; unpacking is unpack.ts.
+// Lists a squashfs image and reads single files of it, by unsquashfs; unpack.ts unpacks it.
 import { createInterface } from 'node:readline';
 import { keptToRead, type ConfinedCommand } from '../../lib/confined.ts';
 import { DriverError } from '../driver-error.ts';
@@ -24,7 +24,7 @@ const reading = (path: string, args: readonly string[]): ConfinedCommand => ({
 const line =
   /^([-dlcbps])[-rwxsStT]{9} \d+\/\d+ +(?:\d+, *\d+|(\d+)) \d{4}-\d\d-\d\d \d\d:\d\d squashfs-root(?:\/(.*))?$/;
 
-/** Hard links appear as files of their own. Throws Invalid on names that a listing cannot show. */
+/** Hard links appear as separate files. Throws Invalid for names that a listing cannot show. */
 export async function* listSquashfs(path: string, signal: AbortSignal): AsyncGenerator<ArchiveEntry> {
   const program = start(reading(path, ['-lln', path]), { output: 'pipe' }, signal);
   try {
@@ -52,7 +52,7 @@ export function parseLine(text: string): ArchiveEntry {
   return { name, kind, link, size: kind === 'file' ? Number(match[2] ?? 0) : 0 };
 }
 
-/** Throws Invalid when it has more than `maxBytes`. */
+/** Throws Invalid if it has more than `maxBytes`. */
 export async function readSquashfsFile(
   path: string,
   name: string,

@@ -1,18 +1,18 @@
-// Cuts a stream of bytes into the pieces that a tar reader asks for, within a limit; knows no tar.
+// Cuts a stream of bytes into the pieces that a tar reader requests, within a limit; knows no tar.
 import { DriverError } from '../driver-error.ts';
 
 export interface ByteReader {
-  /** Exactly `size` bytes, or undefined at the end of the stream. Ends in the middle: Invalid. */
+  /** Exactly `size` bytes, or undefined at the end of the stream. An end within them: Invalid. */
   take(size: number, what: string): Promise<Buffer | undefined>;
-  /** Between 1 and `size` bytes, as they come. Ends before: Invalid. */
+  /** Between 1 and `size` bytes, as they arrive. The end of the stream: Invalid. */
   some(size: number, what: string): Promise<Buffer>;
-  /** Passes over `size` bytes without keeping them. */
+  /** Skips `size` bytes without keeping them. */
   skip(size: number, what: string): Promise<void>;
   /** Bytes taken and skipped so far. */
   position(): number;
 }
 
-/** `allowed` is called after every piece: more bytes than it returns is Invalid. */
+/** `allowed` is called after every piece: more bytes than it returns are Invalid. */
 export function readBytes(source: AsyncIterable<Buffer>, allowed: () => number): ByteReader {
   const chunks = source[Symbol.asyncIterator]();
   let rest: Buffer = Buffer.alloc(0);

@@ -1,4 +1,4 @@
-// Writes one plain file as a member of a tar archive, for archives that are put together from several sources.
+// Writes one plain file as a member of a tar archive, for archives assembled from several sources.
 import { DriverError } from '../driver-error.ts';
 import { withContent } from '../../lib/shared/tar-headers.ts';
 import { blockSize } from './tar-header.ts';

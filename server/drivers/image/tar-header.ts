@@ -9,9 +9,9 @@ export interface TarHeader {
   readonly link: string;
   readonly flag: string;
   readonly size: number;
-  /** Size after unpacking, of the old GNU form of files with holes. */
+  /** Size after unpacking, in the old GNU form of sparse files. */
   readonly sparseSize?: number;
-  /** More blocks of the map of holes follow. */
+  /** More blocks of the sparse map follow. */
   readonly isExtended: boolean;
 }
 

@@ -1,19 +1,19 @@
-// Reads the members of a tar archive in order, in one pass; judges form (damage, tricks of the format), not content.
+// Reads the members of a tar archive in order, in one pass; checks form (damage, tricks of the format), not content.
 import { DriverError } from '../driver-error.ts';
 import type { ArchiveEntry, EntryKind } from './entry.ts';
 import { cutOff, readBytes, type ByteReader } from './tar-blocks.ts';
 import { blockSize, isZero, parseExtended, parseHeader, shownName, type TarHeader } from './tar-header.ts';
 
 export interface TarMember extends ArchiveEntry {
-  /** The content, once, before the next member is asked for. */
+  /** The content, once, before the next member is requested. */
   readonly read: () => Promise<Buffer>;
-  /** The same, piece by piece; in its place. */
+  /** The content piece by piece, instead of `read`. */
   readonly content: () => AsyncGenerator<Buffer>;
-  /** The member as it is in the archive, headers and padding included; in place of the content. */
+  /** The member as in the archive, headers and padding included, instead of the content. */
   readonly blocks: () => AsyncGenerator<Buffer>;
-  /** The content with its padding; in place of the content. */
+  /** The content with its padding, instead of the content. */
   readonly padded: () => AsyncGenerator<Buffer>;
-  /** The headers as they are in the archive: extended headers before `header`, the map of holes after it. */
+  /** The headers as in the archive: extended headers before `header`, the sparse map after it. */
   readonly head: readonly Buffer[];
   readonly header: Buffer;
   /** The records of extended headers. */
@@ -34,25 +34,23 @@ const kinds: Readonly<Record<string, EntryKind>> = {
 };
 
 const maxExtraBytes = 1024 * 1024;
-/** Each with its content: of one member. */
+/** Max headers of one member, each with its content. */
 const maxHeaders = 16;
 const maxMapBlocks = 100_000;
 const maxTrailingBytes = 64 * 1024 * 1024;
 const namingKeys = ['path', 'linkpath', 'size', 'GNU.sparse.name', 'GNU.sparse.realsize', 'GNU.sparse.size'] as const;
 
-/** What extended headers say of the next member. */
+/** What extended headers say about the next member. */
 interface Extra {
   records: Map<string, string>;
   longName?: string;
   longLink?: string;
-  /** These headers as they are in the archive. */
+  /** These headers as in the archive. */
   raw: Buffer[];
 }
 
-/**
- * `allowed`: how many bytes the archive may have in all, called after every piece. `paxOnly`: other extended headers than PAX headers
- * of one member are refused. Throws Invalid.
- */
+/** `allowed`: how many bytes the archive may have in all, called after every piece. `paxOnly`: refuses extended headers other than PAX
+ *  headers of one member. Throws Invalid. */
 export async function* readTar(
   source: AsyncIterable<Buffer>,
   allowed: () => number,
@@ -69,7 +67,7 @@ export async function* readTar(
       return;
     }
     const header = parseHeader(block, position);
-    // A copy: pieces of the input are given away again.
+    // A copy: pieces of the input are reused.
     extra.raw.push(Buffer.from(block));
     if (extra.raw.length > maxHeaders)
       throw new DriverError('Invalid', `the image has too many extended headers at byte ${position}`);
@@ -131,7 +129,7 @@ async function* readMember(bytes: ByteReader, header: TarHeader, extra: Extra): 
   if (left > 0) await bytes.skip(left, what);
 }
 
-/** An extended header describes the next member, or nothing. */
+/** An extended header must describe a next member. */
 async function readExtra(bytes: ByteReader, header: TarHeader, extra: Extra, position: number): Promise<void> {
   const what = `the extended header at byte ${position}`;
   if (header.size > maxExtraBytes) throw new DriverError('Invalid', `${what} of the image has ${header.size} bytes`);
@@ -182,7 +180,7 @@ function describe(header: TarHeader, extra: Extra): ArchiveEntry {
   return { name, kind: isDirectory ? 'directory' : kind, link, size };
 }
 
-/** Bytes that follow in the archive. Only files may have any: readers differ in whether others do. */
+/** Bytes that follow in the archive. Only files may have any: readers differ on other members. */
 function storedSize(header: TarHeader, extra: Extra, entry: ArchiveEntry): number {
   const text = extra.records.get('size');
   const stored = text === undefined ? header.size : parseDecimal(text, entry.name);
@@ -201,7 +199,7 @@ function parseDecimal(text: string, name: string): number {
   return value;
 }
 
-/** After the end mark only padding: other readers might go on with what follows. Also reads a packed stream to its end. */
+/** After the end mark only padding may follow: other readers might read on. Also reads a packed stream to its end. */
 async function checkEnd(bytes: ByteReader): Promise<void> {
   const start = bytes.position();
   for (;;) {

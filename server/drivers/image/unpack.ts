@@ -1,4 +1,4 @@
-// Unpacks an image into a directory with the programs of the host; whether its content is acceptable is archive.ts.
+// Unpacks an image into a directory with the host's programs; archive.ts checks its content.
 import { readFileSync } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,23 +10,21 @@ import { run } from './run-program.ts';
 import { ifMissing } from '../../lib/shared/missing-files.ts';
 
 export interface UnpackOptions {
-  /** True: owners, extended attributes and access lists as in the image. False: all belongs to the user of the daemon. */
+  /** True: owners, extended attributes and ACLs as in the image. False: everything belongs to the daemon's user. */
   readonly asRoot: boolean;
-  /** Human text such as `rootfs: 42%`. */
+  /** A text for users such as `rootfs: 42%`. */
   readonly progress?: (text: string) => void;
 }
 
 const parts = ['metadata.yaml', 'rootfs', 'templates'] as const;
 const progressEveryMs = 500;
-/** Device nodes are not wanted; the programs report those that a daemon may not make. */
+/** Excludes device nodes; the programs report those that a daemon may not make. */
 const noDevices =
   /^tar: .*: Cannot mknod: Operation not permitted$|^tar: Exiting with failure status due to previous errors$|^create_inode: could not create (?:character|block) device .*, because you're not superuser!$/;
 
-/**
- * Fills the existing directory `target` with `metadata.yaml`, `rootfs/` and maybe `templates/`, without device nodes. Expects an
- * image that inspectImage accepted, but relies on it for no safety: nothing is written outside `target`, whatever the image says.
- * On a throw (Invalid, NoSpace, Failed, or the reason of the abort) a part may be there: the caller removes it.
- */
+/** Fills the existing directory `target` with `metadata.yaml`, `rootfs/` and maybe `templates/`, without device nodes. Expects an image
+ *  that inspectImage accepted, but does not rely on it for safety: nothing is written outside `target`, whatever the image contains. On a
+ *  throw (Invalid, NoSpace, Failed, or the reason of the abort) a part may remain: the caller removes it. */
 export async function unpackImage(
   image: ImagePaths,
   target: string,
@@ -35,12 +33,12 @@ export async function unpackImage(
 ): Promise<void> {
   signal.throwIfAborted();
   await checkSpace(image, target);
-  // A directory of its own: the archive's entry for `.` must not change mode or owner of `target`.
+  // A separate directory: the archive's entry for `.` must not change mode or owner of `target`.
   const stage = join(target, '.unpack');
   await mkdir(stage, { mode: 0o700 });
   await unpackFile(image.metadataPath, stage, image.rootfsPath === undefined ? 'image' : 'metadata', options, signal);
   if (image.rootfsPath !== undefined) {
-    // The root file system is the second file, whatever the first brings.
+    // The second file is the root file system, whatever the first contains.
     await rm(join(stage, 'rootfs'), { recursive: true, force: true });
     await mkdir(join(stage, 'rootfs'), { mode: 0o755 });
     await unpackFile(image.rootfsPath, join(stage, 'rootfs'), 'rootfs', options, signal);
@@ -82,7 +80,7 @@ async function unpackFile(
         : tarCommand(format, target, options.asRoot);
     const input = format === 'squashfs' ? {} : { inputFd: file.fd };
     await run({ argv, confinement }, { ...input, tolerated: noDevices }, signal);
-    // The user of the daemon must be able to copy and delete what it owns.
+    // The daemon's user must be able to copy and delete its files.
     if (!options.asRoot) await run({ argv: ['chmod', '-R', 'u+rwX', '--', target], confinement }, {}, signal);
   } catch (error) {
     signal.throwIfAborted();
@@ -109,7 +107,7 @@ function tarCommand(format: ImageFormat, target: string, asRoot: boolean): reado
     `--directory=${target}`,
     '--numeric-owner',
     '--delay-directory-restore',
-    // tar adds -d itself; -c is what the others need as well.
+    // tar adds -d itself; the others also need -c.
     ...(decompressor === undefined ? [] : [`--use-compress-program=${decompressor.join(' ')}`]),
     ...(asRoot
       ? ['--same-owner', '--same-permissions', '--xattrs', '--xattrs-include=*', '--acls']
@@ -121,7 +119,7 @@ function squashfsCommand(path: string, target: string, asRoot: boolean): readonl
   return ['unsquashfs', '-force', '-no-progress', ...(asRoot ? [] : ['-no-xattrs']), '-dest', target, path];
 }
 
-/** The programs share our open file, so its position says how far they are. */
+/** The programs share our open file, so its position shows their progress. */
 function reportPosition(fd: number, size: number, report: (percent: number) => void): () => void {
   let last = -1;
   const timer = setInterval(() => {

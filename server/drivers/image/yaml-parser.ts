@@ -1,9 +1,9 @@
-// The YAML parser behind a module of its own, so that it is loaded only when an image is looked at.
+// The YAML parser behind a separate module, loaded only when an image is read.
 import { isScalar, parseDocument, stringify, visit } from 'yaml';
 import { errorText } from '../../lib/shared/reason.ts';
 
-/** Throws an error whose message says what is wrong and where, as "it is ...". Takes time by the length of the text only: the parser's own check of
- *  keys compares each with all before it. */
+/** Throws an error whose message says what is wrong and where, as "it is ...". Takes time linear in the length of the text: the parser's
+ *  own check of keys compares each with all before it. */
 export function parseYaml(text: string): unknown {
   try {
     return parsed(text);
@@ -33,7 +33,7 @@ function parsed(text: string): unknown {
 
 export const renderYaml = (value: unknown): string => stringify(value);
 
-/** Longer texts would hold the event loop while they are parsed. */
+/** Parsing longer texts would block the event loop. */
 const [smallLength, smallMarks] = [8192, 1000];
 const marks = /[\n{}[\],:?&*!|>'"#]|- /g;
 

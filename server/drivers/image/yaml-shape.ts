@@ -1,5 +1,5 @@
-// Says whether YAML text is small enough to be parsed: how deep and how many values, counted on its tokens. Parsing a megabyte of
-// brackets takes ten seconds, counting them a fraction of one.
+// Checks that YAML text is small enough to parse: its depth and number of values, counted on its tokens. Parsing a megabyte of brackets
+// takes ten seconds, counting them a fraction of one.
 import { CST, Lexer } from 'yaml';
 
 export interface YamlShape {
@@ -15,8 +15,8 @@ const closing = new Set<TokenType>(['flow-map-end', 'flow-seq-end']);
 const beginning = new Set<TokenType>(['seq-item-ind', 'explicit-key-ind', 'map-value-ind']);
 const scalar = new Set<TokenType>(['scalar', 'single-quoted-scalar', 'double-quoted-scalar']);
 
-/** The broken rule as the end of a sentence ("is nested ..."), undefined when the text seems to keep within the limits: block
- *  levels of several lines, and what aliases repeat, are not counted. Says nothing of whether it is YAML. */
+/** The broken rule as the end of a sentence ("is nested ..."), undefined if the text seems within the limits: it does not count block
+ *  levels of several lines, nor what aliases repeat. Does not check whether it is YAML. */
 export function yamlShapeProblem(text: string, { maxDepth, maxValues }: YamlShape): string | undefined {
   let brackets = 0;
   // Lists and maps that begin on one line, as in `- - - a`.
@@ -24,7 +24,7 @@ export function yamlShapeProblem(text: string, { maxDepth, maxValues }: YamlShap
   let scalars = 0;
   let isScalarText = false;
   for (const token of new Lexer().lex(text)) {
-    // What follows the mark of a scalar is its text, whatever it looks like.
+    // After the mark of a scalar comes its text, whatever it looks like.
     const type: TokenType = isScalarText ? null : CST.tokenType(token);
     isScalarText = type === 'scalar';
     if (opening.has(type)) brackets += 1;

@@ -1,4 +1,4 @@
-// One request to a MAAS server: OAuth 1 with PLAINTEXT, bounded in time and size. Its refusals become driver errors.
+// One request to a MAAS server: OAuth 1 with PLAINTEXT, limited in time and size. Its refusals become driver errors.
 import { randomUUID } from 'node:crypto';
 import { DriverError } from '../driver-error.ts';
 
@@ -22,7 +22,7 @@ export function authorization(key: string, nonce: string, seconds: number): stri
     oauth_signature_method: 'PLAINTEXT',
     oauth_consumer_key: consumer,
     oauth_token: token,
-    // There is no secret of the consumer.
+    // There is no consumer secret.
     oauth_signature: `&${secret}`,
     oauth_nonce: nonce,
     oauth_timestamp: String(seconds),
@@ -43,7 +43,7 @@ export class MaasConnection {
     return this.#ask('GET', `${path}?${encoded(query)}`);
   }
 
-  /** `path` may have a query: operations of MAAS are named there. */
+  /** `path` may have a query: it names MAAS operations. */
   send(method: 'POST' | 'PUT' | 'DELETE', path: string, form: Form = {}): Promise<unknown> {
     return this.#ask(method, path, encoded(form));
   }
@@ -111,15 +111,15 @@ function parsed(text: string, base: string): unknown {
 function refusal(method: string, status: number, what: string, why: string): DriverError {
   if (status === 401 || status === 403)
     return new DriverError('Failed', `${what}: the key in maas.api.key is not accepted (${why})`);
-  // An address that is taken is not found, either.
+  // MAAS also answers 404 for a taken address.
   if (status === 404 && (method === 'GET' || method === 'DELETE'))
     return new DriverError('NotFound', `${what}: ${why}`);
-  // It also says 503 when a subnet has no address left.
+  // MAAS also answers 503 if a subnet has no address left.
   if (status < 500 || status === 503) return new DriverError('Invalid', `${what}: ${why}`);
   return new DriverError('Failed', `${what}: ${why}`);
 }
 
-/** A page of a server in between is no reason. */
+/** An intermediate server's HTML page is no reason. */
 function reasonIn(text: string): string {
   const reason = text.trim().replaceAll(/\s+/g, ' ');
   return reason === '' || reason.startsWith('<') ? 'without a reason' : reason.slice(0, 300);

@@ -1,4 +1,4 @@
-// What a MAAS server has, as plain data, and the calls that change it. MAAS speaks of nodes: machines, and devices below them.
+// The objects of a MAAS server as plain data, and the calls that change them. MAAS has nodes: machines, and devices below them.
 import { DriverError } from '../driver-error.ts';
 import { isMissing, MaasConnection, type MaasAccess } from './connection.ts';
 
@@ -48,7 +48,7 @@ export class Maas {
     this.#connection = new MaasConnection(access);
   }
 
-  /** Throws DriverError Invalid when there is not exactly one of that name. */
+  /** Throws DriverError Invalid unless exactly one has that name. */
   async machine(name: string): Promise<MaasMachine> {
     const found = list(await this.#connection.get('machines/', { hostname: name }));
     const [first] = found;
@@ -89,7 +89,7 @@ export class Maas {
     await this.#connection.send('PUT', `devices/${id}/`, { ...change });
   }
 
-  /** Idempotent. Its addresses are free then. */
+  /** Idempotent. Frees its addresses. */
   deleteDevice(id: string): Promise<void> {
     return this.#delete(`devices/${id}/`);
   }

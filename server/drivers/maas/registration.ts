@@ -1,4 +1,4 @@
-// Makes the device of one container at a MAAS server as it is wanted, from whatever is there, and removes it. Each step can be repeated.
+// Brings one container's device at a MAAS server into the wanted state, from any other, and removes it. Each step is idempotent.
 import { formatIp, parseIp } from '../../api/text/ip.ts';
 import { DriverError } from '../driver-error.ts';
 import type { Maas, MaasDevice, MaasInterface, MaasSubnet } from './maas.ts';
@@ -15,7 +15,7 @@ export interface WantedInterface {
   readonly subnets: readonly WantedSubnet[];
 }
 
-/** A container with interfaces in subnets of MAAS. */
+/** A container with interfaces in MAAS subnets. */
 export interface WantedDevice {
   readonly uuid: string;
   readonly hostname: string;
@@ -28,18 +28,18 @@ export interface RegistrationPlace {
   readonly maas: Maas;
   /** Name of this host in MAAS. */
   readonly machine: string;
-  /** Names this daemon. */
+  /** Identifies this daemon. */
   readonly tag: string;
 }
 
 const prefix = 'gantry';
 export const markOf = (tag: string, uuid: string): string => `${prefix}:${tag}:${uuid}`;
 
-/** The container that a device was made for, by any daemon like this; undefined: it is of somebody else. */
+/** The container of a device made by any such daemon; undefined: a foreign device. */
 export const uuidIn = (description: string): string | undefined =>
   /^gantry:[^:\s]+:([0-9a-f-]{36})$/.exec(description)?.[1];
 
-/** Throws DriverError; then a device that was not there before is not there either. */
+/** Throws DriverError after removing a device that did not exist before. */
 export async function register(place: RegistrationPlace, wanted: WantedDevice): Promise<void> {
   const { maas, tag } = place;
   const [machine, subnets] = await Promise.all([maas.machine(place.machine), maas.subnets()]);
@@ -65,13 +65,13 @@ export async function register(place: RegistrationPlace, wanted: WantedDevice): 
   await setInterfaces(maas, found, wanted.interfaces, subnets);
 }
 
-/** Removes the device of a container. Those of other daemons and of other makers stay. */
+/** Removes the device of a container. Leaves devices of other daemons and makers. */
 export async function unregister({ maas, tag }: RegistrationPlace, uuid: string, hostname: string): Promise<void> {
   for (const { id, description } of await maas.devices({ hostname }))
     if (description === markOf(tag, uuid)) await maas.deleteDevice(id);
 }
 
-/** Removes this daemon's devices of containers that are not wanted any more: what a daemon that was killed left. */
+/** Removes this daemon's devices of unwanted containers: leftovers of a killed daemon. */
 export async function sweep(place: RegistrationPlace, wanted: ReadonlySet<string>): Promise<void> {
   const { maas, tag } = place;
   const machine = await maas.machine(place.machine);
@@ -90,7 +90,7 @@ function refuseSubnets({ interfaces }: WantedDevice, subnets: ReadonlyMap<string
         throw new DriverError('Invalid', `MAAS has no subnet named ${subnet} for the interface ${name}`);
 }
 
-/** The container's own device: under this name, or with its addresses under the name that it had before. */
+/** The container's own device: under this name, or with its addresses under a former name. */
 async function findDevice(maas: Maas, wanted: WantedDevice, domain: string): Promise<MaasDevice | undefined> {
   const byAddress = await maas.devices({ mac_address: wanted.interfaces.map(({ hwaddr }) => hwaddr) });
   const byName = await maas.devices({ hostname: wanted.hostname });

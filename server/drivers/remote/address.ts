@@ -1,9 +1,9 @@
-// Judges addresses of other servers: which may be asked, where a redirect may lead, and which proxy leads there. Pure.
+// Checks addresses of other servers: which are allowed, where a redirect may lead, and which proxy to use. Pure.
 import { BlockList, isIP } from 'node:net';
 import { DriverError } from '../driver-error.ts';
 import type { ProxySettings, RemoteProtocol } from './driver.ts';
 
-/** Why the address cannot be used; undefined when it can. */
+/** Why the address cannot be used; undefined if it can. */
 export function addressRule(text: string, protocol: RemoteProtocol): string | undefined {
   if (text.length > 2048) return 'must have at most 2048 characters';
   if (!URL.canParse(text))
@@ -22,7 +22,7 @@ export function addressRule(text: string, protocol: RemoteProtocol): string | un
 /** For messages and logs: the query may hold a secret. */
 export const shown = (url: URL): string => `${url.origin}${url.pathname}`;
 
-/** `path` below the server's own, whatever it says: never another host. Throws Invalid. */
+/** `path` below the server's own, whatever it contains: never another host. Throws Invalid. */
 export function below(server: string, path: string): URL {
   const isOutside =
     path.split('/').some((part) => part === '..' || part === '.') || /[\\?#\0-\x20]|^[a-z]+:/i.test(path);
@@ -31,7 +31,7 @@ export function below(server: string, path: string): URL {
   return new URL(`${server.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}`);
 }
 
-/** Where a redirect leads. Throws Invalid when it must not be followed. */
+/** Where a redirect leads. Throws Invalid if it must not be followed. */
 export function redirectTarget(from: URL, location: string | undefined): URL {
   if (location === undefined || !URL.canParse(location, from.href)) {
     throw new DriverError('Invalid', `${shown(from)} redirects to no address`);
@@ -44,7 +44,7 @@ export function redirectTarget(from: URL, location: string | undefined): URL {
   return to;
 }
 
-/** The proxy to go through; undefined: go straight. This host itself is always reached straight. */
+/** The proxy to use; undefined: none. Never used for this host itself. */
 export function proxyFor(url: URL, settings: ProxySettings): string | undefined {
   const proxy = url.protocol === 'https:' ? settings.https : settings.http;
   if (proxy === '') return undefined;

@@ -1,7 +1,7 @@
-// Judges certificates that users give for other servers. Pure.
+// Checks user-supplied certificates of other servers. Pure.
 import { createHash, X509Certificate } from 'node:crypto';
 
-/** Why the text is no certificate; undefined when it is one. */
+/** Why the text is no certificate; undefined if it is one. */
 export function certificateRule(pem: string): string | undefined {
   try {
     fingerprintOf(pem);
@@ -11,6 +11,6 @@ export function certificateRule(pem: string): string | undefined {
   }
 }
 
-/** SHA-256 of its DER form in hex. Throws when it is none. */
+/** SHA-256 of its DER form in hex. Throws if it is no certificate. */
 export const fingerprintOf = (pem: string): string =>
   createHash('sha256').update(new X509Certificate(pem).raw).digest('hex');

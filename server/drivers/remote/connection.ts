@@ -1,5 +1,5 @@
-// Asks other servers: TLS with a pinned certificate or the host's authorities, proxies, bounded redirects, time limits,
-// bounded documents. Knows no protocol of images.
+// Requests to other servers: TLS with a pinned certificate or the host's authorities, proxies, limited redirects, time limits, limited
+// documents. Knows no image protocol.
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type * as Undici from 'undici';
@@ -22,15 +22,15 @@ export interface ConnectionOptions {
 }
 
 export interface Answer {
-  /** Where the redirects ended. */
+  /** The URL after redirects. */
   readonly url: URL;
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** To be read or destroyed. */
+  /** The caller reads or destroys it. */
   readonly body: Readable;
 }
 
-/** Runs `work` with connections of its own, which end with it. */
+/** Runs `work` with separate connections, which end with it. */
 export async function withConnection<T>(
   options: ConnectionOptions,
   work: (connection: RemoteConnection) => Promise<T>,
@@ -53,7 +53,7 @@ export class RemoteConnection {
     this.#tls = trustOf(options.certificate);
   }
 
-  /** Any status but redirects resolves. Throws Failed when there is no answer. */
+  /** Any status but redirects resolves. Throws Failed if there is no answer. */
   async open(
     method: 'GET' | 'HEAD',
     start: URL,
@@ -71,12 +71,12 @@ export class RemoteConnection {
     throw new DriverError('Failed', `${shown(start)} redirects more than ${limits.redirects} times`);
   }
 
-  /** The parsed document. Throws NotFound for 404, Failed for other bad answers, Invalid when it is no JSON or too large. */
+  /** The parsed document. Throws NotFound for 404, Failed for other bad answers, Invalid if it is no JSON or too large. */
   async json(url: URL, maxBytes: number, signal: AbortSignal): Promise<unknown> {
     return parse(url, await this.#document(url, maxBytes, signal));
   }
 
-  /** What the job makes of a document that may be large. Throws as `json` does. */
+  /** The job's result for a document that may be large. Throws like `json`. */
   async parsed(job: ParseJob, url: URL, maxBytes: number, signal: AbortSignal): Promise<readonly unknown[]> {
     const bytes = await this.#document(url, maxBytes, signal);
     return parseAside({ job, bytes }, `the answer of ${shown(url)}`, signal);
@@ -112,7 +112,7 @@ export class RemoteConnection {
   ): Promise<Answer> {
     try {
       await this.#needReach(url);
-      // In the bundle the default export is all that there is.
+      // The bundle has only the default export.
       const { default: undici } = await import('undici');
       const {
         statusCode,
@@ -139,12 +139,12 @@ export class RemoteConnection {
     }
   }
 
-  /** A proxy looks names up by itself. Everything else is held to the reach when it connects, too. */
+  /** A proxy resolves names by itself. Every other connection is also checked when it connects. */
   async #needReach(url: URL): Promise<void> {
     if (this.#options.reach !== undefined) await checkReach(url.hostname, this.#options.reach);
   }
 
-  /** One for the way straight, one a proxy. */
+  /** One dispatcher without a proxy, one per proxy. */
   #dispatcher(url: URL, { Agent, Pool, ProxyAgent }: (typeof Undici)['default']): Undici.Dispatcher {
     const { proxies, limits, reach } = this.#options;
     const proxy = proxyFor(url, proxies) ?? '';
@@ -181,7 +181,7 @@ interface TlsTrust {
   readonly checkServerIdentity?: (host: string, certificate: { readonly raw: Buffer }) => Error | undefined;
 }
 
-/** A pin takes the place of authorities and of the host name: this certificate and no other. */
+/** A pin replaces authorities and the host name check: only this certificate is accepted. */
 function trustOf(pem: string): TlsTrust {
   if (pem === '') return { minVersion: 'TLSv1.2' };
   const pin = fingerprintOf(pem);
@@ -214,7 +214,7 @@ async function readBytes(answer: Answer, maxBytes: number, signal: AbortSignal):
   return Buffer.concat(chunks);
 }
 
-/** The shape of one object, or of a list of names: parsing more would hold the event loop. */
+/** The shape of one object, or of a list of names: parsing more would block the event loop. */
 const shape: JsonShape = { maxDepth: 64, maxValues: 50_000 };
 
 function parse(url: URL, bytes: Buffer): unknown {
@@ -227,7 +227,7 @@ function parse(url: URL, bytes: Buffer): unknown {
   }
 }
 
-/** `text`: what the server says of it, if it does so in JSON or in plain words. */
+/** `text`: the server's explanation, in JSON or plain text. */
 export function refusal(url: URL, status: number, text: string): DriverError {
   let why = text;
   try {
@@ -241,7 +241,7 @@ export function refusal(url: URL, status: number, text: string): DriverError {
   return new DriverError(status === 404 ? 'NotFound' : 'Failed', message);
 }
 
-/** Either dialect: the text is the error, or it is in the metadata. */
+/** In either dialect: the text is the error, or it is in the metadata. */
 function wordsOf(body: object): string {
   const { error, metadata } = body as { readonly error?: unknown; readonly metadata?: unknown };
   const inner =

@@ -1,4 +1,4 @@
-// Fetches the image that an address stands for: its answer to HEAD names the file and its fingerprint in headers.
+// Fetches the image at an address: the answer to HEAD names the file and its fingerprint in headers.
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { DriverError } from '../driver-error.ts';
@@ -15,7 +15,7 @@ import type { ImageTarget, ImageRequest, RemoteImage, RemoteServer } from './dri
 import { isFingerprint, sizeOf } from './read-values.ts';
 import { checkFingerprint, meter, requireRoom, saveStream } from './save.ts';
 
-/** The request describes its sender in headers of both dialects, and takes answers in those of either. */
+/** The request describes its sender in headers of both dialects, and accepts either in the answer. */
 const prefixes = ['LXD', 'SVC'] as const;
 
 export function findDirect(

@@ -1,4 +1,4 @@
-// The contract for fetching images from other servers: find one there, then fetch its files, verified. Knows nothing of records,
+// The contract for fetching images from other servers: finds one there, then fetches its files, verified. Knows nothing of records,
 // operations or HTTP listeners.
 import type { Reach } from '../../lib/reach.ts';
 
@@ -9,37 +9,37 @@ export interface RemoteServer {
   /** Address of the server; of the image itself for `direct`. */
   readonly server: string;
   readonly protocol: RemoteProtocol;
-  /** PEM: exactly this certificate is accepted. Empty: what the authorities of this host vouch for. */
+  /** PEM: only this certificate is accepted. Empty: the host's authorities decide. */
   readonly certificate: string;
 }
 
 export interface ImageRequest {
-  /** Wins over `fingerprint`. Both empty only for `direct`. */
+  /** Overrides `fingerprint`. Both are empty only for `direct`. */
   readonly alias: string;
   /** Or a prefix of it. */
   readonly fingerprint: string;
-  /** Opens a private image to us. */
+  /** Grants access to a private image. */
   readonly secret: string;
   /** The project on a server that speaks this API; empty: default. */
   readonly project: string;
-  /** What runs here, best first; an alias may stand for one image per architecture. */
+  /** Architectures that this host can run, best first; an alias may name one image per architecture. */
   readonly architectures: readonly string[];
-  /** An index kept in memory will not do. */
+  /** Requires an index newer than the cached one. */
   readonly fresh: boolean;
-  /** How far the connections may go, redirects too; absent: anywhere. */
+  /** Limits which addresses connections and redirects may reach; absent: any. */
   readonly reach?: Reach | undefined;
 }
 
 export interface ImageTarget {
   readonly metadataPath: string;
-  /** Written only for an image in two files. */
+  /** Written only for a split image. */
   readonly rootfsPath: string;
-  /** Called with the size of each piece that comes; throws when it is one too many. */
+  /** Called with the size of each piece; throws if it exceeds the limit. */
   readonly take?: (bytes: number) => void;
 }
 
 export interface RemoteImage {
-  /** SHA-256 in hex, all of it. */
+  /** The full SHA-256 in hex. */
   readonly fingerprint: string;
   readonly filename: string;
   /** undefined: those of its metadata.yaml. */
@@ -47,10 +47,8 @@ export interface RemoteImage {
   readonly aliases: readonly { readonly name: string; readonly description: string }[];
   /** RFC 3339; undefined: as in its metadata.yaml. */
   readonly expiresAt: string | undefined;
-  /**
-   * Writes the files, which must not exist, and checks them against the fingerprint. Throws Invalid (not what was announced),
-   * NoSpace, Failed or the reason of the abort; then no file is left. `report` gets text such as `12% (3.40MB/s)`.
-   */
+  /** Writes the files, which must not exist, and checks them against the fingerprint. Throws Invalid (another image than announced),
+   *  NoSpace, Failed or the reason of the abort, after deleting the files. `report` gets text such as `12% (3.40MB/s)`. */
   fetch(
     target: ImageTarget,
     report: (progress: string) => void,
@@ -63,7 +61,7 @@ export interface Remotes {
   find(server: RemoteServer, wanted: ImageRequest, signal: AbortSignal): Promise<RemoteImage>;
 }
 
-/** Which proxies lead out; empty: none. */
+/** Proxies for outgoing connections; empty: none. */
 export interface ProxySettings {
   readonly http: string;
   readonly https: string;
@@ -73,7 +71,7 @@ export interface ProxySettings {
 
 export interface RemoteLimits {
   readonly connectMs: number;
-  /** Until an answer begins; for documents until it ends. */
+  /** Limit until an answer begins; for documents until it ends. */
   readonly answerMs: number;
   /** In each such span at least `paceBytes` of a file must arrive. */
   readonly paceMs: number;

@@ -1,4 +1,4 @@
-// Receives an image in two files from the body of one answer: the parts metadata and rootfs, in this order.
+// Receives a split image from one answer body: the parts metadata and rootfs, in this order.
 import type { Hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -7,7 +7,7 @@ import { DriverError } from '../driver-error.ts';
 import type { ImageTarget } from './driver.ts';
 import { saveStream, type Meter } from './save.ts';
 
-/** Both files are complete when it resolves; on a throw parts of them may be there. `hash` sees metadata, then rootfs. */
+/** Both files are complete when it resolves; on a throw parts of them may remain. `hash` sees metadata, then rootfs. */
 export async function saveParts(
   answer: { readonly body: Readable; readonly contentType: string; readonly from: string },
   target: ImageTarget,
@@ -21,7 +21,7 @@ export async function saveParts(
   let saved: Promise<unknown> = Promise.resolve();
   const busboy = openBusboy(answer);
   busboy.on('file', (field: string, part: Readable) => {
-    // A part that is never read, or read only when the one before is written, still needs someone to hear of its end.
+    // A part that is never read, or only after the previous one, still needs an error handler.
     part.on('error', () => {});
     names.push(field);
     if (field !== ['metadata', 'rootfs'][names.length - 1]) {

@@ -1,4 +1,4 @@
-// Takes typed values out of what strangers answer: a value of another kind is as good as none. Pure.
+// Reads typed values from untrusted answers: a value of another type counts as absent. Pure.
 
 export type JsonMap = Readonly<Record<string, unknown>>;
 
@@ -12,11 +12,11 @@ export const sizeOf = (value: unknown): number | undefined =>
 
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
 
-/** Its members in order; `__proto__` is none. */
+/** Its members in order, without `__proto__`. */
 export const entriesOf = (value: unknown): readonly (readonly [string, unknown])[] =>
   Object.entries(mapOf(value)).filter(([key]) => key !== '__proto__');
 
-/** The texts of a map, up to a limit; other members are left out. */
+/** The texts of a map, up to a limit; omits other members. */
 export const textsOf = (value: unknown): Record<string, string> =>
   Object.fromEntries(
     entriesOf(value)

@@ -1,4 +1,4 @@
-// Other servers that images come from: picks the protocol, and leaves no file behind of an image that could not be fetched.
+// Fetches images from other servers: picks the protocol, and deletes the files of a failed fetch.
 import { rm } from 'node:fs/promises';
 import { assertNever } from '../../lib/shared/assert-never.ts';
 import { checkReach, type Reach } from '../../lib/reach.ts';
@@ -11,10 +11,10 @@ import { defaultLimits } from './driver.ts';
 import type { Streams } from './streams-protocol.ts';
 
 export interface RemotesDeps {
-  /** Asked each time: the settings of the server may change. */
+  /** Called each time: the server's settings may change. */
   readonly proxies: () => ProxySettings;
   readonly nowMs: () => number;
-  /** The version by which this daemon names itself to others. */
+  /** The version that this daemon sends to others. */
   readonly version: string;
   readonly limits?: Partial<RemoteLimits>;
 }
@@ -23,7 +23,7 @@ export function openRemotes(deps: RemotesDeps): Remotes {
   let streams: Streams | undefined;
   const limits: RemoteLimits = { ...defaultLimits, ...deps.limits };
 
-  // Loaded when used: most daemons start without ever asking another server.
+  // Loaded on use: most daemons never contact another server.
   async function findBy(remote: RemoteServer, wanted: ImageRequest, signal: AbortSignal): Promise<RemoteImage> {
     const options: ConnectionOptions & { readonly version: string } = {
       certificate: remote.certificate,
@@ -50,7 +50,7 @@ export function openRemotes(deps: RemotesDeps): Remotes {
     async find(remote, wanted, signal) {
       const rule = addressRule(remote.server, remote.protocol) ?? pemRule(remote.certificate);
       if (rule !== undefined) throw new DriverError('Invalid', `cannot fetch images from ${remote.server}: it ${rule}`);
-      // Lists are kept for everybody: who may not ask the server gets nothing of them either.
+      // The index cache is shared: a caller who may not reach the server gets nothing from it either.
       if (wanted.reach !== undefined) await needReach(remote.server, wanted.reach);
       const image = await findBy(remote, wanted, signal);
       return { ...image, fetch: (...all) => cleanly(remote.server, image, ...all) };

@@ -1,4 +1,4 @@
-// Writes a server's answer to files: counted, bounded, paced, hashed on the way, with progress.
+// Writes a server's answer to files: counted, limited, paced, hashed, with progress.
 import { createWriteStream } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import type { Hash } from 'node:crypto';
@@ -10,7 +10,7 @@ import { DriverError } from '../driver-error.ts';
 import type { RemoteLimits } from './driver.ts';
 
 export interface MeterOptions {
-  /** What is fetched, for messages. */
+  /** The name of the download in messages. */
   readonly what: string;
   /** undefined: the server does not say. */
   readonly expectedBytes: number | undefined;
@@ -25,7 +25,7 @@ export type Meter = (source: Readable) => AsyncGenerator<Buffer>;
 
 const reportEveryMs = 500;
 
-/** A stage of a pipeline that lets bytes through. Throws Invalid past the limit, Failed when too few come. */
+/** A pipeline stage that passes bytes on. Throws Invalid past the limit, Failed if too few arrive. */
 export function meter(options: MeterOptions): Meter {
   return async function* measured(source) {
     const { limits, maxBytes, what } = options;
@@ -67,7 +67,7 @@ export function progressText(bytes: number, expectedBytes: number | undefined, e
   return `${percent}% (${speed}/s)`;
 }
 
-/** Throws NoSpace when that many bytes do not fit beside the path; resolves to the room there is. */
+/** Throws NoSpace if that many bytes do not fit beside the path; resolves to the available room. */
 export async function requireRoom(path: string, bytes: number): Promise<number> {
   const { bavail, bsize } = await statfs(dirname(path));
   const free = bavail * bsize;
@@ -77,7 +77,7 @@ export async function requireRoom(path: string, bytes: number): Promise<number> 
   return free;
 }
 
-/** Writes a new file and resolves to its size. On a throw a part of it may be there. */
+/** Writes a new file and resolves to its size. On a throw a part of it may remain. */
 export async function saveStream(
   source: Readable | AsyncIterable<Buffer>,
   path: string,
@@ -103,7 +103,7 @@ export async function saveStream(
   return bytes;
 }
 
-/** Throws Invalid naming both when it is another image than was announced. */
+/** Throws Invalid naming both if it is another image than announced. */
 export function checkFingerprint(server: string, expected: string, got: string): void {
   if (got === expected) return;
   throw new DriverError(

@@ -1,4 +1,4 @@
-// Finds and fetches images of another server that speaks this API, as a guest: public ones, private ones with a secret (spec 4.8).
+// Finds and fetches images of another server that speaks this API, without trust: public ones, private ones with a secret (spec 4.8).
 import { createHash } from 'node:crypto';
 import { DriverError } from '../driver-error.ts';
 import { shown } from './address.ts';
@@ -8,9 +8,9 @@ import { saveParts } from './multipart.ts';
 import { isFingerprint, listOf, mapOf, sizeOf, textOf, textsOf, type JsonMap } from './read-values.ts';
 import { checkFingerprint, meter, requireRoom, saveStream } from './save.ts';
 
-/** More have no use here. */
+/** More are of no use here. */
 const maxAliases = 256;
-/** Beyond the files: heads and boundaries of the parts. */
+/** Beyond the files: headers and boundaries of the parts. */
 const framingBytes = 64 * 1024;
 
 export function findOnServer(
@@ -79,7 +79,7 @@ function addressOf(server: string, path: string, query: Query): URL {
   return address;
 }
 
-/** The fingerprint, or prefix of one, that is meant. A name that is no alias may be a fingerprint, as on the real system. */
+/** The requested fingerprint, or a prefix of one. A name that is no alias may be a fingerprint, as in LXD. */
 async function targetOf(
   ask: (path: string) => Promise<JsonMap>,
   server: string,

@@ -20,7 +20,7 @@ export interface StreamImage {
   readonly architecture: string;
   readonly properties: Readonly<Record<string, string>>;
   readonly expiresAt: string | undefined;
-  /** YYYYMMDD and what follows: the newest is the greatest. */
+  /** YYYYMMDD and a suffix: the newest is the greatest. */
   readonly serial: string;
 }
 
@@ -34,7 +34,7 @@ export function parseStreamIndex(document: unknown): readonly string[] {
     .slice(0, 64);
 }
 
-/** Images of one document; what cannot be used (other formats, no date, unknown architecture) is left out. */
+/** Images of one document; omits unusable ones (other formats, no date, unknown architecture). */
 export function parseStreamProducts(document: unknown): readonly StreamImage[] {
   return entriesOf(mapOf(document)['products']).flatMap(([, value]) => {
     const product = mapOf(value);
@@ -112,17 +112,15 @@ function propertiesOf(
 const dayOf = (day: string): string | undefined =>
   /^\d{4}-\d{2}-\d{2}$/.test(day) && !Number.isNaN(Date.parse(day)) ? `${day}T00:00:00Z` : undefined;
 
-/** Newest first; of one day the order of names. */
+/** Newest first; within one day in order of name. */
 export function sortStreamImages(images: readonly StreamImage[]): readonly StreamImage[] {
   return images.toSorted((a, b) =>
     a.serial === b.serial ? (a.fingerprint < b.fingerprint ? -1 : 1) : a.serial < b.serial ? 1 : -1,
   );
 }
 
-/**
- * The newest image that is meant: an alias alone stands for the first architecture that has it, `ALIAS/ARCH` for that one; a name
- * that is no alias may be (part of) a fingerprint. `ambiguous`: the part fits several images.
- */
+/** The newest matching image: an alias alone means the first architecture that has it, `ALIAS/ARCH` that one; a name that is no alias may
+ *  be (part of) a fingerprint. `ambiguous`: the part matches several images. */
 export function findStreamImage(
   newestFirst: readonly StreamImage[],
   wanted: Pick<ImageRequest, 'alias' | 'fingerprint' | 'architectures'>,
@@ -157,6 +155,6 @@ function byAlias(
   return images.find((image) => image.architecture === named && image.aliases.includes(base));
 }
 
-/** The host of Ubuntu's own images lists them without the name that others put in front. */
+/** Ubuntu's image server omits the name prefix that others use. */
 const plainAlias = (alias: string, host: string): string =>
   host === 'cloud-images.ubuntu.com' ? alias.replace(/^ubuntu\//, '') : alias;

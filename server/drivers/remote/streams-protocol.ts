@@ -1,4 +1,4 @@
-// Finds and fetches images of simplestreams servers. Keeps the parsed lists for an hour, and uses an old one when the server is away.
+// Finds and fetches images of simplestreams servers. Caches the parsed lists for an hour, and uses an old one if the server is down.
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { DriverError } from '../driver-error.ts';

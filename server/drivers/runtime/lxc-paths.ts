@@ -1,4 +1,4 @@
-// The paths of the LXC driver: files below its directory, control groups below its own names. Makes nothing.
+// The paths of the LXC driver: files below its directory, cgroups below its own names. Creates nothing.
 import { dirTag, encodeName } from './safe-names.ts';
 
 /** The group that the container owns and sees, below the one with its limits. */
@@ -7,21 +7,18 @@ export const innerGroup = 'ns';
 export class LxcPaths {
   readonly lxcPath: string;
   readonly exits: string;
-  /** Holds the programs that lxc-start finds instead of the host's. */
+  /** Programs that lxc-start finds instead of the host's. */
   readonly hidingDir: string;
   /** Part of names on the host, to recognise our own. */
   readonly tag: string;
   readonly #dir: string;
-  /** Parent of the control groups of all daemons of a host. */
+  /** Parent of the cgroups of all daemons of a host. */
   readonly sharedGroup = 'gantry';
-  /** Parent of the control groups of all containers. */
+  /** Parent of the cgroups of all containers. */
   readonly groupRoot: string;
 
-  /**
-   * `dir` with all links resolved: two daemons with different directories share no name. LXC insists that a container's root can
-   * pass through its path, which private directories do not allow; what lies there lives as long as the containers anyway: until
-   * the host goes down.
-   */
+  /** `dir` with all links resolved: two daemons with different directories share no name. LXC requires that a container's root can traverse
+   *  its path, which private directories do not allow; files here live as long as the containers: until the host goes down. */
   constructor(dir: string, runDir = '/run/gantry') {
     this.#dir = dir;
     this.tag = dirTag(dir);
@@ -31,7 +28,7 @@ export class LxcPaths {
     this.groupRoot = `${this.sharedGroup}/${dirTag(dir)}`;
   }
 
-  /** The container's name as LXC, paths and control groups know it. */
+  /** The container's name for LXC, paths and cgroups. */
   key(name: string): string {
     return encodeName(name);
   }
@@ -47,7 +44,7 @@ export class LxcPaths {
   seccompFile(name: string): string {
     return `${this.containerDir(name)}/seccomp`;
   }
-  /** Where the root file system is mounted through the container's id map. */
+  /** The mount point of the root file system through the container's id map. */
   mappedRootfs(name: string): string {
     return `${this.containerDir(name)}/rootfs`;
   }
@@ -55,7 +52,7 @@ export class LxcPaths {
   mappedMount(name: string, index: number): string {
     return `${this.containerDir(name)}/mount-${index}`;
   }
-  /** Keeps the network namespace of a container that has an interface of the host. */
+  /** Keeps the network namespace of a container that has a host interface. */
   namespaceFile(name: string): string {
     return `${this.containerDir(name)}/netns`;
   }
@@ -63,7 +60,7 @@ export class LxcPaths {
   nodesDir(name: string): string {
     return `${this.#dir}/nodes/${encodeName(name)}`;
   }
-  /** Control group that holds the container's limits, below every hierarchy's root. */
+  /** The cgroup with the container's limits, below every hierarchy's root. */
   group(name: string): string {
     return `${this.groupRoot}/${encodeName(name)}`;
   }
@@ -71,7 +68,7 @@ export class LxcPaths {
   initGroup(name: string): string {
     return `${this.group(name)}/${innerGroup}`;
   }
-  /** Name of the container's AppArmor profile and of its namespace: Debian lets lxc-start change to `lxc-` only. */
+  /** Name of the container's AppArmor profile and of its namespace: Debian lets lxc-start change only to `lxc-` profiles. */
   apparmorName(name: string): string {
     return `lxc-gantry-${this.tag}-${encodeName(name)}`;
   }
@@ -81,7 +78,7 @@ export class LxcPaths {
   monitorGroup(name: string): string {
     return `${this.groupRoot}.monitor/${encodeName(name)}`;
   }
-  /** Parents of all groups above, to be removed when nothing is left in them. */
+  /** Parents of all groups above, removed once empty. */
   get groupParents(): readonly string[] {
     return [this.groupRoot, `${this.groupRoot}.monitor`, this.pivotGroup];
   }

@@ -1,4 +1,4 @@
-// Makes one safe word of a container name, for paths, control groups and LXC's own name. One-way: keep the name beside it.
+// Encodes a container name as one safe word, for paths, cgroups and LXC's own name. One-way: keep the name beside it.
 import { createHash } from 'node:crypto';
 
 const longest = 180;
@@ -14,16 +14,16 @@ export function encodeName(name: string): string {
     })
     .join('');
   if (encoded.length <= longest) return encoded;
-  // Cannot meet a short encoding: "@@" appears in none.
+  // Cannot collide with a short encoding: none contains "@@".
   return `${encoded.slice(0, longest - 34)}@@${createHash('sha256').update(name).digest('hex').slice(0, 32)}`;
 }
 
-/** Tells the drivers of several daemons on one host apart. */
+/** Distinguishes the drivers of several daemons on one host. */
 export function dirTag(dir: string): string {
   return createHash('sha256').update(dir).digest('hex').slice(0, 8);
 }
 
-/** For a shell that gets it as one word. */
+/** For a shell, as one word. */
 export function quoteShell(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,11 +1,9 @@
-// Waits for the end of a container that a runtime announces. Causes no end.
+// Waits until a runtime announces a container's end. Does not cause it.
 import { DriverError } from '../driver-error.ts';
 import type { RuntimeDriver } from './driver.ts';
 
-/**
- * Listens at once; the returned function then waits for the next stop of `name`. Listeners that were there before have heard of
- * it by then. Rejects with DriverError Timeout, or with the signal's reason.
- */
+/** Listens at once; the returned function then waits for the next stop of `name`. Earlier listeners have been called by then. Rejects with
+ *  DriverError Timeout, or with the signal's reason. */
 export function nextStop(
   driver: Pick<RuntimeDriver, 'onExit'>,
   name: string,

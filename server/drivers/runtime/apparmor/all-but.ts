@@ -1,15 +1,15 @@
-// Patterns of AppArmor that match every path below a folder except those listed. A deny rule cannot have exceptions, so they are spelled out
-// letter by letter. Pure.
+// AppArmor patterns that match every path below a folder except those listed. A deny rule cannot have exceptions, so the patterns spell
+// them out letter by letter. Pure.
 
 interface Letters {
   readonly next: Map<string, Letters>;
-  /** A kept name ends here; its patterns are those of the folder or file itself. */
+  /** A kept name ends here: `all` below it, or only the patterns of its own. */
   kept: 'all' | Letters | undefined;
 }
 
 const none = (): Letters => ({ next: new Map(), kept: undefined });
 
-/** `kept` are paths below `folder`: `fs/cgroup` keeps that folder and all in it, a `*` at the end keeps all names that begin so. */
+/** `kept` are paths below `folder`: `fs/cgroup` keeps that folder and all in it, a `*` at the end keeps all names with that prefix. */
 export function allBut(folder: string, kept: readonly string[]): readonly string[] {
   const root = none();
   for (const path of kept) keep(root, path.split('/'));

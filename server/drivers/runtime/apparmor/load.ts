@@ -1,4 +1,4 @@
-// Gives the kernel the AppArmor profile of a container, and takes it back with the namespace of the container's own profiles.
+// Loads a container's AppArmor profile into the kernel, and unloads it with the namespace of the container's own profiles.
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
@@ -7,7 +7,7 @@ import { DriverError } from '../../driver-error.ts';
 import { findProgram } from '../host/programs.ts';
 import { labelOf, renderProfile, type ProfileFacts } from './profile.ts';
 
-/** absent: the kernel has no AppArmor. withoutParser: it has, and nothing can load a profile. */
+/** absent: the kernel has no AppArmor. withoutParser: it has, but no program can load a profile. */
 export type ApparmorSupport = 'absent' | 'withoutParser' | 'full';
 
 export function findApparmor(): ApparmorSupport {
@@ -23,7 +23,7 @@ const interfaceDir = '/sys/kernel/security/apparmor';
 const namespaceDir = (name: string): string => `${interfaceDir}/policy/namespaces/${name}`;
 const loadTimeoutMs = 60_000;
 
-/** Replaces the profile of an earlier run. Returns the label under which the container is to run. */
+/** Replaces the profile of an earlier run. Returns the label for the container's processes. */
 export async function loadProfile(file: string, facts: ProfileFacts): Promise<string> {
   writeFileSync(file, renderProfile(facts), { mode: 0o600 });
   const parser = [findProgram('apparmor_parser') ?? 'apparmor_parser', '--replace', '--skip-cache', '--quiet', file];
@@ -38,7 +38,7 @@ export async function loadProfile(file: string, facts: ProfileFacts): Promise<st
   return labelOf(facts.name);
 }
 
-/** Idempotent. Only after the last process of the container: a process whose profile goes is unconfined. */
+/** Idempotent. Call it only after the container's last process: a process without its profile is unconfined. */
 export function unloadProfile(name: string): void {
   if (!existsSync(`${interfaceDir}/.remove`)) return;
   quietly(() => rmdirSync(namespaceDir(name)));
@@ -49,6 +49,6 @@ function quietly(work: () => void): void {
   try {
     work();
   } catch {
-    // It is not there.
+    // It does not exist.
   }
 }

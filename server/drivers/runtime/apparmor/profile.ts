@@ -3,7 +3,7 @@ import { DriverError } from '../../driver-error.ts';
 import { allBut } from './all-but.ts';
 
 export interface ProfileFacts {
-  /** The name of the profile, and of the namespace in which the container has profiles of its own. */
+  /** The name of the profile, and of the namespace for the container's own profiles. */
   readonly name: string;
   readonly privileged: boolean;
   readonly nesting: boolean;
@@ -13,7 +13,7 @@ export interface ProfileFacts {
 
 const quoted = (text: string): string => `"${text}"`;
 
-/** What a process of the container runs under: its profile on the host, and whatever its own namespace says on top. */
+/** The label of a container's process: its profile on the host, stacked with any of its own namespace. */
 export const labelOf = (name: string): string => `${name}//&:${name}:`;
 
 export function renderProfile(facts: ProfileFacts): string {
@@ -34,7 +34,7 @@ export function renderProfile(facts: ProfileFacts): string {
   return `# Written by gantryd at each start of the container.\nprofile ${quoted(facts.name)} ${flags} {\n${body.join('\n\n')}\n}\n`;
 }
 
-/** A brace too many would end the profile, and what follows it would be another one. */
+/** A surplus brace would end the profile and start another one. */
 function checkRaw(raw: string): void {
   let depth = 0;
   for (const letter of raw) {
@@ -48,7 +48,7 @@ function checkRaw(raw: string): void {
 const general = ['capability,', 'dbus,', 'file,', 'network,', 'unix,', 'umount,', 'pivot_root,'];
 
 function peers(name: string): readonly string[] {
-  // A peer is matched by each of its parts: the profile on the host, and the one in the container's namespace.
+  // Each part of a peer's label must match: the profile on the host, and the one in the container's namespace.
   const own = [quoted(name), quoted(`${name}//&:${name}:**`), quoted(`:${name}:**`)];
   return [
     'signal (receive),',
@@ -60,15 +60,15 @@ function peers(name: string): readonly string[] {
 const namespace = (name: string): readonly string[] =>
   ['*', '//*'].map((inner) => `change_profile -> ${quoted(`:${name}:${inner}`)},`);
 
-/** File systems that show or change the host's kernel wherever they are mounted. */
+/** File systems that expose or change the host's kernel wherever they are mounted. */
 const hostFileSystems = ['debugfs', 'tracefs', 'efivarfs', 'pstore', 'configfs'];
 
-/** A bind of the whole tree has the same folders once more further down. */
+/** A bind mount of the whole tree repeats the same folders further down. */
 const anywhere = '/{,**/}';
 
 function mounts({ privileged, nesting }: ProfileFacts): readonly string[] {
   const denied = hostFileSystems.map((type) => `deny mount fstype=${type},`);
-  // Without a user namespace the places of mounts matter: rules about /proc and /sys know only these paths.
+  // Without a user namespace mount points matter: rules about /proc and /sys know only these paths.
   if (!privileged || nesting) return ['mount,', 'remount,', ...denied];
   return [
     ...denied,
@@ -90,15 +90,15 @@ function mounts({ privileged, nesting }: ProfileFacts): readonly string[] {
   ];
 }
 
-/** The folder of the guest socket is read-only: the daemon makes the socket again in it. */
+/** The folder of the guest socket is read-only: the daemon recreates the socket in it. */
 const guestSocket = [`deny remount ${anywhere}lxd/,`, `deny mount ${anywhere}dev/lxd/ -> /**,`];
 
-/** busybox asks the kernel to be silent with each mount. */
+/** busybox passes the silent flag with each mount. */
 const flagRules = (flag: string, places: string): readonly string[] =>
   [flag, `${flag},silent`].map((flags) => `mount options=(rw,${flags}) ${places},`);
 const boundSources = [...allBut('', ['proc', 'sys']), '/sys/fs/cgroup{,/{,**}}'];
 
-/** Parsers before AppArmor 4 let rules about propagation allow any mount (CVE-2016-1585), so what matters is denied in so many words. */
+/** Parsers before AppArmor 4 let rules about propagation allow any mount (CVE-2016-1585), so critical mounts are denied explicitly. */
 const deniedMounts = [
   ...allBut('', ['proc']).map((place) => `deny mount fstype=proc -> ${place},`),
   ...allBut('', ['sys']).map((place) => `deny mount fstype=sysfs -> ${place},`),
@@ -120,7 +120,7 @@ const kernelInterfaces = [
   ...['firmware/efi/efivars', 'kernel/debug', 'kernel/tracing'].map((name) => deny(`/sys/${name}/**`, `r${writable}`)),
 ];
 
-/** What a bind of the whole tree shows further down. Other folders called sys, as those of header files, stay writable. */
+/** Paths that a bind mount of the whole tree shows further down. Other folders called sys, such as header files, stay writable. */
 const copiesOfInterfaces = [
   deny('/**/proc/sys/**', writable),
   ...['sysrq-trigger', 'kcore'].map((name) => deny(`/**/proc/${name}`, `r${writable}`)),

@@ -1,10 +1,10 @@
-// Writes the disk rates of a container to its control group.
+// Writes the disk rates of a container to its cgroup.
 import { errorText } from '../../../lib/shared/reason.ts';
 import type { DeviceParts } from '../../device-parts.ts';
 import { type CgroupTree, readGroupFile, writeGroupFiles } from './cgroup.ts';
 import { diskRateValues } from './disk-rate-values.ts';
 
-/** A kernel without this control makes a warning, not a failure. */
+/** A kernel without this control causes a warning, not a failure. */
 export function applyDiskRates(
   tree: CgroupTree,
   group: string,

@@ -1,4 +1,4 @@
-// Applies limits.* to a running container's control groups. What to write is decided in limits.ts.
+// Applies limits.* to a running container's cgroups. limits.ts computes the values.
 import { type CgroupTree, writeGroupFiles } from './cgroup.ts';
 import { confine } from './cpu-sets.ts';
 import { cgroup1Values, cgroup2Values, diskValues, type CgroupLimits, readLimits } from './limits.ts';
@@ -6,7 +6,7 @@ import { readHostFacts } from './host-facts.ts';
 
 type Config = Readonly<Record<string, string>>;
 
-/** Sets everything, also back to "no limit" what the config does not name. Undefined cpus: all. */
+/** Sets everything; keys that the config omits return to "no limit". Undefined cpus: all. */
 export function applyLimits(
   tree: CgroupTree,
   group: string,
@@ -23,11 +23,11 @@ export function applyLimits(
     group,
     values.filter(({ file }) => !isCpus(file)),
   );
-  // Also back to the kernel's default: a start begins with a fresh group, this one may have had a weight.
+  // Also resets to the kernel's default: a start has a fresh group, this one may have had a weight.
   writeGroupFiles(tree, group, diskValues(limits, tree.version));
 }
 
-/** Values that LXC cannot set: the weight for disk time, which a kernel may lack, and values of the groups that LXC itself makes. */
+/** Values that LXC cannot set: the disk weight, which a kernel may lack, and values of the groups that LXC itself makes. */
 export function applyAfterStart(tree: CgroupTree, group: string, limits: CgroupLimits): void {
   if (limits.diskPriority !== undefined) writeGroupFiles(tree, group, diskValues(limits, tree.version));
   if (tree.version === 2) return;

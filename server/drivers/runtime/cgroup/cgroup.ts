@@ -1,14 +1,14 @@
-// Finds, reads, writes and removes control groups of both generations by path. Knows nothing of containers' configuration.
+// Finds, reads, writes and removes cgroups of both versions by path. Knows nothing of containers' configuration.
 import { closeSync, constants, existsSync, openSync, readFileSync, readdirSync, rmdirSync, writeSync } from 'node:fs';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '../../driver-error.ts';
 import type { CgroupValue } from './limits.ts';
 
-/** Where hierarchies are mounted, and below which path of each this host's containers live. */
+/** Where hierarchies are mounted, and the parent path of this host's containers in each. */
 export interface CgroupTree {
-  /** v1 when any resource controller is mounted the old way (also on hybrid hosts). */
+  /** v1 if any resource controller is mounted as v1 (also on hybrid hosts). */
   readonly version: 1 | 2;
-  /** Controller name (v1), `name=systemd`, or '' (v2) -> absolute directory that our relative paths start at. */
+  /** Controller name (v1), `name=systemd`, or '' (v2) -> absolute directory to which our paths are relative. */
   readonly roots: ReadonlyMap<string, string>;
 }
 
@@ -28,7 +28,7 @@ export function parseCgroupTree(selfMounts: string, initGroups: string): CgroupT
           : [];
     for (const key of keys) {
       if (roots.has(key) || !bases.has(key)) continue;
-      // A service manager keeps itself in a leaf; containers are made beside that leaf.
+      // A service manager keeps itself in a leaf; containers are siblings of that leaf.
       const base = (bases.get(key) ?? '/').replace(/\/init\.scope$/, '');
       roots.set(key, `${mountPoint}${base === '/' ? '' : base}`);
     }
@@ -52,7 +52,7 @@ export function parseGroups(text: string): ReadonlyMap<string, string> {
   return groups;
 }
 
-/** Directory of `group` (a path below the tree's roots) for a controller; undefined when the host lacks the controller. */
+/** Directory of `group` (a path below the tree's roots) for a controller; undefined if the host lacks the controller. */
 export function groupDir(tree: CgroupTree, controller: string, group: string): string | undefined {
   const root = tree.version === 2 ? tree.roots.get('') : tree.roots.get(controller);
   return root === undefined ? undefined : `${root}/${group}`;
@@ -63,7 +63,7 @@ export function allGroupDirs(tree: CgroupTree, group: string): readonly string[]
   return [...new Set([...tree.roots.values()].map((root) => `${root}/${group}`))];
 }
 
-/** The file's text without the line end; undefined when absent. */
+/** The file's text without the line end; undefined if absent. */
 export function readGroupFile(tree: CgroupTree, group: string, file: string): string | undefined {
   const dir = groupDir(tree, controllerOf(file), group);
   if (dir === undefined) return undefined;
@@ -76,7 +76,7 @@ export function readGroupFile(tree: CgroupTree, group: string, file: string): st
 
 const controllerOf = (file: string): string => file.slice(0, file.indexOf('.'));
 
-/** Without O_CREAT: for a file that a kernel does not have, that would be answered with EACCES instead of ENOENT. */
+/** Without O_CREAT, which would fail with EACCES instead of ENOENT for a file that a kernel lacks. */
 function writeExisting(path: string, value: string): void {
   const fd = openSync(path, constants.O_WRONLY);
   try {
@@ -86,7 +86,7 @@ function writeExisting(path: string, value: string): void {
   }
 }
 
-/** In cgroup v1 these hold only in a process's own group, not in groups above it: a container's processes are in groups below. */
+/** In cgroup v1 these apply only to a process's own group, not to child groups: a container's processes are in child groups. */
 const isOwnOnly = (tree: CgroupTree, file: string): boolean =>
   tree.version === 1 && (file.startsWith('blkio.throttle.') || file === 'memory.swappiness');
 
@@ -99,8 +99,8 @@ function subdirectories(dir: string): readonly string[] {
   }
 }
 
-/** Writes several values, those that do not count for groups below also there. Some depend on each other (memory and memory+swap),
- *  so what failed is tried once more at the end. */
+/** Writes several values, also to child groups if they do not apply there otherwise. Some depend on each other (memory and memory+swap), so
+ *  failed ones are retried at the end. */
 export function writeGroupFiles(tree: CgroupTree, group: string, values: readonly CgroupValue[]): void {
   let left = values;
   let failure: unknown;
@@ -113,7 +113,7 @@ export function writeGroupFiles(tree: CgroupTree, group: string, values: readonl
         if (isOwnOnly(tree, file)) for (const below of subdirectories(dir)) writeExisting(`${below}/${file}`, value);
         return false;
       } catch (error) {
-        // A kernel without it, or a group that is gone meanwhile.
+        // The kernel lacks the file, or the group is gone.
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
         failure = error;
         return true;
@@ -126,7 +126,7 @@ export function writeGroupFiles(tree: CgroupTree, group: string, values: readonl
   }
 }
 
-/** Pids in the group and all groups below it, as the given controller's hierarchy sees them. */
+/** Pids in the group and all groups below it, in the given controller's hierarchy. */
 export function groupPids(tree: CgroupTree, group: string): readonly number[] {
   const root = tree.version === 2 ? tree.roots.get('') : (tree.roots.get('freezer') ?? [...tree.roots.values()][0]);
   return root === undefined ? [] : pidsBelow(`${root}/${group}`);
@@ -142,7 +142,7 @@ function pidsBelow(dir: string): readonly number[] {
   });
 }
 
-/** Where the processes of a group are found and thawed; undefined when the host has no such hierarchy. */
+/** The directory for finding and freezing a group's processes; undefined if the host has no such hierarchy. */
 export function killDir(tree: CgroupTree, group: string): string | undefined {
   return groupDir(tree, 'freezer', group) ?? allGroupDirs(tree, group)[0];
 }
@@ -160,20 +160,20 @@ export function listGroups(tree: CgroupTree, group: string): readonly string[] {
   return [...names];
 }
 
-/** Removes the group with everything below it from all hierarchies; false when something in it still runs. */
+/** Removes the group with all groups below it from all hierarchies; false if a process still runs in it. */
 export function removeGroup(tree: CgroupTree, group: string): boolean {
   return allGroupDirs(tree, group)
     .map((dir) => removeDir(dir))
     .every(Boolean);
 }
 
-/** Removes the group where nothing is in it, neither processes nor groups with processes; else leaves it as it is. */
+/** Removes the group if it contains no processes, directly or below; otherwise leaves it. */
 export function removeEmptyGroup(tree: CgroupTree, group: string): void {
   if (listGroups(tree, group).some((name) => groupPids(tree, `${group}/${name}`).length > 0)) return;
   removeGroup(tree, group);
 }
 
-/** Removes a group that others share, where no other group is left in it. */
+/** Removes a shared group once it contains no other group. */
 export function removeSharedGroup(tree: CgroupTree, group: string): void {
   for (const dir of allGroupDirs(tree, group)) {
     try {
@@ -185,7 +185,7 @@ export function removeSharedGroup(tree: CgroupTree, group: string): void {
 }
 
 function removeDir(dir: string): boolean {
-  // A dozen hierarchies, and mostly it is gone from all: an error for each would take longer than the looks.
+  // There are a dozen hierarchies, and mostly all lack it: an error for each costs more than the checks.
   if (!existsSync(dir)) return true;
   let entries;
   try {
@@ -210,7 +210,7 @@ export function isFrozen(tree: CgroupTree, group: string): boolean {
 
 const hastyMs = 1;
 
-/** Freezes or thaws and waits until the kernel says so. The runtime's own tools sleep a second here; a 1 ms poll does not. */
+/** Freezes or thaws and waits for the kernel's confirmation. LXC's own tools poll each second; this polls each millisecond. */
 export async function setFrozen(tree: CgroupTree, group: string, frozen: boolean, timeoutMs: number): Promise<void> {
   const write = (): void => {
     if (tree.version === 1) {
@@ -234,9 +234,9 @@ export async function setFrozen(tree: CgroupTree, group: string, frozen: boolean
         `The kernel did not ${frozen ? 'freeze' : 'thaw'} all processes in ${timeoutMs} ms`,
       );
     }
-    // Most are frozen within a fraction of what a timer takes.
+    // Most freeze within a fraction of a timer's resolution.
     await (performance.now() < begun + hastyMs ? turn() : sleep(1));
-    // v1: processes born while freezing are only caught by writing again.
+    // v1: another write catches processes forked during the freeze.
     if (tree.version === 1 && frozen) write();
   }
 }

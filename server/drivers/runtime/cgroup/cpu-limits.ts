@@ -2,7 +2,7 @@
 import { assertNever } from '../../../lib/shared/assert-never.ts';
 import { DriverError } from '../../driver-error.ts';
 
-/** What limits.cpu asks for: a number of cpus (the driver picks which), named cpus, or all. */
+/** The value of limits.cpu: a number of cpus (the driver picks which), named cpus, or all. */
 export type CpuWish =
   | { readonly kind: 'all' }
   | { readonly kind: 'count'; readonly count: number }
@@ -33,7 +33,7 @@ export function parseCpuList(text: string): readonly number[] {
   return [...cpus].sort((a, b) => a - b);
 }
 
-/** The cpuset for a wish. Counted cpus are those with the least load, of equal ones those held; all cpus are undefined. */
+/** The cpuset for a wish. Counted cpus are the least loaded ones, preferring those it has; undefined: all cpus. */
 export function pickCpus(
   wish: CpuWish,
   online: readonly number[],
@@ -65,14 +65,12 @@ export function pickCpus(
 
 export interface CpuClaim {
   readonly wish: CpuWish;
-  /** What it has now; kept where that costs the others nothing. */
+  /** Its current cpus; kept if that does not burden others. */
   readonly held: readonly number[] | undefined;
 }
 
-/**
- * The cpusets of all running containers, by name. Named cpus are given as named; counted ones are spread so that each cpu serves
- * as many containers as the next, or one more. Undefined: all cpus.
- */
+/** The cpusets of all running containers, by name. Named cpus are used as named; counted ones are spread evenly over the cpus. Undefined:
+ *  all cpus. */
 export function balanceCpus(
   claims: ReadonlyMap<string, CpuClaim>,
   online: readonly number[],
@@ -88,11 +86,11 @@ export function balanceCpus(
   return sets;
 }
 
-/** Pinned containers come first, then those that need most cpus. */
+/** Pinned containers come first, then those with the most cpus. */
 const rank = (wish: CpuWish): number => (wish.kind === 'pinned' ? 2 ** 31 : wish.kind === 'count' ? wish.count : 0);
 
 export interface CpuTime {
-  /** Soft share, 100 = an ordinary container's. */
+  /** Soft share, 100 = a container without a limit. */
   readonly percent: number;
   /** 0 (last) to 10 (first). */
   readonly priority: number;
@@ -100,7 +98,7 @@ export interface CpuTime {
   readonly quota?: { readonly quotaUs: number; readonly periodUs: number };
 }
 
-/** limits.cpu.allowance is `N%` (a share under load) or `Xms/Yms` (never more than that). */
+/** limits.cpu.allowance is `N%` (a share under load) or `Xms/Yms` (a hard limit). */
 export function parseCpuTime(allowance: string, priority: string): CpuTime {
   const level = priority === '' ? 10 : Number(priority);
   if (!Number.isInteger(level) || level < 0 || level > 10) {

@@ -1,4 +1,4 @@
-// Keeps the cpusets of all running containers in balance, live: a container that starts, stops or changes its cpus moves the others.
+// Balances the cpusets of all running containers, live: a container that starts, stops or changes its cpus moves the others.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Log } from '../../../lib/log.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
@@ -26,8 +26,8 @@ export class CpuSets {
     this.#online = readOnlineCpus();
   }
 
-  /** What `name` gets for its limits.cpu (undefined: all), with the others moved; it is for the caller to put it there. Throws
-   *  DriverError Invalid, and nothing has changed. */
+  /** The cpus of `name` for its limits.cpu (undefined: all), after moving the others; the caller applies them. Throws DriverError Invalid,
+   *  and then nothing has changed. */
   claim(name: string, limit: string | undefined): Cpus | undefined {
     const wish = parseCpus(limit ?? '');
     const claims = new Map(this.#claims).set(name, { wish, held: this.#claims.get(name)?.held });
@@ -37,14 +37,14 @@ export class CpuSets {
     return sets.get(name);
   }
 
-  /** A container that an earlier daemon started; `settle` follows. */
+  /** A container that an earlier daemon started; call `settle` afterwards. */
   adopt(name: string, limit: string | undefined): void {
     const dir = groupDir(this.#deps.tree, 'cpuset', this.#deps.paths.group(name));
     const held = dir === undefined ? [] : readCpus(dir);
     this.#claims.set(name, { wish: parseCpus(limit ?? ''), held: held.length === 0 ? undefined : held });
   }
 
-  /** It has started with its claimed cpus; containers that started or stopped meanwhile may have moved it. */
+  /** The container has started with its claimed cpus; other starts and stops may have moved it since. */
   confirm(name: string): void {
     const { tree, paths, log } = this.#deps;
     try {
@@ -62,7 +62,7 @@ export class CpuSets {
     return this.#claims.get(name)?.held;
   }
 
-  /** Also when cpus of the host came or went. */
+  /** Also call it when cpus of the host came or went. */
   distribute(): void {
     try {
       this.#online = readOnlineCpus();
@@ -84,7 +84,7 @@ export class CpuSets {
       if (name === but || claim === undefined || formatCpus(cpus ?? []) === formatCpus(claim.held ?? [])) continue;
       this.#claims.set(name, { ...claim, held: cpus });
       try {
-        // One that is just starting has no group yet: see confirm.
+        // A starting container has no group yet: see confirm.
         if (existsSync(groupDir(tree, 'cpuset', paths.group(name)) ?? ''))
           confine(tree, paths.group(name), cpus, this.#online);
       } catch (error) {
@@ -94,19 +94,19 @@ export class CpuSets {
   }
 }
 
-/** Undefined: all. v1 wants groups and those inside them changed in step, the kernel does that by itself in v2. */
+/** Undefined: all. v1 needs groups and their children changed in step; v2 does that itself. */
 export function confine(tree: CgroupTree, group: string, cpus: Cpus | undefined, online: Cpus): void {
   const dir = groupDir(tree, 'cpuset', group);
   if (dir === undefined || !existsSync(`${dir}/cpuset.cpus`)) return;
   if (tree.version === 1) confineTree(dir, cpus ?? online);
   else if (cpus !== undefined) writeCpus(dir, cpus);
-  // A group with processes that had cpus of its own cannot be without again; those that come online later are all of them, too.
+  // A group with processes and its own cpus cannot return to none; all possible cpus include those that come online later.
   else if (readCpus(dir).length > 0) writeCpus(dir, readPossibleCpus());
 }
 
 function confineTree(dir: string, next: Cpus): void {
   const before = readCpus(dir);
-  // Room for the old and the new at once, so that no group inside is ever outside of this one.
+  // Union of old and new, so that no child group ever exceeds this one.
   writeCpus(
     dir,
     [...new Set([...before, ...next])].toSorted((a, b) => a - b),
@@ -120,14 +120,14 @@ function confineTree(dir: string, next: Cpus): void {
     try {
       confineTree(child, kept.length === 0 ? next : kept);
     } catch (error) {
-      // What runs in the container makes and removes groups as it likes.
+      // Programs in the container make and remove groups at any time.
       if (existsSync(child)) throw error;
     }
   }
   writeCpus(dir, next);
 }
 
-/** Empty as well when there is no such group, or it has no cpus of its own. */
+/** Also empty if there is no such group, or it has no cpus of its own. */
 function readCpus(dir: string): Cpus {
   try {
     const text = readFileSync(`${dir}/cpuset.cpus`, 'utf8').trim();

@@ -1,8 +1,8 @@
-// Turns throughput limits of block devices into control group values. Pure.
+// Turns throughput limits of block devices into cgroup values. Pure.
 import type { DiskRate } from '../driver.ts';
 import type { CgroupValue } from './limits.ts';
 
-/** `gone`: rates that were in force; what `now` does not name of them is lifted. */
+/** `gone`: rates applied before; those that `now` does not name are lifted. */
 export function diskRateValues(
   now: readonly DiskRate[],
   gone: readonly DiskRate[],
@@ -17,7 +17,7 @@ export function diskRateValues(
 
 type Key = 'readBps' | 'writeBps' | 'readIops' | 'writeIops';
 
-/** Several disks on one block device: the average, as there is only one limit for all. */
+/** Several disks on one block device: the average, since there is only one limit for all. */
 function average(rates: readonly DiskRate[], key: Key): number | undefined {
   const set = rates.flatMap((rate) => rate[key] ?? []);
   return set.length === 0 ? undefined : Math.round(set.reduce((sum, one) => sum + one, 0) / set.length);

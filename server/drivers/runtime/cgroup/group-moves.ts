@@ -1,19 +1,17 @@
-// Keeps moves between control groups quick for a moment. Moves nothing: it writes this process where it already is.
+// Keeps moves between cgroups fast for a while. Moves nothing: it writes this process where it already is.
 import { open, type FileHandle } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CgroupTree, parseGroups } from './cgroup.ts';
 
-/** Longer than a client takes from one command to the next in a row of them. */
+/** Longer than a client's pause between successive commands. */
 const holdMs = 40;
-/** Shorter than the kernel takes to forget (4 to 12 ms). */
+/** Shorter than the kernel's grace period (4 to 12 ms). */
 const everyMs = 3;
 
-/**
- * The first move of a process after a while waits until every processor has passed through the kernel's scheduler (8 ms and more
- * when they are idle), the next ones do not. So that wait is begun when a command or a start is asked for, while the rest is
- * prepared, and the kernel is held ready until a little after the last of a row.
- */
+/** The first move of a process after a pause waits for an RCU grace period of all processors (8 ms and more if idle), the next ones do not.
+ *  So the wait starts when a command or start is requested, in parallel to its preparation, and is kept up until a little after the last
+ *  one. */
 export class GroupMoves {
   readonly #file: string | undefined;
   #until = 0;
@@ -28,7 +26,7 @@ export class GroupMoves {
     if (this.#isBusy || this.#file === undefined) return;
     this.#isBusy = true;
     void this.#hold(this.#file)
-      // A host that does not let us is as quick as it is.
+      // Without the permission, moves are as slow as before.
       .catch(() => {})
       .finally(() => (this.#isBusy = false));
   }
@@ -51,7 +49,7 @@ export class GroupMoves {
   }
 }
 
-/** cgroup.procs of the group that this process is in, of any one hierarchy: the wait is the same lock for all. */
+/** cgroup.procs of this process's group, in any hierarchy: all share one lock. */
 function ownProcsFile(tree: CgroupTree): string | undefined {
   const own = parseGroups(readFileSync('/proc/self/cgroup', 'utf8'));
   const first = parseGroups(readFileSync('/proc/1/cgroup', 'utf8'));

@@ -15,7 +15,7 @@ export function readHostFacts(tree: CgroupTree): HostFacts {
   };
 }
 
-/** In v1 the hierarchy must be mounted; in v2 the controller must be there. */
+/** In v1 the hierarchy must be mounted; in v2 the controller must exist. */
 function readHugePages(tree: CgroupTree): readonly string[] {
   try {
     const root = tree.version === 1 ? tree.roots.get('hugetlb') : tree.roots.get('');
@@ -31,7 +31,7 @@ function readHugePages(tree: CgroupTree): readonly string[] {
   }
 }
 
-/** `hugepages-2048kB` as control groups call it: 2MB. Pure. */
+/** `hugepages-2048kB` in the notation of cgroups: 2MB. Pure. */
 export function hugePageSizes(names: readonly string[]): readonly string[] {
   return names.flatMap((name) => {
     const kilobytes = Number(/^hugepages-([0-9]+)kB$/.exec(name)?.[1] ?? 0);
@@ -41,7 +41,7 @@ export function hugePageSizes(names: readonly string[]): readonly string[] {
   });
 }
 
-/** Also those that are offline now. */
+/** Includes offline cpus. */
 export const readPossibleCpus = (): readonly number[] => readCpuList('possible');
 
 export const readOnlineCpus = (): readonly number[] => readCpuList('online');

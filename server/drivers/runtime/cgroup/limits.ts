@@ -1,4 +1,4 @@
-// Turns limits.* keys into control group values for both generations of cgroups. Pure: computes files and values, writes nothing.
+// Turns limits.* keys into cgroup values of both versions. Pure: computes files and values, writes nothing.
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { parseBytes } from '../../../api/text/byte-size.ts';
 import { DriverError } from '../../driver-error.ts';
@@ -7,7 +7,7 @@ import type { NodeRun } from '../driver.ts';
 
 type Config = Readonly<Record<string, string>>;
 
-/** The rule of the devices control group that lets a container use a node. */
+/** The devices cgroup rule that lets a container use a node. */
 export const deviceRule = (node: Pick<NodeRun, 'kind' | 'major' | 'minor'>): string =>
   `${node.kind === 'char' ? 'c' : 'b'} ${node.major}:${node.minor} rwm`;
 
@@ -17,7 +17,7 @@ export interface HostFacts {
   readonly memoryBytes: number;
   /** cgroup v1 accounts memory and swap together (memory.memsw.* exists). */
   readonly hasMemsw: boolean;
-  /** Sizes of huge pages that the control groups of this host can limit: `2MB`. */
+  /** Sizes of huge pages that this host's cgroups can limit: `2MB`. */
   readonly hugePages: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export interface CgroupLimits {
   readonly hugePages: ReadonlyMap<string, number | undefined>;
 }
 
-/** One control group file: `file` includes its controller prefix (`memory.max`). */
+/** One cgroup file: `file` includes its controller prefix (`memory.max`). */
 export interface CgroupValue {
   readonly file: string;
   readonly value: string;
@@ -101,7 +101,7 @@ function parseLevel(key: string, text: string): number | undefined {
   return level;
 }
 
-/** cgroup v1 values in an order that is valid when tightening; `unset` also resets what is not limited (live updates). */
+/** cgroup v1 values in an order that is valid when tightening; `unset` also resets unlimited ones (live updates). */
 export function cgroup1Values(limits: CgroupLimits, host: HostFacts, unset: boolean): readonly CgroupValue[] {
   const values: CgroupValue[] = [];
   const put = (file: string, value: string | undefined, none: string): void => {

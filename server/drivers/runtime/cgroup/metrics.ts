@@ -1,4 +1,4 @@
-// Reads a running container's figures out of control groups and its network namespace.
+// Reads a running container's metrics from cgroups and its network namespace.
 import { totalmem } from 'node:os';
 import { type CgroupTree, groupPids, readGroupFile } from './cgroup.ts';
 import type { RuntimeMetrics } from '../driver.ts';

@@ -1,4 +1,4 @@
-// Which parts of control groups this host lacks that limits of containers need.
+// Finds cgroup features that limits of containers need and this host lacks.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { HostFeature } from '../driver.ts';
 import type { CgroupTree } from './cgroup.ts';
@@ -6,7 +6,7 @@ import { readHostFacts } from './host-facts.ts';
 
 export interface CgroupFacts {
   readonly version: 1 | 2;
-  /** By their names of that version. */
+  /** By their names in that version. */
   readonly controllers: ReadonlySet<string>;
   /** Version 1: there is a weight for block devices. */
   readonly hasWeight: boolean;
@@ -14,7 +14,7 @@ export interface CgroupFacts {
   readonly hasMemsw: boolean;
 }
 
-/** Pure. In version 2 the files of a controller are not in the root group: only the controller itself can be looked for. */
+/** In v2 the root group lacks the controllers' files: only the controllers themselves can be checked. Pure. */
 export function missingInCgroups({ version, controllers, hasWeight, hasMemsw }: CgroupFacts): readonly HostFeature[] {
   const missing: HostFeature[] = (['cpu', 'cpuset', 'memory', 'pids'] as const).filter(
     (name) => !controllers.has(name),
@@ -33,7 +33,7 @@ export function readCgroupFacts(tree: CgroupTree): CgroupFacts {
   };
 }
 
-/** The root group has no weight. Without another group it is not known, and taken to be there. */
+/** The root group has no weight. Without another group it is unknown, and assumed present. */
 function hasWeight(root: string | undefined): boolean {
   if (root === undefined) return false;
   const group = subdirectories(root)[0];

@@ -1,4 +1,5 @@
-// The resources that a running container uses, in detail: processor time by mode, kinds of memory, block devices, packets. Text of the kernel to figures.
+// The detailed resource usage of a running container: processor time by mode, kinds of memory, block devices, packets. Parses the kernel's
+// texts.
 import type { ContainerUsage } from '../driver.ts';
 import { type CgroupTree, readGroupFile } from './cgroup.ts';
 import { textOrNothing } from '../../../lib/shared/missing-files.ts';
@@ -10,7 +11,7 @@ export function readUsage(tree: CgroupTree, group: string, initPid: number, host
   return {
     cpus: isOld ? parseCpus1(read('cpuacct.usage_all')) : parseCpus2(read('cpu.stat')),
     memory: parseMemoryStat(read('memory.stat')),
-    // The file of a container without a limit has no number, or one beyond the memory of the host.
+    // Without a limit the file has no number, or one above the host's memory.
     memoryTotal: Number.isFinite(limit) && limit > 0 ? Math.min(limit, hostMemory) : hostMemory,
     disks: isOld
       ? parseDisks1(read('blkio.throttle.io_service_bytes_recursive'), read('blkio.throttle.io_serviced_recursive'))
@@ -28,13 +29,13 @@ export function parseCpus1(text: string): ContainerUsage['cpus'] {
   }));
 }
 
-/** cpu.stat has the sum of all processors: it is shown as that of the first, as LXD does. */
+/** cpu.stat has the sum of all processors: shown as the first one's, like LXD. */
 export function parseCpus2(text: string): ContainerUsage['cpus'] {
   const seconds = (key: string): number => Number(new RegExp(`^${key} ([0-9]+)$`, 'm').exec(text)?.[1] ?? 0) / 1e6;
   return text === '' ? [] : [{ cpu: '0', userSeconds: seconds('user_usec'), systemSeconds: seconds('system_usec') }];
 }
 
-/** By our names: those of control groups of the old kind (with those of child groups), then those of the new kind. */
+/** By our names: cgroup v1 keys (including child groups), then cgroup v2 keys. */
 const memoryKeys: Readonly<Record<keyof ContainerUsage['memory'], readonly [string, string]>> = {
   activeAnon: ['total_active_anon', 'active_anon'],
   activeFile: ['total_active_file', 'active_file'],
@@ -86,11 +87,11 @@ export function parseDisks2(text: string): ContainerUsage['disks'] {
   });
 }
 
-/** `vda` rather than 254:0, where the host knows the device. */
+/** `vda` rather than 254:0, if the host knows the device. */
 const deviceName = (number: string): string =>
   /^DEVNAME=(.+)$/m.exec(textOrNothing(`/sys/dev/block/${number}/uevent`))?.[1] ?? number;
 
-/** Names may hold a colon: the last one that numbers follow ends the name. */
+/** Names may contain a colon: the last one before numbers ends the name. */
 export function parseNetDev(text: string): ContainerUsage['interfaces'] {
   const found: Record<string, ContainerUsage['interfaces'][string]> = {};
   for (const [, name = '', numbers = ''] of text.matchAll(/^ *(.+):((?: +[0-9]+){16}) *$/gm)) {

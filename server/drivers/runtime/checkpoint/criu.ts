@@ -19,11 +19,11 @@ export interface FoundPrograms {
 
 interface CriuAnswer {
   readonly ability: CheckpointAbility;
-  /** It knows `network-lock skip`; CRIU 3.17 of Debian 12 does not. */
+  /** Supports `network-lock skip`; CRIU 3.17 of Debian 12 does not. */
   readonly skipsNetworkLock: boolean;
 }
 
-/** Asks CRIU whether it works on this kernel: once, and again when the program was replaced. */
+/** Checks whether CRIU works on this kernel: once, and again when the program was replaced. */
 export class CriuProbe {
   readonly #given: CheckpointPrograms;
   #known: { readonly key: string; readonly answer: Promise<CriuAnswer> } | undefined;
@@ -46,7 +46,7 @@ export class CriuProbe {
     return ability.ok ? toolsBeside(criu) : ability;
   }
 
-  /** The settings that this CRIU knows. */
+  /** The settings that this CRIU supports. */
   async settings(criu: string, wanted: CriuSettings = {}): Promise<string> {
     return criuSettings(wanted, (await this.#ask(criu)).skipsNetworkLock);
   }
@@ -86,7 +86,7 @@ async function abilityOf(criu: string, ...options: readonly string[]): Promise<C
   }
 }
 
-/** The program itself is found by LXC on this path; it takes its settings from the file. */
+/** LXC finds the program on this path; it reads its settings from the file. */
 export function criuEnvironment(criu: string, settingsFile: string | undefined): Readonly<Record<string, string>> {
   return {
     PATH: `${dirname(criu)}:${programEnv.PATH}`,
@@ -98,7 +98,7 @@ export function criuEnvironment(criu: string, settingsFile: string | undefined):
 const skipLock = ['--network-lock', 'skip'] as const;
 
 export interface CriuSettings {
-  /** Images of an earlier round, relative to those that are made. */
+  /** Images of the previous pre-dump, relative to the new ones. */
   readonly previous?: string | undefined;
   /**
    * The control group of the container's init on cgroup v2, absolute below the hierarchy. LXC 5.0 names it to CRIU by controllers, which the
@@ -107,7 +107,7 @@ export interface CriuSettings {
   readonly group?: string | undefined;
 }
 
-/** Packets are not held back during a checkpoint where CRIU can do without: many kernels lack what that needs, and lost packets are sent again. */
+/** A checkpoint does not hold packets back if CRIU can do without: many kernels lack the support, and lost packets are resent. */
 function criuSettings({ previous, group }: CriuSettings, skipsNetworkLock: boolean): string {
   const lines = [
     ...(skipsNetworkLock ? ['network-lock skip'] : []),
@@ -117,10 +117,10 @@ function criuSettings({ previous, group }: CriuSettings, skipsNetworkLock: boole
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** CRIU reads the rules of the container's network with these. */
+/** CRIU reads the container's network rules with these. */
 const ruleTools = ['iptables-save', 'iptables-restore', 'ip6tables-save', 'ip6tables-restore'] as const;
 
-/** The last errors in CRIU's output or log: the last lines name the step, the lines before it the cause. */
+/** The last errors in CRIU's output or log: the last lines name the step, earlier ones the cause. */
 export function reasonsIn(log: string, max = 4): string {
   const said = [...log.matchAll(/\bError \([^)]*\): (.*)$/gm)]
     .map((match) => (match[1] ?? '').trim())
@@ -128,15 +128,15 @@ export function reasonsIn(log: string, max = 4): string {
   return [...new Set(said)].slice(-max).join('; ');
 }
 
-/** Printed in every run: helper programs that it ran, and limits that it may not raise here. */
+/** Printed in every run: helper programs, and limits that it may not raise here. */
 const isNoise = (text: string): boolean => /^exited, status=|Can't setup RLIMIT_NOFILE/.test(text);
 
 const statsFile = 'stats-dump';
 
-/** CRIU writes its figures last, and only when all went well. */
+/** CRIU writes its statistics last, and only on success. */
 export const isCompleteDump = (dir: string): boolean => existsSync(`${dir}/${statsFile}`);
 
-/** Percentage of pages that did not have to be copied again. Of what cannot be read: 0. */
+/** Percentage of pages that did not have to be copied again; 0 if unreadable. */
 export function readUnchanged(dir: string): number {
   try {
     return unchangedPercent(readFileSync(`${dir}/${statsFile}`));

@@ -1,9 +1,9 @@
-// The directories of CRIU's images: their paths, the link to the round before, their modes.
+// The directories of CRIU's images: their paths, the link to the previous pre-dump, their modes.
 import { DriverError } from '../../driver-error.ts';
 import { basename, dirname, join, resolve } from 'node:path';
 import { chmodSync, lstatSync, mkdirSync, readlinkSync } from 'node:fs';
 
-/** From the files of one directory to those of the one before: relative, so that both can be carried elsewhere. */
+/** From one directory's files to the previous one's: relative, so that both can be moved. */
 export function linkTo(dir: string, previous: string | undefined): string | undefined {
   if (previous === undefined) return undefined;
   if (dirname(previous) !== dirname(dir)) {
@@ -14,7 +14,7 @@ export function linkTo(dir: string, previous: string | undefined): string | unde
 
 export const imagesOf = (dir: string): string => join(dir, 'images');
 
-/** The restored processes read some of it themselves, as the container's root. No other user of the host gets as far as `dir`. */
+/** Restored processes read some of it themselves, as the container's root. Other users of the host cannot reach `dir`. */
 export function makeImagesDir(dir: string): string {
   const images = imagesOf(dir);
   mkdirSync(images, { recursive: true });
@@ -23,7 +23,7 @@ export function makeImagesDir(dir: string): string {
   return images;
 }
 
-/** Rounds before it lie beside it; restored processes read from them too. What was carried here may have other modes, or lie. */
+/** Previous pre-dumps are beside it; restored processes read from them, too. Transferred directories may have other modes, or be links. */
 export function makeRoundsPassable(dir: string): void {
   const seen = new Set<string>();
   for (let images = imagesOf(dir); !seen.has(images);) {

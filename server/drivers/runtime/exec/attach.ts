@@ -1,4 +1,4 @@
-// Runs commands in a running container through lxc-attach, on pipes or a terminal. What is read from them is others' business.
+// Runs commands in a running container through lxc-attach, on pipes or a terminal. Others read their output.
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, fchownSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -23,22 +23,22 @@ export interface AttachTarget {
   readonly initPid: number;
   /** lxc-attach. */
   readonly program: string;
-  /** Words that go before it. */
+  /** Arguments before it. */
   readonly before?: readonly string[];
   readonly libc: Libc | undefined;
-  /** Before anything else it opens this, and stands still while that does not open. */
+  /** A file that it opens first; it blocks while that does not open. */
   readonly gate?: string;
 }
 
-/** A command with the program of the host that runs it. */
+/** A command with the host program that runs it. */
 export interface AttachedProcess extends RuntimeProcess {
   readonly host: HostChild;
 }
 
-/** Marks the host's side of a command, so that a later daemon knows what an earlier one left. */
+/** Marks the host process of a command, so that a later daemon recognizes leftovers. */
 export const attachMark = 'GANTRY_ATTACH';
 
-/** Pure: the environment of a command whose own variables win. */
+/** The environment of a command, whose own variables override. Pure. */
 export function commandEnv(
   env: Readonly<Record<string, string>>,
   about: { readonly uid: number; readonly hasSnap: boolean },
@@ -51,20 +51,20 @@ export function commandEnv(
   };
 }
 
-/** Pure: the host command for a command in the container. */
+/** The host command for a command in the container. Pure. */
 export function attachArgv(
   target: Pick<AttachTarget, 'lxcPath' | 'key' | 'gate'>,
   command: Pick<RuntimeCommand, 'argv' | 'env' | 'cwd' | 'uid' | 'gid'>,
 ): readonly string[] {
   const { argv, env = {}, cwd, uid, gid } = command;
   const variables = Object.entries(env).flatMap(([key, value]) => ['-v', `${key}=${value}`]);
-  // lxc-attach has no option for a directory; a shell inside changes to it, with every word passed as it is.
+  // lxc-attach has no option for a directory; a shell inside changes to it, passing every argument on unchanged.
   const inside = cwd === undefined ? argv : ['/bin/sh', '-c', 'cd -- "$0" && exec "$@"', cwd, ...argv];
   const ids = [
     ...(uid === undefined ? [] : ['-u', uid.toString()]),
     ...(gid === undefined ? [] : ['-g', gid.toString()]),
   ];
-  // Its log is what it opens first.
+  // lxc-attach opens its log first.
   const quiet = ['-o', target.gate ?? '/dev/null', '-l', 'FATAL'];
   return ['-P', target.lxcPath, '-n', target.key, ...quiet, '--clear-env', ...variables, ...ids, '--', ...inside];
 }
@@ -101,7 +101,7 @@ function spawnOnNothing({ libc }: AttachTarget, argv: readonly string[]): Attach
   }
 }
 
-/** Real pipes that belong to the command's user: it may open them again by name, as in `echo > /dev/stderr`. */
+/** Real pipes owned by the command's user: it may reopen them by name, as in `echo > /dev/stderr`. */
 function spawnOnPipes(
   target: AttachTarget,
   argv: readonly string[],
@@ -138,10 +138,8 @@ function spawnOnPipes(
   }
 }
 
-/**
- * The program leads the terminal's session: lxc-attach wants it as its controlling one. The far side is held open here until all of
- * the output was read: Node takes its closing for the end of what there is to read, and it is not.
- */
+/** The program leads the terminal's session: lxc-attach needs it as controlling terminal. The far side stays open here until all output was
+ *  read: Node would take its closing for the end of the output. */
 export function spawnOnTerminal(
   target: Pick<AttachTarget, 'name' | 'libc'>,
   argv: readonly string[],
@@ -165,7 +163,7 @@ export function spawnOnTerminal(
   }
 }
 
-/** Input that waits until the program has set up the terminal: what comes earlier would be lost. */
+/** Input waits until the program has set up the terminal: earlier input would be lost. */
 function heldInput(terminal: Terminal, child: HostChild): Writable {
   const { socket } = terminal;
   let isReady = false;
@@ -181,14 +179,14 @@ function heldInput(terminal: Terminal, child: HostChild): Writable {
   });
 }
 
-/** What an earlier daemon left running when it was killed. A command on a terminal ended with its terminal. */
+/** Kills commands that a killed daemon left. A command on a terminal ended with its terminal. */
 export function endOrphans(lxcPath: string): void {
   for (const pid of readdirSync('/proc')
     .filter((name) => /^[0-9]+$/.test(name))
     .map(Number)) {
     if (!readCommandLine(pid).includes(` -P ${lxcPath} `) || !isMarked(pid)) continue;
     if (readProcess(pid)?.parentPid === process.pid) continue;
-    // A process with nothing below it stands at its gate.
+    // A process without children is waiting at its gate.
     if (!killBelow(pid)) sendSignal(pid, constants.signals.SIGKILL);
   }
 }

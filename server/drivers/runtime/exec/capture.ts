@@ -1,11 +1,11 @@
-// Waits for the end of a command and keeps its output, within limits of time and size. Starts nothing.
+// Waits for the end of a command and keeps its output, within limits of time and size.
 import { DriverError } from '../../driver-error.ts';
 import type { RuntimeExecResult, RuntimeProcess } from '../driver.ts';
 
 const maxOutputBytes = 1024 * 1024;
 const defaultTimeoutMs = 60_000;
 
-/** `what` names the command in errors. On a time-out or an abort the command is killed first. */
+/** `what` names the command in errors. Kills the command on a timeout or an abort. */
 export async function captureOutput(
   command: RuntimeProcess,
   what: string,

@@ -1,16 +1,13 @@
-// Reads what a command puts out, to an end of its own: strangers may hold the other end open after the command is gone.
+// Reads a command's output and ends it itself: other processes may keep the pipe open after the command is gone.
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 
-/** Between two looks at an output whose command has ended. */
+/** Poll interval for the output of an ended command. */
 const lookMs = 20;
 
 export interface OutputOptions {
   readonly filter?: OutputFilter;
-  /**
-   * The data that the kernel still holds, or undefined. For a source that only the command writes to:
-   * it is read to its end, however long that takes.
-   */
+  /** Data still in the kernel, or undefined. For a source that only the command writes to: it is read to its end, however long that takes. */
   readonly rest?: () => Buffer | undefined;
 }
 
@@ -35,7 +32,7 @@ export class CommandOutput extends Readable {
     source.on('close', () => this.#end());
   }
 
-  /** The command has ended: what lies in the pipe is still read, but later output of other processes is not waited for. */
+  /** The command has ended: reads what is in the pipe, but does not wait for later output of other processes. */
   drain(): void {
     if (this.#over || this.#timer !== undefined || this.#isEmptying) return;
     if (this.#rest !== undefined) {
@@ -52,7 +49,7 @@ export class CommandOutput extends Readable {
     }, lookMs);
   }
 
-  /** What Node has read and not given yet comes first. At least one piece: who asks for more has not taken yet what fills the room. */
+  /** Pushes Node's buffered data first. At least one piece: a caller that asks for more has not yet consumed the buffer. */
   #empty(rest: () => Buffer | undefined): void {
     let isGiven = false;
     do {
@@ -82,7 +79,7 @@ export class CommandOutput extends Readable {
     return this.#give(filter === undefined ? chunk : filter.pass(chunk, (late) => this.#give(late)));
   }
 
-  /** Whether there was anything to give. */
+  /** Whether there was anything to push. */
   #give(chunk: Buffer): boolean {
     if (this.#over || chunk.length === 0) return false;
     if (!this.push(chunk)) this.#source.pause();
@@ -100,7 +97,7 @@ export class CommandOutput extends Readable {
 }
 
 export interface OutputFilter {
-  /** What can be given on now. What is held back comes by `late` when nothing follows soon. */
+  /** The part of the chunk to push now. A held part comes through `late` if nothing follows soon. */
   pass(chunk: Buffer, late: (chunk: Buffer) => void): Buffer;
   rest(): Buffer;
 }
@@ -109,7 +106,7 @@ const carriageReturn = 0x0d;
 const lineFeed = 0x0a;
 const holdMs = 10;
 
-/** Takes away the `count` carriage returns that nested terminals add before each line feed. */
+/** Removes the `count` carriage returns that nested terminals add before each line feed. */
 export function carriageReturnFilter(count: number): OutputFilter {
   let held = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -123,7 +120,7 @@ export function carriageReturnFilter(count: number): OutputFilter {
     pass(chunk, late) {
       const { bytes, trailing } = dropCarriageReturns(Buffer.concat([release(), chunk]), count);
       held = trailing;
-      // A program that returns to the start of its line without ending it must not wait for its next words.
+      // A program that returns to the start of its line must not wait for its next output.
       if (held > 0) timer = setTimeout(() => late(release()), holdMs);
       return bytes;
     },
@@ -131,7 +128,7 @@ export function carriageReturnFilter(count: number): OutputFilter {
   };
 }
 
-/** Pure. Carriage returns at the end may belong to a line feed that has not come yet: they are counted, not given. */
+/** Carriage returns at the end may precede a line feed that has not arrived: counts them, and holds them back. Pure. */
 export function dropCarriageReturns(
   input: Buffer,
   count: number,

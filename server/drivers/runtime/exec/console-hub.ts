@@ -1,10 +1,9 @@
-// Lets any number of viewers share the one connection that a container's console takes. Opens that connection for the first of
-// them and lets go of it after the last.
+// Shares a container's only console connection among any number of viewers. Opens it for the first and closes it after the last.
 import { Readable, Writable } from 'node:stream';
 import type { RuntimeConsole, RuntimeProcess, TerminalSize } from '../driver.ts';
 import { reasonOf } from '../../../lib/shared/reason.ts';
 
-/** What a slow viewer may lag behind; beyond it loses output, since the others and the container must not wait for it. */
+/** Max lag of a slow viewer, which then loses output: neither the others nor the container wait for it. */
 const maxLagBytes = 1024 * 1024;
 
 type OpenConnection = (name: string, size: TerminalSize) => RuntimeProcess;
@@ -119,7 +118,7 @@ class SharedConsole {
     else stdin.write(chunk, done);
   }
 
-  /** The size of the newest or last resized viewer holds for all. */
+  /** The size of the newest or last resized viewer applies to all. */
   #resize(size: TerminalSize): void {
     this.#wanted = size;
     this.#connection?.resize(size);

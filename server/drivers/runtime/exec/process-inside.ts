@@ -1,17 +1,15 @@
-// Finds the command itself behind the host program that runs it in a container, to signal or kill it. Starts nothing.
+// Finds the command itself behind the host program that runs it in a container, to signal or kill it.
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { HostChild } from '../host/child-process.ts';
 import { readNamespacePids } from '../host/proc.ts';
 
 const lookAgainMs = 5;
-/** A host program that takes longer than this hangs: it is killed itself. */
+/** A host program that takes longer than this hangs, and is killed. */
 const stuckMs = 1_000;
 
-/**
- * Killing lxc-attach would leave the command running: the command is its child, and lxc-attach ends after it and collects it, so
- * that no zombie keeps the container's control group.
- */
+/** Killing lxc-attach would leave the command running: the command is its child, and lxc-attach ends after it and reaps it, so that no
+ *  zombie keeps the container's cgroup. */
 export class ProcessInside {
   readonly #child: HostChild;
 
@@ -19,7 +17,7 @@ export class ProcessInside {
     this.#child = child;
   }
 
-  /** Acts on the command as soon as it is there. `byForce`: the host program goes too when it does not end after that. */
+  /** Calls `act` for the command as soon as it exists. `byForce`: also kills the host program if it does not end afterwards. */
   find(act: (pid: number) => void, byForce = false): void {
     if (this.#child.isOver) return;
     const started = Date.now();
@@ -35,7 +33,7 @@ export class ProcessInside {
   }
 }
 
-/** The nearest descendant that lives in a pid namespace below ours. */
+/** The nearest descendant in a pid namespace below ours. */
 function firstInside(pid: number): number | undefined {
   for (const child of readChildren(pid)) {
     const found = readNamespacePids(child).length > 1 ? child : firstInside(child);
@@ -44,14 +42,14 @@ function firstInside(pid: number): number | undefined {
   return undefined;
 }
 
-/** SIGKILL to all that descends from a process; it collects its children itself. Whether there was any. */
+/** SIGKILL to all descendants of a process, which reaps its children itself. Returns whether there were any. */
 export function killBelow(pid: number): boolean {
   const children = readChildren(pid);
   for (const child of children) killTree(child);
   return children.length > 0;
 }
 
-/** SIGKILL to a process and to all that descend from it. */
+/** SIGKILL to a process and to all its descendants. */
 export function killTree(pid: number): void {
   const below = readChildren(pid);
   sendSignal(pid, constants.signals.SIGKILL);

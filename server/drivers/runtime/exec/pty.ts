@@ -1,4 +1,4 @@
-// Makes terminals of the kernel, which Node cannot, through libc. Runs nothing in them.
+// Makes pseudo-terminals, which Node cannot, through libc.
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { ReadStream } from 'node:tty';
@@ -7,15 +7,15 @@ import type { TerminalSize } from '../driver.ts';
 import type { Libc } from '../host/syscalls.ts';
 
 export interface Terminal {
-  /** What a program at the far side writes and reads. */
+  /** The daemon's end: reads the program's output and writes its input. */
   readonly socket: Socket;
-  /** To be given to a child as its streams, and closed here when the output of that was read. */
+  /** The child's streams; the caller closes it once the output was read. */
   readonly farSide: number;
   readonly path: string;
   readonly resize: (this: void, size: TerminalSize) => void;
-  /** Whether a program has set a mode of its own, which throws away what was typed before. */
+  /** Whether a program has set its own mode, which discards earlier input. */
   readonly isTaken: () => boolean;
-  /** What was written at the far side and is not read yet, at once; undefined when there is nothing: the kernel has looked. */
+  /** Unread data from the far side, at once; undefined if there is none: the kernel was asked. */
   readonly rest: () => Buffer | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface Terminal {
 const setWindowSize = 0x5414;
 const now = 0;
 
-/** Raw from the start: what is typed before a program sets its own mode must not be echoed. */
+/** Raw from the start: input before a program sets its own mode must not be echoed. */
 export function openTerminal(libc: Libc, size: TerminalSize): Terminal {
   const flags = constants.O_RDWR | constants.O_NOCTTY;
   const near = openSync('/dev/ptmx', flags | constants.O_NONBLOCK);
@@ -71,7 +71,7 @@ function setSize(libc: Libc, fd: number, size: TerminalSize): void {
   libc.ioctl(fd, setWindowSize, new Uint8Array(new Uint16Array([size.rows, size.columns, 0, 0]).buffer));
 }
 
-/** LXC's programs turn output processing on, which raw mode has off. */
+/** LXC's programs enable output processing, which raw mode disables. */
 function isCooking(libc: Libc, fd: number): boolean {
   const settings = new Uint8Array(256);
   libc.tcgetattr(fd, settings);

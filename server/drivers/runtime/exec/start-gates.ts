@@ -1,17 +1,16 @@
-// StartGates that programs of the host stand at until they are let through: FIFOs, which open for writing only when somebody reads. Runs
-// nothing, and nothing is ever said through one.
+// Gates at which host programs wait until released: FIFOs, which open for writing only once there is a reader. No data ever passes.
 import { closeSync, constants, existsSync, openSync, readdirSync, unlinkSync } from 'node:fs';
 import type { Libc } from '../host/syscalls.ts';
 
 export interface Gate {
   readonly path: string;
-  /** Opens the gate for good. False when it cannot: the file is gone, or too many files are open. */
+  /** Opens the gate for good. False if it cannot: the file is gone, or too many files are open. */
   open(this: void): boolean;
-  /** Call it when the waiting program has ended: it would make a file of its own there, and go through. Idempotent. */
+  /** Call it when the waiting program has ended: a later program would create a plain file there, and pass. Idempotent. */
   remove(this: void): void;
 }
 
-/** No name of a container is encoded so. */
+/** No encoded container name begins so. */
 const prefix = '.gate-';
 let count = 0;
 
@@ -19,7 +18,7 @@ export class StartGates {
   readonly #libc: Libc;
   readonly #dir: string;
 
-  /** `dir` is ours alone; what an earlier daemon left there is removed, after the programs that stood there. */
+  /** `dir` is ours alone; removes an earlier daemon's gates, after the programs that waited there. */
   constructor(libc: Libc, dir: string) {
     this.#libc = libc;
     this.#dir = dir;

@@ -1,14 +1,12 @@
-// The program of the guard: ends containers when the daemon has not fed it in time, whatever has become of the daemon. In perl: small, on
-// every host, and it needs nothing of the daemon. It is fed by lines on its standard input and repeats the number of each.
+// The guard's program: kills containers if the daemon has not fed it in time, whatever happened to the daemon. In perl: small, on every
+// host, and independent of the daemon. It reads lines from standard input and repeats each one's number.
 
-/** Numbers of mlockall(2): what is in memory stays there when the host runs out of it. */
+/** Numbers of mlockall(2): locked memory stays when the host runs out of it. */
 const lockMemory: Readonly<Record<string, number>> = { x64: 151, arm64: 230 };
 
-/**
- * A line: NUMBER, TAB, seconds since the host was booted until which the containers may run, TAB, paths separated by TAB. A path is a
- * control group, whose processes are killed, or the file of a simulated container, which is removed. The clock continues while the host
- * is suspended, and nobody sets it. `quit` ends the guard; the end of its input does not, while anything is left to guard.
- */
+/** A line: NUMBER, TAB, deadline in seconds since the host's boot, TAB, paths separated by TAB. A path is a cgroup, whose processes are
+ *  killed, or the file of a simulated container, which is removed. The clock includes suspension, and cannot be set. `quit` ends the guard;
+ *  the end of its input does not, while it guards anything. */
 export const guardScript = (arch: string): string => `
 use strict; use Time::HiRes qw(clock_gettime);
 my $note = shift; my ($dir) = $note =~ m{^(.*)/}; my ($until, @paths); my ($buffer, $open, $fired, $empty) = ('', 1, 0, 0);

@@ -1,5 +1,5 @@
-// A process apart from the daemon that ends containers when the daemon stops feeding it: the daemon may be dead, frozen or cut off. It
-// outlives the daemon; the next daemon starts one of its own and ends the former.
+// A separate process that kills containers when the daemon stops feeding it: the daemon may be dead, frozen or cut off. It outlives the
+// daemon; the next daemon starts its own and ends the former.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { guardScript } from './guard-script.ts';
 import { startUntilLine } from './start-until.ts';
 import { programEnv } from '../../../lib/program-env.ts';
 
-/** What the daemon has noted of its guard, for the next daemon. */
+/** The daemon's note about its guard, for the next daemon. */
 export interface GuardNote {
   readonly pid: number;
   readonly startTime: number;
@@ -20,25 +20,25 @@ export interface GuardNote {
   readonly names: readonly string[];
 }
 
-/** A guard that does not answer in this time is of no use. */
+/** A guard that does not answer in this time counts as failed. */
 const answerMs = 3_000;
 
 export class Guard {
   readonly #dir: string;
   #child: ChildProcessByStdio<Writable, Readable, null> | undefined;
-  /** They answer too late, and guard what they were fed until another one does. */
+  /** Guards that answered too late; they guard their last feed until another guard has it. */
   readonly #late = new Set<ChildProcessByStdio<Writable, Readable, null>>();
   #number = 0;
   readonly #waiting = new Map<number, () => void>();
   #noted = '';
   #startUntil = '';
 
-  /** `dir`: where it is noted; it exists. */
+  /** `dir`: the existing directory of the note. */
   constructor(dir: string) {
     this.#dir = dir;
   }
 
-  /** The reason why this host can have none; undefined when it can. */
+  /** Why this host can have no guard; undefined if it can. */
   static missing(): string | undefined {
     if (process.platform !== 'linux') return 'containers are only guarded on Linux';
     return findProgram('perl') === undefined ? 'perl is missing (package perl-base)' : undefined;
@@ -48,7 +48,7 @@ export class Guard {
     return this.#child !== undefined;
   }
 
-  /** When it resolves, the guard ends these at that time, unless it is fed again. Throws an Error: there is no guard that would. */
+  /** Once it resolves, the guard kills these at that time, unless it is fed again. Throws an Error if no guard works. */
   async feed({ untilMs, paths }: Feed, names: readonly string[]): Promise<void> {
     const former = this.#child === undefined ? this.note() : undefined;
     const child = this.#child ?? this.#start();
@@ -63,7 +63,7 @@ export class Guard {
     this.#endLate();
   }
 
-  /** What a former daemon, or this one, noted. */
+  /** The note of an earlier daemon, or this one. */
   note(): GuardNote | undefined {
     try {
       const { pid, startTime, names } = JSON.parse(readFileSync(this.#file, 'utf8')) as Partial<GuardNote>;
@@ -74,7 +74,7 @@ export class Guard {
     }
   }
 
-  /** Whether a guard has ended containers since `forgetEnd`. */
+  /** Whether a guard has killed containers since `forgetEnd`. */
   get hasEnded(): boolean {
     return exists(this.#endedFile);
   }
@@ -83,7 +83,7 @@ export class Guard {
     rmSync(this.#endedFile, { force: true });
   }
 
-  /** Nothing is left to guard: none runs any more. */
+  /** Ends the guard: nothing is left to guard. */
   quit(): void {
     const former = this.#child === undefined ? this.note() : undefined;
     this.#child?.stdin.write('quit\n');
@@ -95,7 +95,7 @@ export class Guard {
     this.#startUntil = '';
   }
 
-  /** The daemon ends; the guard continues until its time. */
+  /** The daemon ends; the guard runs until its deadline. */
   letGo(): void {
     this.#child?.stdin.end();
     this.#child?.stdout.destroy();
@@ -107,7 +107,7 @@ export class Guard {
     return join(this.#dir, 'guard.json');
   }
 
-  /** Until when a container may begin, for `RunConfig.startUntilFile`: what was fed last. Without a guard there is no such file. */
+  /** The deadline for starting a container, for `RunConfig.startUntilFile`: the last feed. Without a guard there is no such file. */
   get startUntilFile(): string {
     return join(this.#dir, 'start-until');
   }
@@ -123,7 +123,7 @@ export class Guard {
   #start(): ChildProcessByStdio<Writable, Readable, null> {
     const perl = findProgram('perl');
     if (perl === undefined) throw new Error('perl is missing (package perl-base)');
-    // In a session of its own: what ends the daemon does not end it.
+    // A separate session: what ends the daemon does not end it.
     const child = spawn(perl, ['-e', guardScript(process.arch), '--', this.#endedFile], {
       detached: true,
       cwd: '/',
@@ -162,7 +162,7 @@ export class Guard {
         child.stdin.write(line);
       });
     } catch (error) {
-      // The next feed replaces a frozen one; without a next feed it is all that ends the containers. One that was let go of guards alone.
+      // The next feed replaces a frozen guard; without one it is the only guard left. A guard that was let go stands alone.
       if (this.#child === child) this.#late.add(child);
       this.#forget(child);
       throw error;
@@ -181,7 +181,7 @@ export class Guard {
     this.#startUntil = text;
   }
 
-  /** Before it is fed: whatever happens then, the next daemon knows what may have been ended. */
+  /** Written before the feed: whatever happens then, the next daemon knows which containers may have been killed. */
   async #write(pid: number, names: readonly string[]): Promise<void> {
     const note: GuardNote = { pid, startTime: readProcess(pid)?.startTime ?? 0, names: names.toSorted() };
     const text = `${JSON.stringify(note)}\n`;

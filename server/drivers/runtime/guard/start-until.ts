@@ -1,16 +1,16 @@
-// The time until which a container may begin, in a file that the guard keeps: asked as the last step of a start, so that one that took
-// longer than the lease begins nothing, also when daemon and guard are dead or frozen.
+// The deadline for starting a container, in a file that the guard keeps: checked as the last step of a start, so that a start slower than
+// the lease begins nothing, even if daemon and guard are dead or frozen.
 import { readFileSync } from 'node:fs';
 import { readBootId } from '../../../lib/shared/processes.ts';
 import { quoteShell } from '../safe-names.ts';
 import { bootSeconds } from './guard-line.ts';
 
-/** Whole seconds since the host was booted, and of which boot: of another one it says that the time has passed. Pure. */
+/** Whole seconds since the host's boot, and that boot's id: in another boot the deadline has passed. Pure. */
 export const startUntilLine = (endS: number, bootId: string): string => `${Math.floor(endS)} ${bootId}\n`;
 
 export const tooLate = 'the time until which it may begin on this host has passed';
 
-/** Without the file nothing limits the start. */
+/** Without the file there is no deadline. */
 export function mayBegin(file: string): boolean {
   let line: string;
   try {
@@ -22,7 +22,7 @@ export function mayBegin(file: string): boolean {
   return bootId === readBootId() && bootSeconds() < Number(until);
 }
 
-/** The same as the value of lxc.hook.start-host: a program that fails when the container may not begin. It needs nothing but a shell. */
+/** The check as a value of lxc.hook.start-host: a program that fails after the deadline. It needs only a shell. */
 export function mayBeginHook(file: string): string {
   const quoted = quoteShell(file);
   const script = [

@@ -7,22 +7,22 @@ import type { PosixSpawn, SpawnPlan } from './posix-spawn.ts';
 import type { Libc } from './syscalls.ts';
 
 export interface HostChild {
-  /** Undefined when it could not be started. */
+  /** Undefined if it could not be started. */
   readonly pid: number | undefined;
   readonly isOver: boolean;
-  /** Called once, never within the caller's own turn: its exit code, 128 plus the number of the signal that killed it, 127 if it never ran. */
+  /** Called once, never synchronously: its exit code, 128 plus the number of the signal that killed it, 127 if it never ran. */
   onEnd(this: void, listener: (code: number) => void): void;
   /** SIGKILL. */
   kill(this: void): void;
 }
 
 const neverRan = 127;
-/** Nobody knows how it ended. */
+/** Its end is unknown. */
 const unknown = 255;
 
 export const signalNumber = (name: NodeJS.Signals | null): number => (name === null ? 0 : constants.signals[name]);
 
-/** The quick way where there is one: not in a worker thread, which hears no signals, and so not of the end. */
+/** Uses posix_spawn if possible: not in a worker thread, which gets no signals, and so no SIGCHLD. */
 export function startChild(libc: Libc | undefined, plan: SpawnPlan): HostChild {
   const { posixSpawn } = libc ?? {};
   if (libc !== undefined && posixSpawn !== undefined && isMainThread) return new SpawnedChild(libc, posixSpawn, plan);
@@ -83,13 +83,13 @@ class SpawnedChild extends Ending implements HostChild {
     }
   }
 
-  /** Until it is collected no other process can have its pid. */
+  /** Until it is reaped no other process can have its pid. */
   readonly kill = (): void => {
     if (this.pid !== undefined && !this.isOver) process.kill(this.pid, 'SIGKILL');
   };
 }
 
-/** The kernel's status word; undefined when somebody else in this process has collected it. */
+/** The kernel's status word; undefined if other code in this process has reaped it. */
 type EndListener = (status: number | undefined) => void;
 
 const running = new Map<number, EndListener>();
@@ -98,7 +98,7 @@ const lookMs = 1_000;
 let timer: NodeJS.Timeout | undefined;
 let isListening = false;
 
-/** Node collects its own children only, each by its pid, and so does this. While one runs the process has something to wait for. */
+/** Node reaps only its own children, each by pid, and so does this. A running one keeps the process alive. */
 export function watchProgram(libc: Libc, pid: number, ended: EndListener): void {
   running.set(pid, ended);
   timer ??= setInterval(collect, lookMs, libc);
@@ -119,7 +119,7 @@ function collect(libc: Libc): void {
   timer = undefined;
 }
 
-/** Pure: of the kernel's status word, whose low seven bits are the signal that ended it. */
+/** From the kernel's status word, whose low seven bits are the signal that ended it. Pure. */
 export function codeOf(status: number): number {
   const signal = status & 0x7f;
   return signal === 0 ? (status >> 8) & 0xff : 128 + signal;

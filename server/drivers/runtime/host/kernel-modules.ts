@@ -1,4 +1,4 @@
-// linux.kernel_modules: sees to it that modules of the host's kernel are there. Takes none away.
+// linux.kernel_modules: ensures that modules of the host's kernel are loaded. Unloads none.
 import { existsSync, readFileSync } from 'node:fs';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
@@ -6,9 +6,9 @@ import { DriverError } from '../../driver-error.ts';
 import { findProgram } from './programs.ts';
 
 export interface ModulePaths {
-  /** /sys/module: what is loaded or built in and has parameters. */
+  /** /sys/module: loaded modules, and built-in ones with parameters. */
   readonly loaded: string;
-  /** /proc/filesystems; file systems that are built in show nowhere else. */
+  /** /proc/filesystems; built-in file systems appear nowhere else. */
   readonly fileSystems: string;
   /** Path of modprobe; undefined: the host has none. */
   readonly modprobe: string | undefined;
@@ -28,7 +28,7 @@ export function moduleNames(value: string | undefined): readonly string[] {
     .filter((name) => name !== '');
 }
 
-/** Throws DriverError Failed naming the first module that cannot be had, and why. */
+/** Throws DriverError Failed naming the first module that cannot be loaded, and why. */
 export async function loadModules(value: string | undefined, paths: ModulePaths): Promise<void> {
   for (const name of moduleNames(value)) {
     if (!isThere(name, paths)) await load(name, paths);

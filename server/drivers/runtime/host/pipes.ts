@@ -1,4 +1,4 @@
-// Makes pipes of the kernel, which Node cannot, through libc, and streams of their ends.
+// Makes kernel pipes, which Node cannot, through libc, and streams of their ends.
 import { Socket } from 'node:net';
 import { DriverError } from '../../driver-error.ts';
 import type { Libc } from './syscalls.ts';
@@ -8,7 +8,7 @@ export interface Pipe {
   readonly writer: number;
 }
 
-/** Both ends are closed in children that do not get them by name. */
+/** Both ends are close-on-exec. */
 export function openPipe(libc: Libc): Pipe {
   const ends = new Int32Array(2);
   if (libc.pipe2(ends, closeOnExec) !== 0) throw new DriverError('Failed', 'Cannot make a pipe: too many open files?');

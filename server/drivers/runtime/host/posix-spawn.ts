@@ -1,5 +1,5 @@
-// Starts host programs without a copy of this process. Node forks: of a process of a hundred megabytes that takes 4 ms and more, for
-// all of which Node stands still; libc's posix_spawn lends the child the memory until its program is there, 0.1 ms. Waits for none.
+// Starts host programs without copying this process. Node forks: for a process of a hundred megabytes that blocks Node for 4 ms and more;
+// libc's posix_spawn shares the memory until the child's program runs, 0.1 ms. Does not wait for the child.
 import { constants } from 'node:fs';
 import type { LibraryHandle } from 'koffi';
 
@@ -9,9 +9,9 @@ export interface SpawnPlan {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** What become the program's descriptors 0, 1 and 2; it gets no others. */
+  /** The program's descriptors 0, 1 and 2; it gets no others. */
   readonly fds: readonly number[];
-  /** Path of a terminal that no session controls yet: the program leads a session of its own on it, and has it for 0, 1 and 2 instead. */
+  /** Path of a terminal without a session: the program leads a new session on it, and has it as 0, 1 and 2 instead. */
   readonly terminal?: string;
 }
 
@@ -20,11 +20,11 @@ export type PosixSpawn = (plan: SpawnPlan) => number;
 
 /** More than any libc's structures take (glibc: 80 and 336 bytes). */
 const room = 1024;
-/** Signals as in a fresh process: none ignored, none held back. */
+/** Signals as in a fresh process: none ignored, none blocked. */
 const freshSignals = 0x04 | 0x08;
 const ownSession = 0x80;
 
-/** Undefined where libc cannot set a directory (before glibc 2.29). */
+/** Undefined if libc cannot set a directory (before glibc 2.29). */
 export function loadPosixSpawn(libc: LibraryHandle): PosixSpawn | undefined {
   try {
     const spawn = libc.func(
@@ -54,7 +54,7 @@ export function loadPosixSpawn(libc: LibraryHandle): PosixSpawn | undefined {
       init(actions);
       try {
         addDir(actions, cwd);
-        // A leader without a terminal gets the one that it opens.
+        // A session leader without a terminal acquires the one that it opens.
         if (terminal !== undefined) addOpen(actions, 0, terminal, constants.O_RDWR, 0);
         for (const [to, from] of terminal === undefined ? spread(fds).entries() : onTerminal) addDup(actions, from, to);
         const pid = new Int32Array(1);
@@ -83,7 +83,7 @@ const onTerminal: readonly (readonly [to: number, from: number])[] = [
   [2, 0],
 ];
 
-/** One after the other they are put in place: none may lie where an earlier one goes. */
+/** They are duplicated in order: none may have a number that an earlier one gets. */
 function spread(fds: readonly number[]): readonly number[] {
   const blocked = fds.find((fd, index) => fd < index);
   if (blocked !== undefined) throw new Error(`Descriptor ${blocked} cannot be given to a program in this order`);

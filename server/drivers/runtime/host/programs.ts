@@ -2,7 +2,7 @@
 import { accessSync, constants } from 'node:fs';
 import { programDirs } from '../../../lib/program-env.ts';
 
-/** Absolute path of a host program, wherever the daemon's own PATH points. */
+/** Absolute path of a host program, whatever the daemon's own PATH. */
 export function findProgram(name: string): string | undefined {
   return programDirs
     .map((dir) => `${dir}/${name}`)

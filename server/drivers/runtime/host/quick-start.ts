@@ -9,7 +9,7 @@ import { codeOf, watchProgram } from './child-process.ts';
 import type { Libc } from './syscalls.ts';
 import { openPipe, pipeReader, pipeWriter } from './pipes.ts';
 
-/** Undefined where libc cannot, and in worker threads, which hear of no ends. */
+/** Undefined if libc cannot, and in worker threads, which learn of no exits. */
 export function quickStart(libc: Libc): StartProgram | undefined {
   if (libc.posixSpawn === undefined || !isMainThread) return undefined;
   return (plan) => new QuickProgram(libc, plan);
@@ -40,7 +40,7 @@ class QuickProgram extends EventEmitter implements StartedProgram {
     this.stderr = stderr as Readable | null;
   }
 
-  /** Until it is collected no other process can have its pid. */
+  /** Until it is reaped no other process can have its pid. */
   kill(): void {
     if (this.#pid !== undefined) process.kill(this.#pid, 'SIGKILL');
   }
@@ -64,10 +64,10 @@ class QuickProgram extends EventEmitter implements StartedProgram {
   }
 }
 
-/** The files that a program gets; what was opened for it is closed here once it has started. */
+/** The program's files; those opened for it are closed here once it has started. */
 class Ends {
   readonly theirs: number[] = [];
-  /** The other ends of pipes; null where there is none. */
+  /** The daemon's ends of pipes; null if there is none. */
   readonly ours: (Readable | Writable | null)[] = [];
   readonly #libc: Libc;
   readonly #opened: number[] = [];
@@ -124,7 +124,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Nothing is known of one that somebody else has collected: that is no success. */
+/** The end of a child that other code has reaped is unknown: that is no success. */
 function endingOf(status = 0xff00): { readonly code: number | null; readonly killedBy: NodeJS.Signals | null } {
   const signal = status & 0x7f;
   if (signal === 0) return { code: codeOf(status), killedBy: null };

@@ -1,14 +1,14 @@
-// Gives memory back to the host, now and then: what the C library has freed but kept (SQLite's pages, buffers of requests), and what V8 would
-// collect at its next work, which an idle daemon may not have for hours.
+// Returns memory to the host from time to time: memory that the C library has freed but kept (SQLite's pages, request buffers), and garbage
+// that V8 would collect at its next work, which an idle daemon may not have for hours.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { loadLibc, type Libc } from './syscalls.ts';
 
 /** One call of the C library takes under a millisecond. */
 const everyMs = 15_000;
-/** A daemon that has used less processor time since the last look is idle: nobody waits for what a collection stops, some 40 ms. */
+/** A daemon that used less processor time since the last check is idle: a collection, which blocks for some 40 ms, delays nobody. */
 const idleMicros = 150_000;
-/** The second one takes what only the end of the first let go of. */
+/** The second collection frees what only the first released. */
 const collections = 2;
 
 export interface MemoryDeps {
@@ -18,7 +18,7 @@ export interface MemoryDeps {
   readonly collect: () => void;
 }
 
-/** Starts the timer, which keeps no process alive. A C library without malloc_trim, as musl, is left alone. */
+/** Starts the timer, which keeps no process alive. Skips a C library without malloc_trim, such as musl. */
 export async function returnFreedMemory(given: Partial<MemoryDeps> = {}): Promise<() => void> {
   const { load, usedMicros, collect } = { load: loadLibc, usedMicros: processorMicros, collect: collector(), ...given };
   const trim = (await load())?.mallocTrim;
@@ -39,7 +39,7 @@ function processorMicros(): number {
   return user + system;
 }
 
-/** V8 hands its collector to contexts that are made after the flag was set. */
+/** V8 exposes its collector to contexts made after the flag was set. */
 function collector(): () => void {
   let collect: (() => void) | undefined;
   return () => {

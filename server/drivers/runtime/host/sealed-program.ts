@@ -1,5 +1,5 @@
-// A host program as an unchangeable copy in memory. lxc-attach makes one of itself at every start, to be safe from the container it
-// enters; given one, it saves that: a quarter of its time. Runs nothing.
+// An immutable in-memory copy of a host program. lxc-attach makes one of itself at every start, to be safe from the container it enters;
+// given one, it skips that: a quarter of its time.
 import { closeSync, readFileSync, statSync, writeSync } from 'node:fs';
 import type { Libc } from './syscalls.ts';
 
@@ -18,7 +18,7 @@ export class SealedProgram {
     this.#file = file;
   }
 
-  /** What to run: the copy, made again when the program was replaced on disk; the program itself where no copy can be had. */
+  /** The path to run: the copy, renewed when the program was replaced on disk; the program itself if no copy is possible. */
   get path(): string {
     try {
       const { mtimeMs, size, ino } = statSync(this.#file);

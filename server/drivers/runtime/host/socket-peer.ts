@@ -7,7 +7,7 @@ import type { Libc } from './syscalls.ts';
 
 const solSocket = 1;
 const soPeercred = 17;
-/** Processes nest deeper only to mislead. */
+/** Deeper nesting only serves to mislead. */
 const maxDepth = 256;
 
 /** Without the system call every peer is a stranger. */
@@ -23,7 +23,7 @@ interface Credentials {
   readonly uid: number;
 }
 
-/** What the kernel wrote down when the connection was made; the process may have ended since. */
+/** The kernel's record of when the connection was made; the process may have ended since. */
 export function readPeer(libc: Pick<Libc, 'getsockopt'>, fd: number): Credentials | undefined {
   const value = new Uint8Array(12);
   const length = new Uint32Array([value.length]);
@@ -32,7 +32,7 @@ export function readPeer(libc: Pick<Libc, 'getsockopt'>, fd: number): Credential
   return { pid, uid };
 }
 
-/** In the container's own namespace of processes, or in one that a process of it made. */
+/** In the container's own pid namespace, or in one nested in it. */
 export function isInside(pid: number, initPid: number): boolean {
   const own = namespaceOf(initPid);
   if (own === undefined) return false;

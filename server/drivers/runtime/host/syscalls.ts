@@ -1,18 +1,18 @@
-// The few system calls that Node lacks, through koffi when it is installed. Every caller has a way to do without.
+// The few system calls that Node lacks, through koffi if it is installed. Every caller can do without.
 import { libcCalls } from '../../libc-calls.ts';
 import { loadPosixSpawn, type PosixSpawn } from './posix-spawn.ts';
 
 export interface Libc {
   /** Numbers above 424 are the same on every architecture. */
   openTree(dirFd: number, path: string, flags: number): number;
-  /** A descriptor that opens nothing (O_PATH). Links are followed, but not those of /proc that stand for open files and processes. */
+  /** A descriptor that opens nothing (O_PATH). Follows links, except those of /proc to open files and processes. */
   holdPath(path: string): number;
   mountSetAttr(fd: number, path: string, flags: number, attributes: Uint8Array): number;
   moveMount(fromFd: number, from: string, toFd: number, to: string, flags: number): number;
   umount2(path: string, flags: number): number;
   fsopen(fileSystem: string, flags: number): number;
   fsconfig(context: number, command: number, key: string, value: string | null): number;
-  /** Reads the file system; on a thread of its own, as that can take long. */
+  /** Reads the file system; on a separate thread, as that can be slow. */
   fsCreate(context: number): Promise<number>;
   fsmount(context: number, flags: number): number;
   setns(fd: number, kind: number): number;
@@ -22,7 +22,7 @@ export interface Libc {
   send(fd: number, bytes: Uint8Array, length: number, flags: number): number;
   recv(fd: number, bytes: Uint8Array, length: number, flags: number): number;
   if_indextoname(index: number, name: Uint8Array): unknown;
-  /** Fills two descriptors: the end to read from and the end to write to. */
+  /** Fills two descriptors: the read end and the write end. */
   pipe2(ends: Int32Array, flags: number): number;
   memfd_create(name: string, flags: number): number;
   mkfifo(path: string, mode: number): number;
@@ -35,11 +35,11 @@ export interface Libc {
   ioctl(fd: number, request: number, argument: Uint8Array): number;
   waitpid(pid: number, status: Int32Array, options: number): number;
   readonly posixSpawn: PosixSpawn | undefined;
-  /** Undefined on C libraries that have none. */
+  /** Undefined on C libraries without it. */
   readonly mallocTrim: ((keepBytes: number) => number) | undefined;
 }
 
-/** Undefined when koffi has no binary for this platform or is not installed. */
+/** Undefined if koffi has no binary for this platform or is not installed. */
 export const loadLibc = libcCalls<Libc>((libc) => {
   const openTree = libc.func('long syscall(long number, int fd, const char *path, uint flags)');
   const setAttr = libc.func(

@@ -1,4 +1,4 @@
-// Decides how files on disk come to belong to a container's ids: as they are, mapped while mounted, or given to other ids. Pure.
+// Decides how files on disk get a container's ids: unchanged, mapped at the mount, or shifted on disk. Pure.
 import type { IdMapEntry } from '../driver.ts';
 import { holdsHostId, hostRootIds } from './id-map.ts';
 import { sameMap } from './plan.ts';
@@ -6,27 +6,25 @@ import { sameMap } from './plan.ts';
 type IdMap = readonly IdMapEntry[];
 
 export interface OwnersNow {
-  /** The owner of the directory that holds all the others; it is given away last. */
+  /** The owner of the top directory, which is shifted last. */
   readonly owner: number;
-  /** Maps that files may be in; the first is the one that was recorded. Empty maps: ids as the container sees them. */
+  /** Maps that files may have; the first is the recorded one. Empty maps: ids as the container sees them. */
   readonly maps: readonly IdMap[];
   /** The first of `maps` is a guess. */
   readonly unrecorded: boolean;
 }
 
 export interface OwnersPlan {
-  /** Maps to take out of the files on disk, one after the other, so that they have the ids that the container sees. */
+  /** Maps to undo on disk, one after the other, so that files have the ids that the container sees. */
   readonly takeOut: readonly IdMap[];
-  /** To be put into the files on disk after that. */
+  /** The map to apply on disk after that. */
   readonly putIn?: IdMap;
-  /** To be mounted through. */
+  /** The map for the mount. */
   readonly through?: IdMap;
 }
 
-/**
- * `to` is the container's map, empty = privileged. On the way from one map to another files pass through the ids that the container
- * sees, which no map of others holds: after a crash in between it is known of each file what is left to be done.
- */
+/** `to` is the container's map, empty = privileged. Between two maps files pass through the ids that the container sees, which no other map
+ *  contains: after a crash in between, each file shows what is left to do. */
 export function planOwners(now: OwnersNow, to: IdMap, canMap: boolean): OwnersPlan {
   const { owner, maps, unrecorded } = now;
   const [recorded = []] = maps;
@@ -39,5 +37,5 @@ export function planOwners(now: OwnersNow, to: IdMap, canMap: boolean): OwnersPl
   return to.length === 0 ? { takeOut } : { takeOut, putIn: to };
 }
 
-/** What messages call the map. */
+/** The map's name in messages. */
 export const mapText = (map: IdMap): string => (map.length === 0 ? 'their own' : `those from ${hostRootIds(map).uid}`);

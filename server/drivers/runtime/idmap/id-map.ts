@@ -1,4 +1,4 @@
-// The host ids that containers may use: reads subordinate id files and the kernel's own map. Which container gets which: plan.ts.
+// The host ids that containers may use: reads subordinate id files and the kernel's own map. plan.ts allocates them.
 import { DriverError } from '../../driver-error.ts';
 import type { IdMapEntry } from '../driver.ts';
 import { readIfThere } from '../../../lib/shared/missing-files.ts';
@@ -8,7 +8,7 @@ export interface IdRange {
   readonly count: number;
 }
 
-/** What a container needs at least: every id up to nobody (65534). */
+/** A container's minimum: every id up to nobody (65534). */
 export const smallestRange = 65_536;
 const customaryBase = 100_000;
 const fallbackRange: IdRange = { start: 1_000_000, count: 1_000_000_000 };
@@ -22,12 +22,12 @@ export function parseAllSubIds(text: string, users: readonly string[]): readonly
   });
 }
 
-/** The first of them with at least 65536 ids: what containers get by default. */
+/** The first of them with at least 65536 ids: the default for containers. */
 export function parseSubIds(text: string, users: readonly string[]): IdRange | undefined {
   return parseAllSubIds(text, users).find((range) => range.count >= smallestRange && range.start > 0);
 }
 
-/** The range to use where no file says so, from the text of /proc/self/uid_map (inside id : outside id : count). */
+/** The range if no file names one, from the text of /proc/self/uid_map (inside id : outside id : count). */
 export function rangeOfKernelMap(text: string): IdRange | undefined {
   const entries = text
     .split('\n')
@@ -44,12 +44,12 @@ export function rangeOfKernelMap(text: string): IdRange | undefined {
   return undefined;
 }
 
-/** What this host lends to containers. */
+/** The host's ids for containers. */
 export interface HostIds {
-  /** The user ids of the default map, which is all of it. */
+  /** The user ids of the default map, which uses all of them. */
   readonly uids: IdRange;
   readonly gids: IdRange;
-  /** Ids that a container may have besides, when it names them: root's own, and every entry of root. */
+  /** Further ids that a container may name: root's own, and every entry of root. */
   readonly allowed: { readonly uid: readonly IdRange[]; readonly gid: readonly IdRange[] };
 }
 
@@ -62,10 +62,10 @@ export interface IdMapSources {
 }
 
 const rootNames = ['root', '0'] as const;
-/** A process that may write id maps may map its own id without a line in any file. */
+/** A process that may write id maps may map its own id without an entry in any file. */
 const ownId: IdRange = { start: 0, count: 1 };
 
-/** What the host lends, or why nothing and what to do about it. */
+/** The host's ids for containers, or why there are none and the remedy. */
 export function decideHostIds(sources: IdMapSources): HostIds | { readonly problem: string } {
   const uids = decideRange('/etc/subuid', sources.subuid, sources.uidMap);
   if ('problem' in uids) return uids;
@@ -103,7 +103,7 @@ function decideRange(
   );
 }
 
-/** What this host lends. Throws DriverError NotSupported with the remedy when only privileged containers could run. */
+/** The host's ids for containers. Throws DriverError NotSupported with the remedy if only privileged containers could run. */
 export async function hostIds(): Promise<HostIds> {
   const [subuid, subgid, uidMap, gidMap] = await Promise.all(
     ['/etc/subuid', '/etc/subgid', '/proc/self/uid_map', '/proc/self/gid_map'].map(readIfThere),
@@ -115,17 +115,17 @@ export async function hostIds(): Promise<HostIds> {
   return decided;
 }
 
-/** The default container map of this host. Throws as `hostIds`. */
+/** The default container map of this host. Throws like `hostIds`. */
 export const hostIdMap = async (): Promise<readonly IdMapEntry[]> => defaultMap(await hostIds());
 
-/** Host id that a container's id 0 is on the host; 0 for a privileged container (empty map). */
+/** Host id of a container's id 0; 0 for a privileged container (empty map). */
 export function hostRootIds(map: readonly IdMapEntry[]): { readonly uid: number; readonly gid: number } {
   const find = (kind: 'isuid' | 'isgid'): number =>
     map.find((entry) => entry[kind] && entry.nsid === 0 && entry.maprange > 0)?.hostid ?? 0;
   return { uid: find('isuid'), gid: find('isgid') };
 }
 
-/** A container's id as the host sees it; undefined when the map does not contain it. */
+/** The host id of a container's id; undefined if the map lacks it. */
 export function toHostId(map: readonly IdMapEntry[], kind: 'uid' | 'gid', id: number): number | undefined {
   if (map.length === 0) return id;
   const flag = kind === 'uid' ? 'isuid' : 'isgid';
@@ -141,7 +141,7 @@ export const holdsHostId = (map: readonly IdMapEntry[], kind: 'uid' | 'gid', hos
 
 const nobody = 65_534;
 
-/** A host id as the container sees it: nobody when the map does not contain it. */
+/** The container's id for a host id: nobody if the map lacks it. */
 export function toGuestId(map: readonly IdMapEntry[], kind: 'uid' | 'gid', hostId: number): number {
   if (map.length === 0) return hostId;
   const flag = kind === 'uid' ? 'isuid' : 'isgid';

@@ -1,4 +1,4 @@
-// Decides the id map of one container from its keys and from what others have (real system section 24). Pure.
+// Plans the id map of one container from its keys and the ids of other containers (real system section 24). Pure.
 import { isTrue, shown } from '../../../api/text/value-checks.ts';
 import type { IdMapEntry } from '../driver.ts';
 import { defaultMap, type HostIds, type IdRange, smallestRange } from './id-map.ts';
@@ -6,25 +6,25 @@ import { defaultMap, type HostIds, type IdRange, smallestRange } from './id-map.
 type Config = Readonly<Record<string, string>>;
 
 export interface ReservedIds extends IdRange {
-  /** No other container may have them. Ids named by raw.idmap may be named by others too, but are never assigned. */
+  /** No other container may have them. raw.idmap of several containers may name the same ids, but these are never assigned. */
   readonly isolated: boolean;
 }
 
-/** Host ids that another container has. */
+/** Host ids of another container. */
 export interface TakenIds extends ReservedIds {
-  /** Named in messages. */
+  /** Its name in messages. */
   readonly owner: string;
 }
 
 export interface IdMapPlan {
   /** Empty = privileged. */
   readonly map: readonly IdMapEntry[];
-  /** First host id of an isolated map; 0 = the map that all share. */
+  /** First host id of an isolated map; 0 = the common map. */
   readonly base: number;
   readonly reserved: readonly ReservedIds[];
 }
 
-/** `key` is the one whose value cannot be. */
+/** `key` has the invalid value. */
 export interface IdMapProblem {
   readonly key: string;
   readonly message: string;
@@ -42,7 +42,7 @@ const hostRange = (line: RawLine): IdRange => ({ start: line.host, count: line.c
 
 type IdKind = 'uid' | 'gid';
 const idKinds = ['uid', 'gid'] as const;
-/** Lines that the kernel takes in one map. */
+/** The kernel's limit of lines in a map. */
 const maxLines = 340;
 
 const isIsolated = (config: Config): boolean =>
@@ -53,11 +53,9 @@ const overlap = (a: IdRange, b: IdRange): boolean => a.start < end(b) && b.start
 const isWithin = (inner: IdRange, outer: IdRange): boolean => inner.start >= outer.start && end(inner) <= end(outer);
 const text = (range: IdRange): string => `${range.start}-${end(range) - 1}`;
 
-/**
- * `keptBase` is the base it had; it stays where it can. `taken` is what all other containers have reserved. The config has passed
- * its own checks (server/api). Nobody is given the first 65536 ids of the host's range without asking for them: ordinary users of
- * containers with the shared map have those.
- */
+/** `keptBase`: its previous base, kept if possible. `taken`: reservations of all other containers. The config has passed its own checks
+ *  (server/api). The first 65536 ids of the host's range are never assigned without a request: ordinary users of containers with the common
+ *  map have them. */
 export function planIdMap(
   ids: HostIds,
   config: Config,
@@ -101,7 +99,7 @@ function parseRawIdMap(value: string): readonly RawLine[] {
   });
 }
 
-/** The rest of a sentence about the line. */
+/** The end of a sentence about the line. */
 function refuseLine(
   ids: HostIds,
   all: readonly RawLine[],
@@ -171,7 +169,7 @@ function checkBase(wanted: IdRange, host: IdRange, taken: readonly TakenIds[]): 
   return { key: 'security.idmap.base', message: `security.idmap.base cannot be "${wanted.start}": ${why}` };
 }
 
-/** The kept place when it is still free, else the first gap. */
+/** The previous place if still free, else the first gap. */
 function findFree(
   host: IdRange,
   count: number,
@@ -222,7 +220,7 @@ function withRaw(
   return { map, base, reserved };
 }
 
-/** The main entry without the container ids of the lines, which are in order. */
+/** The main entry without the container ids of the lines, which are sorted. */
 function punch(main: readonly IdMapEntry[], kind: IdKind, lines: readonly RawLine[]): IdMapEntry[] {
   const left: IdMapEntry[] = [];
   for (const entry of main) {
@@ -281,7 +279,7 @@ function parseEntry(value: unknown): IdMapEntry {
 export const sameMap = (a: readonly IdMapEntry[], b: readonly IdMapEntry[]): boolean =>
   renderIdMap(a) === renderIdMap(b);
 
-/** Host ids of a map that are not of the one that all share. */
+/** Host ids of a map outside the common one. */
 export function rangesOf(ids: HostIds, map: readonly IdMapEntry[]): readonly ReservedIds[] {
   return idKinds.flatMap((kind) => {
     const entries = map.filter((entry) => (kind === 'uid' ? entry.isuid : entry.isgid));

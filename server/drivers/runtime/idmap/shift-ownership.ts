@@ -1,14 +1,11 @@
-// Gives a file tree to other ids by adding a constant, for hosts without idmapped mounts. Keeps modes; loses file capabilities.
+// Shifts the owners of a file tree by a constant, for hosts without idmapped mounts. Keeps modes; loses file capabilities.
 import { lstatSync, type Stats } from 'node:fs';
 import { chmod, lchown, opendir } from 'node:fs/promises';
 import type { IdMapEntry } from '../driver.ts';
 import { toHostId } from './id-map.ts';
 
-/**
- * Owners in `dir` that mean ids of the map `from` become the host ids of the same ids under `to` (empty map = as they are).
- * An id that `to` cannot hold becomes that of container root. `dir` itself comes last: its owner tells that all is done, and
- * after a crash the same call continues where it stopped.
- */
+/** Owners in `dir` by the map `from` become the host ids of the same ids under `to` (empty map = unchanged). An id that `to` lacks becomes
+ *  the container root's. `dir` itself comes last: its owner shows that all is done, and after a crash the same call resumes. */
 export async function shiftOwnership(
   dir: string | Buffer,
   from: readonly IdMapEntry[],
@@ -26,7 +23,7 @@ export async function shiftOwnership(
   await shiftOne(dir, from, to);
 }
 
-/** Names are any bytes: a text of them would name no file. */
+/** Names are arbitrary bytes: decoded text might name no file. */
 const bytes = 'buffer' as BufferEncoding;
 const slash = Buffer.from('/');
 
@@ -41,7 +38,7 @@ async function shiftOne(path: string | Buffer, from: readonly IdMapEntry[], to: 
 
 const hasSpecialBits = (stats: Stats): boolean => (stats.mode & 0o6000) !== 0;
 
-/** Pure: the new owner of a file that belongs to `hostId` now. */
+/** The new owner of a file that belongs to `hostId` now. Pure. */
 export function shiftId(
   hostId: number,
   kind: 'uid' | 'gid',

@@ -1,4 +1,4 @@
-// Keeps user namespaces with given id maps, as open descriptors for mounting through them. No process stays in them.
+// Keeps user namespaces with given id maps, as open descriptors for idmapped mounts. No process stays in them.
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readlinkSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,20 +6,18 @@ import { DriverError } from '../../driver-error.ts';
 import type { IdMapEntry } from '../driver.ts';
 import { programEnv } from '../../../lib/program-env.ts';
 
-/** More than containers start at once. Isolated containers have a map each. */
+/** More than concurrent starts. Isolated containers have a map each. */
 const max = 32;
 
 export class UserNamespaces {
   readonly #fds = new Map<string, Promise<number>>();
 
-  /**
-   * A descriptor of a namespace with this map, to be used before anything else is waited for: it is closed once many other maps
-   * were asked for. A mount made through it keeps the namespace by itself.
-   */
+  /** A descriptor of a namespace with this map; use it before awaiting anything else: it is closed once many other maps were requested. A
+   *  mount made through it keeps the namespace by itself. */
   async fdOf(map: readonly IdMapEntry[]): Promise<number> {
     const key = JSON.stringify(map);
     const made = this.#fds.get(key) ?? makeNamespace(map);
-    // The latest is last.
+    // Moves it to the end: most recently used last.
     this.#fds.delete(key);
     this.#fds.set(key, made);
     made.catch(() => this.#fds.delete(key));

@@ -48,7 +48,7 @@ const restoring = 'Cannot restore the checkpoint of';
 
 type CheckpointOptions = Parameters<Checkpoints['checkpoint']>[1];
 
-/** Memory goes to a disk: a big container on a slow one. */
+/** For a big container on a slow disk. */
 const checkpointTimeoutMs = 30 * 60_000;
 const exitTimeoutMs = 30_000;
 const orphanTimeoutMs = 60_000;
@@ -82,7 +82,7 @@ export class LxcCheckpoints implements Checkpoints {
     signal.throwIfAborted();
     await this.#book.lock(name, async () => {
       this.#refuseUnreceptive(name);
-      // Not by lxc-checkpoint, whose --pre-dump aborts in LXC 5.0; memory is all that CRIU looks at here.
+      // Not by lxc-checkpoint, whose --pre-dump aborts in LXC 5.0; CRIU reads only memory here.
       const images = makeImagesDir(dir);
       const argv = preDumpArgv(programs.criu, this.#book.need(name).initPid, images);
       const settings = await this.#probe.settings(programs.criu, { previous: linkTo(dir, previous) });
@@ -112,7 +112,7 @@ export class LxcCheckpoints implements Checkpoints {
         if (leave === 'frozen') await setFrozen(this.#deps.tree, this.#deps.paths.group(name), true, freezeTimeoutMs);
         return wait;
       } catch (error) {
-        // Ends the listening: the exit is not awaited.
+        // Stops listening: the exit is not awaited.
         wait(0, AbortSignal.abort()).catch(() => {});
         await this.#thaw(name);
         if (!(await this.#isUnknownGroup(name))) throw error;
@@ -127,7 +127,7 @@ export class LxcCheckpoints implements Checkpoints {
   #leaveArgs(name: string, leave: CheckpointOptions['leave']): readonly string[] {
     if (leave === 'stopped') return ['--stop'];
     if (leave === 'running') return [];
-    // The script runs while all processes stand still: frozen then and thawed later, they go on from the stored memory.
+    // The script runs while all processes are frozen: thawed later, they resume from the stored memory.
     const { tree, paths } = this.#deps;
     const dir = groupDir(tree, 'freezer', paths.group(name)) ?? '';
     const freeze =
@@ -167,14 +167,14 @@ export class LxcCheckpoints implements Checkpoints {
     });
   }
 
-  /** A killed daemon leaves its tool running. Wait for that tool before the state of containers is read. */
+  /** A killed daemon leaves its tool running. Waits for that tool before the state of containers is read. */
   async awaitOrphans(): Promise<void> {
     const deadline = performance.now() + orphanTimeoutMs;
     while (this.#orphans().length > 0 && performance.now() < deadline) await sleep(50);
     if (this.#orphans().length > 0) this.#deps.log.warn('an earlier daemon is still checkpointing a container');
   }
 
-  /** Monitors of restored containers carry the tool's name as well; they stay. */
+  /** Monitors of restored containers have the tool's name, too; they stay. */
   #orphans(): readonly number[] {
     return readdirSync('/proc')
       .filter((entry) => /^[0-9]+$/.test(entry))
@@ -200,7 +200,7 @@ export class LxcCheckpoints implements Checkpoints {
     throw new DriverError('Failed', `${storing} container "${name}"`, new Error('it is frozen'));
   }
 
-  /** LXC would store it, and then not restore it: the terminal behind the console is one of the host's. */
+  /** LXC would store it, but then not restore it: the terminal behind the console belongs to the host. */
   #refuseConsole(name: string): void {
     if (/^\s*lxc\.console\.path\s*=\s*none\s*$/m.test(textOrNothing(this.#deps.paths.configFile(name)))) return;
     const why =

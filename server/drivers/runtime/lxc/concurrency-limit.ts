@@ -1,4 +1,4 @@
-// Lets a limited number of pieces of work run at once; the others wait in order of arrival.
+// Runs a limited number of tasks at once; the others wait in order of arrival.
 
 export class ConcurrencyLimit {
   #free: number;

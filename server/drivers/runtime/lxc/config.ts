@@ -15,7 +15,7 @@ export interface LxcSettings {
   readonly cgroup1: readonly CgroupValue[];
   readonly cgroup2: readonly CgroupValue[];
   readonly seccompProfile: string | undefined;
-  /** Undefined = the kernel has no AppArmor, and then the key must not appear at all. */
+  /** Undefined: the kernel has no AppArmor, and the key must not appear. */
   readonly apparmorLabel: string | undefined;
   /** Files below /proc that lxcfs serves on this host. */
   readonly lxcfsFiles: readonly string[];
@@ -28,7 +28,7 @@ const usualDevices: readonly string[] = [
 
 type Line = readonly [key: string, value: string];
 
-/** Throws DriverError Invalid for anything that cannot be said in this format, so that no value can become a second line. */
+/** Throws DriverError Invalid for values that this format cannot express, so that no value can become a second line. */
 export function renderLxcConfig(run: RunConfig, settings: LxcSettings): string {
   const lines: readonly Line[] = [
     ...identity(run),
@@ -45,7 +45,7 @@ export function renderLxcConfig(run: RunConfig, settings: LxcSettings): string {
   return [...lines.map(([key, value]) => renderLine(key, value)), ...rawLines(run), ...lastHook(run), ''].join('\n');
 }
 
-/** After all other hooks, those of raw.lxc included: nothing may take time between it and init. */
+/** After all other hooks, including raw.lxc's: nothing may delay init after it. */
 const lastHook = ({ startUntilFile }: RunConfig): readonly string[] =>
   startUntilFile === undefined ? [] : [renderLine('lxc.hook.start-host', mayBeginHook(startUntilFile))];
 
@@ -129,9 +129,9 @@ function controlGroups(run: RunConfig, settings: LxcSettings): readonly Line[] {
     ['lxc.cgroup.dir.monitor', cgroup.monitor],
     ['lxc.cgroup.dir.monitor.pivot', cgroup.pivot],
     ['lxc.cgroup.dir.container', cgroup.container],
-    // Limits sit on the outer group; the container owns, and sees, only the inner one.
+    // Limits apply to the outer group; the container owns, and sees, only the inner one.
     ['lxc.cgroup.dir.container.inner', innerGroup],
-    // Both generations side by side: the runtime ignores those of the other one.
+    // Keys of both versions: the runtime ignores those of the other one.
     ...(['cgroup', 'cgroup2'] as const).flatMap((generation): readonly Line[] => [
       [`lxc.${generation}.devices.deny`, 'a'],
       ...devices.map((rule): Line => [`lxc.${generation}.devices.allow`, rule]),
@@ -158,7 +158,7 @@ function mounts(run: RunConfig, settings: LxcSettings): readonly Line[] {
         ]),
     ...(isTrue(run.config['security.nesting'])
       ? [
-          // A container inside can only mount proc and sysfs when a complete one is visible somewhere.
+          // A container inside can only mount proc and sysfs if a complete one is visible somewhere.
           entry('proc dev/.lxc/proc proc create=dir,optional 0 0'),
           entry('sys dev/.lxc/sys sysfs create=dir,optional 0 0'),
         ]
@@ -217,7 +217,7 @@ function nicLines(nic: NicRun, index: number): readonly Line[] {
 /** Comes with LXC; needs NVIDIA's container tools on the host. */
 export const nvidiaHook = '/usr/share/lxc/hooks/nvidia';
 
-/** Driver libraries of the host's NVIDIA driver. The cards themselves come by gpu devices. */
+/** Libraries of the host's NVIDIA driver. gpu devices add the cards themselves. */
 function nvidia(run: RunConfig): readonly Line[] {
   const { config } = run;
   if (!isTrue(config['nvidia.runtime'])) return [];

@@ -1,4 +1,4 @@
-// Opens the one connection to a container's console that LXC allows. Sharing it among viewers is console-hub.ts.
+// Opens LXC's only connection to a container's console. console-hub.ts shares it among viewers.
 import { spawnOnTerminal } from '../exec/attach.ts';
 import type { RuntimeProcess, TerminalSize } from '../driver.ts';
 import { findProgram } from '../host/programs.ts';
@@ -11,7 +11,7 @@ export function openLxcConsole(
   size: TerminalSize,
 ): RuntimeProcess {
   const { paths, libc } = deps;
-  // Tty 0 is the console. No escape key: leaving is the viewer's own business.
+  // Tty 0 is the console. No escape key: viewers leave by themselves.
   const argv = ['-P', paths.lxcPath, '-n', paths.key(name), '-t', '0', '-e', '-1'];
   return spawnOnTerminal({ name, libc }, [findProgram('lxc-console') ?? 'lxc-console', ...argv], {
     size,

@@ -1,4 +1,4 @@
-// Adds parts of devices to a running container and removes them: mounts, nodes, nics and disk rates. Keeps no record.
+// Adds device parts to a running container and removes them: mounts, nodes, nics and disk rates. Keeps no record.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { exec } from '../../../lib/exec.ts';
 import type { Revert } from '../../../lib/revert.ts';
@@ -50,7 +50,7 @@ export class DeviceActions {
     }
   }
 
-  /** The filter is there before the interface. */
+  /** The filter exists before the interface. */
   async #plugNic(state: RunningRecord, nic: NicRun): Promise<void> {
     const { filters, paths } = this.#deps;
     await filters.set(nic);
@@ -63,7 +63,7 @@ export class DeviceActions {
     if (nic.isolated === true) isolatePort(nic);
   }
 
-  /** Rates, filter and routes of a nic, in place of those that it has. */
+  /** Replaces rates, filter and routes of a nic. */
   async reshape(nic: NicRun, was: NicRun | undefined): Promise<void> {
     const { filters, paths } = this.#deps;
     if (nic.rates !== undefined || was?.rates !== undefined) await shape(nic, paths.tag);
@@ -105,7 +105,7 @@ export class DeviceActions {
     if (parts.diskRates.length > 0) this.setRates(state, withoutParts(devices.now, parts), parts);
   }
 
-  /** LXC made the container from a second mount on the host; left there it would keep the source busy. */
+  /** LXC mounted it from a second mount on the host, which would keep the source busy. */
   #letGo(name: string, devices: DeviceState, target: string): void {
     const { libc, paths } = this.#deps;
     const index = [...devices.atStart.mounts, ...devices.atStart.nodes].findIndex((one) => one.target === target);
@@ -150,7 +150,7 @@ export class DeviceActions {
     removeNode(paths.nodesDir(state.name), node);
   }
 
-  /** Rates of the devices in `gone` that `now` does not name are lifted. */
+  /** Lifts rates of the devices in `gone` that `now` does not name. */
   setRates(state: RunningRecord, now: DeviceParts, gone: DeviceParts): void {
     const { tree, paths, log } = this.#deps;
     applyDiskRates(tree, paths.group(state.name), now.diskRates, gone.diskRates, (reason) =>
@@ -158,7 +158,7 @@ export class DeviceActions {
     );
   }
 
-  /** A host interface in a namespace that vanishes could vanish with it, or come back under another name. */
+  /** A host interface in a vanishing namespace could vanish with it, or return under another name. */
   async #keepNamespace(state: RunningRecord): Promise<void> {
     const file = this.#deps.paths.namespaceFile(state.name);
     const { libc } = this.#deps;
@@ -171,7 +171,7 @@ export class DeviceActions {
   }
 }
 
-/** Every container may use these anyway. */
+/** Nodes that every container may use. */
 const isUsual = (node: NodeRun): boolean =>
   node.kind === 'char' &&
   ['1:3', '1:5', '1:7', '1:8', '1:9', '5:0', '5:1', '5:2', '10:229', '10:200'].includes(`${node.major}:${node.minor}`);

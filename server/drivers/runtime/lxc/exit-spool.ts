@@ -1,6 +1,5 @@
-// Wakes the driver when LXC has finished with a container: a hook of the container writes a file here, also while no daemon runs.
-// The hook of a reboot waits for what has to be done before the next init. It judges nothing else: the processes say whether it was a
-// stop or a reboot.
+// Wakes the driver when LXC has finished with a container: the container's hook writes a file here, also while no daemon runs. A reboot's
+// hook waits for the daemon's work before the next init. Whether it was a stop or a reboot is left to the processes.
 import {
   type FSWatcher,
   existsSync,
@@ -15,7 +14,7 @@ import type { Log } from '../../../lib/log.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { quoteShell } from '../safe-names.ts';
 
-/** Hundredths of a second that a reboot waits for the daemon at most. */
+/** Max wait of a reboot for the daemon, in hundredths of a second. */
 const patience = 1000;
 
 export type BetweenBoots = (name: string) => Promise<void>;
@@ -32,18 +31,18 @@ export class ExitSpool {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
   }
 
-  /** The value of lxc.hook.post-stop for one container. LXC has a shell run `exec VALUE NAME ...`, so it must be one program: of
-   *  several commands a shell would run the first only. */
+  /** The value of lxc.hook.post-stop for one container. LXC has a shell run `exec VALUE NAME ...`, so it must be one program: of several
+   *  commands a shell would run only the first. */
   hookCommand(key: string): string {
     const file = quoteShell(`${this.#dir}/${key}`);
-    // Renamed into its place: a daemon that reads it at once must not find it empty.
+    // Renamed atomically: a daemon that reads it at once must not find it empty.
     const unfinished = quoteShell(`${this.#dir}/.${key}`);
     const isAwaited = `[ "$LXC_TARGET" = reboot ] && [ -e ${file} ] && kill -0 "$(cat ${quoteShell(this.#pidFile)})"`;
     const waiting = `i=0; while [ $i -lt ${patience} ] && ${isAwaited}; do sleep 0.01; i=$((i+1)); done 2>/dev/null`;
     return `/bin/sh -c ${quoteShell(`echo "$LXC_TARGET" > ${unfinished}; mv ${unfinished} ${file}; ${waiting}; true`)}`;
   }
 
-  /** Calls `wake` with the key of each container that has something in the spool, now and later, possibly more than once. */
+  /** Calls `wake` with the key of each container in the spool, now and later, possibly more than once. */
   start(wake: (key: string) => void, failed: (error: Error) => void): void {
     writeFileSync(this.#pidFile, String(process.pid), { mode: 0o600 });
     this.#watcher = watch(this.#dir, { persistent: false }, (_event, file) => {
@@ -58,8 +57,8 @@ export class ExitSpool {
     return () => this.#listeners.delete(listener);
   }
 
-  /** When the container's old init has ended for a reboot, and the next has not begun: lets it begin once all listeners are done.
-   *  What they throw is logged. */
+  /** Call when the container's old init has ended for a reboot, and the next has not begun: lets it begin once all listeners are done. Logs
+   *  their errors. */
   async answer(key: string, name: string, log: Log): Promise<void> {
     const file = `${this.#dir}/${key}`;
     if (!existsSync(file) || !readFileSync(file, 'utf8').startsWith('reboot')) return;

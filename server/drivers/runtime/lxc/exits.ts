@@ -1,4 +1,4 @@
-// Notices that a container ended or rebooted, does what follows and announces it. A hook of LXC wakes it; a sweep catches the rest.
+// Notices that a container ended or rebooted, cleans up and announces it. A hook of LXC wakes it; a sweep catches the rest.
 import { unloadProfile } from '../apparmor/load.ts';
 import type { CpuSets } from '../cgroup/cpu-sets.ts';
 import type { ExitSpool } from './exit-spool.ts';
@@ -59,7 +59,7 @@ export class Exits {
     this.#parts.spool.close();
   }
 
-  /** Called when something may have ended: deals with it unless a live init proves the hint stale. */
+  /** Called when something may have ended: handles it unless a live init proves the hint stale. */
   #wake(key: string): void {
     const name = [...this.#parts.running.keys()].find((one) => this.#deps.paths.key(one) === key);
     if (name === undefined) return;

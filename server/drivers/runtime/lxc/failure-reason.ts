@@ -1,4 +1,4 @@
-// Finds out of LXC's log and error output why something failed. Pure.
+// Finds the reason of a failure in LXC's log and error output. Pure.
 
 /** `lxc-start NAME TIME ERROR  module - file.c:function:line - text` -> text of the first error, else the last line of stderr. */
 export function firstReason(log: string, stderr: string): string {

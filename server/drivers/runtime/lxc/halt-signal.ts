@@ -7,10 +7,10 @@ import type { RunningRecord } from './running-record.ts';
 
 const realTimeMin = 34;
 const realTimeMax = 64;
-/** What systemd takes as "halt". */
+/** systemd's signal for "halt". */
 const systemdHalt = realTimeMin + 3;
 
-/** The last lxc.signal.halt of raw.lxc, as a number; undefined when there is none or it is not understood. */
+/** The last lxc.signal.halt of raw.lxc, as a number; undefined if it is absent or invalid. */
 export function parseHaltSignal(rawLxc: string): number | undefined {
   const values = rawLxc.split('\n').map((line) => /^\s*lxc\.signal\.halt\s*=\s*(\S+)\s*$/.exec(line)?.[1]);
   const text = values.findLast((value) => value !== undefined);
@@ -23,20 +23,18 @@ export function parseHaltSignal(rawLxc: string): number | undefined {
   return Object.entries(constants.signals).find(([name]) => name === text)?.[1];
 }
 
-/** systemd announces itself by blocking its halt signal; it reads it from a descriptor. */
+/** systemd is recognizable by its blocked halt signal, which it reads from a descriptor. */
 function haltSignalOf(initPid: number, configured: number | undefined): number {
   if (configured !== undefined) return configured;
   return isBlocking(initPid, systemdHalt) ? systemdHalt : constants.signals.SIGPWR;
 }
 
 const pollMs = 5;
-/** An init that old has its handlers, or will never have any. */
+/** An init of that age has its handlers, or will never have any. */
 const grownUpSeconds = 2;
 
-/**
- * Sends the signal once init would get it: the kernel drops what reaches an init before it has prepared for it, and a container
- * stopped right after its start would never hear of it. Ends when sent, when init is dead, or at `signal`.
- */
+/** Sends the signal once init can receive it: the kernel drops signals that init is not prepared for, and a container stopped right after
+ *  its start would never get it. Ends when sent, when init is dead, or at `signal`. */
 export async function requestShutdown(
   state: Pick<RunningRecord, 'initPid' | 'initStartTime' | 'haltSignal'>,
   signal: AbortSignal,

@@ -1,11 +1,11 @@
-// Looks at this host: whether LXC containers can run here, and with what. Changes nothing.
+// Checks whether LXC containers can run on this host, and with what. Changes nothing.
 import { readdirSync } from 'node:fs';
 import { exec } from '../../../lib/exec.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { findProgram } from '../host/programs.ts';
 import { hostIdMap } from '../idmap/id-map.ts';
 
-/** Whether this host can run the lxc driver, with the reason (and remedy) when it cannot. */
+/** Whether this host can run the lxc driver, with the reason (and remedy) if it cannot. */
 export async function lxcAvailable(): Promise<
   { readonly ok: true; readonly version: string } | { readonly ok: false; readonly reason: string }
 > {
@@ -27,7 +27,7 @@ export async function lxcAvailable(): Promise<
 
 let knownVersion: string | undefined;
 
-/** Asked of the program once: a start of the daemon needs it in several places. */
+/** Asks the program once: a daemon's start needs it in several places. */
 export async function lxcVersion(): Promise<string> {
   if (knownVersion === undefined) {
     const { stdout } = await exec([findProgram('lxc-start') ?? 'lxc-start', '--version'], { timeoutMs: 10_000 });
@@ -38,7 +38,7 @@ export async function lxcVersion(): Promise<string> {
 
 const lxcfsDir = '/var/lib/lxcfs/proc';
 
-/** Files that lxcfs offers to mount over those of /proc; none when it does not run. */
+/** Files that lxcfs offers to mount over those of /proc; none if it does not run. */
 export function findLxcfsFiles(): readonly string[] {
   try {
     return readdirSync(lxcfsDir).filter((file) => /^[a-z]+$/.test(file));

@@ -1,5 +1,5 @@
-// Changes the devices of running LXC containers: nics, mounts, device nodes, rates. Each change is written down before it is made,
-// so that a daemon that starts after a crash knows what may be there.
+// Changes the devices of running LXC containers: nics, mounts, device nodes, rates. Records each change before making it, so that a daemon
+// started after a crash knows what may exist.
 import { DeviceActions, type LiveDeps } from './device-actions.ts';
 import { joined, partKinds, partsOf, pick, without } from './parts.ts';
 import { existsSync } from 'node:fs';
@@ -142,7 +142,7 @@ export class LxcLive implements LiveDevices {
     this.#book.remember({ ...state, nics: cablesOf(devices.now), devices });
   }
 
-  /** LXC has started the container: does the work that LXC does not. */
+  /** LXC has started the container: adds what LXC does not. */
   async afterStart(state: RunningRecord): Promise<void> {
     const { now } = needDevices(state);
     for (const nic of now.nics) {
@@ -154,8 +154,7 @@ export class LxcLive implements LiveDevices {
     this.#actions.setRates(state, now, noParts);
   }
 
-  /** A daemon that died in the middle of plugging left parts of a device that is not plugged: they would be in the way of the next
-   *  try. The caller holds the lock. */
+  /** A daemon that died while plugging left parts of an unplugged device, which would block the next try. The caller holds the lock. */
   async afterCrash(state: RunningRecord): Promise<void> {
     const { devices } = state;
     if (devices === undefined) return;
@@ -172,7 +171,7 @@ export class LxcLive implements LiveDevices {
     }
   }
 
-  /** Init is a new one and has the devices of the start: brings those in force back. The caller holds the lock. */
+  /** The new init has the devices of the start: restores the current ones. The caller holds the lock. */
   async afterReboot(state: RunningRecord): Promise<void> {
     const { devices } = state;
     if (devices === undefined) return;
@@ -193,7 +192,7 @@ export class LxcLive implements LiveDevices {
     await attempt('limits of devices', () => this.afterStart(state));
   }
 
-  /** The container is gone: brings back interfaces of the host and removes what the kernel leaves. */
+  /** The container is gone: brings back host interfaces and removes what the kernel leaves. */
   async afterStop(state: RunningRecord): Promise<void> {
     const { filters, paths, libc, log } = this.#deps;
     await this.#fetchLent(state);
@@ -226,7 +225,7 @@ export class LxcLive implements LiveDevices {
   }
 }
 
-/** The settings of the host interfaces that are about to move into the container. */
+/** Settings of the host interfaces about to move into the container. */
 export function settingsBefore(nics: readonly NicRun[]): Readonly<Record<string, InterfaceSettings>> {
   const lent: Record<string, InterfaceSettings> = {};
   for (const nic of nics) {
@@ -248,7 +247,7 @@ function needDevices(state: RunningRecord): DeviceState {
   );
 }
 
-/** Two devices at one place would hide each other. */
+/** Two devices at one mount point would hide each other. */
 function checkTargets(now: DeviceParts, plug: Plug): void {
   const taken = new Map([...now.mounts, ...now.nodes].map((one) => [one.target, one.device]));
   for (const { target } of [...plug.mounts, ...plug.nodes]) {

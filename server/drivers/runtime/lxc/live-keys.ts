@@ -1,4 +1,4 @@
-// Brings the live config keys of a running container into force: kernel modules, limits, network priority.
+// Applies the live config keys of a running container: kernel modules, limits, network priority.
 import { errorText } from '../../../lib/shared/reason.ts';
 import type { CgroupTree } from '../cgroup/cgroup.ts';
 import type { CpuSets } from '../cgroup/cpu-sets.ts';
@@ -12,15 +12,15 @@ type Config = Readonly<Record<string, string>>;
 
 export type KeyDeps = Pick<FileDeps, 'paths' | 'log'> & {
   readonly tree: CgroupTree;
-  /** Other modules than this host's. */
+  /** Overrides this host's modules. */
   readonly modules?: ModulePaths | undefined;
 };
 
-/** What must be there before the container is. */
+/** Prepares what must exist before the container. */
 export const prepareKeys = (deps: KeyDeps, config: Config): Promise<void> =>
   loadModules(config['linux.kernel_modules'], deps.modules ?? hostModules());
 
-/** The state with the keys in force. On a throw those before are in force, as far as the kernel allows. */
+/** The state with the keys applied. On a throw the previous ones are restored, as far as the kernel allows. */
 export async function applyKeys(
   deps: KeyDeps,
   cpus: CpuSets,
@@ -46,7 +46,7 @@ export async function applyKeys(
   }
 }
 
-/** After a start, a reboot, or a change of its nics. `changed`: also takes a priority away. */
+/** Call after a start, a reboot, or a change of its nics. `changed`: also removes a priority. */
 export async function followPriority(
   deps: Pick<KeyDeps, 'paths'>,
   state: RunningRecord,
@@ -57,7 +57,7 @@ export async function followPriority(
   await setNetworkPriority(state.name, state.devices?.now.nics ?? [], priority, deps.paths.tag);
 }
 
-/** The container is gone. */
+/** Call when the container is gone. */
 export async function clearKeys(deps: KeyDeps, state: RunningRecord): Promise<void> {
   if (networkPriority(state.limits) === 0) return;
   await setNetworkPriority(state.name, [], 0, deps.paths.tag).catch((error: unknown) =>
@@ -65,14 +65,14 @@ export async function clearKeys(deps: KeyDeps, state: RunningRecord): Promise<vo
   );
 }
 
-/** After a crash. */
+/** Call after a crash. */
 export async function sweepKeys(deps: KeyDeps, running: readonly string[]): Promise<void> {
   await sweepPriorities(running, deps.paths.tag).catch((error: unknown) =>
     deps.log.warn('cannot remove left-over network priorities', { reason: errorText(error) }),
   );
 }
 
-/** After a reboot from inside LXC's own limits are those of the start. */
+/** After a reboot from inside LXC has restored the limits of the start. */
 export function restoreLimits(deps: KeyDeps, cpus: CpuSets, state: RunningRecord): void {
   try {
     applyLimits(deps.tree, deps.paths.group(state.name), state.limits, cpus.of(state.name));

@@ -1,4 +1,4 @@
-// Tells from the kernel's processes and control groups whether a container lives, and clears away what a dead one left.
+// Finds out from the kernel's processes and cgroups whether a container lives, and cleans up after a dead one.
 import { readdirSync, rmdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exec } from '../../../lib/exec.ts';
@@ -27,7 +27,7 @@ export interface LiveProcess {
   readonly startTime: number;
 }
 
-/** The container's init: pid 1 of a namespace directly below ours, in the container's control group. */
+/** The container's init: pid 1 of a namespace directly below ours, in the container's cgroup. */
 export function findInit(tree: CgroupTree, group: string): LiveProcess | undefined {
   const depth = readNamespacePids(process.pid).length;
   for (const pid of groupPids(tree, group)) {
@@ -39,15 +39,13 @@ export function findInit(tree: CgroupTree, group: string): LiveProcess | undefin
   return undefined;
 }
 
-/**
- * Keys of the containers that have anything here: files or control groups. Most of a host that starts up have nothing, and
- * asking the kernel about each of them would take its time.
- */
+/** Keys of the containers with any files or cgroups here. Most containers of a booting host have none, and asking the kernel about each
+ *  would take time. */
 export function findRemains(tree: CgroupTree, paths: LxcPaths): ReadonlySet<string> {
   return new Set([...readdirSync(paths.lxcPath), ...listGroups(tree, paths.groupRoot)]);
 }
 
-/** The LXC process that watches this init and cleans up after it; undefined when it was killed. */
+/** The LXC process that watches this init and cleans up after it; undefined if it was killed. */
 export function findMonitor(initPid: number): LiveProcess | undefined {
   const parent = readProcess(initPid)?.parentPid ?? 0;
   const facts = parent > 1 ? readProcess(parent) : undefined;
@@ -55,7 +53,7 @@ export function findMonitor(initPid: number): LiveProcess | undefined {
   return { pid: parent, startTime: facts.startTime };
 }
 
-/** The monitor of a restored container is the program that restored it, which keeps its own name. */
+/** The monitor of a restored container is the program that restored it, under its own name. */
 const isMonitor = (commandLine: string): boolean =>
   commandLine.startsWith('[lxc monitor]') || /(^|\/)lxc-checkpoint\s/.test(commandLine);
 
@@ -67,8 +65,8 @@ export type Outcome = { readonly kind: 'stop' } | { readonly kind: 'reboot'; rea
 const outcomeTimeoutMs = 30_000;
 const pollMs = 2;
 
-/** After the death of init: its monitor either makes a new one or goes away. A monitor that does neither is killed. `between` is done
- *  again and again until then: before a new init the monitor may wait for it. */
+/** After the death of init its monitor either makes a new one or ends; otherwise it is killed. `between` is called repeatedly until then:
+ *  the monitor may wait for it before a new init. */
 export async function awaitOutcome(
   tree: CgroupTree,
   group: string,
@@ -89,10 +87,8 @@ export async function awaitOutcome(
   }
 }
 
-/**
- * A new init exists a little before LXC counts its container as running, and what is done to it in between fails or kills it.
- * Returns also when that never happens: the death of the new init is then the next exit to deal with.
- */
+/** A new init exists a little before LXC counts its container as running, and actions in between fail or kill it. Also returns if that
+ *  never happens: the death of the new init is then the next exit to handle. */
 export async function awaitRunning(paths: LxcPaths, name: string, init: LiveProcess): Promise<void> {
   const deadline = performance.now() + outcomeTimeoutMs;
   const place = ['-P', paths.lxcPath, '-n', paths.key(name)];
@@ -106,7 +102,7 @@ export async function awaitRunning(paths: LxcPaths, name: string, init: LiveProc
   }
 }
 
-/** Waits for the kernel to take down interfaces and control groups of a dead container; does it itself when it takes long. */
+/** Waits for the kernel to remove interfaces and cgroups of a dead container; removes them itself if that takes long. */
 export async function clearRemains(
   tree: CgroupTree,
   paths: LxcPaths,
@@ -126,7 +122,7 @@ export async function clearRemains(
   }
 }
 
-/** The kernel removes both ends with the container's network namespace, only not at once. Gives up after half a second. */
+/** The kernel removes both ends with the container's network namespace, but not at once. Gives up after half a second. */
 export async function interfaceGone(name: string): Promise<void> {
   const deadline = performance.now() + 500;
   while (interfaceExists(name) && performance.now() < deadline) await sleep(pollMs);
@@ -142,7 +138,7 @@ async function removeInterface(name: string, log: Log): Promise<void> {
   }
 }
 
-/** Ends whatever a failed start left: processes first, then the rest. */
+/** Ends leftovers of a failed start: processes first, then the rest. */
 export async function clearAfterFailedStart(
   tree: CgroupTree,
   paths: LxcPaths,
@@ -154,7 +150,7 @@ export async function clearAfterFailedStart(
   const started = performance.now();
   while (remaining().length > 0) {
     const waited = performance.now() - started;
-    // The monitor tidies up by itself; it gets a moment before everything is killed.
+    // The monitor cleans up by itself; it gets a moment before everything is killed.
     if (waited > 1_000) {
       for (const pid of remaining()) {
         try {
@@ -173,13 +169,13 @@ export async function clearAfterFailedStart(
   await clearRemains(tree, paths, state, log);
 }
 
-/** See RuntimeDriver.killPaths: also of the monitor, which may be about to start the container. */
+/** See RuntimeDriver.killPaths: includes the monitor, which may be about to start the container. */
 export const killPathsOf = ({ tree, paths }: { readonly tree: CgroupTree; readonly paths: LxcPaths }, name: string) =>
   [paths.group(name), paths.monitorGroup(name)].flatMap((group) => killDir(tree, group) ?? []);
 
 const freezeTimeoutMs = 10_000;
 
-/** Before a stop: a frozen process neither dies nor listens. By force its init is killed as well. */
+/** Call before a stop: a frozen process can neither die nor receive signals. By force also kills its init. */
 export async function makeReceptive(
   tree: CgroupTree,
   group: string,
@@ -194,13 +190,13 @@ export async function makeReceptive(
   await setFrozen(tree, group, false, freezeTimeoutMs).catch(() => {});
 }
 
-/** Parents of control groups and of run directories, where nothing is in them. */
+/** Removes empty parents of cgroups and of run directories. */
 export function removeEmptyPlaces(tree: CgroupTree, paths: LxcPaths): void {
   for (const group of paths.groupParents) removeEmptyGroup(tree, group);
   removeSharedGroup(tree, paths.sharedGroup);
   try {
     rmdirSync(paths.lxcPath);
   } catch {
-    // Something is in it.
+    // It is not empty.
   }
 }

@@ -26,17 +26,17 @@ export interface LxcDeps {
   /** The driver's private directory, on a file system that survives a restart of the daemon. */
   readonly dir: string;
   readonly log: Log;
-  /** A directory on the file system that will hold root file systems; asked whether it can be mounted id-mapped. Default `dir`. */
+  /** A directory on the file system for root file systems, tested for idmapped mounts. Default `dir`. */
   readonly probeDir?: string;
-  /** Other kernel modules than this host's. */
+  /** Overrides this host's kernel modules. */
   readonly modules?: ModulePaths;
-  /** False: as on a kernel that cannot mount through id maps. Default: what this one can. */
+  /** False: pretends that the kernel has no idmapped mounts. Default: what this one can. */
   readonly mappedMounts?: boolean;
-  /** Other programs than those of the host's usual places. */
+  /** Overrides the programs in the host's usual places. */
   readonly programs?: CheckpointPrograms;
 }
 
-/** Throws DriverError NotSupported with the reason when this host cannot run it. */
+/** Throws DriverError NotSupported with the reason if this host cannot run it. */
 export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
   const available = await lxcAvailable();
   if (!available.ok) throw new DriverError('NotSupported', `Cannot run LXC containers: ${available.reason}`);

@@ -1,15 +1,14 @@
-// security.syscalls.deny_compat: a filter that leaves programs of another ABI (32-bit ones, x32) without system calls.
-// LXC's own filter cannot do it: it applies a rule for one ABI to all of them. So the filter is put on lxc-start and lxc-attach, and
-// everything they start inherits it.
+// security.syscalls.deny_compat: a filter that denies all system calls of another ABI (32-bit, x32). LXC's own filter cannot do it: it
+// applies a rule for one ABI to all of them. So the filter is installed on lxc-start and lxc-attach, and everything they start inherits it.
 import { DriverError } from '../../driver-error.ts';
 import { findProgram } from '../host/programs.ts';
 
 interface Abi {
-  /** What the kernel calls the ordinary ABI (AUDIT_ARCH_*). */
+  /** The kernel's name of the ordinary ABI (AUDIT_ARCH_*). */
   readonly audit: number;
   /** Number of seccomp(2) in it. */
   readonly seccomp: number;
-  /** Numbers from here on are those of an ABI that shares the name. */
+  /** Numbers from here on belong to an ABI with the same name. */
   readonly foreignFrom?: number;
 }
 
@@ -18,7 +17,7 @@ const abis: Readonly<Record<string, Abi>> = {
   arm64: { audit: 0xc000_00b7, seccomp: 277 },
 };
 
-/** Words to put before a command line. Throws DriverError NotSupported where it cannot be done. */
+/** Arguments to put before a command line. Throws DriverError NotSupported if it is not possible. */
 export function nativeOnly(arch: string = process.arch, perl = findProgram('perl')): readonly string[] {
   const abi = abis[arch];
   if (abi !== undefined && perl !== undefined) return [perl, '-e', script(abi)];
@@ -38,7 +37,7 @@ const noSuchCall = 0x0005_0000 | 38;
 
 type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, value: number];
 
-/** The kernel's filter language: at offset 4 is the ABI, at 0 the number of the call. */
+/** The kernel's filter language: offset 4 has the ABI, 0 the number of the call. */
 function program({ audit, foreignFrom }: Abi): readonly Instruction[] {
   if (foreignFrom === undefined) {
     return [

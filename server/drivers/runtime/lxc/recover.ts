@@ -1,5 +1,5 @@
-// Finds out what became of one container while no driver looked: gone, ended, running, rebooted, or cut off while it started.
-// Changes no container that runs.
+// Finds out the state of one container after a time without a daemon: gone, ended, running, rebooted, or cut off while it started. Changes
+// no running container.
 import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -29,7 +29,7 @@ export type RecoveryCase =
   | { readonly kind: 'nothing' }
   /** A daemon died while it started it; LXC may still be at work. */
   | { readonly kind: 'starting'; readonly state: RunningRecord }
-  /** It ended unseen, and the end is still to be dealt with. */
+  /** It ended unnoticed, and the end must still be handled. */
   | { readonly kind: 'ended'; readonly state: RunningRecord }
   | {
       readonly kind: 'running';
@@ -37,7 +37,7 @@ export type RecoveryCase =
       readonly init: LiveProcess;
       readonly hasMonitor: boolean;
       readonly rebooted: boolean;
-      /** Its record on disk says just this. */
+      /** Its record on disk is up to date. */
       readonly isRecorded: boolean;
     };
 
@@ -71,15 +71,15 @@ const unknown = { initPid: 0, initStartTime: 0, monitorPid: 0, monitorStartTime:
 const launchTimeoutMs = 60_000;
 const pollMs = 5;
 
-/** The runtime's own book of containers. */
+/** The runtime's own records of containers. */
 export interface StartBook {
   readonly live: Pick<LxcLive, 'afterStart' | 'afterStop'>;
   readonly running: Map<string, RunningRecord>;
-  /** Also on disk. */
+  /** Also writes it to disk. */
   readonly remember: (state: RunningRecord) => void;
 }
 
-/** A daemon died while it started this container: it runs with everything that its start asked for, or not at all. */
+/** A daemon died while it started this container: completes the start, or undoes it. */
 export async function completeStart(deps: RecoverDeps, begun: RunningRecord, book: StartBook): Promise<void> {
   const { log, paths, tree } = deps;
   const { name } = begun;
@@ -120,7 +120,7 @@ async function awaitLaunch(deps: RecoverDeps, state: RunningRecord): Promise<Run
   }
 }
 
-/** Programs of LXC that still bring this container to life. The monitor of a restored one has such a name for ever. */
+/** Programs of LXC that are still starting this container. The monitor of a restored one keeps such a name. */
 function findLaunchers(paths: LxcPaths, name: string): readonly number[] {
   const place = ` -P ${paths.lxcPath} -n ${paths.key(name)} `;
   return readdirSync('/proc')
@@ -133,7 +133,7 @@ function findLaunchers(paths: LxcPaths, name: string): readonly number[] {
     });
 }
 
-/** Takes away what a start has made that cannot be completed. */
+/** Removes what an incompletable start has made. */
 async function endCutStart(deps: RecoverDeps, state: RunningRecord): Promise<void> {
   const { paths, tree, log } = deps;
   const group = paths.group(state.name);

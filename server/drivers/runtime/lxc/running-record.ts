@@ -11,34 +11,34 @@ export interface RunningRecord {
   readonly initStartTime: number;
   readonly monitorPid: number;
   readonly monitorStartTime: number;
-  /** Host names of the interfaces to be gone when the container is, by name inside. */
+  /** Host names of interfaces that must vanish with the container, by name inside. */
   readonly nics: Readonly<Record<string, string>>;
-  /** Written before LXC is asked to start it, and gone once the start is complete. Its processes are not known yet. */
+  /** Set before LXC starts it, and removed once the start is complete. Its processes are not known yet. */
   readonly starting?: true;
-  /** The limits of the control groups are being changed: they may be those below, others, or some of each. */
+  /** The cgroup limits are being changed: they may be those below, others, or a mixture. */
   readonly limitsChanging?: true;
-  /** Its programs have the system calls of the ordinary ABI only, commands as well. */
+  /** Its programs and commands only have system calls of the ordinary ABI. */
   readonly nativeOnly?: true;
-  /** Signal that asks init to shut down, when the configuration names one. */
+  /** Signal that asks init to shut down, if the configuration names one. */
   readonly haltSignal?: number;
-  /** The limits in force: LXC knows only those of the start, and a reboot from inside goes back to them. */
+  /** The current limits: LXC knows only those of the start, to which a reboot from inside returns. */
   readonly limits: Readonly<Record<string, string>>;
-  /** Absent when an older release started it: its devices cannot be changed while it runs. */
+  /** Absent if an older release started it: its devices cannot be changed while it runs. */
   readonly devices?: DeviceState;
 }
 
 export interface DeviceState {
   readonly idmap: readonly IdMapEntry[];
-  /** The properties of each device, as its users wrote them. */
+  /** The properties of each device, as written by users. */
   readonly properties: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly now: DeviceParts;
   /** What LXC makes again at a reboot from inside. */
   readonly atStart: DeviceParts;
-  /** Settings of the host's interfaces before the container got them, by their host names. */
+  /** Settings of host interfaces before the container got them, by host name. */
   readonly lent: Readonly<Record<string, InterfaceSettings>>;
 }
 
-/** Interfaces of a container whose other end is on the host and goes with it, by name inside. */
+/** veth interfaces of a container, whose host end vanishes with it, by name inside. */
 export const cablesOf = (parts: Pick<DeviceParts, 'nics'>): Readonly<Record<string, string>> =>
   Object.fromEntries(parts.nics.filter((nic) => nic.kind === 'veth').map((nic) => [nic.name, nic.hostName]));
 
@@ -59,7 +59,7 @@ export const withProcesses = (
   monitorStartTime: monitor?.startTime ?? 0,
 });
 
-/** The same, once everything of its start is done. */
+/** The record of a completed start. */
 export function started({ starting: _done, ...state }: RunningRecord): RunningRecord {
   return state;
 }
@@ -69,7 +69,7 @@ export function writeRunningRecord(file: string, state: RunningRecord): void {
   renameSync(`${file}.new`, file);
 }
 
-/** Undefined when absent, or torn by a crash of the host. */
+/** Undefined if absent, or torn by a crash of the host. */
 export function readRunningRecord(file: string): RunningRecord | undefined {
   try {
     const parsed = JSON.parse(readFileSync(file, 'utf8')) as RunningRecord;

@@ -47,7 +47,7 @@ import { nextStop } from '../wait-exit.ts';
 
 const startsAtOnce = 8;
 const freezeTimeoutMs = 10_000;
-/** Longest that the kernel may take to end killed processes. */
+/** Max time for the kernel to end killed processes. */
 const killTimeoutMs = 30_000;
 
 export interface RuntimeDeps extends FileDeps {
@@ -150,7 +150,7 @@ export class LxcRuntime implements RuntimeDriver {
       });
     }
     const { state, rebooted } = found;
-    // A file put in place of another is flushed by ext4, which takes seconds of a daemon's start with many containers.
+    // ext4 flushes a file that replaces another: skipping it saves seconds at a daemon's start with many containers.
     if (found.isRecorded) this.#live.set(name, state);
     else this.#remember(state);
     if (found.hasMonitor && rebooted) await awaitRunning(paths, name, found.init);
@@ -187,7 +187,7 @@ export class LxcRuntime implements RuntimeDriver {
     }
   }
 
-  /** A container whose limits cannot be set does not run. */
+  /** A container without its limits must not run. */
   async #undoStart(state: RunningRecord, error: unknown): Promise<never> {
     process.kill(state.initPid, 'SIGKILL');
     await this.#exits.handleEnd(state);
@@ -201,7 +201,7 @@ export class LxcRuntime implements RuntimeDriver {
   ): Promise<void> {
     signal.throwIfAborted();
     const { tree, paths } = this.#deps;
-    // After a start that is under way, and before the exit is dealt with: both hold the lock.
+    // Holds the lock: waits for a running start, and comes before the handling of the exit.
     const { wait, state } = await this.#mutex.run(name, async () => {
       const state = this.#need(name);
       await makeReceptive(tree, paths.group(name), state, options.force);
@@ -233,7 +233,7 @@ export class LxcRuntime implements RuntimeDriver {
 
   probe(name: string): RuntimeProbe {
     const state = this.#live.get(name);
-    // Until its exit is delivered a container counts as running, so that states and events agree.
+    // Until its exit is announced a container counts as running, so that states and events agree.
     if (state === undefined) return { status: 'stopped', initPid: 0 };
     const frozen = isFrozen(this.#deps.tree, this.#deps.paths.group(name));
     return { status: frozen ? 'frozen' : 'running', initPid: state.initPid };
@@ -247,7 +247,7 @@ export class LxcRuntime implements RuntimeDriver {
   async updateLimits(name: string, config: Readonly<Record<string, string>>): Promise<void> {
     await this.#mutex.run(name, async () => {
       const state = this.#need(name);
-      // Between the two a crash leaves some of each: the next daemon sets them all again.
+      // A crash in between leaves a mixture: the next daemon sets all again.
       this.#remember({ ...state, limitsChanging: true });
       let now = state;
       try {
@@ -304,7 +304,7 @@ export class LxcRuntime implements RuntimeDriver {
     this.#commands.close();
     this.#moves.close();
     await this.#deps.namespaces.close();
-    // Empty ones only: what still runs, known or not, keeps its own.
+    // Only empty ones: whatever still runs, known or not, keeps its own.
     if (this.#live.size === 0) removeEmptyPlaces(this.#deps.tree, this.#deps.paths);
   }
 

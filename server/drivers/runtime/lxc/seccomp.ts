@@ -15,7 +15,7 @@ const defaultDenied = [
   'delete_module errno 38',
 ] as const;
 
-/** The value under today's name of the key, or else under its older one. */
+/** The value under the key's current name, or else its older one. */
 function syscallKey(config: Config, key: (typeof syscallNames)[number][0]): string {
   const older = syscallNames.find(([name]) => name === key)?.[1] ?? key;
   return config[key] || config[older] || '';
@@ -24,7 +24,8 @@ function syscallKey(config: Config, key: (typeof syscallNames)[number][0]): stri
 /** Whether 32-bit system calls are refused. */
 export const deniesCompat = (config: Config): boolean => isTrue(syscallKey(config, 'security.syscalls.deny_compat'));
 
-/** LXC's format: version, kind of list, then one call a line; undefined: nothing is filtered. security.syscalls.deny_compat: native-abi-filter.ts. */
+/** LXC's format: version, kind of list, then one call a line; undefined: no filter. native-abi-filter.ts does
+ *  security.syscalls.deny_compat. */
 export function renderSeccomp(config: Config): string | undefined {
   const raw = config['raw.seccomp'] ?? '';
   const allowed = syscallKey(config, 'security.syscalls.allow');

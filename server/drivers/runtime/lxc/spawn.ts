@@ -1,4 +1,4 @@
-// Starts commands in running LXC containers, or says why that is not possible now; those whose client is still connecting half-way.
+// Starts commands in running LXC containers, or says why that is not possible now; prepares commands whose client is still connecting.
 import type { RuntimeDriver, RuntimeExecResult, PreparedCommand, RuntimeCommand, RuntimeProcess } from '../driver.ts';
 import { captureOutput } from '../exec/capture.ts';
 import { DriverError } from '../../driver-error.ts';
@@ -21,7 +21,7 @@ interface Access {
   readonly moves: GroupMoves;
 }
 
-/** Each has a process of the host. Further clients wait for the whole start, as they would without. */
+/** Each waiting command has a host process. Further ones start without preparation. */
 const maxWaiting = 32;
 
 interface Waiting {
@@ -67,10 +67,8 @@ export class LxcCommands {
     return this.#start(state, command);
   }
 
-  /**
-   * Of what lxc-attach takes, a quarter is its own start. That is over when the client has connected; it has not yet looked for the
-   * container then, and nothing of it is inside.
-   */
+  /** A quarter of lxc-attach's time is its own start, which is over when the client has connected; until then it has not looked for the
+   *  container, and nothing of it is inside. */
   prepare(name: string, command: RuntimeCommand): PreparedCommand {
     let waiting: Waiting | undefined;
     this.#access.moves.expect();
@@ -106,7 +104,7 @@ export class LxcCommands {
     this.#program.close();
   }
 
-  /** Undefined where it cannot be, for whatever reason: `begin` will hear of it. */
+  /** Undefined if the wait cannot start; `begin` then reports the error. */
   #wait(name: string, command: RuntimeCommand): Waiting | undefined {
     if (this.#waiting.size >= maxWaiting) return undefined;
     const gate = this.#gates?.make();
@@ -124,7 +122,7 @@ export class LxcCommands {
     }
   }
 
-  /** Undefined when there is nothing to let in, or it would go to what the container was before. */
+  /** Undefined if no command waits, or the container has changed since. */
   #letIn(name: string, waiting: Waiting | undefined): RuntimeProcess | undefined {
     const state = this.#access.need(name);
     this.#access.moves.expect();
@@ -135,7 +133,7 @@ export class LxcCommands {
     return waiting.gate.open() ? waiting.process : undefined;
   }
 
-  /** lxc-attach would hang in the first case, and in the second end as if the command had failed. */
+  /** lxc-attach would hang in the first case, and in the second fail like the command. */
   #refuseUnable(state: RunningRecord): void {
     const { tree, paths } = this.#deps;
     const refuse = (reason: string): never => {

@@ -44,13 +44,13 @@ export interface StartDeps extends FileDeps {
   readonly filters: NicFilters;
   readonly modules: ModulePaths | undefined;
   readonly spool: ExitSpool;
-  /** What limits.cpu comes to; undefined: all. */
+  /** The cpus for limits.cpu; undefined: all. */
   readonly cpus: readonly number[] | undefined;
   /** Undefined: lxc-start. */
   readonly launch: Launch | undefined;
 }
 
-/** Brings the prepared container to life. */
+/** Runs the prepared container. */
 export type Launch = (paths: LxcPaths, run: RunConfig) => Promise<void>;
 
 const startTimeoutMs = 60_000;
@@ -94,7 +94,7 @@ export async function startContainer(deps: StartDeps, run: RunConfig, signal: Ab
   }
 }
 
-/** The record that a daemon needs after a crash to complete the start, or to undo it. */
+/** The record with which a daemon completes the start after a crash, or undoes it. */
 function intentOf(run: RunConfig): RunningRecord {
   const haltSignal = parseHaltSignal(run.config['raw.lxc'] ?? '');
   return {
@@ -113,13 +113,13 @@ function intentOf(run: RunConfig): RunningRecord {
   };
 }
 
-/** Two copies on one root file system destroy it, so the kernel is asked, not LXC: that forgets containers without a monitor. */
+/** Two copies on one root file system destroy it, so this asks the kernel, not LXC, which forgets containers without a monitor. */
 async function refuseSecondCopy({ tree, paths }: StartDeps, run: RunConfig): Promise<void> {
   const group = paths.group(run.name);
   if (groupPids(tree, group).length > 0 || !removeGroup(tree, group)) {
     throw new DriverError('InUse', `Container "${run.name}" still has processes of an earlier run`);
   }
-  // Those of an earlier run go away by themselves, a moment after its last process.
+  // Interfaces of an earlier run vanish by themselves, a moment after its last process.
   for (const hostName of Object.values(cablesOf(run))) await interfaceGone(hostName);
   for (const nic of run.nics) {
     try {
@@ -153,7 +153,7 @@ function deviceState(run: RunConfig, lent: DeviceState['lent']): DeviceState {
   return { idmap, properties, now: parts, atStart: parts, lent };
 }
 
-/** The label under which its processes run; undefined: the kernel has no AppArmor. */
+/** The label of its processes; undefined: the kernel has no AppArmor. */
 async function prepareApparmor({ paths, log }: StartDeps, run: RunConfig): Promise<string | undefined> {
   const { name, config } = run;
   const raw = config['raw.apparmor'] ?? '';
@@ -198,14 +198,14 @@ function writeFiles(
   if (seccomp !== undefined) writeFileSync(paths.seccompFile(run.name), seccomp, { mode: 0o600 });
   writeFileSync(paths.configFile(run.name), config, { mode: 0o600 });
   mkdirSync(run.logDir, { recursive: true });
-  // For people who look for the cause of a failure: LXC itself reads the other one. Cutting a file to nothing waits for the disk.
+  // For users who look for the cause of a failure: LXC itself reads the other one. Truncating a file waits for the disk.
   const shown = `${run.logDir}/lxc.conf`;
   if (textOrNothing(shown) !== config) writeFileSync(shown, config, { mode: 0o600 });
   emptyLog(run);
   return { limits };
 }
 
-/** So that the first error in it is one of this start. */
+/** Makes the first error in it one of this start. */
 function emptyLog(run: RunConfig): void {
   try {
     truncateSync(`${run.logDir}/lxc.log`);
@@ -214,7 +214,7 @@ function emptyLog(run: RunConfig): void {
   }
 }
 
-/** Words before the command line that the container is started with. */
+/** Arguments before the command line that starts the container. */
 const filterFor = (run: RunConfig): readonly string[] => (deniesCompat(run.config) ? nativeOnly() : []);
 
 async function runLxcStart(paths: LxcPaths, run: RunConfig): Promise<void> {

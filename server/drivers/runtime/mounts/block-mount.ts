@@ -1,4 +1,4 @@
-// Mounts the file system of a block device for a container alone: the mount is a descriptor, and nowhere on the host until it is placed.
+// Mounts a block device's file system for one container: the mount is a descriptor, and not visible on the host until it is placed.
 import { closeSync, readSync } from 'node:fs';
 import { DriverError } from '../../driver-error.ts';
 import type { Libc } from '../host/syscalls.ts';
@@ -6,7 +6,7 @@ import type { Libc } from '../host/syscalls.ts';
 export interface BlockMount {
   /** Path of the block device. */
   readonly source: string;
-  /** As the kernel calls it. */
+  /** The kernel's name of it. */
   readonly fileSystem: string;
   /** Options of the file system itself: NAME or NAME=VALUE. */
   readonly options: readonly string[];
@@ -17,7 +17,7 @@ const setFlag = 0;
 const setString = 1;
 const cloexec = 1;
 
-/** The kernel shares what is mounted already, so that a file system that others have writable is read-only by its mount alone. */
+/** The kernel shares an existing mount's superblock, so if others have it writable, only the mount itself can be read-only. */
 export async function mountBlock(libc: Libc, mount: BlockMount): Promise<number> {
   if (!mount.readonly) return mountOnce(libc, mount, mount.options);
   return mountOnce(libc, mount, ['ro', ...mount.options]).catch((error: unknown) =>
@@ -53,7 +53,7 @@ async function mountOnce(libc: Libc, mount: BlockMount, options: readonly string
   }
 }
 
-/** The kernel's own words, a line each time that it is read. */
+/** The kernel's messages, one line per read. */
 function saidBy(context: number): string {
   const lines: string[] = [];
   const line = Buffer.alloc(1024);

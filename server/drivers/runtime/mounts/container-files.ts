@@ -1,4 +1,4 @@
-// Gives a container's root file system and volumes to its ids, by mapped mounts or on disk, and takes its run directory apart again.
+// Gives a container's root file system and volumes to its ids, by idmapped mounts or on disk, and removes its run directory.
 import {
   chmodSync,
   chownSync,
@@ -35,10 +35,8 @@ export interface FileDeps {
   readonly namespaces: UserNamespaces;
 }
 
-/**
- * The run config with every path replaced by one that the container's root can reach: LXC mounts as that user, who has no way
- * through private directories of the host.
- */
+/** The run config with every path replaced by one that the container's root can traverse: LXC mounts as that user, who cannot pass private
+ *  directories of the host. */
 export async function prepareFiles(deps: FileDeps, run: RunConfig, signal: AbortSignal): Promise<RunConfig> {
   const { paths } = deps;
   makeContainerDir(paths, run);
@@ -77,7 +75,7 @@ export async function prepareFiles(deps: FileDeps, run: RunConfig, signal: Abort
   return { ...run, rootfs, mounts };
 }
 
-/** The container's root has to pass through; other users of the host must not. */
+/** The container's root must be able to pass; other users of the host must not. */
 function makeContainerDir(paths: LxcPaths, run: RunConfig): void {
   const dir = paths.containerDir(run.name);
   mkdirSync(dir, { recursive: true, mode: 0o700 });
@@ -93,22 +91,22 @@ async function makeNodes(deps: FileDeps, run: RunConfig): Promise<readonly Mount
   return made;
 }
 
-/** Files that are to belong to the container's ids. */
+/** Files that must belong to the container's ids. */
 export interface OwnedFiles {
   readonly source: string;
   /** See RunConfig. */
   readonly fileMaps?: readonly (readonly IdMapEntry[])[] | undefined;
-  /** Why their ids on disk must stay as they are. */
+  /** Why their ids on disk must stay. */
   readonly fixed?: string | undefined;
 }
 
-/** Whether files there can be mounted through a map: not every file system can, on a host that can. */
+/** Whether files there can be mounted through a map: not every file system can, even on a host that can. */
 export async function canMapAt(deps: Omit<FileDeps, 'paths' | 'log'>, path: string): Promise<boolean> {
   const { libc, namespaces, rootfsIdmapped } = deps;
   return rootfsIdmapped && libc !== undefined && (await canMountMapped({ libc, namespaces }, path));
 }
 
-/** The map to mount files through; where that cannot be, they are given to the mapped ids on disk, once. */
+/** The map for mounting the files; if that is impossible, shifts them to the mapped ids on disk, once. */
 export async function mapFor(
   deps: FileDeps,
   run: Pick<RunConfig, 'name' | 'idmap'>,
@@ -118,7 +116,7 @@ export async function mapFor(
   const { source, fileMaps, fixed } = files;
   const maps = fileMaps ?? [await hostIdMap()];
   const canMap = await canMapAt(deps, source);
-  // A record that was made where files are mapped while mounted does not tell of files that are here.
+  // A record made where files are mapped at the mount says nothing about files here.
   const now = {
     owner: ownerOf(run, source),
     maps,
@@ -153,7 +151,7 @@ export async function mapOfMount(
   return mapFor(deps, run, { ...mount, fixed: fixedBy.hostPath(mount) }, signal);
 }
 
-/** What keeps the files of a container, or of a host path, from being given to other ids. */
+/** Why files of a container, or of a host path, cannot be shifted to other ids. */
 export const fixedBy = {
   protection: (run: Pick<RunConfig, 'config'>): string | undefined =>
     isTrue(run.config['security.protection.shift']) ? 'security.protection.shift forbids that' : undefined,
@@ -188,7 +186,7 @@ async function place(
   return mount.target;
 }
 
-/** LXC makes the place to mount at before it enters the container: a link would lead it into the host. */
+/** LXC makes the mount point before it enters the container: a link would lead it into the host. */
 function refuseLinks(run: RunConfig, { device, target }: MountRun): void {
   let path = '';
   for (const part of target.split('/').filter((each) => each !== '')) {
@@ -205,7 +203,7 @@ function refuseLinks(run: RunConfig, { device, target }: MountRun): void {
   }
 }
 
-/** What an earlier start left there may be of the other kind. Never more than an empty directory is removed. */
+/** An earlier start's leftover may be of the other kind. Removes at most an empty directory. */
 function clearPlace(target: string, kind: MountRun['kind']): void {
   const found = lstatSync(target, { throwIfNoEntry: false });
   if (found === undefined || found.isDirectory() === (kind === 'dir')) return;
@@ -231,8 +229,8 @@ export function unmountFiles(deps: Pick<FileDeps, 'paths' | 'libc'>, name: strin
   }
 }
 
-/** Never recursive but for LXC's AppArmor profile, which stays when a start fails or a monitor dies: below a mount that is still there lie
- *  the container's own files. */
+/** Never recursive, except for LXC's AppArmor profile, which stays when a start fails or a monitor dies: a remaining mount contains the
+ *  container's own files. */
 export function removeContainerDir(deps: Pick<FileDeps, 'paths' | 'libc'>, name: string): void {
   const dir = deps.paths.containerDir(name);
   if (!existsSync(dir)) return;
@@ -244,7 +242,7 @@ export function removeContainerDir(deps: Pick<FileDeps, 'paths' | 'libc'>, name:
   rmdirSync(dir);
 }
 
-/** LXC gives up when the container's root cannot pass its path; no other user gets more than that. */
+/** LXC gives up if the container's root cannot traverse its path; other users get no further access. */
 export function makePassable(dir: string): void {
   mkdirSync(dir, { recursive: true, mode: 0o711 });
   for (const path of [dirname(dir), dir]) {

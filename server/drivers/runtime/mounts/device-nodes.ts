@@ -1,4 +1,4 @@
-// Makes device nodes on the host that are mounted into containers (nobody may make them inside), and lets containers use them.
+// Makes device nodes on the host and mounts them into containers (which may not make any), and lets containers use them.
 import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { exec } from '../../../lib/exec.ts';
 import { DriverError } from '../../driver-error.ts';
@@ -9,7 +9,7 @@ import { toHostId } from '../idmap/id-map.ts';
 import { findProgram } from '../host/programs.ts';
 import type { LxcPaths } from '../lxc-paths.ts';
 
-/** The path of the node, made again. */
+/** The path of the newly made node. */
 export async function makeNode(dir: string, node: NodeRun, idmap: readonly IdMapEntry[]): Promise<string> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const file = fileOf(dir, node);
@@ -49,7 +49,7 @@ export const nodeMount = (node: NodeRun, source: string): MountRun => ({
   nodes: true,
 });
 
-/** Lets a running container use a node, or no longer. */
+/** Allows a running container to use a node, or forbids it. */
 export async function permitNode(
   tree: CgroupTree,
   paths: LxcPaths,
@@ -59,14 +59,14 @@ export async function permitNode(
 ): Promise<void> {
   const file = allowed ? 'devices.allow' : 'devices.deny';
   if (tree.version === 2) {
-    // There the rules are a program that only LXC's monitor can replace.
+    // In v2 the rules are a program that only LXC's monitor can replace.
     const tool = findProgram('lxc-cgroup') ?? 'lxc-cgroup';
     await exec([tool, '-P', paths.lxcPath, '-n', paths.key(name), file, deviceRule(node)], { timeoutMs: 10_000 });
     return;
   }
   const dir = groupDir(tree, 'devices', paths.group(name));
   if (dir === undefined) return;
-  // What is allowed above is not allowed below by itself; what is denied above is denied below.
+  // A permission is not inherited by child groups; a denial is.
   for (const group of allowed ? groupsBelow(dir) : [dir]) writeFileSync(`${group}/${file}`, deviceRule(node));
 }
 

@@ -1,9 +1,9 @@
-// Where the files of a running container can be reached from the host, with every mount that it has. Opens none of them.
+// The path on the host to a running container's files, with all its mounts. Opens none of them.
 import { readFileSync } from 'node:fs';
 import type { FileView, IdMapEntry } from '../driver.ts';
 import { isSameProcess } from '../../../lib/shared/processes.ts';
 
-/** `init` names its mounts for as long as it lives. Undefined when it lives no more. */
+/** `init` identifies its mounts while it lives. Undefined if it is dead. */
 export function viewThrough(
   init: { readonly initPid: number; readonly initStartTime: number } | undefined,
 ): FileView | undefined {
@@ -22,7 +22,7 @@ function readMap(pid: number, kind: 'uid' | 'gid'): readonly IdMapEntry[] {
   return parseKernelMap(readFileSync(`/proc/${pid}/${kind}_map`, 'utf8'), kind);
 }
 
-/** Text of uid_map or gid_map; empty when ids are the same inside and outside. Pure. */
+/** Text of uid_map or gid_map; empty if ids are the same inside and outside. Pure. */
 export function parseKernelMap(text: string, kind: 'uid' | 'gid'): readonly IdMapEntry[] {
   const lines = text
     .split('\n')

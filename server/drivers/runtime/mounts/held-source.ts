@@ -1,19 +1,17 @@
-// Holds the source of a mount by a descriptor once it is known where it lies: links that are exchanged afterwards change nothing.
+// Holds the source of a mount by a descriptor once it is resolved: replacing links later has no effect.
 import { closeSync, readlinkSync, realpathSync } from 'node:fs';
 import { isBelow } from '../../../api/project/project-restrictions.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { Libc } from '../host/syscalls.ts';
 
 export interface HeldSource {
-  /** Leads to what was looked at for as long as it is held. */
+  /** Leads to the resolved source while it is held. */
   readonly path: string;
   close(): void;
 }
 
-/**
- * Follows the links of `source` as they are at this moment, then asks the kernel where that led. `within`: directories of the host, whose
- * own places nobody but its administrator can change; absent: anywhere, and nothing is held.
- */
+/** Follows the current links of `source`, then asks the kernel where that led. `within`: host directories whose own places only the
+ *  administrator can change; absent: anywhere, and nothing is held. */
 export function holdSource(
   libc: Pick<Libc, 'holdPath'>,
   source: string,

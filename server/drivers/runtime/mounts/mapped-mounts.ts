@@ -1,5 +1,5 @@
-// Mounts files and directories a second time where a container's root can reach them, if wanted through its id map: what belongs
-// to 0:0 on disk belongs to the container's root there. Done here and not by LXC, which forgets the map when a container reboots.
+// Mounts files and directories again where a container's root can reach them, optionally through its id map: files of 0:0 on disk then
+// belong to the container's root. Not left to LXC, which forgets the map when a container reboots.
 import { closeSync } from 'node:fs';
 import type { MountFlag } from '../../../api/devices/index.ts';
 import { DriverError } from '../../driver-error.ts';
@@ -21,8 +21,8 @@ const mountAttrNodev = 4n;
 const propagationPrivate = 1n << 18n;
 const propagationSlave = 1n << 19n;
 const propagationShared = 1n << 20n;
-/** One after the other. Never only shared: what the container mounts must not come to the host. An unbindable tree cannot be put
- *  where mounts are shared, which they are in containers (and LXC shares them again at a start). */
+/** One after the other. Never only shared: the container's mounts must not reach the host. An unbindable tree cannot be attached to shared
+ *  mounts, which containers have (and LXC shares them again at a start). */
 const propagations: Readonly<Record<string, readonly bigint[]>> = {
   private: [propagationPrivate],
   shared: [propagationSlave, propagationShared],
@@ -46,9 +46,9 @@ const flagBits: Readonly<Record<MountFlag, readonly [set: bigint, clear: bigint]
 };
 
 export interface SecondMount extends Pick<MountRun, 'source' | 'recursive' | 'propagation' | 'flags' | 'nodes'> {
-  /** Exists and is of the kind of `source`. */
+  /** Exists and has the kind of `source`. */
   readonly target: string;
-  /** Undefined = owners as they are. */
+  /** Undefined: owners stay. */
   readonly map: readonly IdMapEntry[] | undefined;
   /** See MountRun. */
   readonly within?: readonly string[] | undefined;
@@ -60,7 +60,7 @@ export interface TreeOptions extends Omit<SecondMount, 'target'> {
   readonly readonly: boolean;
 }
 
-/** A second mount of `source` that is nowhere yet, as a descriptor; the caller puts it somewhere and closes it. */
+/** A second, detached mount of `source` as a descriptor; the caller attaches and closes it. */
 export async function openMountTree(
   deps: { readonly libc: Libc; readonly namespaces: UserNamespaces },
   options: TreeOptions,
@@ -92,7 +92,7 @@ export async function openMountTree(
 
 type Source = Pick<SecondMount, 'source' | 'within' | 'block' | 'flags' | 'readonly'>;
 
-/** A detached copy of the source's mount, or a mount of the file system on it. */
+/** A detached copy of the source's mount, or a mount of its file system. */
 async function takeSource(libc: Libc, mount: Source, depth: number): Promise<number> {
   const { source, within, block, flags = [] } = mount;
   const held = holdSource(libc, source, within);
@@ -143,7 +143,7 @@ export async function mountAgain(
   const depth = recursive ? atRecursive : 0;
   const tree = await takeSource(libc, mount, depth);
   try {
-    // LXC can only hand on to the container what this mount still has of the source's.
+    // LXC can only pass on to the container the propagation that this mount keeps.
     const alone = propagation.includes('private') || propagation.includes('unbindable');
     if (namespaceFd !== undefined && !mapTree(libc, tree, namespaceFd, depth, alone ? propagationPrivate : 0n)) {
       throw new DriverError('Failed', `The file system of ${source} cannot be mounted through an id map`);
@@ -160,9 +160,9 @@ export async function mountAgain(
   }
 }
 
-/** Idempotent; what still uses the mount keeps it. */
+/** Idempotent; current users of the mount keep it. */
 export function unmount(libc: Libc, target: string): void {
-  // More than one mount can lie there after a crash in between.
+  // After a crash in between there can be several mounts.
   while (libc.umount2(target, umountDetach | umountNoFollow) === 0);
 }
 

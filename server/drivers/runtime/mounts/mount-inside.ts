@@ -1,4 +1,4 @@
-// Puts mounts into a running container's mount namespace, and takes them out. A helper process enters it: Node's threads cannot.
+// Attaches mounts inside a running container's mount namespace, and removes them. A helper process enters it: Node's threads cannot.
 import { closeSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { DriverError } from '../../driver-error.ts';
@@ -14,10 +14,8 @@ const numbers: Readonly<Record<string, { readonly setns: number; readonly umount
   ppc64: { setns: 350, umount2: 52 },
 };
 
-/**
- * Places for mounts are made as the container's root, in its own user namespace, so that no link inside leads to more than that
- * user may do. The mount itself needs the host's rights: the tree to mount is descriptor 3.
- */
+/** Makes mount points as the container's root, in its own user namespace, so that no link inside leads further than that user may go. The
+ *  mount itself needs the host's privileges: descriptor 3 is the tree to mount. */
 const helper = `
 use strict; use warnings;
 my ($setns, $umount2, $pid, $what, $kind, $target) = @ARGV;
@@ -80,7 +78,7 @@ if ($what eq 'mount') {
 
 const timeoutMs = 10_000;
 
-/** Mounts a detached tree at `target`, made when absent. Closes `tree`. */
+/** Mounts a detached tree at `target`, made if absent. Closes `tree`. */
 export async function mountInside(
   pid: number,
   tree: number,
@@ -93,7 +91,7 @@ export async function mountInside(
   }
 }
 
-/** Idempotent. `remove`: also takes the empty file away that was made to mount on. */
+/** Idempotent. `remove`: also removes the empty file made as the mount point. */
 export async function unmountInside(pid: number, target: string, remove: boolean): Promise<void> {
   await run(pid, [remove ? 'remove' : 'unmount', 'file', target], undefined);
 }

@@ -1,10 +1,10 @@
-// Says what `ip` and `tc` must do for one network interface of a container. Pure: builds text, runs nothing.
+// Renders the `ip` and `tc` commands for one network interface of a container. Pure: builds text, runs nothing.
 import { createHash } from 'node:crypto';
 import { assertNever } from '../../../lib/shared/assert-never.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { NicRun } from '../driver.ts';
 
-/** Lines of `ip -batch`, first those for the host, then those for the container's network namespace. */
+/** Lines of `ip -batch`, first for the host, then for the container's network namespace. */
 export interface IpPlan {
   readonly host: readonly string[];
   readonly inside: readonly string[];
@@ -12,7 +12,7 @@ export interface IpPlan {
 
 const word = /^[^\s/:#"'\\]{1,15}$/;
 
-/** Throws DriverError Invalid for names that would be something else to the programs. */
+/** Throws DriverError Invalid for names that the programs would misread. */
 export function checkNicNames(nic: NicRun): void {
   for (const name of [nic.name, nic.hostName, ...(nic.link === undefined ? [] : [nic.link])]) {
     if (!word.test(name) || name === '.' || name === '..') {
@@ -24,7 +24,7 @@ export function checkNicNames(nic: NicRun): void {
   }
 }
 
-/** Puts the interface into the network namespace of `pid`. `isOnSwitch`: its bridge is asked by other means. */
+/** Moves the interface into the network namespace of `pid`. `isOnSwitch`: other code attaches it to its bridge. */
 export function plugNic(nic: NicRun, pid: number, isOnSwitch = false): IpPlan {
   const mtu = nic.mtu === undefined ? '' : ` mtu ${nic.mtu}`;
   const address = nic.hwaddr === undefined ? '' : ` address ${nic.hwaddr}`;
@@ -110,10 +110,10 @@ export function prepareNic(nic: NicRun, exists: (name: string) => boolean, mark:
 
 const short = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8);
 
-/** The interface that what comes out of a container is sent through to be slowed down. */
+/** The interface that shapes a container's outgoing traffic. */
 export const ifbName = (hostName: string): string => `gtifb${short(hostName)}`;
 
-/** Lines of `ip -batch` and `tc -batch` that bring the rates of a veth into force; nothing of them is there. */
+/** Lines of `ip -batch` and `tc -batch` that apply the rates of a veth without any. */
 export function shapeCommands(
   nic: NicRun,
   mark: string,
@@ -122,7 +122,7 @@ export function shapeCommands(
   const ifb = ifbName(nic.hostName);
   const ip: string[] = [];
   const tc: string[] = [];
-  // What goes into the container leaves the host by its end of the cable.
+  // Traffic into the container leaves the host through the veth's host end.
   if (ingress !== undefined) tc.push(`qdisc replace dev ${nic.hostName} root ${bucket(ingress)}`);
   if (egress !== undefined) {
     ip.push(`link add name ${ifb} alias ${mark} type ifb`, `link set dev ${ifb} up`);
@@ -135,7 +135,7 @@ export function shapeCommands(
   return { ip, tc };
 }
 
-/** A bucket must hold what arrives between two ticks of the clock, and at least a large packet. */
+/** A bucket must hold the traffic between two clock ticks, and at least a large packet. */
 function bucket(bits: number): string {
   const burst = Math.max(16 * 1024, Math.ceil(bits / 8 / 100));
   return `tbf rate ${bits}bit burst ${burst}b latency 50ms`;

@@ -1,5 +1,5 @@
-// Writes the nftables rules that hold the nics of containers to their own addresses. Pure: builds text, runs nothing.
-// One table a daemon: a map from the host's interface to the chain of its nic, so that neither a packet nor a change costs more with many nics.
+// Renders the nftables rules that restrict nics of containers to their own addresses. Pure: builds text, runs nothing. One table per
+// daemon: a map from the host interface to the chain of its nic, so that neither a packet nor a change costs more with many nics.
 import { createHash } from 'node:crypto';
 import { bitsOf, eui64Address, firstOf, formatCidr, formatIp, parseCidr, parseIp } from '../../../api/text/ip.ts';
 import type { Cidr } from '../../../api/text/ip.ts';
@@ -14,7 +14,7 @@ const chainOf = (hostName: string): string => `nic_${createHash('sha256').update
 export const isFiltered = (nic: NicRun): boolean =>
   nic.kind === 'veth' && (nic.macFilter === true || nic.ipFilter !== undefined || nic.isolated === true);
 
-/** Text for `nft -f -` that brings the filter of a nic into force in place of an earlier one, in one transaction. The interface need not exist. */
+/** Text for `nft -f -` that replaces the filter of a nic in one transaction. The interface need not exist. */
 export function setFilter(nic: NicRun, tag: string): string {
   checkNicNames(nic);
   const table = filterTable(tag);
@@ -29,29 +29,27 @@ export function setFilter(nic: NicRun, tag: string): string {
   ]);
 }
 
-/** Takes the filter of a nic away. Right whether or not there is one. */
+/** Removes the filter of a nic, if there is one. */
 export function removeFilter(nic: NicRun, tag: string): string {
   checkNicNames(nic);
   const table = filterTable(tag);
   return lines([...frame(table), ...dropped(nic, table)]);
 }
 
-/** Adding first makes the deletion valid when there was no table. */
+/** Adding first makes the deletion valid if there was no table. */
 export function removeFilters(tag: string): string {
   return lines([`add table bridge ${filterTable(tag)}`, `delete table bridge ${filterTable(tag)}`]);
 }
 
-/** Puts the filters of exactly these nics in place of all earlier ones, in one transaction. */
+/** Replaces all filters with those of exactly these nics, in one transaction. */
 export function allFilters(nics: readonly NicRun[], tag: string): string {
   return removeFilters(tag) + nics.map((nic) => setFilter(nic, tag)).join('');
 }
 
 const lines = (list: readonly string[]): string => list.map((line) => `${line}\n`).join('');
 
-/**
- * What all nics share. Frames are judged where they enter the bridge, before it learns their source address. Those to addresses of
- * the link itself (01:80:c2:00:00:0x) skip that hook, so they are judged where the bridge receives them.
- */
+/** Common to all nics. Filters frames where they enter the bridge, before it learns their source address. Frames to link-local addresses
+ *  (01:80:c2:00:00:0x) skip that hook, so they are filtered where the bridge receives them. */
 function frame(table: string): string[] {
   const chain = (name: string, hook: string, rule: string): string[] => [
     `add chain bridge ${table} ${name} { type filter hook ${hook}; policy accept; }`,
@@ -72,7 +70,7 @@ function frame(table: string): string[] {
   ];
 }
 
-/** A deletion of what is not there fails, so each is added first. */
+/** Deleting a missing object fails, so each is added first. */
 function dropped(nic: NicRun, table: string): string[] {
   const chain = chainOf(nic.hostName);
   const port = `element bridge ${table} ports { "${nic.hostName}" : jump ${chain} }`;
@@ -96,7 +94,7 @@ function filterRules(nic: NicRun): string[] {
   return [
     `ether saddr != ${nic.hwaddr} drop`,
     `arp saddr ether != ${nic.hwaddr} drop`,
-    // A tag of a VLAN would hide the addresses from the rules below, and not from every receiver.
+    // A VLAN tag would hide the addresses from the rules below, but not from every receiver.
     ...(hasIpFilter ? ['ether type != { arp, ip, ip6 } drop'] : []),
     ...(ipv4 === undefined
       ? []
@@ -124,7 +122,7 @@ function ipv4Rules(own: readonly Cidr[]): string[] {
     `arp saddr ip 0.0.0.0 arp daddr ip ${set} accept`,
     `arp saddr ip != ${set} drop`,
     'ip saddr 0.0.0.0 ip daddr 255.255.255.255 udp sport 68 udp dport 67 accept',
-    // A server of addresses is the host alone.
+    // Only the host is a DHCP server.
     'ether type ip udp sport 67 drop',
     `ip saddr != ${set} drop`,
   ];
@@ -135,10 +133,10 @@ function ipv6Rules(own: readonly Cidr[] | 'none', subnets: readonly Cidr[]): str
   const hosts = own === 'none' ? [] : own;
   const targets = [targetIn(hosts), ...subnets.map(targetPrefix)];
   return [
-    // Neither a router nor a server of addresses.
+    // Neither a router nor a redirect.
     'icmpv6 type { 134, 137 } drop',
     'ether type ip6 udp sport 547 drop',
-    // Before an address is taken: the question whether somebody has it, and reports of groups.
+    // Before an address is assigned: duplicate address detection, and multicast reports.
     ...targets.map((target) => `ip6 saddr :: icmpv6 type 135 ${target} accept`),
     'ip6 saddr :: icmpv6 type { 131, 143 } accept',
     `ip6 saddr != ${setOf([...hosts, ...subnets])} drop`,
@@ -147,7 +145,7 @@ function ipv6Rules(own: readonly Cidr[] | 'none', subnets: readonly Cidr[]): str
   ];
 }
 
-/** The given addresses, and those that the kernel of the container makes of the hardware address: of the link, and in the same subnets of 64 bits. */
+/** The given addresses, and those that the container's kernel derives from the hardware address: link-local, and in the same /64 subnets. */
 function ownIpv6(addresses: readonly string[], hwaddr: string): readonly Cidr[] {
   const given = addresses.flatMap(hostCidr);
   const link = parseCidr('fe80::/64');
@@ -162,7 +160,7 @@ const setOf = (cidrs: readonly Cidr[]): string =>
 
 const hex = (value: bigint, bits: number): string => `0x${value.toString(16).padStart(bits / 4, '0')}`;
 
-/** The target address of neighbour discovery stands 8 bytes into the message. */
+/** The target address of neighbour discovery is at offset 8 of the message. */
 const targetIn = (hosts: readonly Cidr[]): string =>
   `@th,64,128 { ${hosts.map(({ ip }) => hex(ip.value, 128)).join(', ')} }`;
 

@@ -15,7 +15,7 @@ const limit = { timeoutMs: 15_000 };
 export class NicFilters {
   readonly #tag: string;
   readonly #mutex = new KeyedMutex();
-  /** Interfaces of the host that have a filter: the table goes with the last. */
+  /** Host interfaces with a filter: the table is removed with the last one. */
   readonly #filtered = new Set<string>();
 
   constructor(tag: string) {
@@ -42,7 +42,7 @@ export class NicFilters {
     });
   }
 
-  /** After a start of the daemon: exactly these nics have their filters, whatever became of the rules meanwhile. */
+  /** After a start of the daemon: restores the filters of exactly these nics, whatever happened to the rules. */
   async restore(nics: readonly NicRun[], log: Log): Promise<void> {
     const filtered = nics.filter(isFiltered);
     try {
@@ -73,13 +73,13 @@ async function nft(input: string, what: string): Promise<void> {
   }
 }
 
-/** Says it to the bridge as well, which then keeps the port apart from isolated ports of other daemons too. The port must exist. */
+/** Also sets it on the bridge, which then separates the port from isolated ports of other daemons. The port must exist. */
 export function isolatePort(nic: NicRun): void {
   if (nic.kind !== 'veth' || nic.link === undefined) return;
   try {
     writeFileSync(`/sys/class/net/${nic.hostName}/brport/isolated`, nic.isolated === true ? '1' : '0');
   } catch (error) {
-    // The interface went with its container meanwhile.
+    // The interface vanished with its container.
     ifMissing(error);
   }
 }

@@ -20,7 +20,7 @@ export async function readInterfaces(
   });
 }
 
-/** Root of the container makes links with any index of a peer: it learns no other name of the host by it. */
+/** The container's root can make links with any peer index: it must not learn other host names by it. */
 export const ownHostName = (asked: string, hostNames: Readonly<Record<string, string>>): string =>
   Object.values(hostNames).includes(asked) ? asked : '';
 
@@ -28,7 +28,7 @@ const cloneNewnet = 0x4000_0000;
 const afNetlink = 16;
 const sockRawCloexec = 3 | 0o2000000;
 
-/** A netlink socket keeps the namespace it was made in, so the thread is in the other one for a single call. */
+/** A netlink socket keeps its namespace, so the thread enters the other one for a single call. */
 function linksByNetlink(libc: Libc, pid: number): readonly NetLink[] {
   const fd = socketIn(libc, pid);
   try {
@@ -45,7 +45,7 @@ function socketIn(libc: Libc, pid: number): number {
     try {
       if (libc.setns(away, cloneNewnet) !== 0) throw new Error(`cannot enter the network of process ${pid}`);
       const fd = libc.socket(afNetlink, sockRawCloexec, 0);
-      // A daemon that stays in a container's network would serve its API there.
+      // A daemon left in a container's network would serve its API there.
       if (libc.setns(home, cloneNewnet) !== 0) process.abort();
       if (fd < 0) throw new Error(`no netlink socket in the network of process ${pid}`);
       return fd;
@@ -57,7 +57,7 @@ function socketIn(libc: Libc, pid: number): number {
   }
 }
 
-/** For every answer in turn: 64 KiB of zeros for each would be a quarter of the time. */
+/** Shared by all answers: 64 KiB of zeros for each would be a quarter of the time. */
 const received = Buffer.alloc(64 * 1024);
 
 function dump(libc: Libc, fd: number, request: Uint8Array): readonly Buffer[] {
@@ -68,7 +68,7 @@ function dump(libc: Libc, fd: number, request: Uint8Array): readonly Buffer[] {
     if (length <= 0) throw new Error('the kernel gave no answer about interfaces');
     const part = Buffer.from(received.subarray(0, length));
     parts.push(part);
-    // The end of a dump is a message of its own, always the last of its packet.
+    // The end of a dump is a separate message, always the last of its packet.
     if (netlinkDump.isEnd(part)) return parts;
   }
 }

@@ -1,4 +1,4 @@
-// Understands the kernel's netlink messages and `ip -j` about links and addresses. Pure.
+// Parses the kernel's netlink messages and `ip -j` output about links and addresses. Pure.
 import type { InterfaceAddress, InterfaceState } from '../../interface-state.ts';
 
 export interface NetLink {

@@ -25,7 +25,7 @@ export const interfaceExists = (name: string): boolean => existsSync(`/sys/class
 
 const limit = { timeoutMs: 15_000 };
 
-/** One program run with lines as its input; the first line that fails is named. */
+/** Runs the program once with lines as its input; errors name the first failing line. */
 async function batch(program: 'ip' | 'tc', prefix: readonly string[], lines: readonly string[]): Promise<void> {
   if (lines.length === 0) return;
   const path = findProgram(program) ?? program;
@@ -52,7 +52,7 @@ const insideOf = (pid: number): readonly string[] => [
   '--',
 ];
 
-/** Refuses what would fail half way: parents that are missing, names that are taken. */
+/** Refuses what would fail half way: missing parents, taken names. */
 export async function checkNicPlaces(nic: NicRun, pid: number | undefined): Promise<void> {
   checkNicNames(nic);
   const fail = (code: 'NotFound' | 'NotSupported' | 'Exists', why: string): never => {
@@ -79,7 +79,7 @@ function namesInside(pid: number): readonly string[] {
     .flatMap((line) => /^\s*([^\s:]+):/.exec(line)?.[1] ?? []);
 }
 
-/** Makes what the interface sits on: a VLAN, the address of a virtual function. */
+/** Prepares the interface's base: a VLAN, the address of a virtual function. */
 export async function prepareHost(nic: NicRun, mark: string): Promise<void> {
   await batch('ip', [], prepareNic(nic, interfaceExists, mark));
 }
@@ -104,13 +104,13 @@ export async function plugInto(nic: NicRun, pid: number, tag: string): Promise<v
   }
 }
 
-/** After its interface has gone: Open vSwitch would keep the port, and take any interface of that name for it. Idempotent. */
+/** After its interface has vanished: Open vSwitch would keep the port, and reuse it for any interface of that name. Idempotent. */
 export async function leaveSwitch(nic: NicRun): Promise<void> {
   if (nic.kind !== 'veth' || nic.link === undefined || isKernelBridge(nic.link) || !interfaceExists(nic.link)) return;
   if (await isOvsBridge(nic.link)) await detachPort(nic.link, nic.hostName);
 }
 
-/** Idempotent: an interface that is gone already is fine. */
+/** Idempotent. */
 export async function unplugFrom(nic: NicRun, pid: number): Promise<void> {
   await unshape(nic);
   await dropRoutes(nic);
@@ -121,7 +121,7 @@ export async function unplugFrom(nic: NicRun, pid: number): Promise<void> {
   } else if (namesInside(pid).includes(nic.name)) await batch('ip', insideOf(pid), plan.inside);
 }
 
-/** Moves a host interface back out of a network namespace that is kept in a file. */
+/** Moves a host interface back from a network namespace kept in a file. */
 export async function returnToHost(nic: NicRun, namespaceFile: string): Promise<void> {
   const enter = [findProgram('nsenter') ?? 'nsenter', `--net=${namespaceFile}`, '--'];
   await batch('ip', enter, unplugNic(nic, process.pid).inside);
@@ -129,7 +129,7 @@ export async function returnToHost(nic: NicRun, namespaceFile: string): Promise<
 
 export const markOf = (tag: string): string => `gantry:nic:${tag}`;
 
-/** Rates of a nic; replaces those in force. */
+/** Sets the rates of a nic, replacing earlier ones. */
 export async function shape(nic: NicRun, tag: string): Promise<void> {
   if (nic.kind !== 'veth') return;
   await unshape(nic);
@@ -149,13 +149,13 @@ async function unshape(nic: NicRun): Promise<void> {
   await removeShape(dev);
 }
 
-/** Takes away what stays when the interface itself goes. Idempotent. */
+/** Removes what outlives the interface itself. Idempotent. */
 export async function removeShape(hostName: string): Promise<void> {
   const ifb = ifbName(hostName);
   if (interfaceExists(ifb)) await batch('ip', [], [`link delete dev ${ifb}`]);
 }
 
-/** After a crash: removes slow-down interfaces of this daemon that belong to none of the given host interfaces. */
+/** After a crash: removes shaping interfaces of this daemon that belong to none of the given host interfaces. */
 export async function sweepShapes(hostNames: readonly string[], tag: string, log: Log): Promise<void> {
   const keptIfbs = new Set(hostNames.map(ifbName));
   try {
@@ -176,7 +176,7 @@ function aliasOf(name: string): string {
   }
 }
 
-/** Removes a VLAN interface that this daemon made and nothing uses any more. */
+/** Removes a VLAN interface that this daemon made and that has no users left. */
 export async function removeVlan(nic: NicRun, tag: string): Promise<void> {
   if (nic.vlan === undefined) return;
   const name = nic.kind === 'macvlan' ? (nic.link ?? '') : nic.hostName;

@@ -1,4 +1,4 @@
-// limits.network.priority: gives what a container sends the priority that queues of the host sort by. One nft table a container.
+// limits.network.priority: sets the priority of a container's packets, by which queues of the host sort. One nft table per container.
 import { createHash } from 'node:crypto';
 import { exec } from '../../../lib/exec.ts';
 import { DriverError } from '../../driver-error.ts';
@@ -11,17 +11,15 @@ type Config = Readonly<Record<string, string>>;
 const limit = { timeoutMs: 15_000 };
 const families = ['bridge', 'inet'] as const;
 
-/** 0 = none is set: what the container sends is sorted as what the host sends. */
+/** 0: none, so its packets are sorted like the host's. */
 export const networkPriority = (config: Config): number => Number(config['limits.network.priority'] || 0);
 
 /** `tag` distinguishes the daemons of one host. */
 export const priorityTable = (container: string, tag: string): string =>
   `gantryprio_${tag}_${createHash('sha256').update(container).digest('hex').slice(0, 12)}`;
 
-/**
- * Text for `nft -f -`, replacing an earlier table. Bridged frames have the priority from when they enter the bridge; the kernel's
- * forwarding sets one of its own, so routed packets get it after that, known by their hardware address. Pure.
- */
+/** Text for `nft -f -`, replacing an earlier table. Bridged frames get the priority when they enter the bridge; the kernel's forwarding
+ *  sets its own, so routed packets get it after that, identified by their hardware address. Pure. */
 export function priorityRules(container: string, nics: readonly NicRun[], priority: number, tag: string): string {
   const table = priorityTable(container, tag);
   const set = `meta priority set 0:${priority.toString(16)} counter`;
@@ -38,13 +36,13 @@ export function priorityRules(container: string, nics: readonly NicRun[], priori
   ].join('');
 }
 
-/** Adding first makes the deletion valid when there was none. Pure. */
+/** Adding first makes the deletion valid if there was none. Pure. */
 export function noPriorityRules(container: string, tag: string): string {
   const table = priorityTable(container, tag);
   return families.map((family) => `add table ${family} ${table}\ndelete table ${family} ${table}\n`).join('');
 }
 
-/** Brings the priority of a running container into force, for the nics it has now; 0 takes it away. */
+/** Applies the priority of a running container to its current nics; 0 removes it. */
 export async function setNetworkPriority(
   container: string,
   nics: readonly NicRun[],
@@ -60,7 +58,7 @@ export async function setNetworkPriority(
   }
 }
 
-/** After a crash: removes the tables of this daemon's containers that do not run any more. */
+/** After a crash: removes the tables of this daemon's containers that no longer run. */
 export async function sweepPriorities(running: readonly string[], tag: string): Promise<void> {
   const nft = findProgram('nft');
   if (nft === undefined) return;

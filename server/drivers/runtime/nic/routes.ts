@@ -1,4 +1,4 @@
-// Static routes of the host to subnets behind a container's interface: made with the interface, taken away with it.
+// Static routes of the host to subnets behind a container's interface: added with the interface, removed with it.
 import { createHash } from 'node:crypto';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
@@ -9,11 +9,11 @@ import { findProgram } from '../host/programs.ts';
 /** Marks our routes for `ip route`: a number that no routing daemon is known to use. */
 const protocol = '73';
 
-/** Each interface has a metric of its own, so that two containers may route the same subnet and neither takes the other's away. */
+/** Each interface has its own metric, so that two containers may route the same subnet and neither removes the other's route. */
 const metricOf = (nic: NicRun): string =>
   `${1024 + Number.parseInt(createHash('sha256').update(nic.hostName).digest('hex').slice(0, 5), 16)}`;
 
-/** The interface of the host that the routes lead to. */
+/** The host interface of the routes. */
 const deviceOf = (nic: NicRun): string => nic.link ?? nic.hostName;
 
 /** Arguments of `ip` for one route of an interface. */
@@ -34,7 +34,7 @@ interface RouteLine {
   readonly dev?: string;
 }
 
-/** The interface that another route to exactly this subnet leads to; undefined: there is none. Pure. */
+/** The interface of another route to exactly this subnet; undefined: there is none. Pure. */
 export const routeElsewhere = (listing: string, nic: NicRun): string | undefined =>
   (listing.trim() === '' ? [] : (JSON.parse(listing) as readonly RouteLine[])).find(({ dev }) => dev !== deviceOf(nic))
     ?.dev;
@@ -43,8 +43,8 @@ const limit = { timeoutMs: 15_000 };
 const ip = async (args: readonly string[], okCodes: readonly number[] = [0]): Promise<string> =>
   (await exec([findProgram('ip') ?? 'ip', ...args], { ...limit, okCodes })).stdout;
 
-/** Idempotent. Throws DriverError Exists where the host reaches one of them by another interface, Failed where the
- *  kernel refuses one (IPv6 to a bridge that has none). */
+/** Idempotent. Throws DriverError Exists if the host reaches a subnet by another interface, Failed if the kernel refuses a route (IPv6 to a
+ *  bridge without IPv6). */
 export async function addRoutes(nic: NicRun): Promise<void> {
   for (const route of nic.routes ?? []) {
     const family = route.includes(':') ? '-6' : '-4';
@@ -61,7 +61,7 @@ export async function addRoutes(nic: NicRun): Promise<void> {
   }
 }
 
-/** Idempotent: routes and interfaces that are gone already are fine. */
+/** Idempotent, also for missing interfaces. */
 export async function dropRoutes(nic: NicRun, kept: readonly string[] = []): Promise<void> {
   for (const route of nic.routes ?? []) {
     if (!kept.includes(route)) await ip(routeArguments(nic, 'del', route), [0, 1, 2]);

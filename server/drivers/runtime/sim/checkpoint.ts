@@ -1,4 +1,4 @@
-// Checkpoints of simulated containers: their age, from which all their figures come.
+// Checkpoints of simulated containers: their age, from which all their metrics follow.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DriverError } from '../../driver-error.ts';
@@ -10,7 +10,7 @@ export interface SimCheckpointRecords {
   need(name: string): SimRunningRecord;
   lock<T>(name: string, work: () => Promise<T>): Promise<T>;
   freeze(name: string): void;
-  /** Ends it, and resolves once the exit was delivered. */
+  /** Ends it, and resolves once the exit was announced. */
   end(name: string): Promise<void>;
   start(run: RunConfig, signal: AbortSignal, ageMs: number): Promise<{ readonly initPid: number }>;
   now(): number;
@@ -19,7 +19,7 @@ export interface SimCheckpointRecords {
 interface CheckpointFile {
   readonly name: string;
   readonly ageMs: number;
-  /** Directory beside this one that is needed too. */
+  /** A sibling directory that is also needed. */
   readonly previous?: string;
 }
 

@@ -1,10 +1,10 @@
-// The handful of commands that a simulated container understands. Starts no process; the shell around them is shell.ts.
+// The few commands that a simulated container has. Starts no process; shell.ts has the shell around them.
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { join, posix, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TerminalSize } from '../driver.ts';
 
-/** What a command has of its process. */
+/** A command's view of its process. */
 export interface SimProcessView {
   readonly rootfs: string;
   readonly hostname: string;
@@ -12,11 +12,11 @@ export interface SimProcessView {
   readonly cwd: string;
   readonly uid: number;
   readonly gid: number;
-  /** As it is now; undefined without a terminal. */
+  /** The current size; undefined without a terminal. */
   readonly terminal: () => TerminalSize | undefined;
   /** Next bytes of the input; undefined at its end. */
   readonly read: () => Promise<Buffer | undefined>;
-  /** Resolves when there is room for more. Rejects when the reader is gone. */
+  /** Resolves when there is room for more. Rejects if the reader is gone. */
   readonly out: (text: string | Buffer) => Promise<void>;
   readonly err: (text: string) => Promise<void>;
   /** Aborts when the process is killed. */
@@ -69,7 +69,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
 };
 
-/** 127 for an unknown command, 126 for a file that is none, as a shell says it. */
+/** 127 for an unknown command, 126 for a file that is not executable, as in a shell. */
 export async function runSimCommand(argv: readonly string[], process: SimProcessView): Promise<number> {
   const [file = '', ...args] = argv;
   const name = posix.basename(file);
@@ -117,7 +117,7 @@ async function head(args: readonly string[], process: SimProcessView): Promise<n
   return 0;
 }
 
-/** The container's files only: a link that leads out of the rootfs reads as absent. */
+/** Reads only the container's files: a link that leads out of the rootfs reads as absent. */
 function readInside(process: SimProcessView, path: string): Buffer | undefined {
   try {
     const real = inside(process, path);

@@ -1,4 +1,4 @@
-// Keeps the console log of a simulated container, as bounded as LXC's. Reads nothing.
+// Keeps the console log of a simulated container, limited like LXC's.
 import { appendFileSync, mkdirSync, statSync, truncateSync } from 'node:fs';
 import { dirname } from 'node:path';
 

@@ -22,16 +22,11 @@ export interface SimFault extends InjectedFault<SimOperation> {
   readonly container?: string;
 }
 
-/**
- * Faults of one simulated runtime:
- *   `inject({ operation: 'start', container: 'web', error: 'no space', times: 1 })` -> the next start of web fails;
- *   `inject({ operation: 'stop', delayMs: 500 })` -> every stop takes longer;
- *   `inject({ operation: 'stop', held: promise })` -> every stop waits for the promise first;
- *   `ignoreShutdown('web')` -> clean stops of web run into their time limit, forced ones work;
- *   `exitAtOnce('web')` -> its init ends during the start, which then fails;
- *   `refuseCheckpoints('no tool')` -> checkpoints can neither be made nor restored here, for this reason.
- * All return a function that takes the fault back; `clear()` takes back all.
- */
+/** Faults of one simulated runtime: `inject({ operation: 'start', container: 'web', error: 'no space', times: 1 })` -> the next start of
+ *  web fails; `inject({ operation: 'stop', delayMs: 500 })` -> every stop takes longer; `inject({ operation: 'stop', held: promise })` ->
+ *  every stop waits for the promise first; `ignoreShutdown('web')` -> clean stops of web time out, forced ones work; `exitAtOnce('web')` ->
+ *  its init ends during the start, which then fails; `refuseCheckpoints('no tool')` -> checkpoints can neither be made nor restored here,
+ *  for this reason. All return a function that removes the fault; `clear()` removes all. */
 export class SimFaults {
   readonly #faults = new SimFaultList<SimFault>();
   readonly #deaf = new Set<string>();

@@ -1,4 +1,4 @@
-// Figures of a simulated container: they move with time and respect its limits. Pure.
+// Metrics of a simulated container: they change with time and respect its limits. Pure.
 import type { InterfaceAddress, InterfaceState } from '../../interface-state.ts';
 import type { ContainerUsage, NicRun, RuntimeMetrics } from '../driver.ts';
 import { type HostFacts, readLimits } from '../cgroup/limits.ts';
@@ -21,7 +21,7 @@ export function simMetrics(
 ): RuntimeMetrics {
   const aliveMs = Math.max(1, nowMs - state.startedAt);
   const limit = readLimits(state.limits, simHost, undefined).memory.bytes ?? Number.POSITIVE_INFINITY;
-  // A slow saw-tooth: different from call to call, the same for the same moment.
+  // A slow saw-tooth: different from call to call, equal for the same moment.
   const usage = Math.min(limit, ordinaryMemory + (aliveMs % 1000) * 4096);
   const network = {
     lo: loopback(),
@@ -43,7 +43,7 @@ export function simMetrics(
   };
 }
 
-/** Three quarters of the processor time are of programs; half of the memory is cache of files; no block device is used. */
+/** Three quarters of the processor time are user time; half of the memory is file cache; no block device is used. */
 function simUsage(
   cpuSeconds: number,
   memory: number,
@@ -100,7 +100,7 @@ function nicState(nic: NicRun, aliveMs: number, given: readonly InterfaceAddress
   };
 }
 
-/** What a kernel derives from the hardware address (modified EUI-64). */
+/** As the kernel derives it from the hardware address (modified EUI-64). */
 export function linkLocal(hwaddr: string): string {
   const bytes = hwaddr.split(':').map((part) => Number.parseInt(part, 16) || 0);
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = bytes;

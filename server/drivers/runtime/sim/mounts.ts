@@ -1,4 +1,4 @@
-// Shows what the daemon itself mounts in simulated containers: as links in their root file systems. Mounts of devices are not shown.
+// Shows the daemon's own mounts in simulated containers: as links in their root file systems. Does not show mounts of devices.
 import { lstatSync, mkdirSync, rmdirSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ownMount } from '../../device-parts.ts';
@@ -12,7 +12,7 @@ export function unlinkMounts(run: Pick<RunConfig, 'rootfs' | 'mounts'>): void {
   for (const mount of run.mounts) if (mount.device === ownMount) unlinkMount(run.rootfs, mount);
 }
 
-/** Where the image has something of its own in the way, nothing is shown. */
+/** Shows nothing if the image has a file of its own there. */
 export function linkMount(rootfs: string, mount: MountRun): void {
   const path = join(rootfs, mount.target);
   if (!isMadeOfDirectories(rootfs, dirname(mount.target))) return;
@@ -30,7 +30,7 @@ export function unlinkMount(rootfs: string, mount: MountRun): void {
   if (isPossible && kindOf(path) === 'link') rmSync(path);
 }
 
-/** Makes what is missing. A link on the way could lead out of the root file system. */
+/** Makes missing directories. A link in the path could lead out of the root file system. */
 function isMadeOfDirectories(rootfs: string, path: string): boolean {
   let at = rootfs;
   for (const part of path.split('/').filter((one) => one !== '')) {

@@ -1,4 +1,4 @@
-// A process of a simulated container: streams, signals and the manners of a terminal. What it does is shell.ts and commands.ts.
+// A process of a simulated container: streams, signals and terminal behaviour. shell.ts and commands.ts run in it.
 import { PassThrough, Writable } from 'node:stream';
 import { once } from 'node:events';
 import type { RuntimeCommand, RuntimeProcess, TerminalSize } from '../driver.ts';
@@ -16,7 +16,7 @@ const hangUp = 1;
 const interrupt = 2;
 const kill = 9;
 const brokenPipe = 13;
-/** By default these do nothing: child ended, continue, urgent data, window changed. */
+/** Ignored by default: child ended, continue, urgent data, window changed. */
 const harmless = new Set([17, 18, 23, 28]);
 const lastSignal = 64;
 
@@ -44,7 +44,7 @@ export function startSimProcess(command: RuntimeCommand, context: SimProcessCont
     if (!to.write(chunk)) await once(to, 'drain', { signal: end.signal });
   };
   const out = writeTo(output);
-  // A reader that stops ends a writer that waits for room.
+  // When a reader stops, a writer waiting for room must end.
   for (const one of [output, errors]) one.once('close', () => one.writableNeedDrain && raise(brokenPipe));
   // A terminal without a holder hangs up.
   if (hasTerminal) output.once('close', () => raise(hangUp));
@@ -105,7 +105,7 @@ function reader(input: PassThrough, signal: AbortSignal): () => Promise<Buffer |
   };
 }
 
-/** Echo, line editing by backspace, ^C and ^D; a line is given on when it is complete. */
+/** Echo, line editing by backspace, ^C and ^D; passes a line on when it is complete. */
 function terminalInput(
   input: PassThrough,
   to: { readonly echo: (chunk: Buffer) => void; readonly raise: (signal: number) => void },

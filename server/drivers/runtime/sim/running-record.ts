@@ -1,4 +1,4 @@
-// One small file per simulated container, so that containers "keep running" while no daemon does. Holds no behaviour.
+// One small file per simulated container, so that containers "keep running" while no daemon does.
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RunConfig, RuntimeStatus } from '../driver.ts';
@@ -10,9 +10,9 @@ export interface SimRunningRecord {
   readonly initPid: number;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
-  /** The limits.* in force. */
+  /** The current limits.*. */
   readonly limits: Readonly<Record<string, string>>;
-  /** What happened to it while no daemon was looking. */
+  /** A stop or reboot while no daemon ran. */
   readonly unseen?: 'stop' | 'reboot';
 }
 
@@ -21,7 +21,7 @@ export interface SimRunningRecords {
   readAll(): readonly SimRunningRecord[];
   write(state: SimRunningRecord): void;
   remove(name: string): void;
-  /** Absent: they are in no files. */
+  /** Absent: they are not in files. */
   fileOf?(name: string): string;
 }
 
@@ -49,13 +49,13 @@ export class SimRecordFiles implements SimRunningRecords {
   }
 
   fileOf(name: string): string {
-    // Names that differ in case only get different files, also on a case-insensitive file system.
+    // Names that differ only in case get different files, also on a case-insensitive file system.
     const marked = encodeName(name).replace(/[A-Z]/g, (letter) => `@@${letter}`);
     return join(this.#dir, `${marked}.json`);
   }
 }
 
-/** Kept in memory, for a runtime that is not opened again. */
+/** In memory, for a runtime that is not opened again. */
 export function heldRecords(first: readonly SimRunningRecord[]): SimRunningRecords {
   const held = new Map(first.map((state) => [state.run.name, state]));
   return {
@@ -65,7 +65,7 @@ export function heldRecords(first: readonly SimRunningRecord[]): SimRunningRecor
   };
 }
 
-/** For tests: lets a container end (or reboot) while no runtime is open on `dir`; the next one's `recover` notices. */
+/** For tests: ends (or reboots) a container while no runtime is open on `dir`; the next one's `recover` notices. */
 export function endWhileDown(dir: string, name: string, target: 'stop' | 'reboot'): void {
   const files = new SimRecordFiles(dir);
   const state = files.readAll().find((one) => one.run.name === name);

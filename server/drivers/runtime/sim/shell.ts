@@ -1,9 +1,9 @@
-// The small shell of simulated containers: lists of commands, quotes, variables, and reading lines. No files are written.
+// The small shell of simulated containers: command lists, quotes, variables, and reading lines. Writes no files.
 import { posix } from 'node:path';
 import { runSimCommand, type SimProcessView } from './commands.ts';
 
 interface Step {
-  /** Runs when the step before ended so. */
+  /** Runs if the previous step ended so. */
   readonly when: 'always' | 'success' | 'failure';
   readonly words: readonly string[];
   readonly outToErr: boolean;
@@ -91,7 +91,7 @@ async function runStep(words: readonly string[], state: ShellState, process: She
   return runProgram(words, process);
 }
 
-/** Words still hold their quotes. */
+/** Words still contain their quotes. */
 export function parseScript(text: string): readonly Step[] {
   const tokens = text.match(/'[^']*'|"(?:[^"\\]|\\.)*"|\\.|&&|\|\||>&2|[;\n]|[ \t]+|[^\s'"\\;&|>]+|./gs) ?? [];
   const steps: Step[] = [];

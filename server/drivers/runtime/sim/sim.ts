@@ -98,7 +98,7 @@ class Sim implements SimRuntime {
     }
   }
 
-  /** `ageMs`: not from the beginning, but from where it was then. */
+  /** `ageMs`: resumes at that age instead of 0. */
   async start(run: RunConfig, signal: AbortSignal, ageMs?: number): Promise<{ readonly initPid: number }> {
     return this.#mutex.run(run.name, async () => {
       signal.throwIfAborted();
@@ -128,7 +128,7 @@ class Sim implements SimRuntime {
       join(run.logDir, 'console.log'),
       Buffer.from(ageMs === undefined ? 'sim: init started\n' : 'sim: init goes on\n'),
     );
-    // Clients ask for it by its name; nothing goes wrong in here that it could tell.
+    // Clients request it by name; nothing that could be logged fails here.
     writeFileSync(join(run.logDir, 'lxc.log'), '', { mode: 0o600 });
     const startedAt = this.#now() - (ageMs ?? 0);
     const state: SimRunningRecord = { run, status: 'running', initPid: this.#lastPid, startedAt, limits };
@@ -162,7 +162,7 @@ class Sim implements SimRuntime {
     await wait(options.timeoutMs, signal);
   }
 
-  /** The exit comes a moment later, as a real one does, and only if it is still the same run. */
+  /** The exit comes a moment later, like a real one, and only if it is still the same run. */
   async #endSoon(name: string, state: SimRunningRecord): Promise<void> {
     await this.#mutex.run(name, async () => {
       if (!this.#closed && this.#live.get(name)?.initPid === state.initPid) this.#end(name);
