@@ -1,4 +1,4 @@
-// Answers: results and errors in the dialect of the listener, with the headers that every answer has.
+// Answers: results and errors in the listener's dialect, with the headers of every answer.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
@@ -14,14 +14,14 @@ import type { RouteReply } from './route.ts';
 
 export interface AnswerDeps {
   readonly dialect: Dialect;
-  /** Headers for every answer (cross-origin settings), given the request's Origin. */
+  /** Headers of every answer (cross-origin settings), given the request's Origin. */
   readonly commonHeaders: (origin: string | undefined) => Readonly<Record<string, string>>;
   readonly log: Log;
-  /** Makes a text readable for people in this project. */
+  /** Makes a text readable for users of this project. */
   readonly readable: (text: string, project: string, mayKnowProjects: boolean) => string;
 }
 
-/** What is read of a refused request's body rather than closing the connection. */
+/** Max bytes read from a refused request's body instead of closing the connection. */
 const discardedBytes = 64 * 1024;
 
 /** Method and path; the query may hold secrets. */
@@ -47,7 +47,7 @@ export function answerResult(
     .send(result.stream);
 }
 
-/** `mayKnowProjects`: the caller may learn which projects there are; others would learn it from how their own words are shown. */
+/** `mayKnowProjects`: the caller may learn which projects exist; others would learn it from how names are shown. */
 export function answerError(
   deps: AnswerDeps,
   request: FastifyRequest,
@@ -55,7 +55,7 @@ export function answerError(
   error: AppError,
   mayKnowProjects = false,
 ): FastifyReply {
-  // A caller who went away breaks the request off; that is no failure of ours.
+  // A caller that disconnects aborts the request; that is no failure of ours.
   if (error.code === 'internal' && !reply.raw.destroyed)
     deps.log.error(`${labelOf(request.raw)} failed: ${errorText(error)}`);
   // A malformed request has no query.
@@ -64,7 +64,7 @@ export function answerError(
   const rendered = deps.dialect.error(
     readableError(error, (text) => deps.readable(text, isNamed ? project : defaultProject, mayKnowProjects)),
   );
-  // The rest of a large body ends the connection. A small one is read and thrown away: the client may send its next request.
+  // The rest of a large body ends the connection. A small one is read and discarded, so that the client can send its next request.
   const isLeft = !request.raw.complete && !(Number(request.headers['content-length']) <= discardedBytes);
   if (isLeft) linger(request.raw);
   const headers = isLeft ? { ...rendered.headers, connection: 'close' } : rendered.headers;
@@ -82,7 +82,7 @@ export function answer(
   return reply.type('application/json').send(bodyText(rendered.body));
 }
 
-/** Envelopes are made again; what they carry may have its JSON already. */
+/** Envelopes are rendered each time; their content may have cached JSON. */
 function bodyText({ metadata, ...envelope }: NonNullable<RenderedAnswer['body']>): string | Buffer {
   const head = JSON.stringify(envelope);
   if (metadata === undefined) return head;

@@ -1,4 +1,4 @@
-// The HTTP application: every endpoint of the contract on one router, shared by all listeners. No use case is decided here.
+// The HTTP application: every endpoint of the contract on one router, shared by all listeners. Contains no use case.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest, type HTTPMethods } from 'fastify';
 import { rowIn, type Endpoint } from '../api/endpoints/endpoint.ts';
@@ -24,8 +24,8 @@ export async function createApp(deps: AppDeps): Promise<HttpHandler> {
     exposeHeadRoutes: false,
     // Names have up to 64 characters, percent-encoded three times that; aliases 255.
     routerOptions: { maxParamLength: 1024, caseSensitive: true },
-    // Bodies are checked against the contract by request-body.ts and answers rendered by dialects; fastify's own two compilers
-    // would be loaded at start (some megabytes) and never asked.
+    // request-body.ts checks bodies against the contract and dialects render answers; fastify's own compilers would be loaded at start
+    // (some megabytes) and never used.
     schemaController: { compilersFactory: { buildValidator: refuseSchemas, buildSerializer: refuseSchemas } },
     frameworkErrors: (error, request, reply) => {
       answerError(deps, request, reply, errors.badRequest(`The request is malformed: ${error.message}`));
@@ -55,7 +55,7 @@ export async function createApp(deps: AppDeps): Promise<HttpHandler> {
   };
 }
 
-/** Clients write collections with a slash at the end, too (real system section 29). */
+/** Clients also write collections with a trailing slash (real system section 29). */
 function withoutLastSlash(url: string): string {
   const end = url.indexOf('?');
   const path = end < 0 ? url : url.slice(0, end);
@@ -66,7 +66,7 @@ function refuseSchemas(): never {
   throw new Error('routes have no fastify schemas: declare body and query in the endpoint table');
 }
 
-/** What fastify itself refuses (a content type that is none) is the caller's mistake. */
+/** What fastify itself refuses (an invalid content type) is the caller's mistake. */
 function fromFramework(error: unknown): AppError {
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
   const isRefusal = typeof status === 'number' && status >= 400 && status < 500;
@@ -104,7 +104,7 @@ function addEndpoints(app: FastifyInstance, deps: AppDeps): void {
   }
 }
 
-/** Trust comes before the question whether the method exists (real system section 20). */
+/** Trust is checked before whether the method exists (real system section 20). */
 async function refuseMethod(deps: AppDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const admitted = admitBearer(deps.bearers, request.raw);
   if (admitted !== undefined) await admitted;

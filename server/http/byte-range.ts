@@ -2,11 +2,11 @@
 
 export interface ByteRange {
   readonly first: number;
-  /** Included. */
+  /** Inclusive. */
   readonly last: number;
 }
 
-/** Undefined: send the whole. So it is also for several ranges, other units, and ranges that do not fit the size. */
+/** Undefined: send everything, also for several ranges, other units, and ranges beyond the size. */
 export function rangeOf(header: string | undefined, size: number): ByteRange | undefined {
   const [, from = '', to = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? [];
   if (from === '' && to === '') return undefined;

@@ -1,4 +1,4 @@
-// The identity of a caller: the facts that its connection proves, handed to the auth room's decision.
+// The identity of a caller: collects the facts that its connection proves, for the auth room's decision.
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import type { CallerClass } from '../api/endpoints/endpoint.ts';
@@ -12,9 +12,9 @@ export interface Identity {
   readonly remoteHost?: string;
   /** The subject of a user's token. */
   readonly subject?: string;
-  /** Another member of the cluster asks, for itself or for a caller of its own. */
+  /** Another member of the cluster sends it, for itself or for its caller. */
   readonly isForwarded?: boolean;
-  /** A certificate that is trusted for metrics only. */
+  /** A certificate that may only read metrics. */
   readonly isForMetrics?: boolean;
 }
 
@@ -30,35 +30,35 @@ export type Identify = (connection: {
   readonly projects?: readonly string[];
   readonly user?: string;
   readonly subject?: string;
-  /** It has the certificate of the cluster. */
+  /** It has a member's certificate. */
   readonly internal?: boolean;
-  /** Its certificate is good for metrics only. */
+  /** Its certificate may only read metrics. */
   readonly isForMetrics?: boolean;
 };
 
 /** Tokens in the headers of requests (`BearerTokens` of the auth room). */
 export interface Bearers {
   readonly isOn: boolean;
-  /** Throws AppError for a token that is not good. */
+  /** Throws AppError for an invalid token. */
   admit(token: string, address: string): Promise<void>;
 }
 
-/** The token of a request over TLS; undefined while no issuer is set: the header means nothing then. */
+/** The token of a request over TLS; undefined while no issuer is set: the header has no meaning then. */
 export function bearerOf(bearers: Bearers, { socket, headers }: IncomingMessage): string | undefined {
   if (headers.authorization === undefined || !(socket instanceof TLSSocket) || !bearers.isOn) return undefined;
   return /^bearer +(\S+) *$/i.exec(headers.authorization)?.[1];
 }
 
-/** Checks the token of a request; `identityOf` knows its user afterwards. Undefined when there is nothing to wait for. */
+/** Checks the token of a request, after which `identityOf` knows its user. Undefined if there is none to check. */
 export function admitBearer(bearers: Bearers, request: IncomingMessage): Promise<void> | undefined {
   const token = bearerOf(bearers, request);
   return token === undefined ? undefined : bearers.admit(token, request.socket.remoteAddress ?? '?');
 }
 
-/** The handshake proves a certificate once, for the whole connection; asking the socket parses all of it again. */
+/** The handshake proves a certificate once per connection; asking the socket again would parse all of it. */
 const peerCertificates = new WeakMap<TLSSocket, Uint8Array>();
 
-/** Undefined without one. A connection that has ended before it was asked has none: its caller is untrusted. */
+/** Undefined without one. A connection that has already ended has none: its caller is untrusted. */
 function peerCertificateOf(socket: TLSSocket): Uint8Array | undefined {
   const known = peerCertificates.get(socket);
   if (known !== undefined) return known;
@@ -68,7 +68,7 @@ function peerCertificateOf(socket: TLSSocket): Uint8Array | undefined {
   return raw;
 }
 
-/** Local socket: anyone who may open it. TLS: by token or client certificate, asked again at each request since trust can end. */
+/** Local socket: anyone who may open it. TLS: by token or client certificate, checked at each request since trust can end. */
 export function identityOf(
   { identify, bearers }: { readonly identify: Identify; readonly bearers: Bearers },
   request: IncomingMessage,

@@ -1,4 +1,4 @@
-// Opens a channel of an operation on another server: a websocket over TLS, whose certificate is the one that was given.
+// Opens a channel of another server's operation: a websocket over TLS with the given certificate.
 import { createHash, X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -14,7 +14,7 @@ import { channelOf } from './websocket-channel.ts';
 const connectTimeoutMs = 10_000;
 const keepAliveMs = 30_000;
 const maxFrameBytes = 16 * 1024 * 1024;
-/** Max bytes of the answer of a server that refuses. */
+/** Max bytes of a refusal. */
 const maxRefusalBytes = 64 * 1024;
 
 export async function dialChannel(target: DialTarget, secret: string, signal: AbortSignal): Promise<Channel> {
@@ -34,7 +34,7 @@ export async function dialChannel(target: DialTarget, secret: string, signal: Ab
   return opened(peer, socket, url, signal);
 }
 
-/** Nothing is sent before the certificate has been compared. */
+/** Sends nothing before the certificate has been compared. */
 async function openTls(url: URL, { certificate, reach }: DialTarget, signal: AbortSignal): Promise<TLSSocket> {
   const wanted = certificate === undefined ? undefined : fingerprintOf(certificate);
   const host = url.hostname.replaceAll(/[[\]]/g, '');
@@ -60,7 +60,7 @@ async function openTls(url: URL, { certificate, reach }: DialTarget, signal: Abo
     const aborted = (): void => end(signal.reason as Error);
     const timer = setTimeout(() => refuse(`no connection in ${connectTimeoutMs} ms`), connectTimeoutMs);
     signal.addEventListener('abort', aborted, { once: true });
-    // Stays on the socket: until the websocket has listeners of its own an error must not end the process.
+    // Stays on the socket: an error before the websocket has its own listeners must not end the process.
     socket.on('error', (cause) => refuse(cause.message, cause));
     socket.once('secureConnect', () => {
       const seen = createHash('sha256').update(socket.getPeerCertificate().raw).digest('hex');
@@ -94,7 +94,7 @@ function fingerprintOf(pem: string): string {
 
 function opened(peer: WebSocket, socket: TLSSocket, url: URL, signal: AbortSignal): Promise<Channel> {
   return new Promise((resolve, reject) => {
-    // Made before the handshake ends: frames may come with it.
+    // Made before the handshake ends: frames may arrive with it.
     const channel = channelOf(peer, socket);
     const aborted = (): void => fail(signal.reason as Error);
     const fail = (error: Error): void => {

@@ -1,4 +1,4 @@
-// Passes a request on to the member of the cluster that carries it out, and its answer back, as if it had been carried out here.
+// Forwards a request to the member of the cluster that carries it out, and its answer back unchanged.
 import { PassThrough, type Duplex } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply } from 'fastify';
@@ -12,16 +12,16 @@ import { currentTraceparent } from '../lib/shared/spans.ts';
 export interface ForwardedRequest {
   readonly member: Member;
   readonly caller: Caller;
-  /** Name of the dialect in which it came. */
+  /** The dialect of the request. */
   readonly dialect: string;
   readonly request: IncomingMessage;
-  /** Members that passed it on so far. */
+  /** Number of members that have forwarded it. */
   readonly hops?: number;
-  /** The body where it was read already. */
+  /** The body, if it was already read. */
   readonly body?: unknown;
 }
 
-/** They are about one connection only. */
+/** Hop-by-hop headers. */
 const hopHeaders: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -36,7 +36,7 @@ const hopHeaders: ReadonlySet<string> = new Set([
   'authorization',
 ]);
 
-/** Throws AppError unavailable when the member cannot be reached. */
+/** Throws AppError unavailable if the member cannot be reached. */
 export async function forward(
   cluster: Cluster,
   { member, caller, dialect, request, hops = 0, body }: ForwardedRequest,
@@ -58,7 +58,7 @@ export async function forward(
   return reply.send(answer.body);
 }
 
-/** A websocket of an operation of another member: from here on both ends are joined. */
+/** A websocket of another member's operation: joins both ends. */
 export async function forwardUpgrade(
   cluster: Cluster,
   { member, caller, dialect, request }: Omit<ForwardedRequest, 'body'>,
@@ -89,7 +89,7 @@ export async function forwardUpgrade(
   socket.pipe(peer);
 }
 
-/** A body that was read has another length and coding. */
+/** A body that was read has another length and encoding. */
 function passedHeaders(request: IncomingMessage, isBodyRead: boolean): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const [name, value] of Object.entries(request.headers)) {
@@ -97,7 +97,7 @@ function passedHeaders(request: IncomingMessage, isBodyRead: boolean): Record<st
     if (isBodyRead && (name === 'content-length' || name === 'content-encoding')) continue;
     passed[name] = Array.isArray(value) ? value.join(', ') : value;
   }
-  // What the other member does belongs to the span of the request here.
+  // The other member's work belongs to the span of this request.
   const traceparent = currentTraceparent();
   if (traceparent !== undefined) passed['traceparent'] = traceparent;
   return passed;

@@ -1,5 +1,5 @@
-// Requests that one member of a cluster passes on to another: headers that carry who asked. They count only on a connection with the
-// certificate of the cluster.
+// Requests that one member of a cluster forwards to another: headers that carry the caller. Valid only on a connection with a member's
+// certificate.
 import type { IncomingHttpHeaders } from 'node:http';
 import { errors } from '../api/errors.ts';
 import { type CallerClass, callerClasses } from '../api/endpoints/endpoint.ts';
@@ -8,17 +8,17 @@ import type { Caller } from '../services/shared/caller.ts';
 
 const callerHeader = 'x-gantry-caller';
 
-/** For a request that is carried out elsewhere, in the dialect in which it came. */
+/** Headers of a forwarded request, in its original dialect. */
 export function forwardHeaders(from: string, caller: Caller, dialect: string): Record<string, string> {
   const { class: callerClass, projects, requestor } = caller;
   const text = JSON.stringify({ class: callerClass, requestor, ...(projects === undefined ? {} : { projects }) });
   return { [fromHeader]: from, [callerHeader]: Buffer.from(text).toString('base64url'), [dialectHeader]: dialect };
 }
 
-/** Whether a member passed it on; only for connections of members. */
+/** Whether a member forwarded it; only for connections of members. */
 export const isForwarded = (headers: IncomingHttpHeaders): boolean => headers[fromHeader] !== undefined;
 
-/** Who asked the other member; undefined: that member itself. Throws AppError badRequest for what no member writes. */
+/** The original caller; undefined: that member itself. Throws AppError badRequest for headers that no member writes. */
 export function forwardedCaller(headers: IncomingHttpHeaders, project: string): Caller | undefined {
   const header = headers[callerHeader];
   if (typeof header !== 'string') return undefined;

@@ -1,4 +1,4 @@
-// The context that a handler gets of an admitted request, and the signal of its client.
+// The context of a handler for an admitted request, and the signal of its client.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../services/shared/caller.ts';
 import type { ProjectNames } from '../services/shared/project-scope.ts';
@@ -10,7 +10,7 @@ type Texts = Readonly<Record<string, string>>;
 export interface HandlerInput {
   readonly identity: Identity;
   readonly names: ProjectNames;
-  /** Throws AppError notFound when there is no such project. */
+  /** Throws AppError notFound if there is no such project. */
   readonly namesIn: (project: string) => ProjectNames;
   readonly params: Texts;
   readonly query: Texts;
@@ -19,7 +19,7 @@ export interface HandlerInput {
   readonly response: ServerResponse;
 }
 
-/** A class, since an object literal with a spread and a getter takes a third of the time of a small answer to make. */
+/** A class, because building an object literal with a spread and a getter takes a third of the time of a small answer. */
 export class HandlerContext implements RouteContext {
   readonly caller: Caller;
   readonly params: Texts;
@@ -55,7 +55,7 @@ export class HandlerContext implements RouteContext {
   }
 }
 
-/** Aborts when the client goes away before its answer is complete. Made when asked for: most handlers wait for nothing. */
+/** Aborts when the client disconnects before its answer is complete. Made on demand: most handlers never wait. */
 export function goneSignal(response: ServerResponse): AbortSignal {
   if (response.destroyed) return AbortSignal.abort();
   const abort = new AbortController();

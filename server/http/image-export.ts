@@ -1,4 +1,4 @@
-// The files of an image as one answer: a unified image as it is, a split one as a multipart form. Decides nothing about who may ask.
+// The files of an image as one answer: a unified image unchanged, a split one as a multipart form. Access is checked elsewhere.
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';

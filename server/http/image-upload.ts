@@ -19,7 +19,7 @@ interface ReceivedFiles {
   readonly filename?: string;
 }
 
-/** The file or files are complete when it resolves; on a throw nothing is left of them. `room`: throws when so many bytes are too many. */
+/** The file or files are complete when it resolves; on a throw none is left. `room`: throws if there are too many bytes. */
 export async function receiveUpload(
   request: IncomingMessage,
   dir: string,
@@ -46,10 +46,10 @@ export async function receiveUpload(
   };
 }
 
-/** Passes bytes on. */
+/** Forwards bytes up to a limit. */
 type Bound = (chunks: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
 
-/** Counts the bytes of all parts together, and breaks off at the first that is too many. Undefined: any number of them. */
+/** Counts the bytes of all parts together, and throws at the first surplus one. Undefined: no limit. */
 function bounded(room: Room | undefined): Bound | undefined {
   if (room === undefined) return undefined;
   const take = counted(room);
@@ -72,7 +72,7 @@ async function receiveRaw(
   return { metadataPath };
 }
 
-/** Exactly two parts, `metadata` first: their order is part of the fingerprint. */
+/** Exactly two parts, `metadata` first: their order matters for the fingerprint. */
 async function receiveParts(
   request: IncomingMessage,
   dir: string,
@@ -93,7 +93,7 @@ async function receiveParts(
   let refused: AppError | undefined;
   try {
     busboy.on('file', (field: string, part: Readable, name: string) => {
-      // A part that is cut off breaks off with an error of its own, also where nobody reads it.
+      // A truncated part throws its own error, even if it is unread.
       part.on('error', () => {});
       seen.push(field);
       const expected = seen.length === 1 ? 'metadata' : 'rootfs';
@@ -103,7 +103,7 @@ async function receiveParts(
       }
       if (field === 'rootfs') filename = name;
       const storing = store(part, paths[expected], either, bound);
-      // Nobody reads on where one could not be kept: the request would wait for ever.
+      // If one part cannot be stored, the next is never read: the request would wait forever.
       storing.catch((error: unknown) => {
         if (!(error instanceof AppError)) return;
         refused ??= error;
@@ -128,7 +128,7 @@ async function receiveParts(
   }
 }
 
-/** Few parts, small headers: what goes beyond is read and thrown away. */
+/** Few parts, small headers: the rest is read and discarded. */
 const partLimits = { files: 3, fields: 0, parts: 4, headerPairs: 20, fieldNameSize: 100, headerSize: 16_384 };
 
 function openBusboy(request: IncomingMessage): BusboyInstance {
@@ -164,7 +164,7 @@ function first(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** URL-encoded query strings; the header may come several times. */
+/** URL-encoded query strings; the header may occur several times. */
 function propertiesOf(headers: IncomingHttpHeaders, prefix: string): Record<string, string> {
   const value = headers[`${prefix}properties`];
   const texts = Array.isArray(value) ? value : (value ?? '').split(', ');

@@ -1,12 +1,12 @@
-// Closes connections of refused requests so that the answer arrives. A connection that is closed while its client still sends is reset, and
-// the client finds neither the answer nor the reason.
+// Closes connections of refused requests so that the answer arrives. Closing while the client still sends would reset the connection, and
+// the client would get neither the answer nor the reason.
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 
-/** For clients that read only when they have sent everything. */
+/** For clients that read only after sending everything. */
 const lingerMs = 30_000;
 
-/** The connection of an answer that is its last: says that no more is sent, and throws away what comes until the client closes it too. */
+/** For the last answer of a connection: ends the sending side, and discards incoming data until the client closes its side. */
 export function linger(request: IncomingMessage): void {
   const { socket } = request;
   if (request.destroyed) return;
@@ -19,10 +19,10 @@ export function linger(request: IncomingMessage): void {
   };
 }
 
-/** The body of a request, for those who break off reading: the connection stays for the answer. */
+/** A request's body for readers that may stop early: the connection stays open for the answer. */
 export const bodyOf = (request: IncomingMessage): Readable => Readable.from(chunksOf(request), { objectMode: false });
 
-/** An error of the reader is thrown here, and not into the request, which would be destroyed by it. */
+/** Throws the reader's errors here: inside the request they would destroy it. */
 async function* chunksOf(request: IncomingMessage): AsyncGenerator<Buffer> {
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) yield chunk;
 }

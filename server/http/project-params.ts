@@ -1,4 +1,4 @@
-// Names in paths become qualified names here, once for all routes. Pure.
+// Qualifies names in paths, once for all routes. Pure.
 import type { ProjectNames } from '../services/shared/project-scope.ts';
 
 type Params = Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ function volumeOf({ type }: Params, names: ProjectNames): (name: string) => stri
   return type === 'image' ? names.image : names.volume;
 }
 
-/** `path` is that of the endpoint. */
+/** `path`: the endpoint's path. */
 export function qualifiedParams(path: string, params: Params, names: ProjectNames): Params {
   const found = byPath.find(([prefix]) => path.startsWith(prefix));
   return found === undefined ? params : found[1](params, names);

@@ -1,10 +1,10 @@
-// Reads one query parameter as bytes: file names need not be text in any encoding.
+// Reads one query parameter as bytes: file names may not be text in any encoding.
 import { errors } from '../api/errors.ts';
 
 const percent = 0x25;
 const plus = 0x2b;
 
-/** The first value of `name` in the query of a request's URL; undefined when it is not there. */
+/** The first value of `name` in the query of a request's URL; undefined if absent. */
 export function queryBytes(url: string, name: string): Buffer | undefined {
   const at = url.indexOf('?');
   if (at < 0) return undefined;

@@ -1,4 +1,4 @@
-// Reads request bodies: bounded, parsed as JSON whatever the content type says, checked against the endpoint's schema.
+// Reads request bodies: limited, parsed as JSON whatever the content type, checked against the endpoint's schema.
 import type { IncomingMessage } from 'node:http';
 import type { Static, TSchema } from 'typebox';
 import { errors } from '../api/errors.ts';
@@ -6,12 +6,12 @@ import { validateBody, withoutNulls } from '../api/schema/validate-json.ts';
 import { hasProto, shapeProblem, type JsonShape } from '../lib/json-shape.ts';
 import { reasonOf } from '../lib/shared/reason.ts';
 
-/** No object of the contract comes near this. */
+/** Far larger than any object of the contract. */
 export const maxJsonBytes = 1024 * 1024;
-/** Parsing and checking more would hold the event loop. */
+/** Parsing and checking more would block the event loop. */
 const shape: JsonShape = { maxDepth: 32, maxValues: 5_000 };
 
-/** Files come as such: a body of this type is a backup (real system section 11). */
+/** A body of this type is a file, a backup (real system section 11). */
 export const isOctets = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
   (headers['content-type'] ?? '').toLowerCase().startsWith('application/octet-stream');
 
@@ -20,7 +20,7 @@ export async function readBytes(request: IncomingMessage, limit: number): Promis
   if (announced > limit) throw errors.tooLarge(limit);
   const chunks: Buffer[] = [];
   let size = 0;
-  // Leaving the loop early must not cut the connection: the refusal still has to be sent on it.
+  // Leaving the loop early must not cut the connection: the refusal is still sent on it.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > limit) throw errors.tooLarge(limit);
@@ -41,7 +41,7 @@ export function parseJson(bytes: Buffer): unknown {
     const why = reasonOf(cause);
     throw errors.badRequest(`The request body is not JSON: ${why}`, [{ path: '', message: why }]);
   }
-  // Such a key could change what an object inherits once maps are merged; it may be spelt with an escape.
+  // Such a key could change an object's prototype when maps are merged; it may be written with an escape.
   const isPossible = text.includes('__proto__') || text.includes('\\u');
   if (isPossible && hasProto(value)) throw errors.badRequest('The request body has a member named __proto__');
   return value;

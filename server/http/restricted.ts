@@ -1,4 +1,4 @@
-// Requests of restricted callers, before and after their handlers: one place for all routes. What is decided is in the auth room.
+// Requests of restricted callers, before and after their handlers: one place for all routes. The auth room decides.
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
 import { projectOf } from '../api/project/project-names.ts';
 import { errors, type AppError } from '../api/errors.ts';
@@ -10,7 +10,7 @@ import type { RouteReply } from './route.ts';
 
 type Query = Readonly<Record<string, string | undefined>>;
 
-/** Why the caller may not make this request; of an object that it may not know of, the answer for one that does not exist. */
+/** Why the caller may not make this request; for an object that must stay hidden, the answer for a missing one. */
 export function accessRefusal(
   { class: callerClass, project, projects, requestor }: Caller,
   endpoint: Endpoint,
@@ -29,12 +29,12 @@ export function accessRefusal(
   return errors.forbidden(`${endpoint.method} ${endpoint.path}: ${access.reason}`);
 }
 
-/** Given twice, it is a list. */
+/** A repeated parameter is a list. */
 const asksForAll = (value: unknown): boolean =>
   value !== undefined &&
   !(typeof value === 'string' && ['', '0', 'false', 'no', 'off'].includes(value.trim().toLowerCase()));
 
-/** The parameters of the path with which the request is served. Throws AppError. */
+/** The path parameters for serving the request. Throws AppError. */
 export function ownParams(
   endpoint: Endpoint,
   params: Readonly<Record<string, string>>,
@@ -67,7 +67,7 @@ const namers: Readonly<Record<string, (names: ProjectNames) => string>> = {
 export const checkNamedProjects = ({ projects }: Pick<Caller, 'projects'>, body: unknown): void =>
   needOwn(projects, projectsNamed(body));
 
-/** Without the ETag where the object is shared: it would tell of changes that the caller does not see. */
+/** Drops the ETag of a shared object: it would reveal changes that the caller does not see. */
 export function seen({ id, scope }: Endpoint, reply: RouteReply, sight: Sight): RouteReply {
   if (reply.kind !== 'sync') return reply;
   const { etag, ...rest } = { ...reply, metadata: viewOf(id, reply.metadata, sight) };

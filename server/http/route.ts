@@ -1,5 +1,5 @@
-// The input and answer of a route handler; no handler sees sockets or writes responses itself. Types of bodies, query and path
-// parameters come from the endpoint table.
+// The input and answer of a route handler; handlers never see sockets or write responses. The endpoint table types bodies, query and path
+// parameters.
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Static, TSchema } from 'typebox';
@@ -11,23 +11,23 @@ import type { ProjectNames } from '../services/shared/project-scope.ts';
 
 export interface RouteContext<Params = Readonly<Record<string, string>>, Query = TextQuery, Body = unknown> {
   readonly caller: Caller;
-  /** Names of objects of a project are qualified names (`project-names.ts`). */
+  /** Names of objects in a project are qualified names (`project-names.ts`). */
   readonly params: Params;
   /** Qualifies names in bodies. */
   readonly names: ProjectNames;
-  /** The same for another project that a body names (undefined or empty: that of the request). Throws AppError notFound. */
+  /** The same for another project that a body names (undefined or empty: the request's). Throws AppError notFound. */
   readonly namesOf: (project: string | undefined) => ProjectNames;
   readonly query: Query;
   readonly ifMatch: string | undefined;
-  /** Parsed and checked against the endpoint's schema; undefined where it has none. */
+  /** Parsed and checked against the endpoint's schema; undefined without a schema. */
   readonly body: Body;
   /** The raw request, for uploads only. */
   readonly request: IncomingMessage;
   readonly peerCertificate?: Uint8Array;
   readonly remoteHost?: string;
-  /** Another member of the cluster asks for what this one has. */
+  /** Another member of the cluster requests this member's part. */
   readonly isForwarded?: boolean;
-  /** Aborts when the client goes away. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -39,7 +39,7 @@ export type RouteReply =
       readonly metadata: unknown;
       readonly etag?: string;
       readonly location?: string;
-      /** Besides those of the dialect. */
+      /** Added to the dialect's. */
       readonly headers?: Readonly<Record<string, string>>;
     }
   | { readonly kind: 'async'; readonly operation: Operation }
@@ -65,13 +65,13 @@ export type ContextOf<Id extends EndpointId> = RouteContext<
   BodyOf<NonNullable<Row<Id>['body']>>
 >;
 
-/** Websockets are upgraded instead, and what is not built is refused. */
+/** Websockets are upgraded instead, and unimplemented endpoints are refused. */
 export type ServedId = Exclude<
   EndpointId,
   Extract<(typeof endpoints)[number], { mode: 'websocket' } | { built: false }>['id']
 >;
 
-/** What a helper reads of the contexts of several endpoints. */
+/** The part of several endpoints' contexts that a helper reads. */
 export interface WithParams<Names extends string> {
   readonly params: Readonly<Record<Names, string>>;
 }
@@ -90,7 +90,7 @@ export const sync = (metadata: unknown, etag?: string): RouteReply => ({
 });
 export const done: RouteReply = { kind: 'sync', metadata: {} };
 export const movedTo = (location: string): RouteReply => ({ kind: 'sync', metadata: null, location });
-/** What a change answers that gives nothing back. */
+/** The answer of a change without a result. */
 export async function doneAfter(work: Promise<unknown>): Promise<RouteReply> {
   await work;
   return done;
@@ -111,7 +111,7 @@ interface Recursion {
   readonly recursion?: string | undefined;
 }
 
-/** A collection: URLs, or the objects with `recursion` (spec 4). Not a number = 0. */
+/** A collection: URLs, or the objects with `recursion` (spec 4). An invalid number counts as 0. */
 export function collection(
   query: Recursion,
   urls: () => readonly string[],

@@ -1,5 +1,5 @@
-// A container that was not found, or a name that was taken, may be so only in what this member knew: before such a refusal is answered,
-// it is held against what the others have acknowledged meanwhile.
+// A container may be missing, or a name taken, only in this member's view: before such a refusal is sent, it is checked against everything
+// that the others have acknowledged.
 import type { IncomingMessage } from 'node:http';
 import { AppError, errors } from '../api/errors.ts';
 import { plainName } from '../api/project/project-names.ts';
@@ -11,19 +11,19 @@ import type { RoutedRequest } from '../membership/routing.ts';
 export interface RefusedRequest {
   readonly asked: RoutedRequest;
   readonly request: Pick<IncomingMessage, 'headers'>;
-  /** What was read of its body. */
+  /** The part of its body that was read. */
   readonly body: unknown;
-  /** Whether another member passed it on. */
+  /** Whether another member forwarded it. */
   readonly isForwarded: boolean;
 }
 
-/** The same request again: here, or at the member that has the container now. */
+/** Repeats the request: here, or at the member that has the container now. */
 export type SecondLook = { readonly at: 'here' } | { readonly at: Member };
 
-/** Max hops of a request for a container that moves meanwhile: each move is one more. */
+/** Max hops of a request for a moving container: each move adds one. */
 const maxHops = 4;
 
-/** Nothing was done yet for these errors. Throws the error, or AppError unavailable when the store does not say whether it holds. */
+/** These errors come before any change. Throws the error, or AppError unavailable if the store cannot confirm it. */
 export async function lookAgain(
   cluster: Pick<Cluster, 'isOn' | 'readBarrier' | 'routing'>,
   refused: RefusedRequest,
@@ -49,12 +49,12 @@ export async function lookAgain(
   return { at: member };
 }
 
-/** Members that passed the request on so far. */
+/** Number of members that have forwarded the request. */
 export function hopsOf({ request, isForwarded }: Pick<RefusedRequest, 'request' | 'isForwarded'>): number {
   return isForwarded ? Number(request.headers[hopsHeader] ?? 1) : 0;
 }
 
-/** A snapshot or file that was not found does not depend on what others do. */
+/** A missing snapshot or file does not depend on other members. */
 function isAboutContainer({ endpoint, params }: RoutedRequest, error: unknown): boolean {
   if (!(error instanceof AppError)) return false;
   if (endpoint.placedBy === 'body') return error.code === 'exists';
@@ -63,7 +63,7 @@ function isAboutContainer({ endpoint, params }: RoutedRequest, error: unknown): 
   return error.missing?.kind === 'container' && [name, plainName(name)].includes(error.missing.name);
 }
 
-/** A stream has been read in part. */
+/** A stream was read in part. */
 function canBeSentAgain({ body, request: { headers } }: RefusedRequest): boolean {
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   return body !== undefined || !hasBody;

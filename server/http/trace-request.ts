@@ -1,5 +1,5 @@
-// The spans of requests that the daemon carries out, inside the span that their caller named: of a request from its arrival to the end of
-// its answer, of a websocket from its arrival to the end of its connection.
+// Spans of requests that the daemon carries out, inside the span that their caller named: for a request from its arrival to the end of its
+// answer, for a websocket to the end of its connection.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
@@ -17,7 +17,7 @@ export interface TracedRequest {
 
 const statusName = 'http.response.status_code';
 
-/** Runs the work with the span under way. Queries and bodies stay out of it: they may have secrets. */
+/** Runs the work within the span. Omits queries and bodies: they may contain secrets. */
 export function traceRequest<T>(
   tracer: Tracer | undefined,
   traced: TracedRequest & { readonly response: ServerResponse },
@@ -37,16 +37,16 @@ export function traceRequest<T>(
 
 export interface TracedSocket extends TracedRequest {
   readonly socket: Duplex;
-  /** The operation whose channel it is; absent: it brings events. */
+  /** The operation of the channel; absent: an event stream. */
   readonly operation?: string;
-  /** The span of that operation: the channel belongs to it when its caller names no other. */
+  /** The operation's span: the channel belongs to it if its caller names no other. */
   readonly above: SpanPlace | undefined;
 }
 
 export interface SocketTrace {
-  /** 101: from here on it is a websocket. */
+  /** 101: it is a websocket from here on. */
   answered(status: number): void;
-  /** Runs the work with the span under way. */
+  /** Runs the work within the span. */
   within<T>(work: () => T): T;
 }
 

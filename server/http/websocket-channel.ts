@@ -1,28 +1,28 @@
-// A websocket as a channel of an operation: frames in order, bounded both ways. Knows nothing of what is said on it.
+// A websocket as a channel of an operation: frames in order, limited in both directions. Does not interpret them.
 import type { Duplex } from 'node:stream';
 import { type RawData, WebSocket } from 'ws';
 import type { Channel, Frame } from '../operations/channels.ts';
 
-/** Beyond this the peer is not read from, respectively the sender waits. */
+/** Beyond this the peer is not read, or the sender waits. */
 const maxWaitingBytes = 256 * 1024;
-/** For the peer to take what was sent before the connection goes. */
+/** How long the peer may take to receive the rest before the connection closes. */
 const closeGraceMs = 30_000;
 
-/** A websocket that tells (`leaving`) when its peer's close frame has come: the end of the connection is two ways later. */
+/** A websocket that reports (`leaving`) its peer's close frame: the connection itself ends two round trips later. */
 export class ChannelSocket extends WebSocket {
-  /** Only called to answer that frame: this side never begins a closing. */
+  /** Called only to answer that frame: this side never starts a close. */
   override close(code?: number, reason?: string | Buffer): void {
     super.close(code, reason);
     this.emit('leaving');
   }
 }
 
-/** `socket` is the connection below `peer`. Of a peer that is no ChannelSocket the leaving is its end. */
+/** `socket` is the connection below `peer`. For a peer that is no ChannelSocket, leaving is its end. */
 export function channelOf(peer: WebSocket, socket: Duplex): Channel {
   const gone = new Promise<void>((resolve) => {
     peer.once('leaving', () => resolve());
     peer.once('close', () => resolve());
-    // What follows an error is the close.
+    // The close event follows.
     peer.on('error', () => peer.terminate());
   });
   let isClosing = false;
@@ -49,7 +49,7 @@ export function channelOf(peer: WebSocket, socket: Duplex): Channel {
   };
 }
 
-/** As the real system ends them: what was sent goes out, then the connection ends, without a close frame. */
+/** Ends like LXD: after everything was sent, the connection closes, without a close frame. */
 function endWhenSent(peer: WebSocket, socket: Duplex): void {
   const giveUp = setTimeout(() => peer.terminate(), closeGraceMs);
   giveUp.unref();
@@ -70,7 +70,7 @@ function framesOf(peer: WebSocket): AsyncIterable<Frame> {
     if (waitingBytes > maxWaitingBytes) peer.pause();
     wake();
   });
-  // Once this side is through nobody takes frames any more; reading continues to see the peer's end.
+  // Once this side is done nobody reads frames any more; reading continues to notice the peer's end.
   const end = (): void => {
     isOver = true;
     wake();

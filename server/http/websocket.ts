@@ -38,15 +38,15 @@ export interface WebsocketDeps extends Pick<
   readonly operations: Operations;
   readonly dialect: Dialect;
   readonly log: Log;
-  /** Brings the events of other members; for one listener. */
+  /** Relays events of other members; for one listener. */
   readonly relay: Pick<EventRelay, 'listen'>;
 }
 
 interface EventSubscription {
   readonly types: ReadonlySet<EventType>;
-  /** Undefined: all. Events of no project are for everybody. */
+  /** Undefined: all. Events without a project go to everybody. */
   readonly project: string | undefined;
-  /** Another member listens: it hears the others by itself. */
+  /** Another member listens: it gets the other members' events itself. */
   readonly isOwnOnly: boolean;
   readonly endpoint: Endpoint;
 }
@@ -61,9 +61,9 @@ interface Asking {
 }
 
 const switchingProtocols = 101;
-/** A listener that reads slower than events come is ended at this backlog. */
+/** A listener that reads too slowly is closed at this backlog. */
 const maxBacklogBytes = 8 * 1024 * 1024;
-/** Lifecycle events after which a caller may have lost what it listens to. */
+/** Lifecycle events after which a caller may lose its stream. */
 const endsTrust: ReadonlySet<string> = new Set([
   'certificate-deleted',
   'certificate-updated',
@@ -71,12 +71,12 @@ const endsTrust: ReadonlySet<string> = new Set([
   'project-deleted',
   'project-renamed',
 ]);
-/** Clients of channels send what they read at once, in frames of any size up to this. */
+/** Clients of channels send data at once as they read it, in frames of any size up to this. */
 const maxFrameBytes = 16 * 1024 * 1024;
-/** A peer that vanished without a word is noticed by the kernel. Pings would also end peers that only read slowly. */
+/** The kernel detects a peer that vanished silently. Pings would also end peers that only read slowly. */
 const keepAliveMs = 30_000;
 
-/** Endpoints of websockets, each with the form of its path: the event stream, and channels of operations. */
+/** Endpoints of websockets, each with its path pattern: the event stream, and channels of operations. */
 const sockets = (endpoints as readonly Endpoint[])
   .filter(({ mode }) => mode === 'websocket')
   .map((endpoint) => ({ endpoint, form: new RegExp(`^${endpoint.path.replace(/:\w+/, '([^/]+)')}$`) }));
@@ -84,7 +84,7 @@ const sockets = (endpoints as readonly Endpoint[])
 export class Websockets {
   readonly #deps: WebsocketDeps;
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: 1024 * 1024 });
-  /** To other members: no server of websockets knows them. */
+  /** Forwarded to other members: no websocket server here has them. */
   readonly #passedOn = new Set<Duplex>();
   #isClosed = false;
   readonly #channels = new WebSocketServer({ noServer: true, maxPayload: maxFrameBytes, WebSocket: ChannelSocket });
@@ -149,7 +149,7 @@ export class Websockets {
     }
   }
 
-  /** Strangers write nothing into traces. */
+  /** Untrusted callers add nothing to traces. */
   #trace(
     caller: Caller,
     traced: Omit<TracedSocket, 'project' | 'member'>,
@@ -170,7 +170,7 @@ export class Websockets {
     for (const socket of this.#passedOn) socket.destroy();
   }
 
-  /** What is asked for; without an operation it is the event stream. Throws when the caller may have neither. */
+  /** The requested stream; without an operation it is the event stream. Throws if the caller may have neither. */
   #authorize(request: IncomingMessage, url: URL): { readonly endpoint: Endpoint; readonly operation?: string } {
     const socket = sockets.find(({ form }) => form.test(url.pathname));
     if (socket === undefined) throw new AppError('notFound', `There is no websocket at ${url.pathname}`);
@@ -194,7 +194,7 @@ export class Websockets {
     return this.#identityOf(request, url).caller;
   }
 
-  /** The stream begins when the events of all members come. */
+  /** The stream begins once events of all members arrive. */
   #listen(wanted: EventSubscription, { request, url, socket, head, span }: Asking): void {
     const begin = (leave: () => void): void => {
       if (socket.destroyed) return leave();
@@ -208,7 +208,7 @@ export class Websockets {
     else void this.#deps.relay.listen().then(begin);
   }
 
-  /** Whose events are wanted; undefined: those of all projects. */
+  /** The project of the wanted events; undefined: all projects. */
   #projectOf({ searchParams }: URL): string | undefined {
     const project = searchParams.get('project') || defaultProject;
     if (project === '*' || isTrue(searchParams.get('all-projects') ?? '')) return undefined;
@@ -240,8 +240,8 @@ export class Websockets {
       },
       isOwnOnly,
     );
-    // Removing a certificate, or one of its projects, takes effect at once, also on streams that are open; so does a config that
-    // trusts a user no more.
+    // Removing a certificate, or one of its projects, takes effect at once, also on open streams; so does a config that no longer trusts a
+    // user.
     const unwatch = this.#deps.events.subscribe(new Set(['lifecycle']), (event) => {
       if (endsTrust.has((event.metadata as LifecycleMetadata).action)) endUnlessTrusted();
     });
@@ -273,7 +273,7 @@ function parseUrl(text: string): URL {
   }
 }
 
-/** Absent or empty: all. Unknown types are told rather than ignored: the listener would wait for ever. */
+/** Absent or empty: all. Rejects unknown types; a listener for one would never receive anything. */
 function parseTypes(text: string | null): ReadonlySet<EventType> {
   if (text === null || text === '') return new Set(eventTypes);
   const wanted = text.split(',').map((part) => part.trim());

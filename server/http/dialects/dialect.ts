@@ -21,6 +21,6 @@ export interface Dialect {
   ): RenderedAnswer;
   async(operation: Operation): RenderedAnswer;
   error(error: AppError): RenderedAnswer;
-  /** The event in the dialect's words; the same event when nothing differs. Absent: nothing ever does. */
+  /** The event in the dialect's form; the same event if they are equal. Absent: they always are. */
   event?(event: Event): Event;
 }

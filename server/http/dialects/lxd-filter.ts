@@ -1,13 +1,13 @@
-// PURE: filters of lists as stock clients of LXD write them (extension api_filtering): `status eq running and not name eq "a b"`.
+// Filters of lists as LXD clients write them (extension api_filtering): `status eq running and not name eq "a b"`. Pure.
 import { errors } from '../../api/errors.ts';
 
 export type Fits = (object: Readonly<Record<string, unknown>>) => boolean;
 
-/** Longer ones are no filter that a person or client writes. */
+/** No user or client writes longer filters. */
 const maxTerms = 100;
 
-/** `[not] FIELD eq|ne VALUE`, joined by `and` and `or`, which count from left to right. Values are compared as text, whole, in any
- *  case. Throws badRequest for anything else. */
+/** `[not] FIELD eq|ne VALUE`, joined by `and` and `or`, evaluated from left to right. Compares whole values as text, ignoring case. Throws
+ *  badRequest for anything else. */
 export function parseFilter(text: string): Fits {
   const words = wordsOf(text);
   let fits: Fits | undefined;
@@ -41,7 +41,7 @@ function wordsOf(text: string): readonly string[] {
   return [...text.matchAll(/"([^"]*)"|[^\s"]+/g)].map((match) => match[1] ?? match[0]);
 }
 
-/** `config.user.x` is `x` of `user` of `config`, or `user.x` of `config`: names of keys hold dots. */
+/** `config.user.x` is `x` of `user` of `config`, or `user.x` of `config`: names of keys contain dots. */
 function textAt(value: unknown, path: string): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (Object.hasOwn(value, path)) return textOf((value as Record<string, unknown>)[path]);

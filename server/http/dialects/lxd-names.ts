@@ -1,10 +1,10 @@
-// Names of containers that real LXD servers refuse, for their clients: such a name is no host name, and tools that know LXD count on that.
+// Container names that LXD refuses: no host names. Its clients rely on that.
 import { containerName, type NameRule } from '../../api/names.ts';
 import { errors } from '../../api/errors.ts';
 import { plainName } from '../../api/project/project-names.ts';
 import type { RouteHandler } from '../route.ts';
 
-/** PURE: real system section 0, each measured on 5.0.2. */
+/** Real system section 0, each measured on 5.0.2. Pure. */
 export const lxdContainerName: NameRule = (name) => {
   if (name.length > 63) return `must have at most 63 characters, has ${name.length}`;
   if (name.startsWith('-') || name.endsWith('-')) return 'must not start or end with a dash';
@@ -12,7 +12,7 @@ export const lxdContainerName: NameRule = (name) => {
   return /^[A-Za-z0-9-]*$/.test(name) ? containerName(name) : 'must have letters, digits and dashes only';
 };
 
-/** A container that is there by such a name, from before or from Gantry's own clients, can be brought up to date. */
+/** An existing container with such a name, from before or from Gantry's own clients, can be updated. */
 export function createWithName(create: RouteHandler): RouteHandler {
   return (context) => {
     const { name, source } = (context.body ?? {}) as { readonly name?: unknown; readonly source?: unknown };
@@ -23,7 +23,7 @@ export function createWithName(create: RouteHandler): RouteHandler {
   };
 }
 
-/** It keeps a name that it has, also when it moves to another pool, project or member. */
+/** It may keep its name when it moves to another pool, project or member. */
 export function renameWithName(change: RouteHandler): RouteHandler {
   return (context) => {
     const { name } = (context.body ?? {}) as { readonly name?: unknown };

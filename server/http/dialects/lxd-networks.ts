@@ -1,5 +1,4 @@
-// Networks as clients of LXD see them from a restricted project: those that its containers may use. Others are answered like ones that
-// do not exist, as on real servers.
+// Networks that LXD clients see from a restricted project: those that its containers may use. Others seem not to exist, as in LXD.
 import { errors } from '../../api/errors.ts';
 import { isRestricted, mayUseNetwork } from '../../api/project/project-restrictions.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
@@ -52,7 +51,7 @@ function listed(list: RouteHandler, configOf: (context: RouteContext) => Promise
   };
 }
 
-/** Interfaces of the host only where the project may have any nic. */
+/** Host interfaces only if the project may have any nic. */
 function isSeen(config: ConfigMap, network: unknown): boolean {
   const { name, managed } = network as { readonly name: string; readonly managed: boolean };
   const isOpen = !isRestricted(config) || config['restricted.devices.nic'] === 'allow';
@@ -64,6 +63,6 @@ const nameIn = (shown: unknown): string =>
     ? decodeURIComponent(shown.split('?')[0]?.split('/').at(-1) ?? '')
     : (shown as { readonly name: string }).name;
 
-/** The context is one of getters: it is asked, not copied. */
+/** Wraps the context instead of copying it: its members are getters. */
 const withPart = (context: RouteContext, part: 'params' | 'query', value: object): RouteContext =>
   Object.create(context, { [part]: { value } }) as RouteContext;

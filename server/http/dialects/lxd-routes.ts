@@ -1,5 +1,5 @@
-// Endpoints that answer stock clients of LXD with another selection or arrangement than the spec's: filters of lists, operations
-// by status. The use cases behind them are the same.
+// Endpoints that answer LXD clients with a selection or arrangement other than the spec's: filtered lists, operations by status. The use
+// cases behind them are the same.
 import { containerUrl, imageUrl, qualifiedName } from '../../api/project/project-names.ts';
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -33,7 +33,7 @@ export function lxdRoutes(routes: RouteTable): RouteTable {
     ),
     ...replaced(routes, 'operations.list', byStatus),
     ...networksOfProjects(routes),
-    // Real servers fail there instead of returning an empty list.
+    // LXD fails there instead of returning an empty list.
     ...replaced(routes, 'members.list', ofClustersOnly),
     ...replaced(routes, 'memberGroups.list', ofClustersOnly),
     ...replaced(routes, 'containers.templates.post', (create) => overwriting(routes, create)),
@@ -52,7 +52,7 @@ function ofClustersOnly(list: RouteHandler): RouteHandler {
 
 type ListItem = Readonly<Record<string, unknown>>;
 
-/** The dialect looks at requests before their types are known: it sees every handler as one of any request. */
+/** The dialect wraps handlers before their requests are typed. */
 function replaced(
   routes: RouteTable,
   id: keyof RouteTable,
@@ -62,14 +62,14 @@ function replaced(
   return handler === undefined ? {} : { [id]: replace(handler) };
 }
 
-/** The objects of a list, whatever its caller asked for. */
+/** The objects of a list, whatever recursion the caller requested. */
 async function objectsOf(list: RouteHandler, context: RouteContext): Promise<readonly ListItem[]> {
   const recursion = String(Math.max(1, recursionOf(context.query)));
   const reply = await list(withQuery(context, { recursion }));
   return reply.kind === 'sync' ? (reply.metadata as readonly ListItem[]) : [];
 }
 
-/** The context is one of getters: it is asked, not copied. */
+/** Wraps the context instead of copying it: its members are getters. */
 function withQuery(context: RouteContext, query: RouteContext['query']): RouteContext {
   return Object.create(context, { query: { value: { ...context.query, ...query } } }) as RouteContext;
 }
@@ -101,7 +101,7 @@ const filteredVolumes = (list: RouteHandler): RouteHandler =>
     (volume) => volume,
   );
 
-/** Real system section 0: a template that is there is replaced by POST. */
+/** Real system section 0: POST replaces an existing template. */
 function overwriting(routes: RouteTable, create: RouteHandler): RouteHandler {
   const [list, replace] = [
     handlerOf(routes, 'containers.templates.get'),
@@ -115,7 +115,7 @@ function overwriting(routes: RouteTable, create: RouteHandler): RouteHandler {
   };
 }
 
-/** PUT of a snapshot of a custom volume replaces all of it, as measured on 5.0.2: what is not sent is empty, its end is never. */
+/** PUT of a custom volume's snapshot replaces all of it, as measured on 5.0.2: omitted fields become empty, the expiry never. */
 function whole(put: RouteHandler): RouteHandler {
   return (context) => {
     if (context.params['type'] !== 'custom') return put(context);
@@ -127,7 +127,7 @@ function whole(put: RouteHandler): RouteHandler {
 const withoutNull = (body: unknown): object =>
   Object.fromEntries(Object.entries(body ?? {}).filter(([, value]) => value !== null));
 
-/** Real system section 0: lower-case status -> operations, `{}` when there are none. */
+/** Real system section 0: lower-case status -> operations, `{}` if there are none. */
 function byStatus(list: RouteHandler): RouteHandler {
   return async (context) => {
     const groups: Record<string, unknown[]> = {};

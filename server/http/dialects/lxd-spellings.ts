@@ -1,4 +1,4 @@
-// PURE: what the same thing is called, or looks like, in answers of real LXD servers.
+// Translates names and shapes into those of LXD's answers. Pure.
 import { lxdExtensions } from '../../api/server/extensions.ts';
 import { keepDerived } from '../../lib/cached-json.ts';
 
@@ -8,7 +8,7 @@ const isRecord = (value: unknown): value is Fields =>
 
 type Words = (metadata: unknown) => unknown;
 
-/** By endpoint; what is not here is the same in both dialects. */
+/** By endpoint; all others are the same in both dialects. */
 const words: Readonly<Record<string, Words>> = {
   'server.get': serverWords,
   'resources.get': resourcesWords,
@@ -29,30 +29,30 @@ export function inWordsOfLxd(endpointId: string, metadata: unknown): unknown {
   return words[endpointId]?.(metadata) ?? metadata;
 }
 
-/** Clients take the name of a backup from a URL that no object is at (real system section 5). */
+/** Clients read the name of a backup from a URL without an object (real system section 5). */
 export function operationWords(operation: unknown): unknown {
   if (!isRecord(operation) || !isRecord(operation['resources'])) return operation;
   const { backups } = operation['resources'];
   if (!Array.isArray(backups)) return operation;
-  // Clients add the project of their connection to it.
+  // Clients append the project of their connection.
   const named = backups.map((url: unknown) => `/1.0/backups/${String(url).split('?')[0]?.split('/').at(-1) ?? ''}`);
   return { ...operation, resources: { ...operation['resources'], backups: named } };
 }
 
-/** Lists are of URLs or of objects. */
+/** Lists contain URLs or objects. */
 function listOf(word: Words): Words {
   const ofList = keepDerived((list: readonly unknown[]) => list.map((item) => word(item)));
   return (list) => (Array.isArray(list) ? ofList(list) : list);
 }
 
-/** Later releases have virtual machines, too, and clients of theirs ask. */
+/** Later releases also have virtual machines, and their clients ask for the type. */
 export function typed(object: unknown): unknown {
   return isRecord(object) ? typedRecord(object) : object;
 }
 
 const typedRecord = keepDerived((object) => ({ ...object, type: 'container' }));
 
-/** Scripts know the profile that nobody has described yet by these words. */
+/** Scripts recognize an undescribed default profile by this text. */
 function described(profile: unknown): unknown {
   if (!isRecord(profile) || profile['name'] !== 'default') return profile;
   const [, project] = /^Default profile(?: of the project (.+))?$/.exec(String(profile['description'])) ?? [];
@@ -60,12 +60,12 @@ function described(profile: unknown): unknown {
   return project === undefined ? profile : { ...profile, description: `Default LXD profile for project ${project}` };
 }
 
-/** Later releases have volumes of blocks, too. */
+/** Later releases also have block volumes. */
 function ofFiles(volume: unknown): unknown {
   return isRecord(volume) ? { ...volume, content_type: 'filesystem' } : volume;
 }
 
-/** A server of this name is taken for one by clients that know several kinds. */
+/** Clients that support several servers recognize LXD by this name. */
 function serverWords(server: unknown): unknown {
   return isRecord(server) ? serverRecord(server) : server;
 }
@@ -81,7 +81,7 @@ const serverRecord = keepDerived((server: Fields) => {
   };
 });
 
-/** The newer shape: cores and threads as objects. Which thread is of which core is made up from their counts. */
+/** The newer shape: cores and threads as objects. The threads of a core are made up from their counts. */
 function resourcesWords(resources: unknown): unknown {
   if (!isRecord(resources) || !isRecord(resources['cpu'])) return resources;
   const { sockets, total } = resources['cpu'];

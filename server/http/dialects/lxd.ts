@@ -1,5 +1,5 @@
-// The dialect of real LXD servers (release 3.12, with what clients of 5.0 need besides): its envelopes, statuses and words, so that
-// lxc, pylxd and Ansible drive this daemon as it is. What such a client asks for differently is in lxd-routes.ts.
+// The dialect of LXD (release 3.12, with additions that clients of 5.0 need): its envelopes, statuses and names, so that lxc, pylxd and
+// Ansible work unchanged. lxd-routes.ts has endpoints that differ.
 import type { Endpoint } from '../../api/endpoints/endpoint.ts';
 import { lxdTextOf, statusIn } from '../../api/errors.ts';
 import { errorText } from '../../lib/shared/reason.ts';
@@ -7,7 +7,7 @@ import type { Dialect, RenderedAnswer } from './dialect.ts';
 import { inWordsOfLxd, operationWords } from './lxd-spellings.ts';
 import { statusCodes } from '../../api/status.ts';
 
-/** Real servers always send all seven members. */
+/** LXD always sends all seven members. */
 interface Envelope {
   readonly type: 'sync' | 'async' | 'error';
   readonly status?: string;
@@ -63,7 +63,7 @@ export const lxdDialect: Dialect = {
   },
 };
 
-/** Real system section 0: created and renamed are 201; deletes that need no operation 200, never 202 or 204. */
+/** Real system section 0: create and rename answer 201; deletes without an operation 200, never 202 or 204. */
 function statusOf(endpoint: Endpoint, location: string | undefined): number {
   return endpoint.method === 'POST' && location !== undefined ? 201 : 200;
 }

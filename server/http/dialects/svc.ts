@@ -1,4 +1,4 @@
-// The spec's own dialect, to the letter: envelopes of part 2.1, 202 for the deletes that have it, 204 for renames.
+// The spec's own dialect: envelopes of part 2.1, 202 for some deletes, 204 for renames.
 import { statusIn } from '../../api/errors.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { Dialect } from './dialect.ts';

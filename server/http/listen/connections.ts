@@ -1,4 +1,4 @@
-// The raw connections of a listener, from before TLS and HTTP have read a byte: counted and limited, and destroyed when it ends.
+// The raw connections of a listener, from before TLS and HTTP have read a byte: counted, limited, and destroyed when it ends.
 import { readFileSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -6,20 +6,20 @@ import { endGraceMs } from '../../lib/end-soon.ts';
 import type { Log } from '../../lib/log.ts';
 
 export interface ConnectionLimits {
-  /** Connections of all addresses together. */
+  /** Max connections from all addresses together. */
   readonly inAll: number;
   readonly perAddress: number;
 }
 
 const quietMs = 60_000;
 
-/** Peers over the network; the local sockets, files and guests need the other descriptors. */
+/** For network peers; local sockets, files and guests need the other descriptors. */
 export function networkLimits(descriptors = maxDescriptors()): ConnectionLimits {
   const inAll = Math.max(16, Math.min(10_000, Math.floor(descriptors / 2)));
   return { inAll, perAddress: Math.ceil(inAll / 4) };
 }
 
-/** Open files that this process may have. */
+/** Max open files of this process. */
 function maxDescriptors(): number {
   const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
   return soft === undefined ? 1024 : Number(soft);
@@ -38,7 +38,7 @@ export class Connections {
     this.#log = log;
   }
 
-  /** False: there are too many already. `ended` is to be called once when a connection that was taken has ended. */
+  /** False: there are too many already. Call `ended` once when the connection has ended. */
   take(address: string): { readonly ended: () => void } | undefined {
     const own = this.#byAddress.get(address) ?? 0;
     const { inAll, perAddress } = this.#limits;
@@ -66,10 +66,8 @@ export class Connections {
   }
 }
 
-/**
- * Watches the connections of a server. The result, to be called when the server listens no more, destroys after a moment what is left
- * but for websockets, which end with their operations, and for those that are busy then.
- */
+/** Watches the connections of a server. Call the result when the server no longer listens: it destroys the remaining ones after a moment,
+ *  except for websockets, which end with their operations, and for busy ones. */
 export function watchConnections(server: Server, connections?: Connections): (busy?: () => readonly Socket[]) => void {
   const open = new Map<Duplex | string, Duplex>();
   server.on('connection', (socket) => {
@@ -78,7 +76,7 @@ export function watchConnections(server: Server, connections?: Connections): (bu
       socket.destroy();
       return;
     }
-    // A peer that vanished without a word is noticed by the kernel.
+    // The kernel detects a peer that vanished silently.
     socket.setKeepAlive(true, 60_000);
     const key = peerOf(socket);
     open.set(key, socket);
@@ -87,7 +85,7 @@ export function watchConnections(server: Server, connections?: Connections): (bu
       if (open.get(key) === socket) open.delete(key);
     });
   });
-  // The socket of an upgrade is the raw one, or that of TLS on top of it, with the same peer.
+  // An upgrade gives the raw socket, or the TLS socket on top of it, with the same peer.
   server.on('upgrade', (_request: unknown, socket: Peer) => open.delete(peerOf(socket)));
   return (busy = () => []) => {
     setTimeout(() => {

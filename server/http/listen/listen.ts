@@ -1,4 +1,4 @@
-// The sockets the daemon listens on: the local one and, when wanted, TLS. Every listener serves the same application.
+// The sockets the daemon listens on: the local one and, if configured, TLS. Every listener serves the same application.
 import { chmod, chown, readFile, unlink } from 'node:fs/promises';
 import {
   createServer as createHttpServer,
@@ -24,25 +24,25 @@ import type { PeerConnections } from './peer-connections.ts';
 import type { Websockets } from '../websocket.ts';
 import { ifMissing } from '../../lib/shared/missing-files.ts';
 
-/** A client on the other side of the world takes a second. */
+/** A client on the other side of the world needs a second. */
 const handshakeMs = 10_000;
 
 export interface ListenerDeps {
   readonly handler: HttpHandler;
   readonly websockets: Pick<Websockets, 'upgrade'>;
-  /** How what is no HTTP is answered. */
+  /** The form of answers to input that is no HTTP. */
   readonly dialect: Dialect;
 }
 
-/** A client of a TLS connection may lose its trust. */
+/** The client of a TLS connection may lose its trust. */
 export interface TlsListenerDeps extends ListenerDeps {
   readonly peers: Pick<PeerConnections, 'add'>;
   readonly log: Pick<Log, 'warn'>;
-  /** The limits that all listeners on the network share. */
+  /** The limits shared by all network listeners. */
   readonly connections: Connections;
   /** The longest time for a handshake. */
   readonly handshakeMs?: number;
-  /** What this host shows to other members of its cluster, and whether a certificate (DER) is that of one. */
+  /** The certificate for other members of the cluster, and whether a certificate (DER) is a member's. */
   readonly members?: {
     readonly own: () => TlsSettings | undefined;
     readonly isOne: (certificate: Uint8Array) => boolean;
@@ -58,13 +58,13 @@ export interface Listener {
 }
 
 export interface TlsServer extends Listener {
-  /** Listens no more; each connection ends with the answer of its last request. */
+  /** Stops listening; each connection ends after the answer of its last request. */
   retire(): Promise<void>;
-  /** For connections from now on. */
+  /** Applies to new connections. */
   use(tls: TlsSettings, pki: Pki | undefined): void;
 }
 
-/** Refuses when another daemon answers there; a stale socket file of a dead one is replaced. Mode 0660. */
+/** Refuses if another daemon answers there; replaces the stale socket file of a dead one. Mode 0660. */
 export async function listenUnix(deps: ListenerDeps, path: string, group: string | undefined): Promise<Listener> {
   // The kernel's limit for socket paths; beyond it the error would name neither path nor reason.
   if (Buffer.byteLength(path) > 107)
@@ -106,7 +106,7 @@ export async function listenTls(
   const server = prepare(deps, createTlsServer({ ...secureContext(tls, pki), ...clients }));
   const ending = endingOf(server, watchConnections(server, deps.connections));
   let isPki = pki !== undefined;
-  // Before the listener that reads requests.
+  // Runs before the listener that reads requests.
   server.prependListener('secureConnection', (socket) => {
     if (isPki && isForeign(socket, deps)) turnAway(deps, socket);
     else deps.peers.add(socket);
@@ -119,13 +119,13 @@ export async function listenTls(
     ...ending,
     use: (settings, changed) => {
       isPki = changed !== undefined;
-      // A new context also forgets sessions that began under the former authority.
+      // A new context also drops sessions from under the former authority.
       server.setSecureContext(secureContext(settings, changed));
     },
   };
 }
 
-/** Without an authority any client certificate may connect: the trust store judges it. */
+/** Without an authority TLS accepts any client certificate: the trust store decides. */
 const secureContext = ({ certPem, keyPem }: TlsSettings, pki: Pki | undefined) => ({
   cert: certPem,
   key: keyPem,
@@ -134,7 +134,7 @@ const secureContext = ({ certPem, keyPem }: TlsSettings, pki: Pki | undefined) =
   ...(pki === undefined || pki.lists.length === 0 ? {} : { crl: [...pki.lists] }),
 });
 
-/** A member of the cluster asks for the certificate by which members know each other; clients get the other one. */
+/** A member requests the members' certificate by server name; clients get the other one. */
 function forMembers({ members }: TlsListenerDeps) {
   return (name: string, answer: (error: Error | null, context?: SecureContext) => void): void => {
     const own = name === memberServerName ? members?.own() : undefined;
@@ -143,7 +143,7 @@ function forMembers({ members }: TlsListenerDeps) {
   };
 }
 
-/** It presented a certificate that the authority did not sign, or no longer stands by. Without a certificate a client is a guest. */
+/** It presented a certificate that the authority did not sign, or has revoked. A client without a certificate is untrusted. */
 function isForeign(socket: TLSSocket, { members }: TlsListenerDeps): boolean {
   const { raw } = socket.getPeerCertificate();
   return raw !== undefined && raw.length > 0 && !socket.authorized && members?.isOne(raw) !== true;
@@ -175,24 +175,24 @@ export function parseAddress(
 function prepare<S extends Server>(deps: ListenerDeps, server: S): S {
   server.on('request', deps.handler);
   server.on('upgrade', deps.websockets.upgrade);
-  // Node would answer other expectations than 100-continue with 417, which the specification does not have.
+  // Node would answer expectations other than 100-continue with 417, which the specification does not have.
   server.on('checkExpectation', deps.handler);
   server.on('clientError', (error, socket) => {
-    // Before the handshake is done nothing can be said.
+    // Before the end of the handshake nothing can be sent.
     if (socket.writable && !isShakingHands(socket)) endSoon(socket, malformed(deps.dialect, error));
     else socket.destroy();
   });
-  // A wait on an operation may take for ever, an upload hours; only reading the headers is limited.
+  // A wait on an operation may take forever, an upload hours; only reading the headers is limited.
   server.requestTimeout = 0;
   server.headersTimeout = 30_000;
   server.keepAliveTimeout = 60_000;
   return server;
 }
 
-/** tlsClientError comes with sockets whose handshake has failed or has taken too long. */
+/** tlsClientError has sockets whose handshake failed or timed out. */
 const isShakingHands = (socket: Duplex): boolean => 'encrypted' in socket && !(socket as TLSSocket).getProtocol();
 
-/** A whole response by hand: there is no request to answer. */
+/** A complete response as text: there is no request to answer. */
 function malformed(dialect: Dialect, error: Error): string {
   const why = 'reason' in error && typeof error.reason === 'string' ? error.reason : error.message;
   const { status, headers, body } = dialect.error(errors.badRequest(`The request is malformed: ${why}`));
@@ -217,7 +217,7 @@ function listening(server: Server, listen: () => void): Promise<void> {
   });
 }
 
-/** How a server ends. Node keeps connections that were busy when their server closed, so an answer says when it is the last one: a client
+/** How a server ends. Node keeps connections that were busy when their server closed, so an answer says that it is the last one: a client
  *  whose connection is cut does not know whether its change was made. */
 function endingOf(server: Server, cut: ReturnType<typeof watchConnections>): Pick<TlsServer, 'retire' | 'close'> {
   const underWay = new Set<ServerResponse>();
@@ -237,7 +237,7 @@ function endingOf(server: Server, cut: ReturnType<typeof watchConnections>): Pic
   return {
     retire,
     close: async () => {
-      // Requests under way get a moment to end; then their connections are cut.
+      // Running requests get a moment to end; then their connections are cut.
       setTimeout(() => server.closeAllConnections(), 1000).unref();
       cut();
       await retire();
@@ -271,7 +271,7 @@ const refusalHeaders = {
   connection: 'close',
 };
 
-/** For core.metrics_address: passes requests for metrics on; all else is 404 and is not read. */
+/** For core.metrics_address: passes requests for metrics on; answers all others with 404 unread. */
 export function onlyMetrics({ dialect, handler }: ListenerDeps): ListenerDeps {
   const refuse = (response: ServerResponse): void => void response.writeHead(404, refusalHeaders).end(refusal);
   const end = (socket: Duplex): void => endSoon(socket, 'HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n');

@@ -1,4 +1,4 @@
-// The TLS connections of each client certificate, so that all of them end when it is no longer trusted.
+// The TLS connections of each client certificate, closed when it is no longer trusted.
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { fingerprintOf } from '../../auth/identify.ts';
@@ -7,12 +7,12 @@ const answerMs = 1_000;
 
 export class PeerConnections {
   readonly #sockets = new Map<string, Set<Socket>>();
-  /** By fingerprint; a connection that is being closed tells its certificate no longer. */
+  /** By fingerprint; a closing connection no longer reveals its certificate. */
   readonly #certificates = new Map<string, Uint8Array>();
   readonly #spared = new WeakSet<Socket>();
   readonly #ending = new WeakSet<Socket>();
 
-  /** To be called when the handshake is done. Connections without a certificate are not kept. */
+  /** Call it after the handshake. Ignores connections without a certificate. */
   add(socket: TLSSocket): void {
     const { raw } = socket.getPeerCertificate();
     if (raw === undefined || raw.length === 0) return;
@@ -28,7 +28,7 @@ export class PeerConnections {
     });
   }
 
-  /** Cuts the connections of certificates (DER) that fit. Returns the fingerprints. */
+  /** Closes the connections with matching certificates (DER). Returns the fingerprints. */
   endWhere(fits: (certificate: Uint8Array) => boolean): readonly string[] {
     const ended: string[] = [];
     for (const [fingerprint, certificate] of this.#certificates) {
@@ -39,7 +39,7 @@ export class PeerConnections {
     return ended;
   }
 
-  /** Cuts them all, whatever they are used for. `asking` is the one on which this was asked: it ends when it has its answer. */
+  /** Closes all of them, whatever their use. `asking`: the connection of this request, which ends after its answer. */
   end(fingerprint: string, asking?: Socket): void {
     for (const socket of this.#sockets.get(fingerprint) ?? []) {
       if (socket !== asking && !this.#spared.has(socket)) socket.destroy();
@@ -47,14 +47,14 @@ export class PeerConnections {
     }
   }
 
-  /** A request on this connection changes the trust in its own client, of which this may hear before the request has its answer: until
-   *  the returned function is called, the connection ends no sooner than that. */
+  /** For a request that changes the trust in its own client: until the returned function is called, the connection stays open for the
+   *  answer. */
   spare(socket: Socket): () => void {
     this.#spared.add(socket);
     return () => void this.#spared.delete(socket);
   }
 
-  /** The answer that is being made says that it is the last one; a client that does not take it in time goes without. */
+  /** Marks the pending answer as the last one; a client that does not read it in time loses it. */
   #endSoon(socket: Socket): void {
     this.#ending.add(socket);
     const timer = setTimeout(() => socket.destroySoon(), answerMs);

@@ -1,4 +1,4 @@
-// The TLS listener as something that can be moved: the address may change while the daemon runs.
+// A TLS listener whose address can change while the daemon runs.
 import type { Pki } from '../../auth/pki.ts';
 import { listenTls, type TlsListenerDeps, type TlsServer, type TlsSettings } from './listen.ts';
 
@@ -14,13 +14,13 @@ export class TlsListener {
     this.#deps = deps;
   }
 
-  /** host:port as bound; undefined while there is none. */
+  /** host:port as bound; undefined if it does not listen. */
   get address(): string | undefined {
     return this.#listener?.address;
   }
 
-  /** undefined or empty: none. The same address again changes nothing. On a throw there is no listener. Requests under way on
-   *  the old one, such as the very one that asks for the move, still get their answer. */
+  /** Undefined or empty: stops listening. The current address changes nothing. On a throw it does not listen. Requests in progress on the
+   *  old address, such as the one that requested the move, still get their answer. */
   async listen(address: string | undefined): Promise<void> {
     const wanted = address === '' ? undefined : address;
     if (wanted === this.#wanted) return;
@@ -30,7 +30,7 @@ export class TlsListener {
     this.#wanted = wanted;
   }
 
-  /** The certificate or the authority has changed; open connections stay. */
+  /** Call when the certificate or the authority has changed; open connections stay. */
   renew(): void {
     this.#listener?.use(this.#deps.certificate(), this.#deps.pki());
   }
@@ -40,7 +40,7 @@ export class TlsListener {
     await Promise.all([...this.#retired].map((server) => server.close()));
   }
 
-  /** The port is free when it returns; the connections end in their own time. */
+  /** The port is free when it returns; the connections end later by themselves. */
   #release(): void {
     const listener = this.#listener;
     this.#listener = undefined;

@@ -68,7 +68,7 @@ export function backupRoutes({ backups }: { readonly backups: Backups }) {
   } satisfies Partial<RouteTable>;
 }
 
-/** In parts when asked for: what was cut off can be fetched on. */
+/** Supports ranges, so that clients can resume a download. */
 async function sendFile(path: string, request: IncomingMessage): Promise<RouteReply> {
   const { size } = await stat(path);
   const range = rangeOf(request.headers.range, size);
@@ -96,8 +96,7 @@ async function sendFile(path: string, request: IncomingMessage): Promise<RouteRe
   };
 }
 
-/** A POST with the file as body; the headers `pool` and `name` stand over what is in it, `allow-host-access` takes what reaches onto
- *  the host. */
+/** A POST with the file as body; the headers `pool` and `name` override its content, `allow-host-access` accepts access to the host. */
 export async function receiveBackup(
   deps: UploadDeps,
   context: Pick<RouteContext, 'request' | 'signal' | 'caller'>,
@@ -130,7 +129,7 @@ export async function receiveBackup(
   return async_(await restore(upload));
 }
 
-/** Passes bytes on until they are too many. */
+/** Forwards bytes up to the limit. */
 const within = (room: Room | undefined) =>
   async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     const take = room === undefined ? undefined : counted(room);

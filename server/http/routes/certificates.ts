@@ -14,17 +14,17 @@ import {
 
 export interface CertificateRoutesDeps {
   readonly certificates: Certificates;
-  /** Where the clients of this dialect connect: each HOST:PORT. */
+  /** Where clients of this dialect connect: HOST:PORT each. */
   readonly addresses: () => readonly string[];
-  /** Ends all that the client has open; the socket is the one on which the request came. */
+  /** Closes what the client has open; the socket is the request's own. */
   readonly endTrust: (fingerprint: string, asking: Socket) => void;
-  /** Until the returned function is called the connection does not end before its answer. */
+  /** Keeps the connection open for its answer until the returned function is called. */
   readonly spare: (asking: Socket) => () => void;
 }
 
 export function certificateRoutes({ certificates, addresses, endTrust, spare }: CertificateRoutesDeps) {
-  /** `work` resolves to the certificate in which less trust is left, if any. A client that lessens the trust in itself gets the answer,
-   *  and no other one on this connection. */
+  /** `work` resolves to the certificate that lost trust, if any. A client that reduces its own trust gets the answer as the last one on
+   *  this connection. */
   const lessen = async (
     { request: { socket }, caller }: Pick<RouteContext, 'request' | 'caller'>,
     work: () => Promise<string | undefined>,

@@ -1,4 +1,4 @@
-// Endpoints of groups of cluster members, and of what is written of a member: requests to use cases and back.
+// Endpoints of member groups, and of members' settings: requests to use cases and back.
 import { groupUrl, type MemberGroups } from '../../services/cluster/member-groups.ts';
 import type { MemberSettings } from '../../services/cluster/member-settings.ts';
 import { collection, doneAfter, found, movedAfter, type RouteTable } from '../route.ts';

@@ -21,7 +21,7 @@ import {
   sync,
 } from '../route.ts';
 
-/** The dialect in which is asked, and the end of an operation. */
+/** The request's dialect, and waiting for an operation. */
 interface ClusterRouteEdge {
   readonly dialect: string;
   readonly ended: (operation: Operation) => Promise<Operation>;
@@ -75,9 +75,9 @@ export function clusterRoutes(
     'members.get': ({ params }) => found(membership.member(params.name)),
     'members.post': ({ caller, params, body }) =>
       movedAfter(membership.rename(caller, params.name, body.server_name), `/1.0/cluster/members/${body.server_name}`),
-    // Clients of LXD take the answer for the end of it.
+    // LXD clients take the answer for the completed removal.
     'members.delete': async ({ caller, params, query }) => {
-      // The command line of LXD asks before it forces.
+      // LXD's command line asks before it forces.
       const isEvenOnline = isTrue(query.online) || dialect === 'lxd';
       const operation = membership.remove(caller, params.name, { isForced: isTrue(query.force), isEvenOnline });
       if (dialect !== 'lxd') return async_(operation);
@@ -88,6 +88,6 @@ export function clusterRoutes(
   } satisfies Partial<RouteTable>;
 }
 
-/** Another member asks for itself: it passes no request on. */
+/** Another member's own request, not a forwarded one. */
 const isMember = ({ caller, isForwarded = false }: Pick<RouteContext, 'caller' | 'isForwarded'>): boolean =>
   isForwarded && caller.requestor.protocol === 'cluster';

@@ -62,7 +62,7 @@ interface SentEntry extends FileWrite {
   readonly type: 'file' | 'directory' | 'symlink';
 }
 
-/** Throws badRequest with every header that is wrong. */
+/** Throws badRequest with every invalid header. */
 export function readHeaders(headers: IncomingHttpHeaders, prefix: string): SentEntry {
   const problems: Problem[] = [];
   const take = <T>(key: string, fallback: T, read: (text: string) => T | undefined, rule: string): T => {
@@ -108,7 +108,7 @@ function fileHeaders(path: Buffer): Record<string, string> {
   };
 }
 
-/** An answer of bytes that are in memory already. */
+/** Answers with bytes in memory. */
 export function bytesReply(headers: Readonly<Record<string, string>>, bytes: Buffer): RouteReply {
   const stream = Readable.from(bytes.length === 0 ? [] : [bytes]);
   return { kind: 'stream', headers: { ...headers, 'content-length': String(bytes.length) }, stream };

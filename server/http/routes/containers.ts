@@ -35,7 +35,7 @@ interface ContainerUseCases {
   readonly restore: (context: ContextOf<'containers.create'>) => Promise<RouteReply>;
 }
 
-/** A group that is the target stays that of the container. */
+/** A target group becomes the container's group. */
 function inGroup(body: ContainerCreate, target = ''): ContainerCreate {
   if (!target.startsWith('@')) return body;
   return { ...body, config: { ...body.config, 'volatile.cluster.group': target.slice(1) } };
@@ -86,5 +86,5 @@ export function containerRoutes(useCases: ContainerUseCases) {
   } satisfies Partial<RouteTable>;
 }
 
-/** Clients of newer releases send the members empty when nothing is meant. */
+/** Clients of newer releases send the members empty for no change. */
 const isMoveHere = ({ pool = '', project = '' }: ContainerPost): boolean => pool !== '' || project !== '';

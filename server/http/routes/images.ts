@@ -29,7 +29,7 @@ export interface ImageRouteDeps {
   readonly images: ImageStore;
   readonly aliases: Aliases;
   readonly add: (caller: Caller, upload: Upload) => Operation;
-  /** `project`: the one that the source names. */
+  /** `project`: the source's. */
   readonly make: (caller: Caller, body: ImagePost, project: string) => Promise<Operation>;
   /** See imageRoom. */
   readonly room: (project: string) => Room | undefined;
@@ -101,7 +101,7 @@ function aliasRoutes(aliases: Aliases) {
   } satisfies Partial<RouteTable>;
 }
 
-/** Everything else is an upload; a JSON document sent without its content type is told by its length and headers. */
+/** Everything else is an upload; a JSON document without a content type is recognized by its length and headers. */
 function isJson(request: IncomingMessage): boolean {
   return (request.headers['content-type'] ?? '').toLowerCase().startsWith('application/json');
 }

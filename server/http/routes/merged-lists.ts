@@ -1,5 +1,5 @@
-// Lists of which each member of a cluster has a part: this member's with those of all others, of those that do not answer as their records
-// have it. Below the dialects, whose filters act on whole lists.
+// Lists with a part from each member of a cluster: asks all members, and uses the records of those that do not answer. Runs below the
+// dialects, whose filters need complete lists.
 import { AppError } from '../../api/errors.ts';
 import type { Cluster } from '../../membership/cluster.ts';
 import type { Member } from '../../membership/members.ts';
@@ -15,12 +15,12 @@ import {
   type RouteTable,
 } from '../route.ts';
 
-/** A member that does not answer in this time counts as one that is away. */
+/** A member that does not answer in this time counts as absent. */
 const longestMs = 10_000;
 
 interface Row {
   readonly isSpread: (context: RouteContext) => boolean;
-  /** The recorded objects of a member that does not answer. Operations are known to their member only. */
+  /** The recorded objects of a member that does not answer. Only the member itself knows its operations. */
   readonly recorded?: (
     absent: AbsentMembers,
     member: number,
@@ -94,7 +94,7 @@ async function withOthers(
     if (!member.isPresent) return undefined;
     const signal = AbortSignal.timeout(longestMs);
     const asked = { method: 'GET', path: pathOf(context), headers, signal, timeoutMs: longestMs };
-    // What it refuses it lacks; else it went away meanwhile.
+    // A member that refuses has no part; otherwise it went away.
     return cluster.links
       .json<readonly unknown[]>(member, asked)
       .catch((error: unknown) => (error instanceof AppError && error.code !== 'unavailable' ? [] : undefined));
@@ -110,13 +110,13 @@ async function withOthers(
   return { ...own, metadata: together(parts) };
 }
 
-/** The handler may have been called with another query than the request has. */
+/** The handler's query may differ from the request's. */
 function pathOf({ request, query }: RouteContext): string {
   const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined);
   return `${(request.url ?? '/').split('?')[0] ?? '/'}?${new URLSearchParams(given).toString()}`;
 }
 
-/** A URL that several members have says of which it is. */
+/** A URL that several members have gets the member's name. */
 export function together(parts: readonly Part[]): readonly unknown[] {
   const counts = new Map<unknown, number>();
   for (const item of parts.flatMap(({ items }) => items)) counts.set(item, (counts.get(item) ?? 0) + 1);

@@ -1,4 +1,4 @@
-// Network endpoints: requests to use cases and back. In a cluster they are about all members, unless `target` names one.
+// Network endpoints: requests to use cases and back. In a cluster they concern all members, unless `target` names one.
 import type { ClusterObjects } from '../../services/cluster/cluster-objects.ts';
 import type { Networks } from '../../services/networks/networks.ts';
 import { done, doneAfter, movedTo, recursionOf, type RouteTable, sync } from '../route.ts';

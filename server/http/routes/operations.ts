@@ -26,7 +26,7 @@ export function operationRoutes(operations: Operations) {
   } satisfies Partial<RouteTable>;
 }
 
-/** The URL of an operation names no project: only a request that does is held to it. */
+/** An operation's URL names no project: only a request that names one is restricted to it. */
 const namedProject = ({ project = '' }: { readonly project?: string | undefined }): string | undefined =>
   project === '' ? undefined : project;
 

@@ -1,4 +1,4 @@
-// Storage pool endpoints: requests to use cases and back. In a cluster they are about all members, unless `target` names one.
+// Storage pool endpoints: requests to use cases and back. In a cluster they concern all members, unless `target` names one.
 import type { ClusterObjects } from '../../services/cluster/cluster-objects.ts';
 import type { StoragePools } from '../../services/storage/storage-pools.ts';
 import { done, doneAfter, movedTo, recursionOf, type RouteTable, sync } from '../route.ts';

@@ -9,14 +9,14 @@ import type { ServerSettings } from '../../services/server/server.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { doneAfter, type RouteTable, sync } from '../route.ts';
 
-/** A client without a token learns from them where to get one. Names as LXD has them. */
+/** Tell a client without a token where to get one. LXD's names. */
 function issuerHeaders(oidc: OidcSettings | undefined, prefix: string): Readonly<Record<string, string>> {
   if (oidc === undefined) return {};
   const audience = oidc.requestedAudience === '' ? {} : { [`${prefix}oidc-audience`]: oidc.requestedAudience };
   return { [`${prefix}oidc-issuer`]: oidc.issuer, [`${prefix}oidc-clientid`]: oidc.clientId, ...audience };
 }
 
-/** `dialect` is the one that its clients speak. */
+/** `dialect`: the clients' dialect. */
 export function serverRoutes(
   {
     server,

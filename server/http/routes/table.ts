@@ -1,4 +1,4 @@
-// Every endpoint's handler, put together from the use cases.
+// Every endpoint's handler, composed from the use cases.
 import { backupRoom, imageRoom } from '../../services/limits/image-room.ts';
 import type { Socket } from 'node:net';
 import type { Operations } from '../../operations/manager.ts';
@@ -33,10 +33,10 @@ import { snapshotRoutes } from './snapshots.ts';
 import { volumeRoutes } from './volumes.ts';
 import { warningRoutes } from './warnings.ts';
 
-/** What a function that makes routes takes of the use cases. */
+/** The use cases that a route factory needs. */
 type ServicesOf<Make extends (services: never, edge: never) => unknown> = Parameters<Make>[0];
 
-/** What the daemon gives: the needs of each file of routes, and what uploads and whole lists need. */
+/** The needs of each file of routes, and of uploads and merged lists. */
 export type RoutedServices = Omit<ServicesOf<typeof containerRoutes>, 'restore'> &
   ServicesOf<typeof backupRoutes> &
   ServicesOf<typeof clusterGroupRoutes> &
@@ -65,16 +65,16 @@ export type RoutedServices = Omit<ServicesOf<typeof containerRoutes>, 'restore'>
 export interface RouteEdge {
   readonly cluster: Cluster;
   readonly operations: Operations;
-  /** Where uploads are received. */
+  /** Where uploads are stored. */
   readonly dirs: { readonly backups: string; readonly images: string };
   readonly dialect: Pick<Dialect, 'name' | 'headerPrefix'>;
-  /** Ends all that the client with this certificate has open; the socket is the one on which that was asked. */
+  /** Closes what the client with this certificate has open; the socket is the request's own. */
   readonly endTrust: (fingerprint: string, asking: Socket) => void;
   /** See CertificateRoutesDeps. */
   readonly spare: (asking: Socket) => () => void;
 }
 
-/** One table for each dialect. */
+/** One table per dialect. */
 export function routesOf(
   services: RoutedServices,
   { cluster, operations, dirs, dialect, endTrust, spare }: RouteEdge,
@@ -139,7 +139,7 @@ export function routesOf(
 
 const lxdName = 'lxd';
 
-/** Where a client that has a token can go: those of Gantry's own talk to listeners for clients of LXD, too. */
+/** Where a client with a token can connect: Gantry's own clients also use listeners for LXD clients. */
 function addressesFor(server: Pick<ServerSettings, 'addresses'>, { name }: Pick<Dialect, 'name'>): readonly string[] {
   const own = server.addresses(name);
   return own.length > 0 || name === lxdName ? own : server.addresses(lxdName);

@@ -37,7 +37,7 @@ export interface VolumeRouteServices {
   readonly restore: (context: ContextOf<'volumes.createType'>) => Promise<RouteReply>;
 }
 
-/** `lxc storage volume create --type=block` asks for what only virtual machines use. */
+/** `lxc storage volume create --type=block` requests a volume that only virtual machines can use. */
 function refuseBlocks({ content_type: content = '' }: StorageVolumeCreate): void {
   if (content === '' || content === 'filesystem') return;
   const message = `must be filesystem: there are no volumes of content type ${JSON.stringify(content)} here`;
@@ -181,7 +181,7 @@ export function volumeRoutes(services: VolumeRouteServices) {
 type VolumePath = readonly [pool: string, type: string, name: string, snapshot?: string];
 type SnapshotPath = readonly [pool: string, type: string, name: string, snapshot: string];
 
-/** Clients of LXD escape the slash of VOLUME/SNAPSHOT, or leave it as it is. */
+/** LXD clients may escape the slash of VOLUME/SNAPSHOT. */
 function place({ params }: WithParams<'pool' | 'type' | 'name'>): VolumePath {
   const slash = params.name.indexOf('/');
   if (slash < 0) return [params.pool, params.type, params.name];
@@ -195,7 +195,7 @@ const placeOfSnapshot = (context: WithParams<'pool' | 'type' | 'name' | 'snapsho
   context.params.snapshot,
 ];
 
-/** Any volume but a container's, whose snapshots are made with it. */
+/** Any volume but a container's, whose snapshots are made with the container. */
 function custom({ params }: WithParams<'pool' | 'type' | 'name'>): { readonly pool: string; readonly name: string } {
   if (params.type !== 'custom')
     throw errors.badRequest(

@@ -1,4 +1,4 @@
-// First stage of a request: who asks, and whether this caller may use the endpoint.
+// First stage of a request: identifies the caller, and checks whether it may use the endpoint.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Endpoint } from '../../api/endpoints/endpoint.ts';
 import { classForMetrics } from '../../auth/policy.ts';
@@ -17,7 +17,7 @@ export interface Exchange {
 
 export interface AdmittedRequest extends Exchange {
   readonly identity: Identity;
-  /** The one that the request names. */
+  /** The project that the request names. */
   readonly project: string;
   readonly query: Readonly<Record<string, string>>;
 }

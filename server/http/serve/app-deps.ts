@@ -1,4 +1,4 @@
-// Everything that serving a request needs from the daemon.
+// The daemon's parts for serving requests.
 import type { Endpoint } from '../../api/endpoints/endpoint.ts';
 import type { AppError } from '../../api/errors.ts';
 import type { Sight } from '../../auth/restricted-view.ts';
@@ -18,22 +18,22 @@ export interface AppDeps extends AnswerDeps {
   readonly routes: RouteTable;
   readonly identify: Identify;
   readonly bearers: Bearers;
-  /** Why the server cannot take this request at the moment. */
+  /** Why the server cannot take this request now. */
   readonly refusal: (endpoint: Endpoint) => AppError | undefined;
-  /** Throws AppError notFound when there is no such project. */
+  /** Throws AppError notFound if there is no such project. */
   readonly namesIn: (project: string) => ProjectNames;
-  /** What a restricted caller may know of. */
+  /** What a restricted caller may know. */
   readonly sightOf: (caller: Caller) => Sight;
   readonly loop: Pick<EventLoopMonitor, 'enter'>;
-  /** Records spans of requests; absent: nothing is traced. */
+  /** Records spans of requests; absent: tracing is off. */
   readonly tracer: () => Tracer | undefined;
-  /** An endpoint answered with this HTTP status. */
+  /** Counts an answer of the endpoint with this HTTP status. */
   readonly countAnswer: (endpoint: string, status: number) => void;
-  /** Everybody may read metrics: core.metrics_authentication as it is now. */
+  /** Anyone may read metrics: the current core.metrics_authentication. */
   readonly isMetricsOpen: () => boolean;
-  /** core.https_allowed_origin as it is now. */
+  /** The current core.https_allowed_origin. */
   readonly allowedOrigin: () => string;
-  /** The operation was started by the client with this certificate or by this user, and ends when they are no longer trusted. */
+  /** Records that the client with this certificate, or this user, started the operation, which ends when it is no longer trusted. */
   readonly claimOperation: (id: string, owner: OperationOwner, project: string) => void;
   readonly cluster: Cluster;
   readonly placing: Pick<Placing, 'memberFor' | 'isLimited'>;

@@ -1,4 +1,4 @@
-// Third stage of a request: which member of the cluster carries it out; here, its body is read.
+// Third stage of a request: finds the member of the cluster that carries it out; reads its body if that is this one.
 import type { IncomingMessage } from 'node:http';
 import type { Endpoint } from '../../api/endpoints/endpoint.ts';
 import type { ContainerCreate } from '../../api/container/container.ts';
@@ -14,17 +14,17 @@ export interface Here {
 
 export interface Elsewhere {
   readonly member: Member;
-  /** Where it was read already. */
+  /** The body, if it was already read. */
   readonly body?: unknown;
-  /** Members that passed the request on so far. */
+  /** Number of members that have forwarded the request. */
   readonly hops?: number;
 }
 
-/** Another member does not pass a request on again. */
+/** A forwarded request is not forwarded again. */
 export const isRouted = ({ cluster }: AppDeps, { identity }: ResolvedRequest): boolean =>
   cluster.isOn && identity.isForwarded !== true;
 
-/** Throws AppError when the request is refused here, and no other member carries it out. */
+/** Throws AppError if this member refuses the request and no other carries it out. */
 export async function locate(deps: AppDeps, resolved: ResolvedRequest): Promise<Here | Elsewhere> {
   const { cluster, placing } = deps;
   const { asked, endpoint, identity, query, request } = resolved;
@@ -36,7 +36,7 @@ export async function locate(deps: AppDeps, resolved: ResolvedRequest): Promise<
   const takesChange = !needsStore || (await cluster.takesChanges());
   const refusal = takesChange ? deps.refusal(endpoint) : cluster.refusal();
   const isPlaced = routed && endpoint.placedBy === 'body';
-  // What is wrong with this member alone does not keep another one from taking a container.
+  // A problem of this member alone does not keep another one from creating a container.
   if (refusal !== undefined && !(isPlaced && takesChange)) throw refusal;
   const body = await bodyOf(endpoint, request.raw);
   checkNamedProjects(identity.caller, body);

@@ -5,7 +5,7 @@ import { errors } from '../../api/errors.ts';
 import { originProblem } from '../../auth/origin.ts';
 import { labelOf } from '../answer.ts';
 
-/** Throws AppError forbidden. A connection without TLS has no browser at its other end. */
+/** Throws AppError forbidden. A connection without TLS is not a browser's. */
 export function checkOrigin(allowed: string, request: IncomingMessage, isEffective: boolean): void {
   if (!(request.socket instanceof TLSSocket)) return;
   const { origin, host } = request.headers;

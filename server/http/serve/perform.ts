@@ -1,4 +1,4 @@
-// Fourth stage of a request: its handler, which is called again where a refusal was out of date.
+// Fourth stage of a request: runs its handler, again if a refusal was outdated.
 import { HandlerContext } from '../handler-context.ts';
 import type { RouteReply } from '../route.ts';
 import { hopsOf, lookAgain } from '../second-look.ts';
@@ -31,7 +31,7 @@ export async function perform(
   return first.at === 'here' ? call() : { member: first.at, body, hops: hopsOf(attempt) };
 }
 
-/** A read shows what other members changed before it; whether a limit leaves room depends on what all of them have. */
+/** A read shows earlier changes of other members; whether a limit leaves room depends on all of them. */
 async function hearOthers(deps: AppDeps, resolved: ResolvedRequest): Promise<void> {
   const { cluster, dialect, placing } = deps;
   const isRead = resolved.endpoint.method === 'GET';
@@ -40,7 +40,7 @@ async function hearOthers(deps: AppDeps, resolved: ResolvedRequest): Promise<voi
     resolved.reply.headers(staleHeaders(dialect.headerPrefix, cluster.doubt));
 }
 
-/** An answer from memory, while this member does not hear what the others change. */
+/** Headers of an answer from memory, while this member misses the others' changes. */
 const staleHeaders = (prefix: string, reason: string | undefined): Readonly<Record<string, string>> => ({
   [`${prefix}stale`]: 'true',
   ...(reason === undefined ? {} : { [`${prefix}stale-reason`]: reason }),

@@ -1,4 +1,4 @@
-// Second stage of a request: which objects it names, in the projects that its caller knows.
+// Second stage of a request: finds the objects it names, in the projects that its caller may know.
 import type { Endpoint } from '../../api/endpoints/endpoint.ts';
 import { type AppError, errors } from '../../api/errors.ts';
 import type { Sight } from '../../auth/restricted-view.ts';
@@ -16,7 +16,7 @@ import { checkOrigin } from './origin.ts';
 export interface ResolvedRequest extends AdmittedRequest {
   readonly handler: RouteHandler;
   readonly names: ProjectNames;
-  /** What a restricted caller may know of; absent: everything. */
+  /** What a restricted caller may know; absent: everything. */
   readonly sight?: Sight | undefined;
   readonly asked: RoutedRequest & Pick<AdmittedRequest, 'endpoint'>;
 }
@@ -34,7 +34,7 @@ export function resolve(deps: AppDeps, admitted: AdmittedRequest): ResolvedReque
   return { ...admitted, handler, names, sight, asked: { endpoint, params: own, query } };
 }
 
-/** `none` is what servers without a cluster call themselves (`location`). */
+/** Servers without a cluster use `none` as their `location`. */
 function checkTarget(cluster: Cluster, { target = '' }: Readonly<Record<string, string>>): void {
   if (target === '' || target === 'none' || cluster.isOn) return;
   throw errors.badRequest(

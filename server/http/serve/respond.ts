@@ -1,4 +1,4 @@
-// Fifth stage of a request: the operation gets its owner, and the caller sees of the result what it may.
+// Fifth stage of a request: assigns an owner to the operation, and limits the result to what the caller may see.
 import type { FastifyReply } from 'fastify';
 import { answerResult } from '../answer.ts';
 import type { Identity } from '../caller-identity.ts';
@@ -15,7 +15,7 @@ export function respond(deps: AppDeps, resolved: ResolvedRequest, result: RouteR
   return answerResult(deps, endpoint, request, reply, shown);
 }
 
-/** Whose lost trust ends the operation; undefined: that of no one, as on the unix socket. */
+/** Whose lost trust ends the operation; undefined: no one, as on the unix socket. */
 function ownerOf({ subject, caller }: Identity): OperationOwner | undefined {
   if (subject !== undefined) return { subject };
   const { protocol, username } = caller.requestor;

@@ -1,4 +1,4 @@
-// The way of a request in five stages: admit, resolve, locate, perform, respond.
+// Serves a request in five stages: admit, resolve, locate, perform, respond.
 import type { FastifyReply } from 'fastify';
 import { defaultProject } from '../../api/project/project-names.ts';
 import { isTrustedCaller } from '../../services/shared/caller.ts';
@@ -28,7 +28,7 @@ export async function serve(deps: AppDeps, exchange: Exchange): Promise<FastifyR
     const identity = identify(deps, exchange, project);
     mayKnowProjects = identity.caller.class === 'trusted';
     const admitted = admit(deps, { ...exchange, identity, project, query });
-    // Strangers write nothing into traces.
+    // Untrusted callers add nothing to traces.
     const isTraced = isTrustedCaller(identity.caller) && endpoint.traced !== false;
     const tracer = isTraced ? deps.tracer() : undefined;
     const member = deps.cluster.ownName;
