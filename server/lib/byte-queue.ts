@@ -1,4 +1,4 @@
-// Takes pieces of wanted sizes from a stream of chunks of any size. Holds one chunk.
+// Takes pieces of requested sizes from a stream of chunks of any size. Holds one chunk.
 
 export interface ByteQueue {
   /** Exactly `size` bytes, in memory. */
@@ -7,7 +7,7 @@ export interface ByteQueue {
   some(size: number): Promise<Buffer>;
   /** `size` bytes, in chunks as they arrive. */
   pass(size: number): AsyncGenerator<Buffer>;
-  /** Reads to the end, where a failure of the source shows. */
+  /** Reads to the end, where the source may report a failure. */
   drain(): Promise<void>;
 }
 

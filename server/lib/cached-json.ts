@@ -1,19 +1,17 @@
-// The JSON of objects and lists that never change, made once. Lists of such objects are joined from the texts of their members.
+// Caches the JSON of immutable objects and lists. Joins a list from the texts of its members.
 
 /** The derived data of each kept value; undefined until the first use. Released together with the value. */
 const known = new WeakMap<object, string | Buffer | undefined>();
 
-/** Freezes the value (its members must not change either) and lets `jsonOf` keep its JSON for as long as it is referenced. */
+/** Freezes the value (its members must not change either) and lets `jsonOf` cache its JSON as long as it is referenced. */
 export function keepJson<T extends object>(value: T): T {
   Object.freeze(value);
   if (!known.has(value)) known.set(value, undefined);
   return value;
 }
 
-/**
- * The same text as JSON.stringify, and `null` for a value without JSON, such as undefined. Kept lists, which are long, come as UTF-8
- * bytes: those are sent without being copied or measured again.
- */
+/** The same text as JSON.stringify, and `null` for a value without JSON, such as undefined. Kept lists, which are long, are UTF-8 bytes:
+ *  sent without being copied or measured again. */
 export function jsonOf(value: unknown): string | Buffer {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   if (!known.has(value)) return JSON.stringify(value);
@@ -25,7 +23,7 @@ export function jsonOf(value: unknown): string | Buffer {
   return json;
 }
 
-/** A derivation whose result for a kept value is kept as well; for other values it is called each time. */
+/** Also caches the derivation's result for a kept value; for other values it is called each time. */
 export function keepDerived<T extends object, D extends object>(derive: (value: T) => D): (value: T) => D {
   const derived = new WeakMap<T, D>();
   return (value) => {

@@ -1,11 +1,11 @@
-// Confines the programs that work on what strangers made, and makes programs end together with this process: a copy that continues after its
-// caller was killed would write into files that the next one removes.
+// Confines programs that process untrusted data, and makes programs end with this process: one that outlived its killed parent would write
+// into files that the next one removes.
 import { spawnSync } from 'node:child_process';
 import { fenced, noFenceHere, type Fence } from './fence.ts';
 import { programEnv } from './program-env.ts';
 
 export interface Confinement extends Fence {
-  /** Capabilities that it keeps where it runs as root; none otherwise. */
+  /** Capabilities that it keeps when run as root; none otherwise. */
   readonly keeps?: readonly string[];
   /** It continues when this process ends. */
   readonly outlives?: boolean;
@@ -16,9 +16,9 @@ export interface ConfinedCommand {
   readonly confinement: Confinement;
 }
 
-/** What reading trees of any owner needs. Attributes named `trusted.*`, which images with overlay layers have, need sys_admin. */
+/** Capabilities for reading trees of any owner. Attributes named `trusted.*`, which images with overlay layers have, need sys_admin. */
 export const keptToRead: readonly string[] = ['dac_read_search', 'sys_admin'];
-/** What files of any owner need when they are made. */
+/** Capabilities for creating files of any owner. */
 export const keptToWrite: readonly string[] = [
   ...keptToRead,
   'chown',
@@ -29,25 +29,25 @@ export const keptToWrite: readonly string[] = [
   'setfcap',
 ];
 
-/** For programs that read what is open already, and write to a pipe or an open file. */
+/** For programs that only read open files, and write to a pipe or an open file. */
 export const filter: Confinement = { reads: [], writes: [] };
 
 /** Decompressors of honest images need less than 1 GiB. */
 const maxDataBytes = 4 * 1024 ** 3;
-/** More than any honest image takes, at the speed of an emulated processor. */
+/** More than any honest image takes on an emulated processor. */
 const maxCpuSeconds = 12 * 3600;
 
-/** `ofUser`: what a user who is not root may take from its own programs. */
+/** `ofUser`: restrictions that an unprivileged user can put on its own programs. */
 export type Strength = 'fenced' | 'withoutFence' | 'ofUser' | 'mortal';
 
-/** The same program, confined as far as this host and user may, and killed by the kernel when this process ends. */
+/** The same program, confined as far as this host and user allow, and killed by the kernel when this process ends. */
 export function confined({ argv, confinement }: ConfinedCommand): readonly string[] {
   const strength = strengthHere();
   if (strength === 'mortal') return confinement.outlives === true ? argv : mortal(argv);
   return [...commandLine(confinement, strength), ...argv];
 }
 
-/** Programs that each replace themselves by the next. */
+/** Programs that each exec the next. */
 function commandLine(confinement: Confinement, strength: Exclude<Strength, 'mortal'>): readonly string[] {
   const { keeps = [], outlives = false, isServer = false } = confinement;
   const isOfUser = strength === 'ofUser';
@@ -70,10 +70,10 @@ function commandLine(confinement: Confinement, strength: Exclude<Strength, 'mort
   ];
 }
 
-/** By effective user: a process may give its rights up and take them back. */
+/** By effective user: a process may drop its privileges and regain them. */
 const strengths = new Map<number | undefined, Strength>();
 
-/** How much this host and user allow. */
+/** The confinement that this host and user allow. */
 export function strengthHere(): Strength {
   const user = process.geteuid?.();
   const known = strengths.get(user);
@@ -83,10 +83,8 @@ export function strengthHere(): Strength {
   return strength;
 }
 
-/**
- * The first strength whose trial ends with 0. A refusal to root may pass, such as a lack of processes for a moment: then it is asked again,
- * unless the kernel has no fence.
- */
+/** The first strength whose trial ends with 0. A failure as root may be temporary, such as a lack of processes: then it is tried again,
+ *  unless the kernel has no fence. */
 export function judgeStrength(
   trial: (strength: Exclude<Strength, 'mortal'>) => number | null,
   isRoot: boolean,
@@ -102,14 +100,14 @@ const statusOf = ([file = '', ...args]: readonly string[]): number | null =>
 
 let mortalPrefix: readonly string[] | undefined;
 
-/** The same program, killed by the kernel whenever the process that starts it ends. Unchanged where the setpriv of the host (busybox) cannot. */
+/** The same program, killed by the kernel when its parent ends. Unchanged if the host's setpriv (busybox) cannot do it. */
 export function mortal(argv: readonly string[]): readonly string[] {
   const prefix = ['setpriv', '--pdeathsig', 'KILL', '--'];
   mortalPrefix ??= canSetpriv() || statusOf(prefix) === 0 ? prefix : [];
   return [...mortalPrefix, ...argv];
 }
 
-/** Every other strength has been tried with it. */
+/** Every other strength includes it. */
 function canSetpriv(): boolean {
   const known = strengths.get(process.geteuid?.());
   return known !== undefined && known !== 'mortal';

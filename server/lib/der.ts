@@ -1,4 +1,4 @@
-// Writes the few ASN.1 values of a certificate, in DER. It only writes: node:crypto reads.
+// Writes the few ASN.1 values of a certificate, in DER. node:crypto reads them.
 
 export type Der = Buffer;
 
@@ -20,7 +20,7 @@ export const bits = (content: Uint8Array, unused = 0): Der => tagged(0x03, Buffe
 /** [number] around the content, as EXPLICIT tags are. */
 export const explicit = (number: number, content: Uint8Array): Der => tagged(0xa0 | number, content);
 
-/** A number of at least 0, big-endian. */
+/** A non-negative number, big-endian. */
 export function unsigned(bytes: Uint8Array): Der {
   let start = 0;
   while (start < bytes.length - 1 && bytes[start] === 0) start += 1;

@@ -12,17 +12,17 @@ export async function syncFile(path: string): Promise<void> {
   }
 }
 
-/** File systems that cannot sync a directory write its entries at once, or never promise to. */
+/** Errors of file systems that cannot sync a directory: they write its entries at once, or never guarantee it. */
 const cannotSyncDirectories: ReadonlySet<string> = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EISDIR', 'EPERM']);
 
-/** The names in the directory, not the contents of its files. */
+/** Syncs the names in the directory, not the contents of its files. */
 export async function syncDirectory(path: string): Promise<void> {
   await syncFile(path).catch((error: unknown) => {
     if (!(error instanceof Error && 'code' in error && cannotSyncDirectories.has(String(error.code)))) throw error;
   });
 }
 
-/** The file named `to` is the complete file `from` afterwards, also after a power cut; both are on one file system. */
+/** Renames the complete file `from` to `to`, durably; both are on one file system. */
 export async function moveDurably(from: string, to: string): Promise<void> {
   await syncFile(from);
   await rename(from, to);

@@ -1,4 +1,4 @@
-// Measures how long the event loop is blocked, and names the work in progress. Costs nothing while no work is in progress.
+// Measures how long the event loop is blocked, and names the work in progress. Costs nothing without work in progress.
 import { closeSync, openSync, readSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
@@ -19,21 +19,21 @@ export interface EventLoopMonitorOptions {
   readonly time?: LoopTime;
 }
 
-/** Time as this class sees it, so that tests can control it. */
+/** This class's view of time, so that tests can control it. */
 export interface LoopTime {
   nowMs(): number;
-  /** How long this thread was ready to run without a processor, since its start. */
+  /** How long this thread has waited for a processor since its start. */
   waitedMs(): number;
-  /** Calls back once; the result cancels. */
+  /** Calls back once; the result cancels it. */
   after(ms: number, callback: () => void): () => void;
-  /** The watch has ended. */
+  /** Ends the watch. */
   close(): void;
 }
 
 type Label = () => string;
 
 const tickMs = 10;
-/** Continues this long after the last work ended: some of its effects come later. */
+/** Continues this long after the last work ended: some effects come later. */
 const lingerMs = 1000;
 const namesShown = 5;
 
@@ -64,7 +64,7 @@ export class EventLoopMonitor {
     return { limitMs: this.#limitMs, longestMs: Math.round(this.#longestMs), overLimit: this.#overLimit };
   }
 
-  /** Work begins; `label` is called only when the loop was blocked. Call the result once, at the end of the work. */
+  /** Marks the start of work; `label` is called only if the loop was blocked. Call the result once, at the end of the work. */
   enter(label: Label): () => void {
     // Two pieces of work may share one label function.
     const own: Label = () => label();
@@ -116,9 +116,7 @@ export class EventLoopMonitor {
   }
 }
 
-/**
- * Time of this thread. The kernel has the waiting time in the second number of schedstat, in nanoseconds; without schedstat it is 0.
- */
+/** Time of this thread. The waiting time is the second number of schedstat, in nanoseconds; without schedstat it is 0. */
 function threadTime(): LoopTime {
   let file = isMainThread ? openIfThere(`/proc/self/task/${process.pid}/schedstat`) : undefined;
   const bytes = Buffer.alloc(64);

@@ -1,4 +1,4 @@
-// Runs a host program with an argv (never a shell line), a time limit and bounded output.
+// Runs a host program with an argv (never a shell line), a time limit and limited output.
 import { confined, mortal, type Confinement } from './confined.ts';
 import { programEnv } from './program-env.ts';
 import { startProgram } from './start-program.ts';
@@ -12,7 +12,7 @@ export interface ExecOptions {
   readonly timeoutMs?: number;
   /** Whether it is killed with this process; default false. */
   readonly isMortal?: boolean;
-  /** What it may still do; default all that this process may. */
+  /** Its confinement; default none. */
   readonly confinement?: Confinement;
   /** Exit codes that count as success; default [0]. */
   readonly okCodes?: readonly number[];
@@ -30,7 +30,7 @@ export interface ExecResult {
 export class ExecError extends Error {
   override readonly name = 'ExecError';
   readonly argv: readonly string[];
-  /** -1 when it never ran or was killed by a signal. */
+  /** -1 if it never ran or a signal killed it. */
   readonly code: number;
   readonly stderr: string;
   constructor(message: string, argv: readonly string[], code: number, stderr: string) {
@@ -100,7 +100,7 @@ export async function exec(
         resolve({ code, stdout: out.text(), stderr });
       }
     };
-    // `close` comes when all output is read. A grandchild may keep the pipes open forever, so the exit ends the wait soon after.
+    // `close` comes after all output is read. A grandchild may keep the pipes open forever, so the exit ends the wait soon after.
     child.on('close', end);
     child.on('exit', (code, killedBy) => void setTimeout(end, closeGraceMs, code, killedBy));
     if (options.input !== undefined && child.stdin) {

@@ -1,16 +1,16 @@
-// Builds the first program of a confined command line: one of perl that takes sockets and most of the file system away from what it starts.
-// Its rules hold for good: nothing that follows can undo them. confined.ts decides what is taken from whom.
+// Builds the first program of a confined command line: a perl program that removes access to sockets and most of the file system before it
+// starts the next. Its rules are permanent: no later program can lift them. confined.ts decides who gets which.
 
 export interface Fence {
   /** Files and folders that may be read besides programs and libraries. Undefined: all that its user may read. */
   readonly reads?: readonly string[];
-  /** Folders in which it may write; all else cannot be changed, attributes included. */
+  /** Folders in which it may write; everything else is immutable, attributes included. */
   readonly writes: readonly string[];
-  /** It serves a network, or runs for long: sockets stay, and the mounts of the host, so that attributes of files elsewhere can be changed. */
+  /** It serves a network, or runs long: sockets and the host's mounts stay, so attributes of files elsewhere can change. */
   readonly isServer?: boolean;
-  /** Its file system is not to be mounted at a second place: it may change attributes in all of the mounts that hold its folders. */
+  /** Its file system must not be mounted twice: it may change attributes in all mounts that contain its folders. */
   readonly isAtHome?: boolean;
-  /** It belongs to a user who may not change mounts: those of the host stay. */
+  /** It belongs to a user who may not change mounts: the host's stay. */
   readonly isOfUser?: boolean;
 }
 
@@ -20,16 +20,16 @@ const calls: Readonly<Record<string, readonly [unshare: number, prctl: number, s
   arm64: [97, 167, 198, 0xc000_00b7],
 };
 
-/** Exit status of a fence on a kernel that has none; every other failure may pass. */
+/** Exit status on a kernel without a fence; every other failure may be temporary. */
 export const noFenceHere = 124;
 
-/** What programs need to start. */
+/** Folders that programs need to start. */
 const programs = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/opt', '/nix', '/proc'];
 /** All other devices, such as disks, and shared memory stay closed. */
 const devices = ['/dev/null', '/dev/zero', '/dev/full', '/dev/random', '/dev/urandom'];
 const startFiles = ['/etc/ld.so.cache', '/etc/ld.so.preload', '/etc/alternatives', '/etc/localtime'];
 
-/** Words to put before a command line; undefined on processors whose calls are not known here. */
+/** Arguments before a command line; undefined on processors with unknown call numbers. */
 export function fenced(
   { reads, writes, isServer, isAtHome, isOfUser }: Fence,
   arch: string = process.arch,
@@ -53,11 +53,9 @@ export function fenced(
   ];
 }
 
-/**
- * Mounts: a name space in which all is read-only but the folders to write. Places: one in which all is read-only but the mounts that hold
- * them, and only /dev has devices. Landlock (ABI 2, Linux 5.19): the same for files, with what may be
- * read, and no more mounts. seccomp: no sockets, which reach through paths whatever the network, and no other ABI that has them.
- */
+/** Mounts: a namespace in which all is read-only but the folders to write. Places: one in which all is read-only but the mounts that
+ *  contain them, and only /dev has devices. Landlock (ABI 2, Linux 5.19): the same for files, also restricts reading, and forbids mounts.
+ *  seccomp: no sockets, which reach through paths whatever the network, and no other ABI that has them. */
 const script = `
 use strict; use warnings;
 my ($unshare, $prctl, $socket, $abi) = map { $_ + 0 } split(/,/, shift @ARGV);

@@ -1,19 +1,17 @@
-// Checks that JSON text is small enough to be parsed at once: depth and number of values, counted without parsing it.
+// Checks that JSON text is small enough to parse at once: its depth and number of values, counted without parsing.
 
 export interface JsonShape {
   /** Levels of lists and objects. */
   readonly maxDepth: number;
-  /** Values and names, near enough: commas, colons and brackets outside of texts. */
+  /** Values and names, approximately: commas, colons and brackets outside texts. */
   readonly maxValues: number;
 }
 
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/**
- * The broken rule as the end of a sentence ("is nested ..."), undefined when the text is within the limits. Takes some 2 ms a megabyte.
- * Does not check that the text is JSON.
- */
+/** The broken rule as the end of a sentence ("is nested ..."), undefined if the text is within the limits. Takes some 2 ms per megabyte.
+ *  Does not check that the text is JSON. */
 export function shapeProblem(bytes: Uint8Array, { maxDepth, maxValues }: JsonShape): string | undefined {
   let [depth, values, isText] = [0, 0, false];
   for (let index = 0; index < bytes.length; index += 1) {
@@ -35,7 +33,7 @@ export function shapeProblem(bytes: Uint8Array, { maxDepth, maxValues }: JsonSha
   return undefined;
 }
 
-/** Whether a parsed value has a member named __proto__ anywhere. Without recursion: it may be nested deeper than the stack. */
+/** Whether a parsed value has a member named __proto__ anywhere. Not recursive: nesting may exceed the stack. */
 export function hasProto(value: unknown): boolean {
   const open: unknown[] = [value];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

@@ -8,7 +8,7 @@ export class KeyedMutex {
     return this.#tails.has(key);
   }
 
-  /** Runs `work` when all earlier work on `key` has ended (well or badly). */
+  /** Runs `work` after all earlier work on `key` has ended (successfully or not). */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve();
     const { promise, resolve } = withResolvers();
@@ -22,10 +22,8 @@ export class KeyedMutex {
     }
   }
 
-  /**
-   * Like `run`, but once `work` calls `share`, other work on `key` may run concurrently with the rest of it. Only work that waits for
-   * `unshared` waits for the end of that rest.
-   */
+  /** Like `run`, but once `work` calls `share`, other work on `key` may run concurrently with the rest of it. Only work that awaits
+   *  `unshared` waits for that rest. */
   async runShared<T>(key: string, work: (share: () => void) => Promise<T>): Promise<T> {
     const { promise: shared, resolve: share } = withResolvers();
     let result: Promise<T> | undefined;
@@ -43,13 +41,13 @@ export class KeyedMutex {
     }
   }
 
-  /** For the work that runs on `key`: waits for the rests of shared work. No new shared work can start meanwhile. */
+  /** For work that holds `key`: waits for the rest of shared work. No new shared work can start during that. */
   async unshared(key: string): Promise<void> {
     const rests: Iterable<Promise<unknown>> = this.#sharing.get(key) ?? [];
     await Promise.allSettled(rests);
   }
 
-  /** Holds several keys at once; acquired in sorted order so that two callers cannot deadlock. */
+  /** Holds several keys at once, acquired in sorted order to avoid deadlocks. */
   async runAll<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
     const sorted = [...new Set(keys)].sort();
     const step = (index: number): Promise<T> => {

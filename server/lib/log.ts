@@ -1,4 +1,4 @@
-// The logging interface that rooms receive; what writes it (pino, an event feed) is decided by the composition root.
+// The logging interface of rooms; the composition root decides what writes it (pino, an event feed).
 
 export type LogContext = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -7,13 +7,13 @@ export interface Log {
   info(message: string, context?: LogContext): void;
   warn(message: string, context?: LogContext): void;
   error(message: string, context?: LogContext): void;
-  /** Whether lines of level debug go anywhere now; absent: yes. Whoever writes one for each request asks before it makes one. */
+  /** Whether debug lines go anywhere now; absent: yes. Callers that write one per request check it first. */
   writesDebug?(): boolean;
 }
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Passes lines on in words for people. */
+/** Logs with readable names. */
 export const readableLog = (log: Log, readable: (text: string) => string): Log => ({
   debug: (message, context) => log.debug(readable(message), context),
   info: (message, context) => log.info(readable(message), context),

@@ -1,10 +1,10 @@
-// Limits the time of the attempts of one call to several members. A cluster that is slow for all answers late: asked again with the same limit, it would only
-// have more to do. So the limit doubles each time that as many attempts as there are members came to nothing. Pure.
+// Limits the time of a call's attempts at several members. A slow cluster answers late: retrying with the same limit would only add load.
+// So the limit doubles each time that as many attempts as there are members timed out. Pure.
 
 export interface PatienceLimits {
-  /** For the first attempt at each member. */
+  /** The first attempt's limit at each member. */
   readonly attemptMs: number;
-  /** For all attempts: the last one begins before. */
+  /** For all attempts: none begins later. */
   readonly totalMs: number;
 }
 
@@ -24,12 +24,12 @@ export class Patience {
     return this.#nowMs() >= this.#endMs;
   }
 
-  /** An attempt had no answer within its limit. */
+  /** An attempt timed out. */
   wasLate(): void {
     this.#late += 1;
   }
 
-  /** For the next attempt: never less than the first limit, never past the end of all for longer than that. */
+  /** The next attempt's limit: at least the first limit, and at most that far beyond the total. */
   limitMs(members: number): number {
     const { attemptMs } = this.#limits;
     const grown = attemptMs * 2 ** Math.floor(this.#late / Math.max(1, members));

@@ -1,7 +1,7 @@
-// The environment of the programs that the daemon starts: always the same one, whatever the daemon was started with.
+// The environment of programs that the daemon starts: always the same, whatever the daemon's own.
 
-/** Where the host's programs are; those of the superuser included, which the PATH of a daemon often lacks. */
+/** Folders of the host's programs, including the superuser's, which a daemon's PATH often lacks. */
 export const programDirs = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'] as const;
 
-/** Never an empty one: programs start programs (LXC runs apparmor_parser), and without PATH they look in /bin and /usr/bin only. */
+/** Never empty: programs start programs (LXC runs apparmor_parser), and without PATH they search only /bin and /usr/bin. */
 export const programEnv = { LC_ALL: 'C', PATH: programDirs.join(':') } as const;

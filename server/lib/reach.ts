@@ -1,20 +1,20 @@
-// Holds connections that a stranger asked for to addresses on the internet: none of this host, its links and private networks, unless they
-// are listed. Names are judged by the addresses that are connected to, so that neither a redirect nor a second answer of DNS leads past it.
+// Restricts connections requested by untrusted callers to internet addresses: none of this host, its links and private networks, unless
+// listed. Checks the addresses that are connected to, so that neither a redirect nor a second DNS answer bypasses it.
 import { lookup as lookUp } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { formatIp, parseCidr } from '../api/text/ip.ts';
 
-/** Absent where it is asked for: every address may be connected to. */
+/** Parameters of this type are optional: absent means any address. */
 export interface Reach {
-  /** Networks such as 10.1.0.0/16, and addresses, that may be connected to all the same. */
+  /** Networks such as 10.1.0.0/16, and addresses, that are allowed nevertheless. */
   readonly allowed: readonly string[];
-  /** Whose rule it is, and how it is changed: the end of a message. */
+  /** Who set the rule, and how to change it: the end of a message. */
   readonly rule: string;
 }
 
-/** The same words whether the name is unknown, its address is private, or a port there is open: nothing of the inside is learned. */
+/** The same text whether the name is unknown, its address is private, or a port there is open: it reveals nothing of the internal network. */
 export class OutOfReach extends Error {
   override readonly name = 'OutOfReach';
   constructor(host: string, { rule }: Reach) {
@@ -22,14 +22,14 @@ export class OutOfReach extends Error {
   }
 }
 
-/** Throws OutOfReach when the host, an address or a name, has an address out of reach. An unknown name passes: connecting fails. */
+/** Throws OutOfReach if the host, an address or a name, has a forbidden address. An unknown name passes: connecting fails. */
 export async function checkReach(host: string, reach: Reach): Promise<void> {
   const plain = host.replaceAll(/[[\]]/g, '');
   const found = isIP(plain) > 0 ? [plain] : await addressesOf(plain);
   if (!found.every((address) => isWithin(address, reach))) throw new OutOfReach(plain, reach);
 }
 
-/** For `net.connect` and `tls.connect`, which connect to the addresses that it gives and no others. */
+/** For `net.connect` and `tls.connect`, which connect only to the addresses it returns. */
 export const lookupWithin =
   (reach: Reach): LookupFunction =>
   (hostname, options, callback) => {
@@ -57,7 +57,7 @@ async function addressesOf(name: string): Promise<readonly string[]> {
   }
 }
 
-/** An address of this host is reached past its firewall, also a public one. */
+/** An own address bypasses this host's firewall, even a public one. */
 const isOwn = (address: string): boolean =>
   Object.values(networkInterfaces()).some((interfaces) => interfaces?.some((one) => one.address === address) === true);
 
@@ -72,7 +72,7 @@ function listOf(network: string): BlockList | undefined {
 const familyOf = (address: string): 'ipv4' | 'ipv6' | undefined =>
   ({ 0: undefined, 4: 'ipv4', 6: 'ipv6' } as const)[isIP(address) as 0 | 4 | 6];
 
-/** This host, links, private and shared networks, multicast, and what is reserved. */
+/** This host, links, private and shared networks, multicast, and reserved ones. */
 const inside = new BlockList();
 const networks4 = [
   ['0.0.0.0', 8],
@@ -94,7 +94,7 @@ const networks6 = [
   ['ff00::', 8],
 ] as const;
 for (const [network, bits] of networks4) {
-  // A BlockList judges ::ffff:10.0.0.1 as 10.0.0.1 by itself. Gateways translate the other two.
+  // A BlockList treats ::ffff:10.0.0.1 as 10.0.0.1 itself. Gateways translate the other two.
   inside.addSubnet(network, bits, 'ipv4');
   inside.addSubnet(`64:ff9b::${network}`, 96 + bits, 'ipv6');
   const [a = 0, b = 0, c = 0, d = 0] = network.split('.').map(Number);

@@ -1,4 +1,4 @@
-// Looks at something again and again: often while it may be about to change, rarely when it rests, not at all where there is nothing to see.
+// Repeats a check: often while a change is likely, rarely at rest, never if there is nothing to check.
 
 export type Rest = 'restless' | 'settled' | 'over';
 
@@ -21,7 +21,7 @@ export class RestlessLoop {
     this.#deps = deps;
   }
 
-  /** Looks now, and often for a while; of many calls in a row the first one looks, and the others are content with what follows. */
+  /** Checks now, and often for a while; later calls in a row share the checks of the first. */
   soon(): void {
     if (this.#isOver) return;
     const nowMs = performance.now();
@@ -30,14 +30,14 @@ export class RestlessLoop {
     if (!isRestless && this.#looking === undefined) this.#look();
   }
 
-  /** Resolves when the look under way has ended; it begins no other one. */
+  /** Resolves when the running check has ended; starts no other one. */
   async stop(): Promise<void> {
     this.#isOver = true;
     clearTimeout(this.#timer);
     await this.#looking;
   }
 
-  /** Resolves when the look under way has ended. */
+  /** Resolves when the running check has ended. */
   async idle(): Promise<void> {
     await this.#looking;
   }

@@ -3,7 +3,7 @@
 export class Revert {
   #undos: (() => void | Promise<void>)[] = [];
 
-  /** `undo` runs if the work fails later; it must tolerate a step that happened only in part. */
+  /** `undo` runs if the work fails later; it must cope with a step that happened only in part. */
   push(undo: () => void | Promise<void>): void {
     this.#undos.push(undo);
   }

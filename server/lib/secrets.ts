@@ -1,4 +1,4 @@
-// Secrets: generates, hides, hashes and compares them; their callers decide when one is needed.
+// Generates, hides, hashes and compares secrets; callers decide when one is needed.
 import { hash, randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
 import { inspect } from 'node:util';
 
@@ -31,7 +31,7 @@ export class Secret {
 /** Hexadecimal, by default of 256 random bits: for operation websockets and image links. */
 export const randomSecret = (bytes = 32): string => randomBytes(bytes).toString('hex');
 
-/** Takes the same time wherever the texts differ, also when their lengths do. */
+/** Takes the same time wherever the texts differ, also if their lengths do. */
 export function sameSecret(a: string, b: string): boolean {
   const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
   return timingSafeEqual(digest(a), digest(b));

@@ -1,4 +1,4 @@
-// Makes certificates: self-signed ones with a key of their own, and small authorities; the caller decides where to store them.
+// Makes certificates: self-signed ones with a new key, and small authorities; callers store them.
 import { createPublicKey, generateKeyPair, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { parseIp } from '../api/text/ip.ts';
@@ -40,14 +40,14 @@ export async function makeSelfSigned(request: CertificateRequest): Promise<KeyAn
   return { certPem, keyPem: keyPemOf(privateKey) };
 }
 
-/** Who signs; the names are those of its own certificate. */
+/** The signer; the names are those of its own certificate. */
 export interface Issuer {
   readonly commonName: string;
   readonly organization: string;
   readonly privateKey: KeyObject;
 }
 
-/** A certificate of the issuer that may sign others. Every holder of the key can make one; each of them fits what the others sign. */
+/** The issuer's own certificate, which may sign others. Every holder of the key can make one; any of them verifies what the others sign. */
 export function makeAuthority(issuer: Issuer, { notBefore, notAfter }: Validity): string {
   // keyCertSign is bit 5; two bits of the byte are unused.
   const mayFollow = der.sequence(der.boolean(true));
@@ -91,7 +91,7 @@ function certificate(
   return pem('CERTIFICATE', der.sequence(body, algorithm, der.bits(sign(digest, body, issuer.privateKey))));
 }
 
-/** Throws an Error that names the kind of a key that is not supported. */
+/** Throws an Error that names an unsupported kind of key. */
 function signatureOf(key: KeyObject): { readonly digest: string; readonly algorithm: der.Der } {
   if (key.asymmetricKeyType === 'rsa')
     return { digest: 'sha256', algorithm: der.sequence(der.oid('1.2.840.113549.1.1.11'), der.tagged(0x05)) };

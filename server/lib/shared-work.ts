@@ -11,10 +11,8 @@ interface SharedRun<T> {
 export class SharedWork<T> {
   readonly #shared = new Map<string, SharedRun<T>>();
 
-  /**
-   * The result of `work`, whichever caller passed it. A caller that aborts leaves at once; the last one only after the work has cleaned
-   * up.
-   */
+  /** The result of `work`, whichever caller passed it. A caller that aborts leaves at once; the last one only after the work has cleaned
+   *  up. */
   async run(
     key: string,
     work: (report: (progress: string) => void, signal: AbortSignal) => Promise<T>,
@@ -45,7 +43,7 @@ export class SharedWork<T> {
       shared.lastReport = progress;
       for (const report of open.reports) report(progress);
     };
-    // In a separate turn: an immediate report finds everything initialized.
+    // In a separate turn: an immediate report needs the finished initialization.
     const result = Promise.resolve()
       .then(() => work(report, open.abort.signal))
       .finally(() => this.#shared.delete(key));

@@ -1,4 +1,4 @@
-// Starts programs of the host: by Node's fork, or by a quicker way that the host has. Waits for none.
+// Starts host programs: by Node's fork, or a faster way of the host. Does not wait for them.
 import { spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 
@@ -7,15 +7,15 @@ export type Stdio = 'ignore' | 'pipe' | number;
 
 export interface ProgramPlan {
   readonly argv: readonly string[];
-  /** A program without a path is looked for in its PATH. */
+  /** A program without a path is searched in its PATH. */
   readonly env: Readonly<Record<string, string>>;
-  /** Default: that of this process. */
+  /** Default: this process's. */
   readonly cwd?: string | undefined;
   /** Descriptors 0, 1 and 2; it gets no others. */
   readonly stdio: readonly [Stdio, Stdio, Stdio];
 }
 
-/** What is used of Node's child processes, and holds for every way to start one. */
+/** The used part of Node's child processes, common to every way to start one. */
 export interface StartedProgram {
   readonly stdin: Writable | null;
   readonly stdout: Readable | null;
@@ -35,7 +35,7 @@ let quick: StartProgram | undefined;
 
 export const startProgram: StartProgram = (plan) => (quick ?? fork)(plan);
 
-/** For all that this process starts from now on; undefined: by fork. */
+/** Applies to later starts of this process; undefined: by fork. */
 export function startProgramsBy(way: StartProgram | undefined): void {
   quick = way;
 }

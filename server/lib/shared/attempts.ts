@@ -1,4 +1,4 @@
-// Slows down guessing of secrets: the time that an address must wait doubles with each attempt. Knows no secrets.
+// Slows down guessing of secrets: the delay of an address doubles with each attempt. Knows no secrets.
 
 export interface AttemptLimits {
   /** Attempts in a row without a delay. */
@@ -9,12 +9,12 @@ export interface AttemptLimits {
   readonly maxAddresses: number;
 }
 
-/** After this long without an attempt the count of an address starts again. */
+/** After this long without an attempt the count of an address restarts. */
 export const forgetAttemptsMs = 15 * 60_000;
 
 interface History {
   readonly count: number;
-  /** The next attempt is not checked before this time. */
+  /** Attempts before this time are not checked. */
   readonly nextAt: number;
 }
 
@@ -48,7 +48,7 @@ export class Attempts {
     if (this.#histories.size > maxAddresses && oldest !== undefined) this.#histories.delete(oldest);
   }
 
-  /** The secret was right: the count of the address starts again. */
+  /** The secret was right: the count of the address restarts. */
   succeeded(address: string): void {
     this.#histories.delete(networkOf(address));
   }
@@ -58,7 +58,7 @@ export class Attempts {
   }
 }
 
-/** What counts as one address: an IPv6 host can use a whole /64, and an IPv4-mapped IPv6 address is the same host. */
+/** The unit of counting: an IPv6 host can use a whole /64, and an IPv4-mapped IPv6 address is the same host. */
 export function networkOf(address: string): string {
   const plain = address.replace(/^::ffff:(?=[0-9.]+$)/i, '');
   if (!plain.includes(':')) return plain;

@@ -1,10 +1,10 @@
-// A growing buffer for bytes written one after another; the codecs of the wire share it. Knows no encoding.
+// A growing buffer for successive bytes; the wire codecs share it. Knows no encoding.
 
 const firstBytes = 16 * 1024;
 /** A larger buffer is released after use. */
 const keptBytes = 1024 * 1024;
 
-/** Reused for one message after another: `take` ends a message, and `clear` begins the next one, also after a failure. */
+/** Reused for successive messages: `take` ends a message, and `clear` begins the next one, also after a failure. */
 export class ByteWriter {
   bytes = Buffer.allocUnsafeSlow(firstBytes);
   length = 0;

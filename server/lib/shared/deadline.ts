@@ -1,22 +1,20 @@
-// Time limits joined with the caller's abort signal, without leaving listeners behind on long-lived signals.
+// Combines time limits with the caller's abort signal, leaving no listeners behind on long-lived signals.
 import { setMaxListeners } from 'node:events';
 
-/** Thrown inside `within` when the limit passes; callers translate it into their own words. */
+/** Thrown inside `within` on a timeout; callers translate it into their own message. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 }
 
-/**
- * Runs `work` with a signal that fires when `signal` does or after `timeoutMs` (undefined: no limit). Rejects with the reason of
- * `signal` when that fired, with DeadlineError when the time was up, else with what `work` threw.
- */
+/** Runs `work` with a signal that aborts with `signal` or after `timeoutMs` (undefined: no limit). Rejects with the reason of `signal` if
+ *  that aborted, with DeadlineError on a timeout, else with what `work` threw. */
 export async function within<T>(
   timeoutMs: number | undefined,
   work: (signal: AbortSignal) => Promise<T>,
   signal: AbortSignal | undefined,
 ): Promise<T> {
   signal?.throwIfAborted();
-  // Many calls at once may share one signal: that is not a leak.
+  // Many concurrent calls may share one signal: that is not a leak.
   if (signal !== undefined) setMaxListeners(0, signal);
   const controller = new AbortController();
   const forward = (): void => controller.abort(signal?.reason);

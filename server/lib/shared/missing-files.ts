@@ -1,4 +1,4 @@
-// Files that may be missing: undefined stands for one that is not there, and every other error is thrown.
+// Treats missing files as undefined, and throws every other error.
 import { readFileSync } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 
@@ -9,14 +9,14 @@ export function ifMissing(error: unknown): undefined {
 
 export const readIfThere = (path: string): Promise<string | undefined> => readFile(path, 'utf8').catch(ifMissing);
 
-/** A missing file and one that cannot be reached are not there. */
+/** False for a missing or unreachable file. */
 export const isThere = (path: string): Promise<boolean> =>
   access(path).then(
     () => true,
     () => false,
   );
 
-/** The text of a small file; empty when it cannot be read. */
+/** The text of a small file; empty if it cannot be read. */
 export function textOrNothing(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -1,4 +1,4 @@
-// Writes text to a standard stream whose reader may close it at any time: a failure is reported once, and never thrown.
+// Writes text to a standard stream whose reader may close it at any time: reports a failure once, and never throws.
 import type { Writable } from 'node:stream';
 
 /** `reader-gone`: the reader closed the pipe or terminal. `failed`: the text cannot be stored, as on a full disk. */
@@ -21,10 +21,8 @@ const readerGone = new Set([
 export const lossOf = (error: Error & { readonly code?: string }): OutputLoss =>
   readerGone.has(error.code ?? '') ? 'reader-gone' : 'failed';
 
-/**
- * Without a listener, the error of a closed stream becomes an uncaught exception; a handler that reports it on the same stream then
- * causes the next one, in an endless loop. `lost` is called at most once, and must not write to the stream.
- */
+/** Without a listener, the error of a closed stream becomes an uncaught exception; a handler that reports it on the same stream then causes
+ *  the next one, in an endless loop. `lost` is called at most once, and must not write to the stream. */
 export function guardOutput(stream: Writable, lost: (loss: OutputLoss, error: Error) => void): OutputStream {
   let isLost = false;
   const lose = (error: Error): void => {

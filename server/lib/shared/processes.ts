@@ -1,19 +1,19 @@
-// Tells processes apart by /proc, synchronously: their number and their start in one boot of the host. Sends no signals.
+// Identifies processes by /proc, synchronously: their pid and start time in one boot of the host. Sends no signals.
 import { readFileSync } from 'node:fs';
 
 export interface ProcessFacts {
-  /** In clock ticks since boot: together with the pid it names one process for ever. */
+  /** In clock ticks since boot: together with the pid it is unique in a boot. */
   readonly startTime: number;
   readonly parentPid: number;
-  /** Ended, only not yet collected by its parent. */
+  /** Ended, but not reaped by its parent yet. */
   readonly isZombie: boolean;
 }
 
-/** Undefined when there is no such process. */
+/** Undefined if there is no such process. */
 export function readProcess(pid: number): ProcessFacts | undefined {
   const text = readProc(`${pid}/stat`);
   if (text === undefined) return undefined;
-  // The second field is the program's name in parentheses and may itself hold spaces and parentheses.
+  // The second field is the program's name in parentheses and may itself contain spaces and parentheses.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return {
     startTime: Number(fields[19]),
@@ -27,10 +27,10 @@ export function isSameProcess(pid: number, startTime: number): boolean {
   return facts !== undefined && facts.startTime === startTime && !facts.isZombie;
 }
 
-/** Empty where the host does not tell. */
+/** Empty if the host does not provide it. */
 export const readBootId = (): string => readProc('sys/kernel/random/boot_id')?.trim() ?? '';
 
-/** The text of a file below /proc; undefined when it cannot be read. */
+/** The text of a file below /proc; undefined if it cannot be read. */
 export function readProc(path: string): string | undefined {
   try {
     return readFileSync(`/proc/${path}`, 'utf8');

@@ -219,7 +219,7 @@ export const repeated = <T>(field: Field<T>): Field<readonly NonNullable<T>[]> =
   number: field.number,
   wireType: 2,
   initial: () => [],
-  // In place: a message of many items would else be copied once for each.
+  // In place: otherwise a message of many items would be copied once for each.
   read: (reader, before) => {
     (before as NonNullable<T>[]).push(field.read(reader, field.initial()) as NonNullable<T>);
     return before;

@@ -1,6 +1,6 @@
 // The message of any thrown value, alone or with those of its causes.
 
-/** `error.message`, or the text of a value that is no Error. For the messages of its causes too, see `errorText`. */
+/** `error.message`, or the text of a value that is no Error. `errorText` includes the causes. */
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** The chain of messages of an error, outermost first, joined by ": ". */

@@ -1,5 +1,5 @@
-// The span that is under way: spans of work inside it are its children, in the same call chain and without being passed along.
-// Without a span under way nothing here costs anything. Tracers that record spans are in server/traces.
+// The current span: spans of work inside it are its children, in the same call chain and without being passed along. Without a current span
+// nothing here costs anything. Tracers that record spans are in server/traces.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { errorText } from './reason.ts';
 import { renderTraceparent, type SpanPlace } from './traceparent.ts';
@@ -19,7 +19,7 @@ export interface Span {
   readonly place: SpanPlace;
   readonly isEnded: boolean;
   set(name: string, value: string | number | boolean): void;
-  /** `failure` is why the work failed; `atMs` when it ended, as of Date.now(), default now. Only the first end counts. */
+  /** `failure` is why the work failed; `atMs` when it ended, as of Date.now(), default now. Later calls have no effect. */
   end(failure?: string, atMs?: number): void;
 }
 
@@ -34,7 +34,7 @@ interface Current {
 
 const storage = new AsyncLocalStorage<Current>();
 
-/** A watch that outlives the span which began it belongs to none. */
+/** A watch that outlives the span which began it has none. */
 function current(): Current | undefined {
   const found = storage.getStore();
   return found === undefined || found.span.isEnded ? undefined : found;
@@ -42,19 +42,19 @@ function current(): Current | undefined {
 
 export const currentSpan = (): Span | undefined => current()?.span;
 
-/** The header for a request that is sent now. */
+/** The header for a request sent now. */
 export function currentTraceparent(): string | undefined {
   const span = currentSpan();
   return span === undefined ? undefined : renderTraceparent(span.place);
 }
 
-/** Runs the work with this span under way; its end is the caller's. */
+/** Runs the work within this span, which the caller ends. */
 export const underSpan = <T>(tracer: Tracer, span: Span, work: () => T): T => storage.run({ tracer, span }, work);
 
-/** Runs the work without a span under way: what it begins is shared, or outlives the work that came first. */
+/** Runs the work without a current span: what it begins is shared, or outlives the work that came first. */
 export const outsideSpans = <T>(work: () => T): T => storage.exit(work);
 
-/** Runs the work as a span of its own inside the one under way; just runs it without one. */
+/** Runs the work as a child of the current span; without one just runs it. */
 export async function inSpan<T>(
   name: string,
   options: Omit<SpanOptions, 'parent'>,
@@ -66,7 +66,7 @@ export async function inSpan<T>(
   return endingSpan(tracer, tracer.begin(name, { ...options, parent: found.span.place }), work);
 }
 
-/** Runs the work with the span under way, and ends it with the work. */
+/** Runs the work within the span, and ends the span with it. */
 export async function endingSpan<T>(tracer: Tracer, span: Span, work: (span: Span) => Promise<T>): Promise<T> {
   try {
     return await underSpan(tracer, span, () => work(span));

@@ -1,7 +1,7 @@
 // Changes headers of tar archives: the checksum, and the size with the content that follows. Pure.
 const blockBytes = 512;
 
-/** The header itself, with the checksum of what it says now. */
+/** The header with its checksum updated. */
 export function sealed(header: Buffer): Buffer {
   header.fill(' ', 148, 156);
   const sum = header.reduce((total, byte) => total + byte, 0);
@@ -9,7 +9,7 @@ export function sealed(header: Buffer): Buffer {
   return header;
 }
 
-/** A member with another content, at most 8 GiB: a header like this one, the content, padding. */
+/** A member with other content, at most 8 GiB: a header like this one, the content, padding. */
 export function withContent(header: Buffer, content: Buffer): Buffer {
   const changed = Buffer.from(header);
   changed.write(`${content.length.toString(8).padStart(11, '0')}\0`, 124, 'latin1');

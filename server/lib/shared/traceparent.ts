@@ -1,4 +1,4 @@
-// The header `traceparent` (W3C Trace Context): the place of a span in its trace, as one process tells it to another. Pure.
+// The header `traceparent` (W3C Trace Context): sends the place of a span in its trace to another process. Pure.
 
 export interface SpanPlace {
   /** 32 hexadecimal digits. */
@@ -12,7 +12,7 @@ export interface SpanPlace {
 const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[!-~]*)?$/;
 const maxLength = 256;
 
-/** Undefined for anything that is not exactly one valid value: such a header is ignored, as the standard asks. */
+/** Undefined for anything but exactly one valid value: the standard ignores such a header. */
 export function parseTraceparent(text: string | undefined): SpanPlace | undefined {
   if (text === undefined || text.length > maxLength) return undefined;
   const [, version, traceId = '', spanId = '', flags = '', more] = form.exec(text) ?? [];

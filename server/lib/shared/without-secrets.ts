@@ -1,4 +1,4 @@
-// PURE: a text for people and logs with the secrets left out that URLs and error messages may carry.
+// Removes secrets that URLs and error messages may contain from a text for users and logs. Pure.
 
 const values = /([?&](?:secret|password|token|access_token)=)[^&\s"']+/gi;
 const privateKeys = /-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g;

@@ -62,7 +62,7 @@ export function listOf(value: Value): readonly Value[] {
   return value instanceof Map ? [...(value as ReadonlyMap<string, Value>).keys()] : [];
 }
 
-/** Numbers, and texts that are numbers, are summed; anything else is concatenated. */
+/** Adds numbers, and texts that are numbers; concatenates everything else. */
 function added(value: Value, more: Value, budget: Budget): Value {
   const [left, right] = [textOf(value, budget), textOf(more, budget)];
   const [a, b] = [Number(left), Number(right)];
@@ -71,7 +71,7 @@ function added(value: Value, more: Value, budget: Budget): Value {
   return left + right;
 }
 
-/** `from:to`, either of which may be left out or count from the end. */
+/** `from:to`, either of which may be omitted or count from the end. */
 function sliced(value: Value, range: string, budget: Budget): Value {
   const match = /^\s*(-?\d{1,9})?\s*:\s*(-?\d{1,9})?\s*$/.exec(range);
   if (match === null) throw new RangeError(`slice takes from:to, not ${JSON.stringify(range.slice(0, 40))}`);

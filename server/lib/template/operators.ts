@@ -46,7 +46,7 @@ export function weightOf(value: Value): number {
 }
 
 export function isSame(left: Value, right: Value): boolean {
-  // A missing value equals the empty text: templates read keys that are unset.
+  // A missing value equals the empty text: templates read unset keys.
   return left === right || (left === null && right === '') || (left === '' && right === null);
 }
 

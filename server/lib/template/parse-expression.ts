@@ -1,4 +1,4 @@
-// Parses the text between braces: tokens -> expression. Nesting is bounded, so that evaluating one cannot exhaust the stack.
+// Parses the text between braces: tokens -> expression. Limits nesting, so that evaluating one cannot exhaust the stack.
 import type { Token } from './tokenize.ts';
 import { TemplateError, binaryOperators, type BinaryOperator, type Expression } from './syntax.ts';
 
@@ -49,7 +49,7 @@ export class TokenReader {
     return token;
   }
 
-  /** Takes the next token when it is this operator or word. */
+  /** Takes the next token if it is this operator or word. */
   accept(value: string): boolean {
     const { next } = this;
     if (next.value !== value || (next.kind !== 'operator' && next.kind !== 'name')) return false;

@@ -1,4 +1,4 @@
-// Parses a whole template: pieces -> statements, with blocks matched.
+// Parses a whole template: pieces -> statements, with matched blocks.
 import { cutPieces, type Piece } from './tokenize.ts';
 import { TokenReader } from './parse-expression.ts';
 import { TemplateError, type Expression, type Statement } from './syntax.ts';

@@ -1,5 +1,5 @@
-// Renders jinja-like templates that may be hostile: it interprets them over plain values, with bounded work. Templates cannot reach
-// JavaScript: there are no objects with prototypes, no generated code, no included files.
+// Renders untrusted jinja-like templates: interprets them over plain values, with limited work. Templates cannot reach JavaScript: there
+// are no objects with prototypes, no generated code, no included files.
 import { assertNever } from '../shared/assert-never.ts';
 import { filters, listOf } from './filters.ts';
 import { divided, divisor, isIn, isOrdered, isSame, memberOf, numberOf, rangeOf, weightOf } from './operators.ts';

@@ -1,4 +1,4 @@
-// Values of templates, and the limit on the work they cause. No JavaScript object is among them, so nothing is inherited.
+// Values of templates, and the limit on the work they cause. None is a JavaScript object, so nothing is inherited.
 
 export type Value = string | number | boolean | null | readonly Value[] | ReadonlyMap<string, Value> | Callable;
 
@@ -11,7 +11,7 @@ export class Callable {
 }
 
 export interface RenderLimits {
-  /** Roughly: evaluated parts, plus one for every 64 characters. */
+  /** Approximately: evaluated parts, plus one per 64 characters. */
   readonly work: number;
   readonly outputBytes: number;
 }
@@ -66,7 +66,7 @@ export function isTrue(value: Value): boolean {
   return value !== null && value !== '' && value !== 0 && value !== false;
 }
 
-/** Plain data to values; other members are dropped. */
+/** Converts plain data to values; drops other members. */
 export function toValue(data: unknown): Value {
   if (data instanceof Callable) return data;
   if (typeof data === 'string' || typeof data === 'number' || typeof data === 'boolean') return data;
