@@ -5,7 +5,7 @@ import type { CallerClass } from '../api/endpoints/endpoint.ts';
 
 export interface ConnectionFacts {
   readonly transport: 'unix' | 'tls';
-  /** DER of the certificate the peer presented and proved to own; absent when it presented none. */
+  /** DER of the peer's certificate, whose key it has proved to own; absent if it presented none. */
   readonly peerCertificate?: Uint8Array;
   /** TLS has verified it against the authorities that this server accepts. */
   readonly isVerified?: boolean;
@@ -16,17 +16,17 @@ export interface ConnectionFacts {
 export interface TrustStore {
   /** Client certificates in the trust store. */
   readonly isTrusted: (fingerprint: string) => boolean;
-  /** Client certificates in the trust store whose clients may read metrics and nothing else. */
+  /** Trusted client certificates that may only read metrics. */
   readonly isForMetrics?: (fingerprint: string) => boolean;
   /** The only projects that the client with this certificate may use; undefined: all, and the server itself. */
   readonly projectsOf?: (fingerprint: string) => readonly string[] | undefined;
-  /** A certificate of the authority in server.ca is enough. */
+  /** The authority in server.ca suffices for trust. */
   readonly trustsAuthority?: () => boolean;
-  /** The daemon's own certificate, or the one that all members of the cluster share. */
+  /** The certificate of the daemon, or of all members of the cluster. */
   readonly own?: string;
-  /** Another one that a member may have while the cluster changes its certificate. */
+  /** Another certificate that a member may have while the cluster changes it. */
   readonly isOfMember?: (fingerprint: string) => boolean;
-  /** The user of a checked token; undefined for any other, and while it is not good any more. */
+  /** The user of a checked token; undefined for any other, or an expired one. */
   readonly userOf?: (bearer: string) => OidcUser | undefined;
 }
 
@@ -38,20 +38,18 @@ export interface CallerFacts {
   readonly projects?: readonly string[];
   /** Name of the user whose token the request has. */
   readonly user?: string;
-  /** Who that user is, whatever its name. */
+  /** The user's identity, whatever its name. */
   readonly subject?: string;
   /** A member of this cluster rather than a client. */
   readonly internal?: boolean;
-  /** The certificate is good for metrics only: for anything else its client is without trust. */
+  /** The certificate may only read metrics: its client is untrusted otherwise. */
   readonly isForMetrics?: boolean;
-  /** The reason why a presented certificate is not accepted, for logs. */
+  /** Why a presented certificate is not accepted, for logs. */
   readonly refused?: 'unknown' | 'not yet valid' | 'expired' | 'unreadable';
 }
 
-/**
- * Anyone who can open the socket is trusted (spec 5.1). Over TLS the certificate decides, or who signed it: the fingerprint covers every byte of it, so
- * an equal fingerprint is an equal certificate.
- */
+/** Anyone who can open the socket is trusted (spec 5.1). Over TLS the certificate decides, or its signer: the fingerprint covers every byte
+ *  of it, so an equal fingerprint is an equal certificate. */
 export function identifyCaller(connection: ConnectionFacts, trust: TrustStore, now: Date): CallerFacts {
   if (connection.transport === 'unix') return { class: 'trusted' };
   if (connection.bearer !== undefined) return userCaller(trust.userOf?.(connection.bearer));
@@ -71,7 +69,7 @@ export function identifyCaller(connection: ConnectionFacts, trust: TrustStore, n
   return projects === undefined ? { class: 'trusted', fingerprint } : { class: 'restricted', fingerprint, projects };
 }
 
-/** Also where an authority vouches for it: the entry in the trust store says less. */
+/** Even if an authority vouches for it: the trust store's entry restricts it. */
 function metricsCaller(facts: CertificateFacts, trust: TrustStore, now: Date): CallerFacts {
   const { fingerprint } = facts;
   const refused = outsideValidity(facts, now);
@@ -81,7 +79,7 @@ function metricsCaller(facts: CertificateFacts, trust: TrustStore, now: Date): C
   return { class: 'untrusted', fingerprint, isForMetrics: true, ...restriction };
 }
 
-/** A token decides alone: a certificate of the same connection adds nothing to it. */
+/** A token decides alone: a certificate of the same connection is ignored. */
 function userCaller(user: OidcUser | undefined): CallerFacts {
   if (user === undefined) return { class: 'guest' };
   const { name, ...grant } = user;
@@ -91,7 +89,7 @@ function userCaller(user: OidcUser | undefined): CallerFacts {
 /** SHA-256 of the DER, lower-case hexadecimal. */
 export const fingerprintOf = (der: Uint8Array): string => createHash('sha256').update(der).digest('hex');
 
-/** Facts that the bytes of a certificate fix, whoever is trusted and whatever the time. */
+/** Facts in the bytes of a certificate, independent of trust and time. */
 interface CertificateFacts {
   readonly fingerprint: string;
   /** Milliseconds since 1970; absent: unreadable. */

@@ -1,4 +1,4 @@
-// Decides which requests that a browser sends for a web page are accepted. Programs send no Origin. Pure.
+// Decides which browser requests for web pages are accepted. Programs send no Origin. Pure.
 
 export interface OriginFacts {
   /** The header of the request. */
@@ -10,10 +10,7 @@ export interface OriginFacts {
   readonly allowed: string;
 }
 
-/**
- * The reason for a refusal, undefined when the request is accepted. Client libraries for websockets send the server itself as their
- * origin.
- */
+/** The reason for a refusal; undefined if the request is accepted. Websocket client libraries send the server itself as their origin. */
 export function originProblem({ origin, host, isEffective, allowed }: OriginFacts): string | undefined {
   if (origin === undefined || origin === '' || !isEffective) return undefined;
   if (allowed === '*' || (allowed !== '' && trimmed(allowed) === trimmed(origin))) return undefined;
@@ -26,7 +23,7 @@ export function originProblem({ origin, host, isEffective, allowed }: OriginFact
 
 const trimmed = (origin: string): string => origin.toLowerCase().replace(/\/$/, '');
 
-/** Host and port, whatever the scheme; undefined when the text is not an address, such as `null`. */
+/** Host and port, whatever the scheme; undefined if the text is not an address, such as `null`. */
 function placeOf(origin: string): string | undefined {
   const text = origin.toLowerCase().replace(/^(?:wss?|https?):\/\//, 'https://');
   return text.startsWith('https://') && URL.canParse(text) ? new URL(text).host : undefined;

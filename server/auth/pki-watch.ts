@@ -12,7 +12,7 @@ export interface PkiWatchDeps {
   readonly nowMs: () => number;
 }
 
-/** A change of a file is noticed after this time at the latest. */
+/** Poll interval for changed files. */
 const everyMs = 2000;
 
 export class PkiWatch {
@@ -28,7 +28,7 @@ export class PkiWatch {
     this.#files = Object.values(pkiFiles).map((name) => join(deps.dir, name));
   }
 
-  /** Throws an Error that names the file when one cannot be used. */
+  /** Throws an Error that names a file that cannot be used. */
   static async open(deps: PkiWatchDeps): Promise<PkiWatch> {
     const current = await readPki(deps.dir, deps.server, new Date(deps.nowMs()));
     const watch = new PkiWatch(deps, current);
@@ -42,12 +42,12 @@ export class PkiWatch {
     return this.#current;
   }
 
-  /** Called after each change, with what was in force before. */
+  /** Called after each change, with the previous state. */
   onChange(changed: (before: Pki | undefined) => void): void {
     this.#changed.add(changed);
   }
 
-  /** Files that cannot be used, or are gone, leave the former ones in force: a mistake must not open the server. */
+  /** Unusable or missing files keep the previous ones in force: a mistake must not open the server. */
   reread(): Promise<void> {
     this.#reading = this.#reading.then(() => this.#reread());
     return this.#reading;

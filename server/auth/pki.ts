@@ -1,4 +1,4 @@
-// The certificate authority whose clients alone may connect: reads `server.ca` and `ca.crl` of the state directory, and checks them.
+// The certificate authority that restricts clients to its own: reads `server.ca` and `ca.crl` of the state directory, and checks them.
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,18 +11,18 @@ export interface Pki {
   readonly authorities: readonly string[];
   /** PEM of each revocation list. */
   readonly lists: readonly string[];
-  /** One of the lists names this certificate (DER). */
+  /** One of the lists contains this certificate (DER). */
   readonly isRevoked: (certificate: Uint8Array) => boolean;
-  /** What an administrator should know about files that can be used: a sentence each. */
+  /** One sentence per warning about usable files. */
   readonly warnings: readonly string[];
 }
 
 export const pkiFiles = { authorities: 'server.ca', lists: 'ca.crl' } as const;
 
-/** A file of a real PKI has some KB; a list of many revoked certificates some MB. */
+/** A real PKI's files have some KB; a list of many revoked certificates some MB. */
 const maxBytes = 64 * 1024 * 1024;
 
-/** Undefined without `server.ca`. Throws an Error that names the file and the reason when a file cannot be used. */
+/** Undefined without `server.ca`. Throws an Error that names an unusable file and the reason. */
 export async function readPki(dir: string, server: { readonly certPem: string }, now: Date): Promise<Pki | undefined> {
   const [caFile, crlFile] = [join(dir, pkiFiles.authorities), join(dir, pkiFiles.lists)];
   const caText = await readIfThere(caFile);
@@ -35,7 +35,7 @@ export async function readPki(dir: string, server: { readonly certPem: string },
   }
   const authorities = using(caFile, () => readAuthorities(caText, now));
   const lists = crlText === undefined ? undefined : using(crlFile, () => readLists(crlText));
-  // What TLS itself cannot read must not be noticed at the first connection.
+  // Finds out now what TLS cannot read, instead of at the first connection.
   using(crlFile, () => createSecureContext({ crl: (lists ?? []).map(({ pem }) => pem) }));
   return {
     authorities: authorities.map(({ pem }) => pem),

@@ -4,15 +4,15 @@ import type { EventType } from '../api/event.ts';
 
 /** Further facts for a decision; all absent before routing, when the object is not yet known. */
 export interface AccessFacts {
-  /** The caller asks for a refusal unless it is trusted (request header `authenticated`), so that it notices lost trust. */
+  /** The caller wants a refusal unless it is trusted (request header `authenticated`), so that it notices lost trust. */
   readonly demandsTrust?: boolean;
-  /** The caller has shown a token instead of a certificate: refusals speak of that. */
+  /** The caller has shown a token instead of a certificate: refusals mention that. */
   readonly hasToken?: boolean;
-  /** The object itself: public, or opened by a secret the caller brought, or neither. */
+  /** The object itself: public, or unlocked by the caller's secret, or private. */
   readonly object?: 'public' | 'opened' | 'private';
-  /** The projects that a restricted caller has. Absent: none. */
+  /** The projects of a restricted caller. Absent: none. */
   readonly projects?: readonly string[];
-  /** The project that the request is about, and whether the request names it or leaves it at `default`. */
+  /** The project of the request, and whether the request names it or leaves it at `default`. */
   readonly project?: { readonly name: string; readonly isNamed: boolean };
   /** The request asks for the objects of all projects. */
   readonly isAboutAll?: boolean;
@@ -21,10 +21,10 @@ export interface AccessFacts {
 export type Access =
   | 'allow'
   | { readonly deny: 403; readonly reason: string }
-  /** `project`: to be answered like one that does not exist. */
+  /** `project`: answer as if it does not exist. */
   | { readonly deny: 404; readonly reason: 'not found'; readonly project?: string };
 
-/** Callers get 404 for what they may not know of: the answer hides that it exists. */
+/** Callers get 404 for objects that must stay hidden. */
 export function decide(
   caller: CallerClass,
   endpoint: Pick<Endpoint, 'auth'> & Partial<Pick<Endpoint, 'scope'>>,
@@ -39,7 +39,7 @@ export function decide(
   return 'allow';
 }
 
-/** An endpoint without a project refuses only the name of another one; restricted-view.ts decides what its answers show. */
+/** An endpoint without a project only refuses a named foreign one; restricted-view.ts limits its answers. */
 function decideInProjects(
   scope: Endpoint['scope'],
   { projects = [], project, isAboutAll = false, hasToken = false }: AccessFacts,
@@ -51,7 +51,7 @@ function decideInProjects(
   return { deny: 404, reason: 'not found', project: project.name };
 }
 
-/** The class in which a caller asks for metrics. `isOpen`: the server gives them to everybody. */
+/** The class of a caller for metrics. `isOpen`: anyone may read them. */
 export function classForMetrics(
   caller: { readonly class: CallerClass; readonly isForMetrics?: boolean; readonly projects?: readonly string[] },
   isOpen: boolean,
@@ -61,7 +61,7 @@ export function classForMetrics(
   return caller.projects === undefined ? 'trusted' : 'restricted';
 }
 
-/** Log lines are about everything on the server: callers who may not see all of it do not get them. */
+/** Log lines concern the whole server: callers restricted to a part do not get them. */
 export function eventTypesFor(caller: CallerClass, wanted: ReadonlySet<EventType>): ReadonlySet<EventType> {
   return caller === 'trusted' ? wanted : new Set([...wanted].filter((type) => type !== 'logging'));
 }

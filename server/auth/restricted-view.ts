@@ -3,16 +3,16 @@ import { errors, type AppError } from '../api/errors.ts';
 import type { Event } from '../api/event.ts';
 import { defaultProject } from '../api/project/project-names.ts';
 
-/** What one restricted caller may know of. */
+/** What one restricted caller may know. */
 export interface Sight {
   readonly projects: readonly string[];
   /** The fingerprint of its certificate. */
   readonly fingerprint: string;
-  /** Whether containers of one of its projects may be on that managed network. */
+  /** Whether containers of its projects may use that managed network. */
   readonly network: (name: string) => boolean;
   /** Whether a container of one of its projects has the hardware address. */
   readonly address: (hwaddr: string) => boolean;
-  /** Whether the operation is about an object of one of its projects, or was started by this caller. */
+  /** Whether the operation concerns an object of its projects, or this caller started it. */
   readonly operation: (id: string) => boolean;
 }
 
@@ -20,9 +20,9 @@ type Params = Readonly<Record<string, string>>;
 type Json = unknown;
 
 interface SharedRow {
-  /** The object of the path as the caller may ask for it; undefined: it is not to be found. */
+  /** The path's object as the caller may request it; undefined: not found. */
   readonly params?: (params: Params, sight: Sight) => Params | undefined;
-  /** Names the object in the answer that it was not found: kind and parameter. */
+  /** The object in a "not found" answer: kind and parameter. */
   readonly object?: readonly [kind: string, param: string];
   readonly view: (result: Json, sight: Sight) => Json;
 }
@@ -49,13 +49,13 @@ export const sharedRows: Readonly<Record<string, SharedRow>> = {
   'root.get': whole,
   'server.get': { view: (result) => withoutConfig(result) },
   'resources.get': whole,
-  // Made of the projects of the caller.
+  // Built from the caller's projects.
   'metrics.get': whole,
   'cluster.get': whole,
   'certificates.list': { view: (result, sight) => listed(result, 'fingerprint', (name) => name === sight.fingerprint) },
   'certificates.get': {
     object: ['certificate', 'fingerprint'],
-    // The beginning of another one fits none, so that nothing is learned of others.
+    // A prefix of another fingerprint matches none, so that it reveals nothing.
     params: (params, sight) => {
       const { fingerprint = '' } = params;
       return fingerprint !== '' && sight.fingerprint.startsWith(fingerprint)
@@ -71,7 +71,7 @@ export const sharedRows: Readonly<Record<string, SharedRow>> = {
   'pools.get': { view: withoutConfig },
   'networks.list': { view: (result, sight) => mapped(listed(result, 'name', sight.network), withoutConfig) },
   'networks.get': network(withoutConfig),
-  // A restricted client sees no ACLs, as it sees no config of networks.
+  // A restricted client sees no ACLs, like no config of networks.
   'networkAcls.list': { view: () => [] },
   'networks.leases': network((result, sight) =>
     Array.isArray(result) ? result.filter((lease) => sight.address(textOf(lease, 'hwaddr'))) : [],
@@ -83,7 +83,7 @@ export const sharedRows: Readonly<Record<string, SharedRow>> = {
   'operations.websocket': operation,
 };
 
-/** The parameters with which the request is served. Throws the answer for an object that does not exist. */
+/** The parameters for serving the request. Throws the answer for a missing object. */
 export function paramsFor(id: string, params: Params, sight: Sight): Params {
   const row = Object.hasOwn(sharedRows, id) ? sharedRows[id] : undefined;
   if (row?.params === undefined || row.object === undefined) return params;
@@ -93,7 +93,7 @@ export function paramsFor(id: string, params: Params, sight: Sight): Params {
   return found;
 }
 
-/** The result as the caller may see it. */
+/** The part of the result that the caller may see. */
 export function viewOf(id: string, result: Json, sight: Sight): Json {
   const row = Object.hasOwn(sharedRows, id) ? sharedRows[id] : undefined;
   return withOwnUsers(row === undefined ? result : row.view(result, sight), sight.projects);
@@ -105,19 +105,19 @@ export function projectsNamed(body: Json): readonly string[] {
   return named.filter((name) => name !== '');
 }
 
-/** Throws AppError notFound as for a project that does not exist. */
+/** Throws AppError notFound as for a missing project. */
 export function needOwn(projects: readonly string[] | undefined, named: readonly string[]): void {
   const foreign = named.find((name) => projects?.includes(name) === false);
   if (foreign !== undefined) throw errors.notFound('project', foreign);
 }
 
-/** Objects of another project, which the project of the request only uses, are not changed through it. */
+/** An object of another project that the request's project merely uses cannot be changed through it. */
 export const sharedObjectRefusal = (project: string, owner: string): AppError =>
   errors.forbidden(
     `The project ${project} uses these objects of the project ${owner}, which the client may not use: they can only be read`,
   );
 
-/** The project of the object at this URL; undefined: it belongs to none. */
+/** The project of the object at this URL; undefined: none. */
 export function projectOfUrl(url: string): string | undefined {
   const [path = '', query = ''] = url.split('?', 2);
   const isOfProject =
@@ -126,18 +126,18 @@ export function projectOfUrl(url: string): string | undefined {
   return isOfProject ? new URLSearchParams(query).get('project') || defaultProject : undefined;
 }
 
-/** Whether the caller may get the event: it is about an object of one of its projects. */
+/** Whether the caller may get the event: it concerns an object of its projects. */
 export function isSeen({ type, metadata }: Pick<Event, 'type' | 'metadata'>, sight: Sight): boolean {
   if (type === 'operation') return sight.operation(textOf(metadata, 'id'));
   return type === 'lifecycle' && sight.projects.includes(projectOfUrl(textOf(metadata, 'source')) ?? '');
 }
 
-/** Everywhere in the result: of `used_by` only what is in the caller's projects. */
+/** Reduces every `used_by` in the result to the caller's projects. */
 function withOwnUsers(result: Json, projects: readonly string[]): Json {
   if (Array.isArray(result)) {
     const list: readonly Json[] = result;
     const own = list.map((each) => withOwnUsers(each, projects));
-    // A list that is as it was keeps the JSON that was made of it.
+    // An unchanged list keeps its cached JSON.
     return own.every((each, index) => each === list[index]) ? list : own;
   }
   const users = memberOf(result, 'used_by');

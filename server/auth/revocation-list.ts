@@ -1,4 +1,4 @@
-// Reads issuers, serial numbers and revocation lists (RFC 5280) as far as needed to say which certificates a list names. Pure.
+// Reads issuers, serial numbers and revocation lists (RFC 5280), enough to say which certificates a list contains. Pure.
 
 /** One list of a file of revocation lists. */
 export interface RevocationList {
@@ -6,7 +6,7 @@ export interface RevocationList {
   readonly issuer: string;
   /** Serial numbers of revoked certificates, hexadecimal. */
   readonly serials: ReadonlySet<string>;
-  /** From then on the list is outdated; absent when it does not say. */
+  /** The list is outdated from then on; absent if not stated. */
   readonly nextUpdate?: Date;
 }
 
@@ -56,7 +56,7 @@ export function readNames(der: Uint8Array): CertificateNames {
 const isTime = (element: Element | undefined): element is Element =>
   element?.tag === tags.utcTime || element?.tag === tags.generalizedTime;
 
-/** `261122153000Z` or `20261122153000Z`; two digits of a year are those of 1950 to 2049. */
+/** `261122153000Z` or `20261122153000Z`; a two-digit year means 1950 to 2049. */
 function timeOf({ tag, content }: Element): Date | undefined {
   const text = content.toString('latin1');
   const digits = tag === tags.utcTime ? `${Number(text.slice(0, 2)) < 50 ? '20' : '19'}${text}` : text;
@@ -92,7 +92,7 @@ function elementsOf(bytes: Buffer): Element[] {
   return found;
 }
 
-/** The length of a content, and where the content begins. */
+/** The length of the content, and its start. */
 function lengthAt(bytes: Buffer, at: number): readonly [length: number, start: number] {
   const short = bytes[at];
   if (short === undefined) throw new Error('its DER is cut off');

@@ -24,11 +24,9 @@ export interface Host {
 
 const years = 10;
 
-/**
- * `server.crt` and `server.key` (0600) of the directory. The certificate is written last: a crash leaves the pair, or at most a key
- * without a certificate, which the next start replaces. A certificate without its key is never replaced silently, since clients know
- * the server by it: that throws, as does a pair that does not match.
- */
+/** `server.crt` and `server.key` (0600) of the directory. The certificate is written last: a crash leaves the pair, or at most a key
+ *  without a certificate, which the next start replaces. A certificate without its key is never replaced silently, since clients know the
+ *  server by it: that throws, as does a pair that does not match. */
 export async function ensureServerCertificate(dir: string, host: () => Host = thisHost): Promise<ServerCertificate> {
   const certFile = join(dir, 'server.crt');
   const keyFile = join(dir, 'server.key');
@@ -43,7 +41,7 @@ export async function ensureServerCertificate(dir: string, host: () => Host = th
   return checkPair(certPem, keyPem, certFile, keyFile);
 }
 
-/** For the listener of this machine: its names, and every address that is not link-local. */
+/** For this machine's listener: its names, and every address that is not link-local. */
 export function thisHost(): Host {
   const addresses = Object.values(networkInterfaces())
     .flatMap((list) => list ?? [])
@@ -52,7 +50,7 @@ export function thisHost(): Host {
   return { hostname: hostname(), user: userInfo().username, addresses, now: new Date() };
 }
 
-/** A server whose clock is late, or was put right since, takes it too: all members of a cluster have the same one. */
+/** Accepts a server whose clock is late, or was corrected since: all members of a cluster have the same certificate. */
 const lateClocksMs = 24 * 3_600_000;
 
 async function makePair(dir: string, certFile: string, keyFile: string, host: Host): Promise<ServerCertificate> {

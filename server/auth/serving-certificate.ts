@@ -1,4 +1,4 @@
-// The certificate that the daemon serves with: its own, or in a cluster the one that all members share.
+// The certificate that the daemon serves: its own, or in a cluster the one that all members share.
 import { checkPair, ensureServerCertificate, type ServerCertificate } from './server-certificate.ts';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,12 +20,12 @@ export class ServingCertificate {
     return this.#current;
   }
 
-  /** Reads the files again, after the host has joined or left a cluster. */
+  /** Reads the files again after the host has joined or left a cluster. */
   async reload(dir: string, isMember: boolean): Promise<void> {
     this.use(isMember ? await readClusterPair(dir) : await ensureServerCertificate(dir));
   }
 
-  /** For connections from now on. */
+  /** Applies to new connections. */
   use(certificate: ServerCertificate): void {
     this.#current = certificate;
     for (const changed of this.#changed) changed();

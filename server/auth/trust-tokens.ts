@@ -1,7 +1,7 @@
 // One-time tokens that add a certificate to the trust store: kept in memory until they are used, withdrawn or expired.
 import { randomSecret, sameSecret } from '../lib/secrets.ts';
 
-/** What the certificate that comes with the token gets. */
+/** The rights of the certificate that comes with the token. */
 export interface TrustGrant {
   readonly name: string;
   /** The only projects that its client may use; absent: everything. */
@@ -17,13 +17,13 @@ interface TokenEntry {
 
 export interface IssuedToken {
   readonly secret: string;
-  /** Resolves when the token is used; rejects when it expires or its signal aborts. Without a caller the token never ends. */
+  /** Resolves when the token is used; rejects when it expires or its signal aborts. Without a call the token never ends. */
   readonly spent: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Tokens that wait to be used; more are a mistake of a program. */
+/** Max unused tokens; more are a program's mistake. */
 const maxTokens = 1000;
-/** The longest time that a timer can wait. */
+/** A timer's maximum. */
 const maxTimerMs = 2 ** 31 - 1;
 
 export class TrustTokens {
@@ -34,7 +34,7 @@ export class TrustTokens {
     this.#nowMs = nowMs;
   }
 
-  /** Undefined when too many tokens wait already. */
+  /** Undefined if there are too many unused tokens. */
   issue(grant: TrustGrant, expiresAtMs?: number): IssuedToken | undefined {
     if (this.#issued.size >= maxTokens) return undefined;
     const issued: TokenEntry = { secret: randomSecret(), grant, expiresAtMs, spend: () => {} };
@@ -42,10 +42,8 @@ export class TrustTokens {
     return { secret: issued.secret, spent: (signal) => this.#spent(issued, signal) };
   }
 
-  /**
-   * Carries out `add` for the holder of the secret: at most one at a time and with success at most once. Undefined, without a call,
-   * for a secret that is not good (any more). A token whose `add` fails may be used again.
-   */
+  /** Runs `add` for the holder of the secret: at most one at a time, and successfully at most once. Undefined, without running it, for an
+   *  invalid secret. A token whose `add` fails may be used again. */
   async use<T>(secret: string, add: (grant: TrustGrant) => Promise<T>): Promise<T | undefined> {
     const issued = this.#take(secret);
     if (issued === undefined) return undefined;
@@ -59,7 +57,7 @@ export class TrustTokens {
     }
   }
 
-  /** Looks at every token, so that the time says nothing about any of them. */
+  /** Compares every token, so that timing reveals nothing. */
   #take(secret: string): TokenEntry | undefined {
     let found: TokenEntry | undefined;
     for (const issued of this.#issued) if (sameSecret(issued.secret, secret)) found = issued;

@@ -24,7 +24,7 @@ export interface TrustEntry {
 
 export interface TrustRequest {
   readonly body: CertificateCreate;
-  /** DER of the certificate of the connection, used when the body has none. */
+  /** DER of the connection's certificate, used if the body has none. */
   readonly peerCertificate?: Uint8Array;
   /** Host the request came from, the default name. Absent on the unix socket. */
   readonly remoteHost?: string;
@@ -55,7 +55,7 @@ function parseDer(der: Uint8Array): ParsedCertificate | undefined {
   }
 }
 
-/** The record to store for a request with an accepted password. Throws AppError for every mistake of the caller. */
+/** The record for a request with an accepted password. Throws AppError for every mistake of the caller. */
 export function planTrust(request: TrustRequest): TrustEntry {
   const { body } = request;
   const { type } = body;
@@ -99,16 +99,14 @@ export interface AttemptDeps {
 }
 
 export interface PasswordDeps extends AttemptDeps {
-  /** Stored hash of core.trust_password; undefined while none is set. */
+  /** Stored hash of core.trust_password; undefined if none is set. */
   readonly stored: string | undefined;
-  /** Called for a wrong password: the place for a log line with the address. */
+  /** Called for a wrong password: logs the address. */
   readonly onWrong: (address: string) => void;
 }
 
-/**
- * Passes for trusted callers, and for others with the right password; throws AppError forbidden otherwise. It runs before any look at
- * the certificate, so that its errors reveal nothing to untrusted callers.
- */
+/** Accepts trusted callers, and others with the right password; throws AppError forbidden otherwise. Runs before any check of the
+ *  certificate, so that its errors reveal nothing to untrusted callers. */
 export async function checkTrustPassword(
   caller: { readonly class: CallerClass; readonly address: string },
   password: string | undefined,

@@ -1,4 +1,4 @@
-// Bearer tokens of an OpenID Connect issuer: checks them, and remembers the checked ones, so that later questions need no waiting.
+// Bearer tokens of an OpenID Connect issuer: checks them, and caches checked ones, so that later requests need not wait.
 import { hash } from 'node:crypto';
 import type * as Jose from 'jose';
 import { AppError, errors } from '../../api/errors.ts';
@@ -8,11 +8,11 @@ import type { Issuer, ProxyFor } from './issuer.ts';
 import { grantOf, userName, type Grant, type OidcSettings, type OidcUser } from './settings.ts';
 
 export interface BearerDeps {
-  /** As they are now; the same object while they are unchanged. */
+  /** The current settings; the same object until they change. */
   readonly settings: () => OidcSettings | undefined;
   readonly nowMs: () => number;
   readonly log: Pick<Log, 'warn'>;
-  /** Default: the issuer is reached straight. */
+  /** Default: no proxy. */
   readonly proxyFor?: ProxyFor;
 }
 
@@ -22,7 +22,7 @@ interface CheckedToken {
   readonly atMs: number;
 }
 
-/** Signatures with a secret that both sides know are not among them: the secret would be the issuer's public key. */
+/** Excludes signatures with a shared secret: the secret would be the issuer's public key. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 /** Real tokens have 1-4 KB. */
 const maxLength = 12 * 1024;
@@ -30,7 +30,7 @@ const toleranceS = 30;
 /** A checked token is checked again after this time: its key may have been withdrawn. */
 const recheckMs = 60_000;
 const maxChecked = 1000;
-/** Log lines about refused tokens in a minute; anyone can send such tokens. */
+/** Max log lines about refused tokens per minute; anyone can send such tokens. */
 const maxLinesPerMinute = 20;
 
 export class BearerTokens {
@@ -44,12 +44,12 @@ export class BearerTokens {
     this.#deps = deps;
   }
 
-  /** Tokens mean something at the moment. */
+  /** Whether an issuer is set. */
   get isOn(): boolean {
     return this.#deps.settings() !== undefined;
   }
 
-  /** Passes for a good token, which `user` knows from then on. Throws AppError unauthorized, or unavailable when the issuer is. */
+  /** Accepts a valid token, which `user` knows from then on. Throws AppError unauthorized, or unavailable if the issuer is. */
   async admit(token: string, address: string): Promise<void> {
     const settings = this.#deps.settings();
     if (settings === undefined || this.#isFresh(token, settings)) return;
@@ -64,7 +64,7 @@ export class BearerTokens {
     }
   }
 
-  /** The user of an admitted token, while it is good. Groups are read again each time: the config may have changed. */
+  /** The user of an admitted token, while it is valid. Evaluates groups each time: the config may have changed. */
   user(token: string): OidcUser | undefined {
     const settings = this.#deps.settings();
     const found = this.#checked.get(keyOf(token));
@@ -73,7 +73,7 @@ export class BearerTokens {
     return { ...grantOf(settings, found.claims), name: userName(found.claims), subject: subjectOf(found) };
   }
 
-  /** What the user may do by the config as it is now and the claims of the last token that was checked. Undefined: nothing. */
+  /** The user's rights by the current config and the claims of the last checked token. Undefined: none. */
   grantOf(subject: string): Grant | undefined {
     const settings = this.#deps.settings();
     const found = [...this.#checked.values()].findLast((each) => subjectOf(each) === subject);
@@ -112,7 +112,7 @@ export class BearerTokens {
     return payload;
   }
 
-  /** Before the issuer is asked for anything: a token that cannot be good costs it no request. */
+  /** Comes before any request to the issuer: an invalid token costs it none. */
   #checkClaims(
     token: string,
     settings: OidcSettings,
@@ -151,7 +151,7 @@ export class BearerTokens {
   }
 }
 
-/** Names choose users, subjects the issuer. */
+/** Users choose names, the issuer chooses subjects. */
 const subjectOf = ({ claims, settings }: CheckedToken): string => `${settings.issuer} ${claims.sub ?? ''}`;
 
 const keyOf = (token: string): string => hash('sha256', token);

@@ -1,11 +1,11 @@
-// The keys of an OpenID Connect issuer: found by discovery, fetched when a token needs them, kept for a while.
+// The keys of an OpenID Connect issuer: found by discovery, fetched when a token needs them, cached for a while.
 import { createRemoteJWKSet, customFetch, errors as jose, type JWTVerifyGetKey } from 'jose';
 import { errors } from '../../api/errors.ts';
 import { reasonOf } from '../../lib/shared/reason.ts';
 
 export type Fetch = (url: string, options: { readonly signal: AbortSignal }) => Promise<Response>;
 
-/** The proxy that leads to the address; undefined: go straight. */
+/** The proxy for the address; undefined: none. */
 export type ProxyFor = (url: string) => string | undefined;
 
 interface KeySet {
@@ -13,12 +13,12 @@ interface KeySet {
   readonly untilMs: number;
 }
 
-/** Documents of real issuers have some KB. */
+/** Real issuers' documents have some KB. */
 const maxBytes = 1024 * 1024;
 const timeoutMs = 5000;
-/** The address of the keys is looked up again after this time. */
+/** How long the address of the keys is cached. */
 const discoveryMs = 60 * 60_000;
-/** An issuer that failed is not asked again for this time: requests with tokens must not become requests to it. */
+/** How long a failed issuer is left alone: requests with tokens must not become requests to it. */
 const failureMs = 5000;
 
 export class Issuer {
@@ -34,14 +34,14 @@ export class Issuer {
     this.#fetch = (place, options) => fetchBounded(place, options, proxyFor(place));
   }
 
-  /** The key that signed the token, as its header says. Throws AppError unavailable when the issuer does not say. */
+  /** The key that signed the token, by its header. Throws AppError unavailable if the issuer does not answer. */
   readonly keyFor: JWTVerifyGetKey = async (header, token) => {
     if (this.#failure !== undefined && this.#nowMs() < this.#failure.untilMs)
       throw this.#unavailable(this.#failure.error);
     try {
       return await (await this.#keySet()).find(header, token);
     } catch (error) {
-      // The issuer has answered, and has no such key: that is the token's fault.
+      // The issuer has answered, and has no such key: the token is at fault.
       if (isFaultOfToken(error)) throw error;
       this.#keys = undefined;
       this.#failure = { error, untilMs: this.#nowMs() + failureMs };
@@ -83,19 +83,19 @@ const isFaultOfToken = (error: unknown): boolean =>
   error instanceof jose.JWKSMultipleMatchingKeys ||
   error instanceof jose.JOSENotSupported;
 
-/** Without https anyone on the way could give keys; on this host nobody is on the way. */
+/** Without https anyone on the path could forge keys; on this host there is no path. */
 export const isSafe = (url: string): boolean =>
   URL.canParse(url) &&
   (new URL(url).protocol === 'https:' ||
     (new URL(url).protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(new URL(url).hostname)));
 
-/** Follows no redirects, and reads no more than a real document has. */
+/** Follows no redirects, and reads at most the size of a real document. */
 async function fetchBounded(
   url: string,
   { signal }: Parameters<Fetch>[1],
   proxy: string | undefined,
 ): Promise<Response> {
-  // In the bundle the default export is all that there is.
+  // The bundle has only the default export.
   const { fetch, ProxyAgent } = (await import('undici')).default;
   const agent = proxy === undefined ? undefined : new ProxyAgent(proxy);
   try {
@@ -115,7 +115,7 @@ async function fetchBounded(
     }
     return new Response(Buffer.concat(chunks), { status: 200, headers: { 'content-type': 'application/json' } });
   } finally {
-    // Its connections are not used again.
+    // Its connections are not reused.
     await agent?.destroy();
   }
 }

@@ -1,22 +1,22 @@
-// Reads the server's config of an OpenID Connect issuer, and the rights of its users from the groups of their tokens. Pure.
+// Reads the OpenID Connect config of the server, and users' rights from the groups of their tokens. Pure.
 import { serverConfigKeys, serverConfigValue, type StoredServerConfig } from '../../api/server/server-config.ts';
 
 export interface OidcSettings {
   readonly issuer: string;
   readonly clientId: string;
-  /** A token must be meant for it; the client id unless it is set. */
+  /** The required audience of tokens; the client id unless it is set. */
   readonly audience: string;
-  /** oidc.audience as it is set; empty when it is not. */
+  /** oidc.audience as set; empty if it is not. */
   readonly requestedAudience: string;
   readonly groupsClaim: string;
   readonly trustedGroups: ReadonlySet<string>;
   /** Group -> projects. */
   readonly projects: ReadonlyMap<string, readonly string[]>;
-  /** Users are NAME@DOMAIN of one of these. Empty: of any. */
+  /** Users must be NAME@DOMAIN of one of these. Empty: any. */
   readonly domains: readonly string[];
-  /** Seconds after its issue in which a token is good, whatever it says itself. */
+  /** Max age of a token in seconds, whatever its own expiry. */
   readonly longestLifeS?: number;
-  /** Ed25519, base64: signs every token, and the issuer is asked for no keys. */
+  /** Ed25519, base64: signs every token, so the issuer is not asked for keys. */
   readonly signingKey?: string;
 }
 
@@ -26,7 +26,7 @@ export type Grant =
   | { readonly class: 'restricted'; readonly projects: readonly string[] }
   | { readonly class: 'untrusted' };
 
-/** `subject`: who it is, as the issuer says; the name is only shown. */
+/** `subject`: the issuer's identity of the user; the name is only shown. */
 export type OidcUser = Grant & { readonly name: string; readonly subject: string };
 
 const projectsPrefix = 'oidc.groups.projects.';
@@ -37,7 +37,7 @@ const wordsOf = (list: string): readonly string[] =>
     .map((word) => word.trim())
     .filter((word) => word !== '');
 
-/** Undefined while no issuer or no client id is set: tokens mean nothing then. */
+/** Undefined without an issuer or client id: tokens have no meaning then. */
 export function oidcSettings(config: StoredServerConfig): OidcSettings | undefined {
   const named = serverConfigValue(config, 'oidc.issuer');
   const { issuer, limits } = named === '' ? candidSettings(config) : { issuer: named, limits: { domains: [] } };
@@ -59,7 +59,7 @@ export function oidcSettings(config: StoredServerConfig): OidcSettings | undefin
   };
 }
 
-/** The keys of Candid hold for the issuer that took its place. */
+/** Candid's keys configure the issuer that replaced it. */
 function candidSettings(config: StoredServerConfig): {
   readonly issuer: string;
   readonly limits: Pick<OidcSettings, 'domains' | 'longestLifeS' | 'signingKey'>;
@@ -67,7 +67,7 @@ function candidSettings(config: StoredServerConfig): {
   const url = serverConfigValue(config, 'candid.api.url');
   if (url === '') return { issuer: '', limits: { domains: [] } };
   const signingKey = serverConfigValue(config, 'candid.api.key');
-  // Without TLS anyone on the way could give keys, unless the key is known already.
+  // Without TLS anyone on the path could forge keys, unless the key is known already.
   const isGood = signingKey !== '' || serverConfigKeys['oidc.issuer'].check(url) === undefined;
   return {
     issuer: isGood ? url : '',
@@ -79,7 +79,7 @@ function candidSettings(config: StoredServerConfig): {
   };
 }
 
-/** Methods by which clients of the server may prove who they are, as `auth_methods` lists them. */
+/** Methods by which clients may authenticate, as listed in `auth_methods`. */
 export function authMethods(config: StoredServerConfig): string[] {
   return [
     'tls',
@@ -88,7 +88,7 @@ export function authMethods(config: StoredServerConfig): string[] {
   ];
 }
 
-/** The claim is one text or a list of texts; the group with the most rights decides. */
+/** The claim is a text or a list of texts; the group with the most rights decides. */
 export function grantOf(settings: OidcSettings, claims: Readonly<Record<string, unknown>>): Grant {
   if (!isOfDomain(settings.domains, claims)) return { class: 'untrusted' };
   const claim = Object.hasOwn(claims, settings.groupsClaim) ? claims[settings.groupsClaim] : undefined;
@@ -107,7 +107,7 @@ function isOfDomain(domains: readonly string[], claims: Readonly<Record<string, 
   return names.some((name) => typeof name === 'string' && domains.includes(/^[^@]+@([^@]+)$/.exec(name)?.[1] ?? ''));
 }
 
-/** A name for logs and events: no claim of it decides anything. */
+/** A name for logs and events: nothing is decided by it. */
 export function userName(claims: Readonly<Record<string, unknown>>): string {
   const names = ['email', 'preferred_username', 'sub'].map((claim) => claims[claim]);
   const name =

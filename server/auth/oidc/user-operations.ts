@@ -1,11 +1,11 @@
-// Operations that users with tokens started: they end when the config trusts their user no more. The end of a token ends none: its
-// user logs in again.
+// Operations started by users with tokens: they end when the config no longer trusts their user. The expiry of a token ends none: its user
+// logs in again.
 import type { Operations } from '../../operations/manager.ts';
 import type { Grant } from './settings.ts';
 
 interface Deps {
   readonly operations: Pick<Operations, 'claim' | 'revoke' | 'about'>;
-  /** As the config is now. Undefined: nothing. */
+  /** By the current config. Undefined: nothing. */
   readonly grantOf: (subject: string) => Grant | undefined;
 }
 
@@ -16,7 +16,7 @@ interface OperationClaim {
 
 export class UserOperations {
   readonly #deps: Deps;
-  /** By operation; of ended ones until the next look. */
+  /** By operation; includes ended ones until the next check. */
   readonly #claimed = new Map<string, OperationClaim>();
 
   constructor(deps: Deps) {
@@ -28,11 +28,11 @@ export class UserOperations {
     this.#deps.operations.claim(id, ownerOf(claimed));
     this.#claimed.set(id, claimed);
     if (this.#claimed.size % forgetEvery === 0) this.#forget();
-    // The trust may have ended while the request was under way.
+    // The user may have lost the trust during the request.
     this.#judge(claimed);
   }
 
-  /** The config has changed. */
+  /** Call when the config has changed. */
   recheck(): void {
     this.#forget();
     for (const claimed of this.#claimed.values()) this.#judge(claimed);
@@ -52,5 +52,5 @@ export class UserOperations {
 
 const forgetEvery = 1000;
 
-/** No fingerprint of a certificate has a space in it. */
+/** Fingerprints contain no space. */
 const ownerOf = ({ subject, project }: OperationClaim): string => `user ${project} ${subject}`;
