@@ -4,11 +4,11 @@ import type { Problem } from './problem.ts';
 interface ErrorRow {
   /** Spec part 7 allows no others. */
   readonly status: 400 | 401 | 403 | 404 | 409 | 412 | 500;
-  /** The status of real servers, in the dialect of LXD; default: `status`. */
+  /** LXD's status, in its dialect; default: `status`. */
   readonly lxdStatus?: 501 | 503;
-  /** The text of real servers, which clients of LXD compare; default: the message. */
+  /** LXD's text, which its clients compare; default: the message. */
   readonly lxdText?: string;
-  /** The situation in which it is the answer. */
+  /** When this error is the answer. */
   readonly doc: string;
 }
 
@@ -63,7 +63,7 @@ export function statusIn(dialect: 'svc' | 'lxd', code: ErrorCode): number {
   return dialect === 'lxd' ? (row.lxdStatus ?? row.status) : row.status;
 }
 
-/** What clients of LXD read of an error; undefined: its message. */
+/** The text for LXD clients; undefined: the error's message. */
 export function lxdTextOf(code: ErrorCode): string | undefined {
   const row: ErrorRow = errorTable[code];
   return row.lxdText;
@@ -75,12 +75,12 @@ interface AppErrorOptions {
   readonly cause?: unknown;
 }
 
-/** An error meant for the caller. `message` has the failed action and the reason; `details` has one line a field. */
+/** An error meant for the caller. `message` has the failed action and the reason; `details` has one line per field. */
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;
   readonly details: readonly Problem[];
-  /** The object that is not on this host; another member of the cluster may have it. */
+  /** The object that this host lacks; another member of the cluster may have it. */
   readonly missing: { readonly kind: string; readonly name: string } | undefined;
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });

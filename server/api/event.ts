@@ -17,7 +17,7 @@ export interface Event {
   readonly timestamp: string;
   readonly metadata: unknown;
   readonly location?: string;
-  /** Absent: it belongs to no project, and every listener gets it. */
+  /** Absent: no project, and every listener gets it. */
   readonly project?: string;
 }
 

@@ -1,4 +1,4 @@
-// The wire form of each kind's objects: as they are read, created and written.
+// The wire form of each kind's objects: for reading, creating and writing.
 import type { Static, TSchema } from 'typebox';
 import { Project, ProjectCreate, ProjectPut } from './project/project.ts';
 import { Container, ContainerCreate, ContainerPut } from './container/container.ts';

@@ -1,5 +1,5 @@
 // The kinds of objects that a manifest, a plan or a Terraform resource can name: one row each, without schemas (kind-schemas.ts), so that
-// reading it costs nothing. What the reconciler does with a kind is in reconciler/core/kinds.
+// it loads fast. reconciler/core/kinds defines the reconciler's handling.
 import {
   aliasName,
   containerName,
@@ -25,16 +25,14 @@ export interface KindRow {
   readonly plural?: string;
   /** Their table in the observed world (reconciler/core/documents/observed.ts). */
   readonly table?: string;
-  /** Other names that people and other tools use for the kind. */
+  /** Other names of the kind in use. */
   readonly words: readonly string[];
-  /**
-   * The project feature that gives a project its own objects of this kind; empty: no feature is needed. Absent: objects are never in a
-   * project.
-   */
+  /** The project feature that gives a project its own objects of this kind; empty: always its own. Absent: objects never belong to a
+   *  project. */
   readonly projectFeature?: string;
   /** Members that `gantry get` shows besides the name (reconciler/cli/verbs/objects/columns.ts). */
   readonly columns: readonly string[];
-  /** API extension without which a server has no such objects. */
+  /** API extension required for such objects. */
   readonly since?: string;
 }
 
@@ -173,10 +171,10 @@ export const isKindName = (text: string): text is KindName => Object.hasOwn(kind
 export const kindRow = (kind: KindName): KindRow => kinds[kind];
 export const listedKinds = kindNames.filter((kind): kind is ListedKind => kindRow(kind).table !== undefined);
 
-/** Whether its objects belong to a project, on servers that have projects. */
+/** Whether its objects belong to a project, on servers with projects. */
 export const isInProject = (kind: KindName): boolean => kindRow(kind).projectFeature !== undefined;
 
-/** The kind that a word names (`storage-pools`, `pool`, `storage_pool`); undefined: none. */
+/** The kind for a word (`storage-pools`, `pool`, `storage_pool`); undefined: none. */
 export function kindOfWord(word: string): KindName | undefined {
   const plain = word.toLowerCase().replaceAll(/[-\s]/g, '_');
   return kindNames.find((kind) => {
@@ -185,7 +183,7 @@ export function kindOfWord(word: string): KindName | undefined {
   });
 }
 
-/** The name of an object in the API: of an image its fingerprint, of a volume `POOL/VOLUME`. */
+/** The API name of an object: an image's fingerprint, a volume's `POOL/VOLUME`. */
 export const nameOfObject = (kind: KindName, object: object): string =>
   (kindRow(kind).namedBy ?? ['name'])
     .map((member) => (object as Readonly<Record<string, string | undefined>>)[member] ?? '')

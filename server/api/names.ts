@@ -1,4 +1,4 @@
-// The names that are allowed for each kind (spec part 8, real system for the kinds that the spec leaves open). Pure.
+// The valid names of each kind (spec part 8, LXD's rules where the spec leaves them open). Pure.
 
 /** undefined = valid, else the broken rule. */
 export type NameRule = (name: string) => string | undefined;
@@ -29,7 +29,7 @@ const plain =
   };
 
 export const profileName = plain(64, 'printable ASCII without space, slash and %');
-/** As the real system has it; a project's name also stands in lists, in queries and in front of names on the host. */
+/** LXD's rule; a project's name also appears in lists, in queries and as a prefix of names on the host. */
 export const projectName: NameRule = (name) => {
   const bad = /[*_'":,\\]/.exec(name)?.[0];
   return bad === undefined ? profileName(name) : `must not contain ${bad}`;
@@ -62,19 +62,19 @@ export const networkName: NameRule = (name) => {
   return undefined;
 };
 
-/** As real servers have it: the beginning of names that OVN makes of it. */
+/** LXD's rule: OVN uses it as a prefix of names. */
 export const networkAclName: NameRule = (name) =>
   /^[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/.test(name)
     ? undefined
     : 'must be 1 to 63 of letters, digits and dashes, start with a letter and end with a letter or digit';
 
-/** Alias names may hold slashes (`debian/12`). */
+/** Alias names may contain slashes (`debian/12`). */
 export const aliasName: NameRule = (name) => {
   if (name.length === 0) return 'must not be empty';
   if (name.length > 255) return `must have at most 255 characters, has ${name.length}`;
   return /[^!-~]|%/.test(name) ? 'must be printable ASCII without spaces and %' : undefined;
 };
 
-/** For clients; the daemon, which knows names with their projects, uses project-names.ts. */
+/** For clients; the daemon, which qualifies names by project, uses project-names.ts. */
 export const containerPath = (name: string, ...parts: readonly string[]): string =>
   ['/1.0/containers', ...[name, ...parts].map(encodeURIComponent)].join('/');

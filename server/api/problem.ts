@@ -1,13 +1,13 @@
-// One thing wrong with an input: where and what; validation always collects all of them.
+// One problem of an input: where and what; validation always collects all of them.
 import { didYouMean, nearestName } from './text/nearest-word.ts';
 
-/** The search ends after this many: more of them help no one, and each costs time. */
+/** The search ends after this many: more do not help, and each costs time. */
 export const maxProblems = 100;
 
 /** Limits on the size of one object; its values are checked, compared and rendered at each request. */
 const [maxKeys, maxDevices] = [2000, 500];
 
-/** At most one problem: more keys or devices than an object may have. */
+/** At most one problem: too many keys or devices. */
 export function countProblems(
   what: 'config' | 'devices',
   members: Readonly<Record<string, unknown>>,
@@ -23,9 +23,9 @@ export interface Problem {
   readonly path: string;
   /** The problem and its remedy. */
   readonly message: string;
-  /** For code that treats some problems differently. Answers of the API do not carry it. */
+  /** For code that treats some problems differently. The API does not send it. */
   readonly code?: ProblemCode;
-  /** The known name that the user probably meant by an unknown one. */
+  /** The known name closest to an unknown one. */
   readonly near?: string;
   /** What the schema takes instead of a value of the wrong type, such as `a string or null`. */
   readonly expected?: string;
@@ -44,7 +44,7 @@ export type ProblemCode =
   /** Devices of another kind (nictype) have the property, this one does not. */
   | 'foreignProperty';
 
-/** A problem of a name that no table has. `messageOf` gets the hint, which is empty when no known name is close. */
+/** A problem of an unknown name. `messageOf` gets the hint, which is empty if no known name is close. */
 export function unknownName(
   code: ProblemCode,
   path: string,

@@ -1,4 +1,4 @@
-// Status codes and their texts (spec 3.1), and which of them are final for an operation.
+// Status codes and their texts (spec 3.1), and which are final for an operation.
 
 export const statusTexts = {
   100: 'Operation created',

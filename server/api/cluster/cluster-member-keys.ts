@@ -1,5 +1,5 @@
-// Config that is set on each member of a cluster separately: a create request goes to every member before the one that makes the object
-// of the cluster. Pure.
+// Config that is set on each member of a cluster separately: a create request goes to every member before the one that creates the
+// cluster's object. Pure.
 
 /** `own` keys are sent to members only, never to the cluster. */
 const own: Readonly<Record<'storage_pool' | 'network', RegExp>> = {

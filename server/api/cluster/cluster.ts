@@ -18,7 +18,7 @@ export const Cluster = Type.Object({
 });
 export type Cluster = Static<typeof Cluster>;
 
-/** A value of the host that joins, for a key that each member has for itself. */
+/** The joining host's value of a member-specific key. */
 export const MemberConfig = Type.Object({
   entity: Type.String(facts({ doc: 'storage-pool or network.' })),
   name: Type.String(),
@@ -33,14 +33,14 @@ export const ClusterPut = Type.Object({
   cluster_address: Type.Optional(Type.String()),
   cluster_certificate: Type.Optional(Type.String()),
   cluster_password: Type.Optional(Type.String(facts({ secret: true }))),
-  /** What `POST /1.0/cluster/members` gave for this host: in place of address, certificate and password. */
+  /** The token from `POST /1.0/cluster/members` for this host: replaces address, certificate and password. */
   cluster_token: Type.Optional(Type.String(facts({ secret: true }))),
   server_address: Type.Optional(Type.String()),
   member_config: Type.Optional(Type.Array(Type.Record(Type.String(), Type.String()))),
 });
 export type ClusterPut = Static<typeof ClusterPut>;
 
-/** What the members serve with from then on, both in PEM form. */
+/** The new certificate of all members, and its key, in PEM form. */
 export const ClusterCertificatePut = Type.Object({
   cluster_certificate: Type.String(facts({ doc: 'Others of a chain may follow it.' })),
   cluster_certificate_key: Type.String(facts({ secret: true, doc: 'Its key, without a passphrase.' })),
@@ -61,7 +61,7 @@ export const ClusterMember = Type.Object({
   architecture: Type.String(),
 });
 export type ClusterMember = Static<typeof ClusterMember>;
-/** What a client may write of a member. */
+/** A member's fields that clients may set. */
 export const ClusterMemberPut = Type.Object({
   roles: Type.Optional(Type.Array(Type.String())),
   failure_domain: Type.Optional(Type.String()),
@@ -72,7 +72,7 @@ export const ClusterMemberPut = Type.Object({
 export type ClusterMemberPut = Static<typeof ClusterMemberPut>;
 export const ClusterMemberPost = Type.Object({ server_name: Type.String() });
 
-/** What becomes of the containers of a member, and whether it takes new ones. */
+/** What to do with the containers of a member, and whether it takes new ones. */
 export const ClusterMemberStatePost = Type.Object({
   action: Type.String(facts({ doc: 'evacuate or restore.' })),
   mode: Type.Optional(
@@ -82,31 +82,31 @@ export const ClusterMemberStatePost = Type.Object({
 });
 export type ClusterMemberStatePost = Static<typeof ClusterMemberStatePost>;
 
-/** A member that is restored asks another one for a container that it had. The name is that of the record. */
+/** A restored member requests a container that it had. The name is that of the record. */
 export const ClusterReturn = Type.Object({ name: Type.String(), force: Type.Boolean() });
 export type ClusterReturn = Static<typeof ClusterReturn>;
 
-/** A member asks another one to take a container that it has. Names are those of records. */
+/** A member asks another one to take a container. Names are those of records. */
 export const ClusterArrival = Type.Object({
   name: Type.String(),
   uuid: Type.String(),
-  /** Its name from then on. */
+  /** Its new name. */
   to: Type.String(),
   pool: Type.String(),
   container_only: Type.Boolean(),
-  /** The id of the operation that sends it. */
+  /** The id of the sending operation. */
   operation: Type.String(),
   secrets: Type.Object({ control: Type.String(facts({ secret: true })), fs: Type.String(facts({ secret: true })) }),
 });
 export type ClusterArrival = Static<typeof ClusterArrival>;
 
-/** What a host sends to a member that lets it in. */
+/** A host's request for admission to a member. */
 export const ClusterAccept = Type.Object({
   server_name: Type.String(),
   address: Type.String(),
-  /** PEM of what the host serves with now: the member looks whether it is reached at its address. */
+  /** PEM of the certificate that the host serves now: the member checks that it is reached at its address. */
   certificate: Type.String(),
-  /** PEM of the one by which the other members are to know it. */
+  /** PEM of the certificate that identifies it to the other members. */
   member_certificate: Type.String(),
   version: Type.String(),
   architecture: Type.String(),
@@ -128,7 +128,7 @@ export const ClusterKeys = Type.Object({
 });
 export type ClusterKeys = Static<typeof ClusterKeys>;
 
-/** What the host gets. */
+/** The answer to the host. */
 export const ClusterAccepted = Type.Object({
   number: Type.Integer(),
   cluster_uuid: Type.String(),

@@ -1,4 +1,5 @@
-// The text that lets a host join a cluster once: where it is, how it is recognised, and the secret. The form is that of clients of LXD. Pure.
+// The token that lets a host join a cluster once: the cluster's addresses, its fingerprint, and the secret. In the form of LXD clients.
+// Pure.
 import { errors } from '../errors.ts';
 
 export interface JoinToken {

@@ -1,4 +1,4 @@
-// Groups of cluster members on the wire, and what a member may be configured with (shapes after the real system).
+// Groups of cluster members on the wire, and a member's config (shapes after the real system).
 import { Type, type Static } from 'typebox';
 import type { Problem } from '../problem.ts';
 import type { ConfigMap } from '../schema/common-schemas.ts';
@@ -24,7 +24,7 @@ export const ClusterGroupPut = Type.Object({
 export type ClusterGroupPut = Static<typeof ClusterGroupPut>;
 export const ClusterGroupPost = Type.Object({ name: Type.String() });
 
-/** The group of members that are in no other. */
+/** The group of members without another one. */
 export const defaultGroup = 'default';
 
 const schedulers = ['all', 'manual', 'group'];

@@ -1,4 +1,4 @@
-// Config keys that hold what cloud-init reads at a first boot.
+// Config keys that cloud-init reads at a first boot.
 
 /** The value begins with `#cloud-config` when it is a map. */
 export const seedKeys = [
@@ -16,7 +16,7 @@ export const isSeedKey = (key: string): boolean =>
 
 const newer = ['network-config', 'user-data', 'vendor-data'];
 
-/** The key that wins over this one where both are set: `cloud-init.user-data` over `user.user-data`. */
+/** The key that overrides this one if both are set: `cloud-init.user-data` over `user.user-data`. */
 export const newerSeedKey = (key: string): string | undefined =>
   newer.map((name) => (key === `user.${name}` ? `cloud-init.${name}` : undefined)).find((name) => name !== undefined);
 

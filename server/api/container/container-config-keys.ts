@@ -11,7 +11,7 @@ export interface ConfigKey {
   readonly type: ConfigType;
   readonly effect: ConfigEffect;
   readonly doc: string;
-  /** The broken rule, undefined when the value is fine. Never called with empty text, which means unset. */
+  /** The broken rule, undefined if the value is valid. Never called with empty text, which means unset. */
   readonly check: Check;
   /** The value while the key is unset; absent: see doc. */
   readonly default?: string;
@@ -19,7 +19,7 @@ export interface ConfigKey {
   readonly profile?: boolean;
   /** For patterns: the rule for the part that matches `*`. */
   readonly part?: Check;
-  /** Set by the server; users see it and rarely write it. */
+  /** Set by the server; users rarely write it. */
   readonly computed?: boolean;
 }
 

@@ -9,7 +9,7 @@ export { containerConfigKeys, type ConfigEffect, type ConfigKey } from './contai
 type Config = Readonly<Record<string, string>>;
 
 export interface ConfigContext {
-  /** The config of a profile: keys that only containers have are refused. */
+  /** The config of a profile: refuses keys that only containers have. */
   readonly profile: boolean;
   /** The stored config: unchanged entries pass, so that an older value never blocks an unrelated change. */
   readonly previous?: Config;
@@ -41,13 +41,13 @@ export function containerConfigKey(key: string): KnownKey | undefined {
   return undefined;
 }
 
-/** Bookkeeping of the reconciler about its own sets (owners, locks, history). It applies to one object on one server only. */
+/** The reconciler's notes on its own sets (owners, locks, history). They apply to one object on one server only. */
 export const isNoteKey = (key: string): boolean =>
   key.startsWith('user.gantry.') && !key.startsWith('user.gantry.label.');
 
 export const isVolatile = (key: string): boolean => key.startsWith('volatile.');
 
-/** The effect of changing the key on a running container; unknown keys have none, since they have no meaning. */
+/** The effect of changing the key on a running container; unknown keys have none. */
 export const effectOfContainerKey = (key: string): ConfigEffect => containerConfigKey(key)?.fact.effect ?? 'none';
 
 /** Every problem of the config, with paths `config.<key>`. Empty values mean unset and are always fine. */
@@ -62,7 +62,7 @@ export function validateContainerConfig(config: Config, context: ConfigContext):
   return [...problems, ...conflicts(config)];
 }
 
-/** Keys of the field that this daemon knows but does not support. */
+/** Known keys of other servers that this daemon does not support. */
 const foreign: readonly (readonly [pattern: RegExp, why: string])[] = [
   [
     /^security\.syscalls\.intercept\./,
@@ -113,7 +113,7 @@ const [allowNames, ...denyNames] = syscallNames;
 
 const excludesOthers = (key: string): boolean => key === 'raw.seccomp' || key.startsWith('security.syscalls.');
 
-/** Keys that exclude each other. When two are set, the message names the one that would take precedence. */
+/** Keys that exclude each other. If two are set, the message names the one that would take precedence. */
 function conflicts(config: Config): Problem[] {
   if (!Object.keys(config).some(excludesOthers)) return [];
   const isSet = (key: string): boolean => (config[key] ?? '') !== '';

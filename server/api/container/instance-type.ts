@@ -21,7 +21,7 @@ export function parseInstanceType(text: string, clouds: InstanceTypes = {}): Ins
   );
 }
 
-/** `c2-m4`, `c1.5`, `m0.5-c1`: either part may be left out; no part may occur twice. */
+/** `c2-m4`, `c1.5`, `m0.5-c1`: either part may be omitted; no part may occur twice. */
 function freeForm(text: string): InstanceSize | undefined {
   const size: { cpus?: number; memoryGb?: number } = {};
   for (const part of text.split('-')) {

@@ -7,14 +7,14 @@ export const migrationVersion = 1;
 
 const Snapshot = Type.Object({
   name: Type.String(),
-  /** The name in native streams. It is the same on both sides, so that it can be a parent. */
+  /** The name in native streams: equal on both sides, so that it can be a parent. */
   streamId: Type.Optional(Type.String()),
   createdAt: Timestamp,
   description: Type.String(),
   config: ConfigMap,
 });
 
-/** What clients wrote on the root volume; a source of an older release says nothing of it. */
+/** Client-set fields of the root volume; absent from a source of an older release. */
 const Written = Type.Optional(Type.Object({ description: Type.String(), config: ConfigMap }));
 
 export const ContainerSnapshotOffer = Type.Object({
@@ -31,7 +31,7 @@ export const ContainerSnapshotOffer = Type.Object({
 });
 export type ContainerSnapshotOffer = Static<typeof ContainerSnapshotOffer>;
 
-/** A source of an older release says nothing about the end. */
+/** A source of an older release does not send the expiry. */
 export const VolumeSnapshotOffer = Type.Object({ ...Snapshot.properties, expiresAt: Type.Optional(Timestamp) });
 export type VolumeSnapshotOffer = Static<typeof VolumeSnapshotOffer>;
 
@@ -63,7 +63,7 @@ const offerOf = <K extends string, O extends Parameters<typeof Type.Object>[0][s
     release: Type.String(),
     kind: Type.Literal(kind),
     name: Type.String(),
-    /** Id of the container or volume: shows that source and target are the same one. */
+    /** Id of the container or volume: shows whether source and target are the same. */
     uuid: Type.String(),
     /**
      * The formats in which the source can send files, best first: `tar` with ids as in the container, or a native format that both
@@ -71,9 +71,9 @@ const offerOf = <K extends string, O extends Parameters<typeof Type.Object>[0][s
      */
     formats: Type.Array(Type.String()),
     object,
-    /** The container runs, and its checkpoint will be in its volume: the target restores it. */
+    /** The container runs, and its volume will contain its checkpoint: the target restores it. */
     live: Type.Optional(Type.Boolean()),
-    /** Oldest first: the order in which they are sent. */
+    /** Oldest first: the order of sending. */
     snapshots: Type.Array(snapshot),
   });
 
@@ -83,7 +83,7 @@ export const VolumeMigrationOffer = offerOf('volume', VolumeOffer, VolumeSnapsho
 export type ContainerMigrationOffer = Static<typeof ContainerMigrationOffer>;
 export type VolumeMigrationOffer = Static<typeof VolumeMigrationOffer>;
 
-/** The part of it that the target accepts. */
+/** The part of the offer that the target accepts. */
 export const MigrationAnswer = Type.Object({
   type: Type.Literal('answer'),
   version: Type.Integer(),

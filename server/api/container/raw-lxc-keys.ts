@@ -1,4 +1,4 @@
-// The keys that liblxc reads: of releases 4 to 6. Pure.
+// The keys that liblxc 4 to 6 reads. Pure.
 import { hint } from '../text/nearest-word.ts';
 
 /** By the word after `lxc.`; '' is that word alone. */
@@ -50,7 +50,7 @@ const keys: ReadonlySet<string> = new Set(
   Object.entries(words).flatMap(([word, rest]) => rest.map((more) => `lxc.${word}${more === '' ? '' : `.${more}`}`)),
 );
 
-/** Followed by a name of the caller's. */
+/** Followed by a user-chosen name. */
 const families = [
   'lxc.cgroup.',
   'lxc.cgroup2.',

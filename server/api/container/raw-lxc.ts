@@ -1,5 +1,5 @@
-// Validates the lines of raw.lxc, which are appended to the generated configuration of a container: when the key is written, and again
-// at each start. Pure.
+// Validates the lines of raw.lxc, which are appended to the generated configuration of a container: when the key is set, and again at each
+// start. Pure.
 import type { Problem } from '../problem.ts';
 import { unknownKey } from './raw-lxc-keys.ts';
 import { shown } from '../text/value-checks.ts';
@@ -54,8 +54,8 @@ function brokenRule(line: string): string | undefined {
   if (refused !== undefined && !allowedNicKey.test(key)) return `the key ${shown(key)} is not allowed: ${refused[1]}`;
   const unknown = refused === undefined ? unknownKey(key) : undefined;
   if (unknown !== undefined) return unknown;
-  // An empty value clears a whole list; the daemon's own hooks and mounts are in these lists. Whoever may write raw.lxc may also give
-  // a container every capability: programs that need them, such as RKE2, ask for that reset.
+  // An empty value clears a whole list; the daemon's own hooks and mounts are in these lists. A user who may set raw.lxc may also give a
+  // container every capability: programs that need them, such as RKE2, require that reset.
   const isEmpty = line.slice(equals + 1).trim() === '';
   return isEmpty && key !== 'lxc.cap.drop' && /^lxc\.(hook|mount|cgroup2?|cap|environment)\b/.test(key)
     ? `the key ${shown(key)} needs a value: an empty one would undo the daemon's own lines`
@@ -69,7 +69,7 @@ export function rawLxcProblems(
 ): readonly Problem[] {
   const text = config['raw.lxc'] ?? '';
   if (text === previous?.['raw.lxc']) return [];
-  // Longer lines are refused by their length.
+  // The length limit already refuses longer lines.
   if (text.length > 65_536) return [];
   const parsed = parseRawLxc(text);
   return 'problem' in parsed ? [{ path: 'config.raw.lxc', message: parsed.problem }] : [];

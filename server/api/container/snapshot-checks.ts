@@ -9,7 +9,7 @@ export const schedule: Check = (value) => {
   return typeof parsed === 'string' ? parsed : undefined;
 };
 
-/** For what has no start. */
+/** For objects that are never started. */
 export const scheduleByClock: Check = (value) =>
   isDueAtStart(value) ? 'must not have @startup: a volume does not start' : schedule(value);
 

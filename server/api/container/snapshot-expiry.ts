@@ -1,4 +1,4 @@
-// Expiry expressions of snapshots (`2w 1d`): parses them and computes the moment. Pure; the caller passes the time.
+// Expiry expressions of snapshots (`2w 1d`): parses them and computes the time. Pure; the caller passes the current time.
 
 const units = { M: 'minutes', H: 'hours', d: 'days', w: 'weeks', m: 'months', y: 'years' } as const;
 type Unit = keyof typeof units;

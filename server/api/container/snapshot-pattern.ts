@@ -32,7 +32,7 @@ export function patternRule(pattern: string): string | undefined {
 const monthNames = 'January February March April May June July August September October November December'.split(' ');
 const dayNames = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ');
 
-/** The layout names its fields by a sample moment: Monday, January 2 2006, 15:04:05. In UTC, as all times of the API. */
+/** The layout names its fields by a sample time: Monday, January 2 2006, 15:04:05. In UTC, like all times of the API. */
 function renderDate(layout: string, at: Date): string {
   const [month, day, hour] = [at.getUTCMonth() + 1, at.getUTCDate(), at.getUTCHours()];
   const [minute, second, year] = [at.getUTCMinutes(), at.getUTCSeconds(), at.getUTCFullYear()];

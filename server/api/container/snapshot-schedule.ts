@@ -1,4 +1,4 @@
-// Snapshot schedules: five cron fields, aliases, or several of both, and the check whether one is due. The caller passes the time. Pure.
+// Snapshot schedules: five cron fields, aliases, or several of both, and whether one is due. The caller passes the time. Pure.
 
 interface Field {
   readonly name: string;
@@ -35,11 +35,11 @@ export interface Schedule {
   readonly months: ReadonlySet<number>;
   /** 0 is Sunday. */
   readonly daysOfWeek: ReadonlySet<number>;
-  /** Both day fields are restricted: then either of them suffices, as in cron. */
+  /** Both day fields are restricted: then either suffices, as in cron. */
   readonly eitherDay: boolean;
 }
 
-/** A minute on the wall clock of the host. */
+/** A minute in the host's local time. */
 export interface Minute {
   readonly minute: number;
   readonly hour: number;
@@ -50,7 +50,7 @@ export interface Minute {
   readonly dayOfWeek: number;
 }
 
-/** The schedules of a text: five fields hold commas themselves, so only a comma and a space, or an alias, ends one. */
+/** The schedules of a text: the five fields contain commas, so only a comma and a space, or an alias, ends one. */
 const splitSchedules = (text: string): readonly string[] =>
   text
     .trim()

@@ -35,7 +35,7 @@ export const SnapshotPut = Type.Object({
 });
 export type SnapshotPut = Static<typeof SnapshotPut>;
 
-/** Config keys of the policy of automatic snapshots, by the words of documents. */
+/** Config keys of the automatic snapshot policy, by their names in documents. */
 export const snapshotPolicyKeys: Readonly<Record<string, string>> = {
   schedule: 'snapshots.schedule',
   pattern: 'snapshots.pattern',

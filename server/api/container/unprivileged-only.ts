@@ -1,4 +1,4 @@
-// Refuses configs of privileged containers, for a daemon for unprivileged ones only. Pure.
+// Refuses configs of privileged containers on a daemon for unprivileged ones only. Pure.
 import type { Problem } from '../problem.ts';
 import type { ConfigMap } from '../schema/common-schemas.ts';
 import { isTrue } from '../text/value-checks.ts';
@@ -19,5 +19,5 @@ export function privilegeProblems(config: ConfigMap): readonly Problem[] {
   return problems;
 }
 
-/** A range starts with its lowest id, so only one that starts with 0 has it. */
+/** A range starts with its lowest id, so only one that starts with 0 contains it. */
 const mapsHostRoot = (line: string): boolean => /^(?:both|uid|gid)\s+0+(?:\s|-)/.test(line.trim());

@@ -1,4 +1,4 @@
-// The schema of a device type: its properties and the facts that other rooms read. Each type is a file beside this one.
+// The schema of a device type: its properties and facts for other rooms. Each type has its own file in this folder.
 import type { Problem } from '../problem.ts';
 import type { Check } from '../text/value-checks.ts';
 import * as is from '../text/value-checks.ts';
@@ -6,7 +6,7 @@ import * as is from '../text/value-checks.ts';
 export type DeviceConfig = Readonly<Record<string, string>>;
 export type Devices = Readonly<Record<string, DeviceConfig>>;
 
-/** What a change costs a running container. live covers unplugging the device and plugging it in again. */
+/** The effect of a change on a running container. live includes unplugging the device and plugging it in again. */
 export type DeviceEffect = 'live' | 'restart' | 'recreate';
 
 export interface DeviceProperty {
@@ -14,14 +14,14 @@ export interface DeviceProperty {
   readonly check: Check;
   readonly effect: DeviceEffect;
   readonly required?: boolean;
-  /** What holds while it is unset; absent: see doc. */
+  /** The effective value while it is unset; absent: see doc. */
   readonly default?: string;
   /** Only for these kinds of the device (nictype); absent: for all. */
   readonly only?: readonly string[];
 }
 
-/** Where a container finds the device again after it moved. any: on every member; alike: where a member has a network, pool or address
- *  of that name; host: only on the host that it is on. */
+/** Where a moved container finds the device. any: on every member; alike: on members with a network, pool or address of that name; host:
+ *  only on its current host. */
 export type DeviceHome = 'any' | 'alike' | 'host';
 
 export interface DeviceReference {
@@ -29,7 +29,7 @@ export interface DeviceReference {
   readonly name: string;
   /** The property that names it. */
   readonly property: string;
-  /** The property may name something of the host instead, which servers list only in part. */
+  /** The property may name a host object instead, which servers list only in part. */
   readonly mayBeHosts: boolean;
 }
 
@@ -46,13 +46,13 @@ export interface DeviceSchema {
   readonly kind?: string;
   /** The access to the host that the device grants, as text. A backup that brings it needs permission. */
   readonly hostAccess?: (device: DeviceConfig) => string | undefined;
-  /** Asked when a container leaves its member: at an evacuation, and when the member is lost. Absent: host. */
+  /** Called when a container leaves its member: at an evacuation, and when the member is lost. Absent: host. */
   readonly home?: (device: DeviceConfig) => DeviceHome;
   /** The objects that the device names. */
   readonly references?: (device: DeviceConfig) => readonly DeviceReference[];
-  /** Adds the properties that follow from others. Called before any check. */
+  /** Adds properties derived from others. Called before any check. */
   readonly resolve?: (device: DeviceConfig) => DeviceConfig;
-  /** Rules between properties; paths are property names. Called only with properties that are valid one by one. */
+  /** Rules between properties; paths are property names. Called only if each property is valid. */
   readonly rules?: (device: DeviceConfig) => Problem[];
 }
 

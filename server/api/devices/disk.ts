@@ -1,4 +1,4 @@
-// Device type disk: the root file system, storage volumes and host directories. Mounting is the work of the drivers.
+// Device type disk: the root file system, storage volumes and host directories. Drivers mount them.
 import type { Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
 import { isSet, live, problem, type DeviceConfig, type Devices, type DeviceSchema } from './device-schema.ts';
@@ -82,7 +82,7 @@ export const isDisk = ({ type }: DeviceConfig): boolean => type === 'disk';
 
 export const isRoot = (device: DeviceConfig): boolean => isDisk(device) && device['path'] === '/';
 
-/** The disk that holds the root file system. Of several, which is a problem, the first by name. */
+/** The disk with the root file system. Of several, which is a problem, the first by name. */
 export function rootDisk(devices: Devices): { readonly name: string; readonly pool: string } | undefined {
   const [name] = rootDisks(devices);
   return name === undefined ? undefined : { name, pool: devices[name]?.['pool'] ?? '' };
@@ -93,7 +93,7 @@ const rootDisks = (devices: Devices): string[] =>
     .filter((name) => isRoot(devices[name] ?? {}))
     .toSorted();
 
-/** Disks that would be mounted on one path, `/` included: each but the first by name, with the first. */
+/** Disks with the same mount path, `/` included: each but the first by name, with the first. */
 export function sharedPaths(devices: Devices): Problem[] {
   const owners = new Map<string, string>();
   const problems: Problem[] = [];

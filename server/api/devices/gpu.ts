@@ -24,7 +24,7 @@ export const gpu: DeviceSchema = {
   rules: gpuRules,
 };
 
-/** An address or a card number names one card: nothing else may narrow the choice. */
+/** An address or a card number identifies one card: further selectors are refused. */
 function gpuRules(device: DeviceConfig): Problem[] {
   const chosen = ['pci', 'id'].find((property) => isSet(device, property));
   if (chosen === undefined) return [];

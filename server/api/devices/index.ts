@@ -1,4 +1,4 @@
-// The table of device schemas, validation of devices and the effect of their changes. Pure: never looks at the host.
+// The table of device schemas, validation of devices and the effect of their changes. Pure: never reads the host.
 import { deviceName } from '../names.ts';
 import { hint } from '../text/nearest-word.ts';
 import { countProblems, maxProblems, unknownName, type Problem } from '../problem.ts';
@@ -20,9 +20,9 @@ export { isNic } from './nic.ts';
 export { listensInside, parseProxyAddress, type ProxyAddress } from './proxy.ts';
 export { unixPaths } from './unix.ts';
 
-// Short schemas stand here, long ones in files of their own.
+// Short schemas are here, long ones in their own files.
 
-/** Hides a device of that name that a profile brings. */
+/** Hides a profile's device of that name. */
 const none: DeviceSchema = {
   doc: 'No device; hides the one of that name from profiles.',
   hotplug: true,
@@ -76,7 +76,7 @@ export function validateDevices(devices: Devices): Problem[] {
   return [...problems, ...sharedPaths(devices), ...clashes(devices)];
 }
 
-/** The device with the properties that follow from others. */
+/** The device with its derived properties. */
 export const resolveDevice = (device: DeviceConfig): DeviceConfig =>
   deviceSchema(device['type'])?.resolve?.(device) ?? device;
 
@@ -130,7 +130,7 @@ function propertyProblems(type: DeviceSchema, device: DeviceConfig): Problem[] {
   return problems;
 }
 
-/** Two devices that would get in each other's way inside the container or on the host. */
+/** Devices that would conflict inside the container or on the host. */
 function clashes(devices: Devices): Problem[] {
   const problems: Problem[] = [];
   const owners = new Map<string, string>();
@@ -147,7 +147,7 @@ function clashes(devices: Devices): Problem[] {
   return problems;
 }
 
-/** What turning one device into the other costs a running container; undefined stands for "not there". */
+/** The effect of turning one device into the other on a running container; undefined stands for "absent". */
 export function effectOfDeviceChange(
   before: DeviceConfig | undefined,
   after: DeviceConfig | undefined,
@@ -162,7 +162,7 @@ export function effectOfDeviceChange(
   return effects.includes('restart') || !hotplugs(next) ? 'restart' : 'live';
 }
 
-/** The file system lives in its pool and cannot be swapped; its mount is made at start; limits and size apply at once. */
+/** The file system is in its pool and cannot be swapped; its mount is made at start; limits and size apply at once. */
 function rootEffect(before: DeviceConfig, after: DeviceConfig, changed: readonly string[]): DeviceEffect {
   if (isRoot(before) !== isRoot(after) || changed.includes('pool')) return 'recreate';
   return changed.every((name) => name === 'size' || name.startsWith('limits.')) ? 'live' : 'restart';
@@ -179,14 +179,14 @@ export const changedProperties = (before: DeviceConfig, after: DeviceConfig): re
     (name) => (before[name] ?? '') !== (after[name] ?? ''),
   );
 
-/** A type that this release does not know stays on its host. */
+/** A device of an unknown type stays on its host. */
 export const deviceHome = (device: DeviceConfig): DeviceHome => deviceSchema(device['type'])?.home?.(device) ?? 'host';
 
-/** Whether there is such a device: `none` only hides one of a profile. */
+/** Whether there is such a device: `none` only hides a profile's. */
 export const isPresent = (device: DeviceConfig | undefined): device is DeviceConfig =>
   device !== undefined && device['type'] !== 'none';
 
-/** The access to the host that a device of a backup grants, as text. A type that this release does not know counts as access. */
+/** The access to the host that a device of a backup grants, as text. An unknown type counts as access. */
 export function hostAccess(device: DeviceConfig): string | undefined {
   const { type = '' } = device;
   if (type === '') return undefined;
@@ -196,7 +196,7 @@ export function hostAccess(device: DeviceConfig): string | undefined {
 
 const hotplugs = (device: DeviceConfig): boolean => deviceSchema(device['type'])?.hotplug ?? true;
 
-/** Leaves out unset properties and default values. */
+/** Omits unset properties and default values. */
 function normal(device: DeviceConfig | undefined): DeviceConfig {
   const properties = deviceSchema(device?.['type'])?.properties ?? {};
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-// The options that a disk's mount can have: flags of the mount itself, and those of the file system where the source is a block device.
+// Mount options of a disk: flags of the mount itself, and those of the file system if the source is a block device.
 import * as is from '../text/value-checks.ts';
 import type { Check } from '../text/value-checks.ts';
 
@@ -26,7 +26,7 @@ const wordsOf = (value: string | undefined): readonly string[] =>
 
 const isFlag = (word: string): word is MountFlag => mountFlags.some((flag) => flag === word);
 
-/** A comma list of words, NAME or NAME=VALUE, of which at most one sets how access times are kept. */
+/** A comma list of words, NAME or NAME=VALUE, with at most one access time mode. */
 export const mountOptions: Check = (value) => {
   const bad = wordsOf(value).find((word) => !/^[a-z0-9_.-]+(=[!-~]+)?$/i.test(word));
   if (bad !== undefined) return `has ${is.shown(bad)} where NAME or NAME=VALUE belongs`;
@@ -35,7 +35,7 @@ export const mountOptions: Check = (value) => {
   return new Set(kept).size > 1 ? `must have one of ${times.join(', ')} at most` : undefined;
 };
 
-/** Options that are not of the mount but of the file system on a block device. */
+/** Options of the file system on a block device, rather than of the mount. */
 export const fileSystemOptions = (value: string | undefined): readonly string[] =>
   wordsOf(value).filter((word) => !isFlag(word));
 

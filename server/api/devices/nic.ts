@@ -1,4 +1,4 @@
-// Device type nic: network interfaces (which properties, which kinds). Making them is the work of the drivers.
+// Device type nic: network interfaces (properties and kinds). Drivers make them.
 import * as is from '../text/value-checks.ts';
 import type { Check } from '../text/value-checks.ts';
 import { parseCidr, type IpFamily } from '../text/ip.ts';
@@ -17,7 +17,7 @@ const orNone =
     return rule === undefined ? undefined : `${rule}, or none`;
   };
 
-/** A default route would take the host's own way out. */
+/** A default route would replace the host's own. */
 const routes = (family: IpFamily): Check =>
   is.listOf((value) => {
     const cidr = parseCidr(value);

@@ -1,4 +1,4 @@
-// Device type proxy: forwards connections between host and container (addresses, rules). Forwarding is the drivers' work.
+// Device type proxy: forwards connections between host and container (addresses, rules). Drivers forward them.
 import { parseIp } from '../text/ip.ts';
 import type { Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
@@ -11,7 +11,7 @@ export type ProxyAddress =
 
 const form = 'must read tcp:ADDRESS:PORTS, udp:ADDRESS:PORTS or unix:PATH, IPv6 addresses in [ ]';
 
-/** The address, or the rule that the text breaks. Ports of ranges and lists come expanded, in their order. */
+/** The address, or the rule that the text breaks. Ports of ranges and lists are expanded, in order. */
 export function parseProxyAddress(text: string): ProxyAddress | string {
   const read = readAddress(text);
   if (typeof read === 'string' || read.protocol === 'unix') return read;
@@ -34,7 +34,7 @@ type ReadAddress =
   | { readonly protocol: 'tcp' | 'udp'; readonly host: string; readonly ranges: readonly PortRange[] }
   | { readonly protocol: 'unix'; readonly path: string };
 
-/** Without the single ports: to judge many devices must not cost what forwarding all of their ports does. */
+/** Without expanding ports: checking many devices must not cost as much as forwarding all their ports. */
 function readAddress(text: string): ReadAddress | string {
   const match = /^(tcp|udp|unix):(.+)$/.exec(text);
   const rest = match?.[2] ?? '';
@@ -50,7 +50,7 @@ function readAddress(text: string): ReadAddress | string {
 }
 
 function unixAddress(path: string): ReadAddress | string {
-  // The kernel takes 107 bytes for the path of a socket.
+  // The kernel's limit for a socket path is 107 bytes.
   if (path.length > 107) return 'must have a socket path of at most 107 characters';
   if (/^@.+/.test(path) || is.absolutePath(path) === undefined) return { protocol: 'unix', path };
   return 'must have an absolute path without .., or @ and a name';
@@ -75,7 +75,7 @@ const address: is.Check = (value) => {
   return typeof parsed === 'string' ? parsed : undefined;
 };
 
-/** LXD 5.0 and others have words of their own for it. */
+/** LXD 5.0 and others use other words for it. */
 const insideWords = ['container', 'instance', 'guest'] as const;
 
 /** Whether the proxy listens inside of the container. */
@@ -153,7 +153,7 @@ function natRules(device: DeviceConfig, listen: ReadAddress, connect: ReadAddres
     problems.push(
       problem('listen', `cannot be the wildcard address ${listen.host} with nat: name an address of the host`),
     );
-  // The kernel would forward to nobody, or to a service of the host itself.
+  // The kernel would forward to no one, or to a service of the host itself.
   if (connect.protocol !== 'unix' && (isWildcard(connect.host) || isLoopback(connect.host)))
     problems.push(
       problem(

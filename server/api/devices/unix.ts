@@ -22,7 +22,7 @@ const unix = (doc: string): DeviceSchema => ({
 export const unixChar = unix('A character device of the host.');
 export const unixBlock = unix('A block device of the host.');
 
-/** Spec 2.5: one of path and source is set, a missing one is the other. */
+/** Spec 2.5: one of path and source is set; a missing one equals the other. */
 export function unixPaths(device: DeviceConfig): { readonly source: string; readonly path: string } {
   const source = device['source'] ?? '';
   const path = device['path'] ?? '';

@@ -30,14 +30,14 @@ const target: JsonSchema = {
 
 const state = { enum: ['running', 'stopped'], default: 'running', description: 'Power state of the container.' };
 
-/** Keys of a document without a field in the API. */
+/** Keys of documents without an API field. */
 const ownProperties: Readonly<Partial<Record<KindName, Readonly<Record<string, JsonSchema>>>>> = {
   image: { ...imageFiles, source: imageSource },
   storage_volume: { snapshots: volumeSnapshotsSchema, target },
   container: { state, files: filesSchema, exec: execSchema, snapshots: snapshotsSchema, target },
 };
 
-/** The schema of the flat documents of one kind, after variables were put in. */
+/** The schema of flat documents of one kind, after variable substitution. */
 export function documentSchema(kind: KindName): JsonSchema {
   const { create, object, omitted = [], required }: KindSchemas = kindSchemas[kind];
   const fields = create as unknown as ObjectSchema;
@@ -83,7 +83,7 @@ function apiProperties(
   for (const [name, schema] of Object.entries(create.properties)) {
     if (name === 'name' || omitted.includes(name)) continue;
     const facts = describedBy(object.properties[name]);
-    // A field that may be empty may be null as well.
+    // A field that may be empty may also be null.
     out[name] = { ...(name === 'source' ? sourceSchema(schema) : lenient(schema, name === 'description')), ...facts };
   }
   return out;

@@ -1,4 +1,4 @@
-// The JSON Schema of a hosts file: several servers with labels, groups and variables. Reading it is the reconciler's work.
+// The JSON Schema of a hosts file: several servers with labels, groups and variables. The reconciler reads it.
 import { scalar, text, type JsonSchema } from '../schema/json-schema.ts';
 
 const words: JsonSchema = { type: 'object', additionalProperties: scalar };

@@ -26,7 +26,7 @@ const waits: Readonly<Record<string, JsonSchema>> = {
   cloud_init: { enum: [true], description: 'cloud-init has finished inside the container.' },
 };
 
-/** Names of the conditions of a wait. */
+/** Names of wait conditions. */
 export const waitNames: readonly string[] = Object.keys(waits);
 
 export const manageSchema: JsonSchema = {

@@ -1,4 +1,4 @@
-// The JSON Schema of manifests as people write them: one source for editors, for validation and for docs.
+// The JSON Schema of manifests as users write them: one source for editors, validation and docs.
 import { plainSeedKeys, seedKeys } from '../container/cloud-init-seed-keys.ts';
 import { kindNames, type KindName } from '../kinds.ts';
 import { documentSchema } from './document-schema.ts';

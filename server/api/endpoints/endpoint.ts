@@ -1,14 +1,12 @@
 // The type of an endpoint of the contract, and the short form in which the endpoint table is written.
 import type { TSchema } from 'typebox';
 
-/** guest: no client certificate; untrusted: one that is not in the trust store; restricted: a trusted one, for some projects only;
- *  trusted: the rest, and the unix socket. */
+/** guest: no client certificate; untrusted: one that is not in the trust store; restricted: trusted for some projects only; trusted: all
+ *  others, and the unix socket. */
 export const callerClasses = ['guest', 'untrusted', 'restricted', 'trusted'] as const;
 export type CallerClass = (typeof callerClasses)[number];
-/**
- * Whose objects a trusted caller meets there. project: those of the project that the request names. shared: those of the server, of
- * which a restricted caller sees a part. server: those of the server, without restricted callers.
- */
+/** Whose objects a trusted caller sees. project: those of the project that the request names. shared: the server's, of which a restricted
+ *  caller sees a part. server: the server's, without restricted callers. */
 export type Scope = 'project' | 'shared' | 'server';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /**
@@ -24,56 +22,51 @@ export interface Endpoint {
   /** Path with `:name` for one segment and a trailing `*` for the rest. */
   readonly path: string;
   readonly auth: readonly CallerClass[];
-  /** Who may use it as a client of LXD, where real servers are stricter. */
+  /** Its callers as LXD clients, if LXD is stricter. */
   readonly lxdAuth?: readonly CallerClass[];
   readonly scope: Scope;
   readonly mode: Mode;
   /** Query parameters besides `project`, which every endpoint takes. */
   readonly query: readonly string[];
   readonly body?: TSchema;
-  /** Shape of `metadata` in the envelope; with `recursion` the items of the list. */
+  /** Shape of `metadata` in the envelope; with `recursion` of the list's items. */
   readonly result?: TSchema;
   readonly extension?: string;
   /** GET answers with an ETag header; PUT and PATCH obey If-Match. */
   readonly etag: boolean;
-  /** HTTP status of success in the spec's dialect when it is not 200 (sync) or 202 (async). */
+  /** HTTP status of success in the spec's dialect, if not 200 (sync) or 202 (async). */
   readonly status?: 202 | 204;
-  /**
-   * In a cluster, which member carries it out, where that is not the one that has the object. `body`: what the body asks for decides.
-   * `anyone`: every member does, unless the query asks for what one of them has. `first`: the first of those that have the image;
-   * `nearest`: this one when it has the image.
-   */
+  /** The member of a cluster that carries it out, if not the one that has the object. `body`: depends on the body. `anyone`: any member,
+   *  unless the query names a member's object. `first`: the first of those that have the image; `nearest`: this one if it has the image. */
   readonly placedBy?: 'body' | 'anyone' | 'first' | 'nearest';
-  /**
-   * What `?target=` names; absent: the member that carries it out. `group`: that, or a group. `destination`: a member or group that the
-   * object comes to. `part`: a part of a change that the whole cluster makes.
-   */
+  /** The meaning of `?target=`; absent: the member that carries it out. `group`: a member or a group. `destination`: a member or group that
+   *  receives the object. `part`: a part of a change to the whole cluster. */
   readonly target?: 'group' | 'destination' | 'part';
-  /** The handler reads the body itself: every body, or one of the type application/octet-stream. */
+  /** The handler reads the body itself: every body, or only application/octet-stream. */
   readonly ownBody?: 'every' | 'octets';
-  /** `metrics`: callers with a certificate for metrics may use it too, and everybody where core.metrics_authentication says so. */
+  /** `metrics`: also open to callers with a metrics certificate, and to everybody if core.metrics_authentication allows it. */
   readonly access?: 'metrics';
-  /** False: it acts on what this member runs without changing a record, also while the store of the cluster does not answer. */
+  /** False: it acts on this member's containers without changing a record, even while the cluster's store does not answer. */
   readonly needsStore?: false;
-  /** False: requests leave no spans, since somebody asks all the time. */
+  /** False: requests leave no spans, since they are constant. */
   readonly traced?: false;
-  /** False: known to the contract, not served by this release. */
+  /** False: part of the contract, but not served by this release. */
   readonly built: boolean;
   readonly doc: string;
 }
 
-/** The scope is that of the table by default. */
+/** The scope defaults to the table's. */
 export type EndpointOptions = Partial<Omit<Endpoint, 'id' | 'method' | 'path' | 'mode' | 'doc'>>;
 
 export const everyone: readonly CallerClass[] = ['guest', 'untrusted', 'trusted'];
 export const trustedOnly: readonly CallerClass[] = ['trusted'];
 
-/** Restricted callers may use what others may, and what is in their projects. */
+/** Restricted callers may use endpoints of lower classes, and those of their projects. */
 function classesOf(auth: readonly CallerClass[], scope: Scope): readonly CallerClass[] {
   return scope === 'server' ? auth : [...auth, 'restricted'];
 }
 
-/** The row as it counts on listeners of that dialect. */
+/** The row for listeners of that dialect. */
 export const rowIn = (dialect: string, row: Endpoint): Endpoint =>
   dialect === 'lxd' && row.lxdAuth !== undefined ? { ...row, auth: row.lxdAuth } : row;
 
@@ -82,7 +75,7 @@ type ValueOf<O, Key extends keyof EndpointOptions, Default> = O extends { readon
   ? Value
   : Default;
 
-/** A row as its types know it: handlers get body, query and path parameters of these. */
+/** A row with its types, for handlers' body, query and path parameters. */
 export type EndpointRow<Id, Route, M extends Mode, O> = Endpoint & {
   readonly id: Id;
   readonly path: PathOf<Route>;
@@ -92,8 +85,7 @@ export type EndpointRow<Id, Route, M extends Mode, O> = Endpoint & {
   readonly built: ValueOf<O, 'built', true>;
 };
 
-/** Writes the rows of a table whose endpoints have that scope. `route` is `METHOD /path`. Default: trusted callers only, no ETag,
- *  built. */
+/** Writes the rows of a table with that scope. `route` is `METHOD /path`. Defaults: trusted callers only, no ETag, built. */
 export const endpointsOf =
   (tableScope: Scope) =>
   <

@@ -172,7 +172,7 @@ function failures(row: Endpoint): Json {
   return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Error${status}` }]));
 }
 
-/** A `$ref` when the schema has a name, the schema itself otherwise. */
+/** A `$ref` if the schema has a name, otherwise the schema itself. */
 function reference(schema: TSchema): Json {
   const name = byIdentity.get(schema);
   return name === undefined ? inner(schema) : named(name);

@@ -1,4 +1,4 @@
-// The wire objects by name, for documents that refer to them; each one is described in its own file.
+// The wire objects by name, for documents that refer to them; each has its own file.
 import type { TSchema } from 'typebox';
 import * as certificate from '../server/certificate.ts';
 import * as cluster from '../cluster/cluster.ts';
@@ -40,7 +40,7 @@ const modules: readonly object[] = [
   warning,
 ];
 
-/** Every exported schema: their names begin with a capital, other exports (tables, lists of words) do not. */
+/** Every exported schema: their names begin with a capital, unlike other exports (tables, lists of words). */
 export const schemas: ReadonlyMap<string, TSchema> = new Map(
   modules
     .flatMap((module) => Object.entries(module) as [string, TSchema][])

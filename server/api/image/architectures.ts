@@ -37,7 +37,7 @@ export function architectureId(text: string): number {
   return name === undefined ? 0 : architectures[name].id;
 }
 
-/** The architectures that run on a host with this kernel name: its own first, then its 32-bit personality. */
+/** The architectures that a host with this kernel name runs: its own first, then its 32-bit personality. */
 export function architecturesOfHost(machine: string): string[] {
   const name = architectureName(machine);
   if (name === undefined) return [machine];
@@ -45,7 +45,7 @@ export function architecturesOfHost(machine: string): string[] {
   return personality === undefined ? [name] : [name, personality];
 }
 
-/** Undefined when the name is valid. */
+/** Undefined if the name is valid. */
 export function architectureRule(text: string): string | undefined {
   return architectureName(text) === undefined
     ? `must be one of ${Object.keys(architectures).join(', ')}${hint(text, names.keys())}`

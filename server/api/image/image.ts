@@ -56,7 +56,7 @@ export const ImageCreate = Type.Object({
   }),
 });
 export type ImageCreate = Static<typeof ImageCreate>;
-/** What manifests have no word for: they declare images of files and servers, which say themselves when they expire. */
+/** Fields that manifests lack: they declare images of files and servers, which bring their own expiry. */
 export const ImagePost = Type.Object({
   ...ImageCreate.properties,
   expires_at: Type.Optional(

@@ -1,4 +1,4 @@
-// Network ACLs on the wire: named lists of rules that networks apply to what passes between them and the host or other networks.
+// Network ACLs on the wire: named rules that networks apply to traffic with the host or other networks.
 import { Type, type Static } from 'typebox';
 import { ConfigMap, Description, UsedBy } from '../schema/common-schemas.ts';
 import { facts } from '../schema/field.ts';
@@ -48,7 +48,7 @@ export const NetworkAclPut = Type.Object(writable);
 export type NetworkAclCreate = Static<typeof NetworkAclCreate>;
 export type NetworkAclPut = Static<typeof NetworkAclPut>;
 
-/** As it is kept: spaces around values are taken away, empty members are absent. */
+/** The stored form: without spaces around values and empty members. */
 export const plainRule = (rule: NetworkAclRule): NetworkAclRule =>
   Object.fromEntries(
     Object.entries(rule).flatMap(([member, value]) => {

@@ -8,7 +8,7 @@ export interface NetworkConfigKey {
   /** The key, or a pattern: `NAME` matches one dotless part, a final `*` for any rest. */
   readonly key: string;
   readonly type: NetworkKeyType;
-  /** The value when the key is absent; undefined when it depends (the doc says on what). */
+  /** The value if the key is absent; undefined if it depends on something (see doc). */
   readonly default?: string;
   readonly doc: string;
   readonly effect: Effect;

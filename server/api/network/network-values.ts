@@ -45,7 +45,7 @@ export function splitList(value: string | undefined): string[] {
     .filter((part) => part !== '');
 }
 
-/** undefined = fine, else the rule that the value breaks. An empty value means "absent" and is always fine. */
+/** undefined if valid, else the rule that the value breaks. An empty value means "absent" and is always valid. */
 export function networkValueRule(type: NetworkKeyType, value: string): string | undefined {
   if (value === '') return undefined;
   if (value.includes('\0')) return 'must not contain a NUL character';
@@ -153,7 +153,7 @@ function domainRule(value: string): string | undefined {
   return ok ? undefined : 'must be a domain name of letters, digits and dashes';
 }
 
-/** A DHCP option holds 255 bytes; each name costs its letters and two more. */
+/** A DHCP option holds 255 bytes; each name takes its letters and two more. */
 function searchLength(value: string): string | undefined {
   const bytes = splitList(value).reduce((sum, name) => sum + name.length + 2, 0);
   return bytes <= 255 ? undefined : `must fit into one DHCP option of 255 bytes, and takes ${bytes}`;

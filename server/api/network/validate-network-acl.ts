@@ -12,7 +12,7 @@ import {
   type NetworkAclRule,
 } from './network-acl.ts';
 
-/** Rules of one direction. The rules of a network are sent to the kernel whole at each change. */
+/** Max rules per direction: the rules of a network are sent to the kernel as a whole at each change. */
 const maxRules = 1000;
 const longestValue = 8192;
 
@@ -73,7 +73,7 @@ const oneOf = (member: keyof NetworkAclRule, value: string, words: readonly stri
 const partsOf = (list: string | undefined): readonly string[] =>
   list === undefined ? [] : list.split(',').map((part) => part.trim());
 
-/** One address, subnet or range, as a range; undefined: it is none of them. */
+/** One address, subnet or range, as a range; undefined: none of them. */
 export function subjectRange(text: string): IpRange | undefined {
   const ip = parseIp(text);
   if (ip !== undefined) return { first: ip, last: ip };
@@ -81,7 +81,7 @@ export function subjectRange(text: string): IpRange | undefined {
   return cidr === undefined ? parseIpRange(text) : { first: firstOf(cidr), last: lastOf(cidr) };
 }
 
-/** Addresses of a list that is valid. */
+/** Addresses of a valid list. */
 export const subjectRanges = (list: string | undefined): readonly IpRange[] =>
   partsOf(list).flatMap((part) => subjectRange(part) ?? []);
 
@@ -99,7 +99,7 @@ function checkSubjects(member: 'source' | 'destination', list: string | undefine
 const familiesOf = (list: string | undefined): ReadonlySet<IpFamily> =>
   new Set(subjectRanges(list).map(({ first }) => first.family));
 
-/** The only family that has the protocol; undefined: both have it. */
+/** The only family with the protocol; undefined: both have it. */
 export const familyOfProtocol = (protocol: string | undefined): IpFamily | undefined =>
   protocol === 'icmp4' ? 4 : protocol === 'icmp6' ? 6 : undefined;
 

@@ -1,4 +1,4 @@
-// Checks the whole config of a managed network, all problems at once; pure, looks at no host.
+// Checks the whole config of a managed network, all problems at once; pure, reads no host.
 import { cidrsOverlap, containsIp, parseCidr, parseIp, parseIpRange, type IpFamily } from '../text/ip.ts';
 import { findNetworkConfigKey, networkConfigKeys } from './network-config.ts';
 import { networkBool, networkValueRule, splitList } from './network-values.ts';
@@ -6,7 +6,7 @@ import { networkName } from '../names.ts';
 import { countProblems, maxProblems, unknownName, type Problem } from '../problem.ts';
 import { shown } from '../text/value-checks.ts';
 
-/** Lists of ranges, lines for dnsmasq. Parsing longer ones would block all other requests. */
+/** Lists of ranges, or lines for dnsmasq. Parsing longer ones would block all other requests. */
 const longestValue = 65_536;
 
 type Config = Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ export function validateNetworkConfig(name: string, config: Config): Problem[] {
     if (problems.length >= maxProblems) return problems;
     problems.push(...checkKey(key, value));
   }
-  // For a value that is wrong by itself, rules across keys would only repeat or confuse the message.
+  // For an invalid value, rules across keys would only repeat or confuse the message.
   const wrong = new Set(problems.map((problem) => problem.path));
   const sound = Object.fromEntries(Object.entries(config).filter(([key]) => !wrong.has(pathOf(key))));
   problems.push(
@@ -52,7 +52,7 @@ function checkKey(key: string, value: string): Problem[] {
 }
 
 function unknownKey(key: string): Problem {
-  // A tunnel's own name replaces that of the pattern, so that only the rest is compared.
+  // Replaces the pattern's NAME with the tunnel's, so that only the rest is compared.
   const tunnel = /^tunnel\.([^.]+)\./.exec(key)?.[1] ?? 'NAME';
   const candidates = networkConfigKeys
     .filter((entry) => !entry.key.endsWith('*'))

@@ -1,11 +1,11 @@
-// Reads the ids of the host in lines of raw.idmap, and checks that a project has them. Pure.
+// Reads host ids in lines of raw.idmap, and checks that a project may use them. Pure.
 
 interface Range {
   readonly from: number;
   readonly to: number;
 }
 
-/** Lines of `raw.idmap` with a user or group id of the host outside the lists (`1000,2000-2999`). */
+/** Lines of `raw.idmap` with a host user or group id outside the lists (`1000,2000-2999`). */
 export function uncoveredIdMapLines(idMap: string, uids: string, gids: string): readonly string[] {
   const [users, groups] = [rangesOf(uids), rangesOf(gids)];
   return idMap

@@ -1,4 +1,4 @@
-// The config keys of projects, as the real system has them: what each accepts and its default. Pure.
+// The config keys of projects, as in LXD: what each accepts and its default. Pure.
 import { unknownName, type Problem } from '../problem.ts';
 import { idListRule } from './host-ids.ts';
 import * as is from '../text/value-checks.ts';
@@ -175,7 +175,7 @@ export const projectConfigKeys = {
 /** `user.*` keys are free. */
 export function findProjectConfigKey(key: string): ProjectConfigKey | undefined {
   if (/^user\../.test(key)) return text('Free text.');
-  // One limit for each pool.
+  // One limit per pool.
   if (/^limits\.disk\.pool\../.test(key)) return size('Maximum size of root disks and custom volumes in this pool.');
   const rows: Readonly<Record<string, ProjectConfigKey>> = projectConfigKeys;
   return Object.hasOwn(rows, key) ? rows[key] : undefined;

@@ -1,4 +1,4 @@
-// The contents of a project that its limits and restrictions are about. Pure data.
+// The contents of a project that its limits and restrictions concern. Pure data.
 import type { Problem } from '../problem.ts';
 import type { ConfigMap, DeviceMap } from '../schema/common-schemas.ts';
 
@@ -30,9 +30,9 @@ export interface ProjectContents {
   /** Keys of snapshots of its containers and volumes. */
   readonly snapshots: readonly string[];
   readonly backups: readonly string[];
-  /** What snapshots hold, by the pool that they are in. */
+  /** Sizes of snapshots, by pool. */
   readonly snapshotSizes: readonly { readonly pool: string; readonly bytes: number }[];
-  /** Size of the files of all backups together. */
+  /** Size of all backup files together. */
   readonly backupBytes: number;
 }
 
@@ -42,7 +42,7 @@ export type SubjectKind = 'container' | 'profile' | 'volume' | 'image' | 'snapsh
 export interface ProjectProblem extends Problem {
   /** The object that breaks it; absent: all of them together. `path` is a path in it. */
   readonly subject?: { readonly kind: SubjectKind; readonly name: string };
-  /** A broken limit on all of them together. */
+  /** A limit that all of them together break. */
   readonly total?: { readonly key: string; readonly use: number; readonly limit: number };
 }
 

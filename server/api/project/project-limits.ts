@@ -4,7 +4,7 @@ import { formatBinary, parseBytes } from '../text/byte-size.ts';
 import type { ConfigMap } from '../schema/common-schemas.ts';
 import type { ProjectContents, ProjectMember, ProjectProblem } from './project-contents.ts';
 
-/** Each container must have the key when the project limits it, for else its use is without a bound. */
+/** Each container needs the key if the project limits it: without it its use is unlimited. */
 const summed = ['limits.cpu', 'limits.memory', 'limits.processes'] as const;
 const counted = ['limits.containers', 'limits.instances', 'limits.networks', 'limits.virtual-machines'] as const;
 export const limitKeys = [...counted, ...summed, 'limits.disk'] as const;
@@ -25,7 +25,7 @@ export const setLimits = (config: ConfigMap): readonly LimitKey[] =>
 
 const isSize = (key: string): boolean => key === 'limits.memory' || key.startsWith('limits.disk');
 
-/** Undefined: no limit. One that cannot be read allows nothing. */
+/** Undefined: no limit. An unreadable one allows nothing. */
 export function limitOf(config: ConfigMap, key: LimitKey): number | undefined {
   const value = config[key] ?? '';
   if (value === '') return undefined;
@@ -33,7 +33,7 @@ export function limitOf(config: ConfigMap, key: LimitKey): number | undefined {
   return limit === undefined || Number.isNaN(limit) ? 0 : limit;
 }
 
-/** What counts towards a limit; objects without a value that can be counted add nothing. */
+/** The use of a limit; objects without a countable value add nothing. */
 export function useOf(contents: ProjectContents, key: LimitKey): number {
   switch (key) {
     case 'limits.containers':
@@ -127,7 +127,7 @@ function sizelessRoot(
   return [{ subject: { kind: 'container', name }, path: `devices.${root.name}.size`, message: needed(contents, key) }];
 }
 
-/** The limit that asks for sizes in that pool. */
+/** The limit that requires sizes in that pool. */
 const limitOn = (limits: readonly LimitKey[], pool: string): LimitKey | undefined =>
   limits.find((key) => key === 'limits.disk' || poolOfLimit(key) === pool);
 
@@ -136,7 +136,7 @@ function rootOf(devices: ProjectMember['devices']) {
   return root === undefined ? undefined : { ...root, size: devices[root.name]?.['size'] ?? '' };
 }
 
-/** Undefined: the value cannot be added up. */
+/** Undefined: the value cannot be summed. */
 function amountOf(key: SummedKey, value: string): number | undefined {
   if (key === 'limits.memory') return value === '' ? undefined : parseBytes(value);
   return /^[0-9]+$/.test(value) ? Number(value) : undefined;

@@ -1,16 +1,14 @@
-// Names of objects that belong to a project, as the daemon uses them inside: in records, locks, on disk and on the host. Pure.
+// Internal names of objects that belong to a project: in records, locks, on disk and on the host. Pure.
 
 /** The project that always exists. */
 export const defaultProject = 'default';
 
-/** No name of a project, container, profile, volume or alias holds it. */
+/** No name of a project, container, profile, volume or alias contains it. */
 const separator = '%';
 
-/**
- * `PROJECT%NAME`; in the project `default` the plain name. So two objects of different projects never have the same name on the host or
- * in the store, and every use case but the edges works with one text. A name that holds % itself, which no object has, stays in the
- * project: it never reads as an object of another one.
- */
+/** `PROJECT%NAME`; in the project `default` the plain name. So objects of different projects never have the same name on the host or in the
+ *  store, and every use case but the edges works with one text. A name with % in it, which no object has, stays in the project: it never
+ *  reads as another project's object. */
 export const qualifiedName = (project: string, name: string): string =>
   project === defaultProject && !name.includes(separator) ? name : `${project}${separator}${name}`;
 
@@ -23,7 +21,7 @@ export function projectOf(qualified: string): string {
 /** The name that users see. */
 export const plainName = (qualified: string): string => qualified.slice(qualified.indexOf(separator) + 1);
 
-/** The name of a container on its networks, as the real system has it: those of projects other than `default` begin with theirs. */
+/** The name of a container on its networks, as in LXD: outside the project `default` it begins with the project's. */
 export const dnsName = (qualified: string): string =>
   projectOf(qualified) === defaultProject ? qualified : `${projectOf(qualified)}_${plainName(qualified)}`;
 
@@ -40,6 +38,6 @@ export const containerUrl = (qualified: string, ...parts: readonly string[]): st
 export const profileUrl = (qualified: string): string => urlInProject('/1.0/profiles', qualified);
 export const imageUrl = (qualified: string): string => urlInProject('/1.0/images', qualified);
 export const projectUrl = (name: string): string => `/1.0/projects/${encodeURIComponent(name)}`;
-/** Aliases may hold slashes, which stay slashes. */
+/** Slashes of aliases are kept. */
 export const aliasUrl = (qualified: string): string =>
   urlInProject('/1.0/images/aliases', qualified).replaceAll('%2F', '/');

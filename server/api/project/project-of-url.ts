@@ -1,4 +1,4 @@
-// Finds the project and the container that the object at a URL belongs to. Pure.
+// Finds the project and the container of the object at a URL. Pure.
 import { defaultProject, qualifiedName } from './project-names.ts';
 
 const ofProjects = /^\/1\.0\/(?:containers|profiles|images|storage-pools\/[^/]+\/volumes)\//;
@@ -11,7 +11,7 @@ export function projectOfUrl(url: string): string | undefined {
   return ofProjects.test(url) ? defaultProject : undefined;
 }
 
-/** The qualified name of the container that an URL is about, or that owns what it is about; undefined for anything else. */
+/** The qualified name of the container at the URL, or of its owner; undefined for anything else. */
 export function containerOfUrl(url: string): string | undefined {
   const name = /^\/1\.0\/containers\/([^/?]+)/.exec(url)?.[1];
   return name === undefined ? undefined : qualifiedName(projectOfUrl(url) ?? defaultProject, decodeURIComponent(name));

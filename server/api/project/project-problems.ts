@@ -1,4 +1,4 @@
-// Limits and restrictions together: what a change would newly break. Pure.
+// Limits and restrictions together: which problems a change would add. Pure.
 import type { ProjectContents, ProjectProblem } from './project-contents.ts';
 import { limitProblems, setLimits } from './project-limits.ts';
 import { isRestricted, restrictionProblems, type ResolvePath } from './project-restrictions.ts';
@@ -12,7 +12,7 @@ export const projectProblems = (contents: ProjectContents, resolve: ResolvePath)
   ...restrictionProblems(contents, resolve),
 ];
 
-/** Problems that were there before are no reason to refuse a change that does not add to them, such as a deletion. */
+/** Existing problems do not refuse a change that adds none, such as a deletion. */
 export function newProjectProblems(
   before: ProjectContents | undefined,
   after: ProjectContents,

@@ -7,20 +7,20 @@ import type { ProjectContents, ProjectMember, ProjectProblem } from './project-c
 import { projectConfigKeys } from './project-config.ts';
 import { defaultProject } from './project-names.ts';
 
-/** The host's answer to where a path leads once every symbolic link on it is followed; undefined: nowhere. */
+/** Resolves a host path through every symbolic link; undefined: it leads nowhere. */
 export type ResolvePath = (path: string) => string | undefined;
 
 type RestrictionKey = Extract<keyof typeof projectConfigKeys, `restricted.${string}`>;
 
 export const isRestricted = (config: ConfigMap): boolean => isTrue(config['restricted']);
 
-/** The value in force. */
+/** The effective value. */
 export function restriction(config: ConfigMap, key: RestrictionKey): string {
   const row: { readonly default?: string } = projectConfigKeys[key];
   return config[key] || (row.default ?? '');
 }
 
-/** Keys that reach past the container: into LXC, the kernel's modules, the ids of the host. */
+/** Keys that reach beyond the container: into LXC, the kernel's modules, the host's ids. */
 const lowLevelKeys: ReadonlySet<string> = new Set([
   'boot.host_shutdown_timeout',
   'linux.kernel_modules',
@@ -113,7 +113,7 @@ function idMapProblem({ name, config }: ProjectContents, value: string): string 
   return `has the line ${shown(first)}, whose ids of the host the project ${name} does not have (restricted.idmap.uid and restricted.idmap.gid list them)`;
 }
 
-/** A profile need not say it: only what a container ends up with counts. */
+/** A profile need not set it: only the container's final config matters. */
 function isolation(contents: ProjectContents, kind: 'container' | 'profile', { name, config }: ProjectMember) {
   const key = 'restricted.containers.privilege';
   if (kind === 'profile' || restriction(contents.config, key) !== 'isolated') return [];
@@ -186,7 +186,7 @@ function accessProblems(contents: ProjectContents, device: ConfigMap): readonly 
     barred.push({ path, message: `${shown(used)} ${refusal(contents, 'restricted.networks.access')}` });
   }
   if (value === 'allow') return barred;
-  // Routes on the host reach past the network, and a name that is taken tells of other interfaces of the host.
+  // Routes on the host reach beyond the network, and a taken name reveals other interfaces of the host.
   const onHost = ['ipv4.routes', 'ipv6.routes', 'host_name'].filter((property) => (device[property] ?? '') !== '');
   return [...barred, ...onHost.map((property) => ({ path: `.${property}`, message: refusal(contents, key) }))];
 }
@@ -207,7 +207,7 @@ function diskProblems(contents: ProjectContents, device: ConfigMap, resolve: Res
   return found;
 }
 
-/** A project without volumes of its own uses those of `default`, which other projects use too. */
+/** A project without its own volumes uses those of `default`, like other projects. */
 function sharedVolumeProblems(
   { name, config }: ProjectContents,
   { source = '', readonly = '' }: ConfigMap,
@@ -220,7 +220,7 @@ function sharedVolumeProblems(
   return isTrue(readonly) ? [] : [{ path: '.readonly', message: `must be true: ${whose}` }];
 }
 
-/** No list: every path. Both the path as written and the place to which its links lead must be below one of the list. */
+/** No list: every path. Both the path as written and the resolved path must be below a listed one. */
 export function isAllowedPath(allowed: readonly string[], source: string, resolve: ResolvePath): boolean {
   if (allowed.length === 0) return true;
   const written = cleanPath(source);
@@ -230,7 +230,7 @@ export function isAllowedPath(allowed: readonly string[], source: string, resolv
   );
 }
 
-/** Clean paths of a list. What lies below another is left out: who can write in the outer one could make a link of the inner one. */
+/** Clean paths of a list. Omits paths below others: a user who can write in the outer one could replace the inner one with a link. */
 export function outermostPaths(allowed: readonly string[]): readonly string[] {
   const clean = [...new Set(allowed.map(cleanPath))];
   return clean.filter((path) => !clean.some((other) => other !== path && isBelow(path, other)));
@@ -253,7 +253,7 @@ function cleanPath(path: string): string {
 export const listOf = (text: string | undefined): readonly string[] =>
   (text ?? '').split(',').flatMap((part) => (part.trim() === '' ? [] : [part.trim()]));
 
-/** Whether containers of the project may be on that network. */
+/** Whether containers of the project may use that network. */
 export function mayUseNetwork(config: ConfigMap, network: string): boolean {
   if (!isRestricted(config)) return true;
   const access = listOf(config['restricted.networks.access']);

@@ -14,7 +14,7 @@ export const ProjectCreate = Type.Object({
   description: Type.Optional(Type.String()),
   config: Type.Optional(ConfigMap),
 });
-/** Limit -1: none. Names of members as the real system has them. */
+/** Limit -1: none. LXD's names of members. */
 export const ProjectState = Type.Object({
   resources: Type.Record(Type.String(), Type.Object({ Limit: Type.Integer(), Usage: Type.Integer() })),
 });

@@ -1,12 +1,10 @@
-// Texts of the daemon name objects as it knows them inside; people read the names that they gave. Pure.
+// Makes internal names in the daemon's texts readable: users see the names that they gave. Pure.
 
 /** `PROJECT%NAME`, perhaps after a bracket; the name ends before punctuation. */
 const qualified = /([^\s/%*_'":,\\]+)%([^\s%:,'"()]*[^\s%:,'"().;])/g;
 
-/**
- * The text with `NAME` for objects of this project and `NAME (project P)` for those of others. Without a project, as in logs, paths of
- * the host stay as they are.
- */
+/** The text with `NAME` for objects of this project and `NAME (project P)` for others. Without a project, as in logs, host paths stay
+ *  unchanged. */
 export function readableNames(text: string, project: string | undefined, isProject: (name: string) => boolean): string {
   if (!text.includes('%')) return text;
   return text.replace(qualified, (whole, before: string, name: string, at: number) => {

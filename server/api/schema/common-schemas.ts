@@ -23,5 +23,5 @@ export const UsedBy = Type.Array(
   facts({ doc: 'URLs of the objects that use this one.', computed: true }),
 );
 
-/** "Never" where a timestamp is required: never started (spec 2.5) and never expires. */
+/** "Never" in a required timestamp: never started (spec 2.5) and never expires. */
 export const never = { started: '1970-01-01T00:00:00Z', expires: '0001-01-01T00:00:00Z' } as const;

@@ -14,7 +14,7 @@ export interface FieldFacts {
   /** Never printed, logged or planned in clear. */
   readonly secret?: boolean;
   readonly effect?: Effect;
-  /** API extension that brought the field. */
+  /** API extension that introduced the field. */
   readonly since?: string;
   /** Accepted by create and never returned. */
   readonly createOnly?: boolean;

@@ -1,4 +1,4 @@
-// The parts of JSON Schema that the schemas of manifests share.
+// The parts of JSON Schema that manifest schemas share.
 
 export type JsonSchema = { readonly [key: string]: unknown };
 

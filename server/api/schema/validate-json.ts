@@ -1,12 +1,12 @@
-// Checks a JSON value against a schema and lists every mismatch; neither parses nor coerces. It interprets the few keywords that our
-// schemas use: compiled validators would cost start-up time and memory.
+// Checks a JSON value against a schema and lists every mismatch; neither parses nor coerces. Interprets only the keywords that our schemas
+// use: compiled validators would cost start-up time and memory.
 import type { TSchema } from 'typebox';
 import { maxProblems, unknownName, type Problem, type ProblemCode } from '../problem.ts';
 import { isTimestamp } from '../text/timestamp.ts';
 import { shown } from '../text/value-checks.ts';
 
 export interface ValidateOptions {
-  /** Members the schema does not name: ignored (clients send leftovers), or reported with the nearest name. */
+  /** Members unknown to the schema: ignored (clients send leftovers), or reported with the nearest name. */
   readonly unknownKeys?: 'ignore' | 'report';
 }
 
@@ -26,7 +26,7 @@ interface Keywords {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
-  /** Only date-time is looked at. */
+  /** Only date-time is checked. */
   readonly format?: string;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -37,14 +37,14 @@ interface Walk {
   readonly report: boolean;
 }
 
-/** Empty when the value fits. Paths join members with dots and count list items from 0: `devices.eth0.parent`. */
+/** Empty if the value fits. Paths join members with dots and count list items from 0: `devices.eth0.parent`. */
 export function validateBody(schema: TSchema, value: unknown, options: ValidateOptions = {}): Problem[] {
   const problems: Problem[] = [];
   visit(schema, value, '', { problems, report: options.unknownKeys === 'report' });
   return problems;
 }
 
-/** The value without the null members that its schema neither requires nor allows as null: Go clients send null for absent members. */
+/** The value without null members that its schema neither requires nor allows as null: Go clients send null for absent members. */
 export function withoutNulls(schema: Keywords, value: unknown): unknown {
   if (schema.properties === undefined || !hasType('object', value)) return value;
   const members = Object.entries(value as Readonly<Record<string, unknown>>).flatMap(([name, member]) => {
@@ -165,11 +165,11 @@ function visitUnion(alternatives: readonly Keywords[], value: unknown, path: str
   else addWrongType(walk, path, listed(alternatives.map(named)), value);
 }
 
-/** A schema with only a type: the commonest alternatives, such as a text or a number. */
+/** A schema with only a type: the most common alternatives, such as a text or a number. */
 const isTypeOnly = (schema: Keywords): boolean =>
   schema.type !== undefined && Object.keys(schema).every((key) => key === 'type' || key.startsWith('~'));
 
-/** Near misses in a list of words are words only. */
+/** Only words can be near misses in a list of words. */
 function typeFits({ type, enum: words }: Keywords, value: unknown): boolean {
   if (words !== undefined) return words.some((word) => typeof word === typeof value);
   return type === undefined || hasType(type, value);

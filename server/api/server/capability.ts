@@ -1,4 +1,4 @@
-// Checks that a server has the abilities a request needs, and explains a missing one. The reconciler checks before it plans, the
+// Checks that a server has the extensions that a request needs, and explains a missing one. The reconciler checks before it plans, the
 // provider before it sends. Pure.
 
 export const hasExtension = (extensions: readonly string[], extension: string): boolean =>
@@ -7,7 +7,7 @@ export const hasExtension = (extensions: readonly string[], extension: string): 
 /** It advertises the extension, but does not serve its requests. */
 export const unservedExtension = (extension: string): string => `it does not serve the API extension ${extension}`;
 
-/** The reason for the missing extension, as a part of a sentence; undefined when the server has it. */
+/** The reason for the missing extension, as a part of a sentence; undefined if the server has it. */
 export const lackOfExtension = (extensions: readonly string[], extension: string): string | undefined =>
   hasExtension(extensions, extension) ? undefined : `it does not know the API extension ${extension}`;
 

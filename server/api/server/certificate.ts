@@ -29,7 +29,7 @@ export const Certificate = Type.Object({
 });
 export type Certificate = Static<typeof Certificate>;
 
-/** What a certificate is good for. */
+/** The purposes of certificates. */
 export const certificateTypes = ['client', 'metrics'] as const;
 export type CertificateType = (typeof certificateTypes)[number];
 
@@ -38,7 +38,7 @@ export const isCertificateType = (type: string): type is CertificateType =>
 
 const restriction = { restricted: Type.Optional(Type.Boolean()), projects: Type.Optional(Type.Array(Type.String())) };
 
-/** `certificate` is base64 DER or PEM; absent: the one of the connection. */
+/** `certificate`: base64 DER or PEM; absent: the connection's. */
 export const CertificateCreate = Type.Object({
   type: Type.String(),
   certificate: Type.Optional(Type.String()),
@@ -57,7 +57,7 @@ export const CertificateCreate = Type.Object({
   ),
   ...restriction,
 });
-/** `certificate`: another one, as PEM or base64 of its DER, takes the place; absent: it stays. */
+/** `certificate`: a replacement, as PEM or base64 of its DER; absent: it stays. */
 export const CertificatePut = Type.Object({
   type: Type.Optional(Type.String()),
   name: Type.Optional(Type.String()),

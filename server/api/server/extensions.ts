@@ -75,17 +75,17 @@ const laterExtensions = [
   'warnings',
 ];
 
-/** Every extension of the contract; the names are also those of other servers. */
+/** Every extension of the contract; other servers use the same names. */
 export const extensions: readonly string[] = [
   ...specExtensions.split(/\s+/),
   ...identityExtensions,
   ...laterExtensions,
 ];
 
-/** Extensions of the contract that this release does not have, with the reason. Clients test for names before they use a feature. */
+/** Extensions of the contract that this release lacks, with the reason. Clients test for names before they use a feature. */
 export const unservedExtensions: Readonly<Record<string, string>> = {};
 
-/** What GET /1.0 advertises. */
+/** The extensions that GET /1.0 advertises. */
 export const servedExtensions: readonly string[] = extensions.filter(
   (name) => !Object.hasOwn(unservedExtensions, name),
 );
@@ -96,8 +96,8 @@ export const lxdNames: Readonly<Record<string, string>> = {
   proxy_priv_drop: 'unix_priv_drop',
 };
 
-/** Extensions of the release that the spec's list lacks, and of later releases what stock clients ask for and is there: without
- *  api_filtering no `lxc list`. Not `instances`: without it clients speak of containers, as this API does. */
+/** Extensions of the release that the spec's list lacks, and those of later releases that LXD clients require and this daemon has: without
+ *  api_filtering `lxc list` fails. Not `instances`: without it clients use containers, like this API. */
 const onlyForLxd = [
   'container_backup_override_pool',
   'backup_override_name',
@@ -110,10 +110,10 @@ const onlyForLxd = [
   'instance_nic_bridged_port_isolation',
 ];
 
-/** There they mean macaroons, which are not spoken. External tokens are `oidc` there. */
+/** In LXD they mean macaroons, which this daemon lacks. External tokens are `oidc` there. */
 const notForLxd: ReadonlySet<string> = new Set(['external_authentication', 'candid_authentication']);
 
-/** The same for clients of LXD. */
+/** The advertised extensions for LXD clients. */
 export const lxdExtensions: readonly string[] = [
   ...servedExtensions.filter((name) => !notForLxd.has(name)).map((name) => lxdNames[name] ?? name),
   ...onlyForLxd,

@@ -11,7 +11,7 @@ export const defaultHttpsPort = 8443;
 export const defaultMetricsPort = 9100;
 export const defaultDebugPort = 8444;
 
-/** `10.0.0.1`, `10.0.0.1:8443`, `[::1]:8443`, `[::]`, `::1`, `:8443`, `box.example:8443`. Undefined when it is none of these. */
+/** `10.0.0.1`, `10.0.0.1:8443`, `[::1]:8443`, `[::]`, `::1`, `:8443`, `box.example:8443`. Undefined for other texts. */
 export function parseListenAddress(text: string, defaultPort = defaultHttpsPort): ListenAddress | undefined {
   if (parseIp(text)?.family === 6) return { host: text, port: defaultPort };
   const match = /^(?:\[([^\]]+)\]|([^:[\]]*))(?::([0-9]{1,5}))?$/.exec(text);

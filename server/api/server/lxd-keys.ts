@@ -1,6 +1,6 @@
-// Additions of LXD to this contract, and the extensions behind shared parts: config keys, device types and properties, each with its
-// API extension. Only names and the effect of a change; values are checked by the server, or here where the contract has a row. Source:
-// API extensions of LXD 5.0, tried on 5.0.2.
+// LXD's additions to this contract, and the extensions behind shared parts: config keys, device types and properties, each with its API
+// extension. Only names and the effect of a change; the server checks values, or this contract if it has a row. Source: API extensions of
+// LXD 5.0, tried on 5.0.2.
 import type { DeviceConfig, Devices } from '../devices/index.ts';
 import { isNic } from '../devices/nic.ts';
 import { extensions } from './extensions.ts';
@@ -8,10 +8,10 @@ import type { Effect } from '../schema/field.ts';
 import type { Problem } from '../problem.ts';
 
 export interface LxdKey {
-  /** API extension that brought it. */
+  /** API extension that introduced it. */
   readonly since: string;
   readonly effect: Effect;
-  /** false: only the prefix is known; the server alone can tell whether the key exists. */
+  /** false: only the prefix is known; only the server knows whether the key exists. */
   readonly isNamed: boolean;
 }
 
@@ -21,7 +21,7 @@ export type LxdPlace = 'container' | 'network' | 'storage_pool' | 'storage_volum
 /** This daemon has the extension too: the contract has rows for its keys and checks them. */
 export const isServedHere = (since: string): boolean => extensions.includes(since);
 
-/** Stands for an extension where LXD announces none: every current LXD has it. */
+/** Placeholder for keys without an LXD extension: every current LXD has them. */
 const today = 'instances';
 
 type Rows = readonly (readonly [since: string, effect: Effect, keys: string])[];
@@ -112,7 +112,7 @@ const serverDefaults: Readonly<Record<string, string>> = {
 export const lxdServerDefault = (key: string): string | undefined =>
   Object.hasOwn(serverDefaults, key) ? serverDefaults[key] : undefined;
 
-/** Prefixes of keys that newer servers have and this contract does not know. */
+/** Prefixes of keys that newer servers have and this contract lacks. */
 const spaces: Readonly<Record<LxdPlace, RegExp>> = {
   container:
     /^(agent|boot|cloud-init|cluster|limits|linux|migration|nvidia|oci|placement|raw|security|snapshots|ubuntu_pro)\../,
@@ -215,7 +215,7 @@ const propertySpace = /^(acls|boot|ceph|initial|io|ipv4|ipv6|limits|queue|raw|se
 const of = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined;
 
-/** The extension that the device requires whatever its properties are: its type or kind exists in LXD only. */
+/** The extension that the device requires whatever its properties: only LXD has its type or kind. */
 export const lxdDevice = (device: DeviceConfig): { readonly property: string; readonly since: string } | undefined => {
   const type = of(lxdDeviceTypes, device['type'] ?? '');
   if (type !== undefined) return { property: 'type', since: type };
@@ -223,17 +223,14 @@ export const lxdDevice = (device: DeviceConfig): { readonly property: string; re
   return nic === undefined ? undefined : { property: 'nictype', since: nic };
 };
 
-/** Only for properties that this contract does not have for such a device. */
+/** Only for properties that this contract lacks for such a device. */
 export function lxdProperty(type: string, property: string): Omit<LxdKey, 'effect'> | undefined {
   const since = of(of(properties, type) ?? {}, property);
   if (since !== undefined) return { since, isNamed: true };
   return propertySpace.test(property) ? { since: today, isNamed: false } : undefined;
 }
 
-/**
- * Removes problems with keys that only LXD has; a server with those keys checks them itself. Near misses of known words remain
- * problems.
- */
+/** Removes problems with keys that only LXD has; a server with those keys checks them itself. Near misses of known words remain problems. */
 export const withoutKeysOfLxd = (place: LxdPlace, problems: readonly Problem[]): Problem[] =>
   problems.filter(
     ({ path, code, near }) => code !== 'unknownKey' || near !== undefined || lxdKey(place, restOf(path)) === undefined,

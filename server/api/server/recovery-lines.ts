@@ -1,4 +1,4 @@
-// What a recovery found, as lines for people. Pure.
+// The findings of a recovery as lines for users. Pure.
 import type { Recovery } from './recovery.ts';
 
 const kinds: readonly (readonly [kind: string, one: string, many: string])[] = [
@@ -17,7 +17,7 @@ const kinds: readonly (readonly [kind: string, one: string, many: string])[] = [
   ['server', 'group of server settings', 'groups of server settings'],
 ];
 
-/** Kinds whose names say something to people: others are stored under ids. */
+/** Kinds with readable names: others are stored under ids. */
 const named = new Set(['pools', 'projects', 'networkAcls', 'networks', 'profiles', 'volumes', 'containers']);
 
 export function recoveryLines({ applied, recovered, kept, unknown, problems }: Recovery): readonly string[] {

@@ -1,4 +1,4 @@
-// Recovery of records from the pools, on the wire: what is asked for, and what was found.
+// Recovery of records from the pools, on the wire: the request, and the findings.
 import { Type, type Static } from 'typebox';
 import { ConfigMap } from '../schema/common-schemas.ts';
 import { facts } from '../schema/field.ts';

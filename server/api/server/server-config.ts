@@ -9,7 +9,7 @@ export interface ServerConfigKey {
   readonly type: 'text' | 'bool' | 'integer';
   readonly doc: string;
   readonly check: Check;
-  /** The value while it is unset; absent: nothing. A value equal to it is never stored. */
+  /** The value while it is unset; absent: none. A value equal to it is never stored. */
   readonly default?: string;
   /** local: each member of a cluster has its own value. */
   readonly scope: 'local' | 'cluster';
@@ -17,7 +17,7 @@ export interface ServerConfigKey {
   readonly hidden?: boolean;
 }
 
-/** etcd itself advises against more. */
+/** etcd advises against more. */
 const maxVoters = 7;
 
 type More = Partial<Pick<ServerConfigKey, 'default' | 'scope' | 'hidden'>>;
@@ -200,7 +200,7 @@ export type ServerConfigKeyName = keyof typeof serverConfigKeys;
 /** The stored form: no defaults, no empty values; hidden keys have their hash. */
 export type StoredServerConfig = Readonly<Record<string, string>>;
 
-/** Free for clients: real LXD takes any such key, and tools store data there. */
+/** Free for clients: LXD accepts any such key, and tools store data there. */
 const userKey = text('Free for users.');
 
 function keyOf(key: string): ServerConfigKey | undefined {
@@ -253,9 +253,9 @@ const named = (value: unknown): string =>
 export interface ServerConfigChange {
   /** The config to store, without the new secrets. */
   readonly config: StoredServerConfig;
-  /** Hidden keys with a new value, in clear: to be hashed and added to `config`. */
+  /** New values of hidden keys, in clear: to be hashed and added to `config`. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** Keys with a different value now, sorted. */
+  /** Keys whose value changed, sorted. */
   readonly changed: readonly string[];
 }
 
@@ -284,7 +284,7 @@ export function mergeServerConfig(
   return { config, secrets, changed };
 }
 
-/** One spelling for one meaning, so that equal values compare equal. */
+/** The canonical spelling of a value, so that equal values compare equal. */
 function normal(fact: ServerConfigKey, value: string): string {
   if (fact.type === 'bool' && is.bool(value) === undefined) return String(is.isTrue(value));
   if (fact.type === 'integer' && is.paddedInteger()(value) === undefined)
@@ -306,5 +306,5 @@ export function serverConfigValue(config: StoredServerConfig, key: ServerConfigK
   return config[key] ?? fact.default ?? '';
 }
 
-/** Unknown keys are of the cluster. */
+/** Unknown keys belong to the cluster. */
 export const serverConfigScope = (key: string): 'local' | 'cluster' => keyOf(key)?.scope ?? 'cluster';

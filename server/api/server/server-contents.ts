@@ -16,7 +16,7 @@ export type InProject<T> = T & { readonly project?: string };
 export interface ServerContents {
   /** As GET /1.0 returns it: only `true` for hidden values. */
   readonly config: Readonly<Record<string, string | boolean>>;
-  /** Without `default` when the server has no projects. */
+  /** Without `default` if the server has no projects. */
   readonly projects: readonly Project[];
   readonly containers: readonly InProject<Container>[];
   /** By qualified name of the container; nothing is known about absent ones. */
@@ -36,7 +36,7 @@ export interface ServerContents {
 }
 
 export interface ServerHost {
-  /** Storage drivers that it is known to have. */
+  /** Storage drivers known to be available. */
   readonly poolDrivers: readonly string[];
   /** Absent: unknown, so that no check refuses anything because of it. */
   readonly cpus?: number;

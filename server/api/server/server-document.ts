@@ -1,4 +1,4 @@
-// The server config as a document: one object called `server`, of which the wire has only the config.
+// The server config as a document: one object called `server`; only its config is on the wire.
 import { Type, type Static } from 'typebox';
 import { facts } from '../schema/field.ts';
 

@@ -1,7 +1,7 @@
 // The server object and host resources on the wire (spec 2.3, 2.15).
 import { Type, type Static } from 'typebox';
 
-/** The time during which the server's event loop was blocked: it answers no other client meanwhile. */
+/** The time during which the server's event loop was blocked: it answered no other client then. */
 export const EventLoopFigures = Type.Object({
   /** Longer times are counted, and the log names the requests in progress. Milliseconds. */
   limit_ms: Type.Integer(),
@@ -18,7 +18,7 @@ export const ServerEnvironment = Type.Object({
   certificate_fingerprint: Type.String(),
   driver: Type.String(),
   driver_version: Type.String(),
-  /** Real servers have none. */
+  /** LXD has none. */
   event_loop: Type.Optional(EventLoopFigures),
   kernel: Type.String(),
   kernel_architecture: Type.String(),
@@ -38,7 +38,7 @@ export const ServerEnvironment = Type.Object({
     Type.Array(Type.Object({ Name: Type.String(), Version: Type.String(), Remote: Type.Boolean() })),
   ),
   storage_version: Type.String(),
-  /** True when no container may be privileged; else absent. */
+  /** True if no container may be privileged; else absent. */
   unprivileged_only: Type.Optional(Type.Boolean()),
 });
 export type ServerEnvironment = Static<typeof ServerEnvironment>;
@@ -54,7 +54,7 @@ export const ServerUntrusted = Type.Object({
 export const Server = Type.Intersect([
   ServerUntrusted,
   Type.Object({
-    /** How clients may prove who they are: tls, candid, oidc. */
+    /** Authentication methods: tls, candid, oidc. */
     auth_methods: Type.Optional(Type.Array(Type.String())),
     config: Type.Record(Type.String(), Type.Union([Type.String(), Type.Boolean()])),
     environment: ServerEnvironment,

@@ -1,11 +1,11 @@
-// Tokens with which a new client adds its certificate once: their text, base64 of JSON, as LXD writes it. Pure.
+// Tokens with which a new client adds its certificate once: base64 of JSON, in LXD's form. Pure.
 
 export interface TrustToken {
-  /** Name that the certificate gets. */
+  /** The certificate's name. */
   readonly client_name: string;
   /** SHA-256 of the server's certificate, hexadecimal: the client checks it before it sends the token. */
   readonly fingerprint: string;
-  /** HOST:PORT, each of the same server. */
+  /** HOST:PORT of the same server, each. */
   readonly addresses: readonly string[];
   readonly secret: string;
   /** Absent: the token does not expire. */

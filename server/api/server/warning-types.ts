@@ -1,4 +1,4 @@
-// What gantryd warns of: the type as clients read it (LXD's where it has one), how severe it is, when it is seen and when it is over.
+// The warnings of gantryd: the type as clients read it (LXD's if it has one), its severity, when it is seen and when it is over.
 
 export type Severity = 'low' | 'moderate' | 'high';
 

@@ -1,4 +1,4 @@
-// Warnings on the wire: states of the server that an administrator should know of (shapes after the real system).
+// Warnings on the wire: states of the server that an administrator should know (shapes after the real system).
 import { Type, type Static } from 'typebox';
 import { facts } from '../schema/field.ts';
 import { Timestamp } from '../schema/common-schemas.ts';

@@ -1,4 +1,4 @@
-// The names of storage drivers, in a file without schemas: programs that start often read them.
+// The names of storage drivers, in a file without schemas: frequently started programs read them.
 
 export const poolDrivers = ['dir', 'btrfs', 'lvm', 'zfs', 'ceph', 'cephfs'] as const;
 

@@ -1,4 +1,4 @@
-// A custom volume with its pool, as manifests and the client have it; on the wire the pool is part of the path.
+// A custom volume with its pool, as in manifests and the client; on the wire the pool is part of the path.
 import { Type, type Static } from 'typebox';
 import { ConfigMap } from '../schema/common-schemas.ts';
 import { facts } from '../schema/field.ts';

@@ -1,4 +1,4 @@
-// The config keys of storage pools and of their volumes: one table of facts each, and the pure validation of a whole config.
+// The config keys of storage pools and of their volumes: one table of facts each, and the validation of a whole config. Pure.
 import { expiry, scheduleByClock, snapshotPattern } from '../container/snapshot-checks.ts';
 import { parseBytes } from '../text/byte-size.ts';
 import { poolDrivers } from './pool-drivers.ts';
@@ -14,9 +14,9 @@ export interface StorageConfigKey {
   readonly type: StorageKeyType;
   readonly drivers: readonly PoolDriver[];
   readonly doc: string;
-  /** The broken rule, undefined when the value is fine. Never called with empty text, which means unset. */
+  /** The broken rule, undefined if the value is valid. Never called with empty text, which means unset. */
   readonly check: Check;
-  /** The value while it is unset; absent: nothing, or see doc. */
+  /** The value while it is unset; absent: none, or see doc. */
   readonly default?: string;
   /** Drivers with which an existing pool or volume accepts a new value. */
   readonly changeable: readonly PoolDriver[];
@@ -26,7 +26,7 @@ export interface StorageConfigKey {
 
 const every: readonly PoolDriver[] = poolDrivers;
 const never: readonly PoolDriver[] = [];
-/** Zero is a size too: for most keys it means no limit. */
+/** Zero is valid, too: for most keys it means no limit. */
 const size: Check = (value) =>
   parseBytes(value) === undefined ? 'must be a size in bytes such as 512MB or 2GiB' : undefined;
 const cephName = is.matches(
@@ -65,7 +65,7 @@ const snapshotKeys = {
 };
 const { 'snapshots.expiry': lifetime, 'snapshots.pattern': names, 'snapshots.schedule': times } = snapshotKeys;
 
-/** Besides these, `user.*` is free on every pool. */
+/** In addition, `user.*` is free on every pool. */
 export const poolConfigKeys = {
   size: key(
     'size',
@@ -188,7 +188,7 @@ export const poolConfigKeys = {
   'volatile.pool.pristine': key('text', every, 'The pool was empty when it was taken over.', { computed: true }),
 } as const satisfies Readonly<Record<string, StorageConfigKey>>;
 
-/** Besides these, `user.*` is free on every volume. */
+/** In addition, `user.*` is free on every volume. */
 export const volumeConfigKeys = {
   size: key('size', every, 'Limit of the volume; on dir where its file system has project quotas.', {
     changeable: every,
@@ -249,7 +249,7 @@ export function validateVolumeConfig(driver: PoolDriver, config: Config, old?: C
   return validateConfig(volumeConfigKeys, `a volume of a ${driver} pool`, driver, config, old);
 }
 
-/** Without the keys of volumes that only other drivers have. */
+/** The config without volume keys that only other drivers have. */
 export function keysOf(driver: PoolDriver, config: Config): Record<string, string> {
   const table: Readonly<Record<string, StorageConfigKey>> = volumeConfigKeys;
   return Object.fromEntries(
@@ -257,7 +257,7 @@ export function keysOf(driver: PoolDriver, config: Config): Record<string, strin
   );
 }
 
-/** What a new custom volume has from its pool: the snapshots.* that nothing was said about. */
+/** A new custom volume's config from its pool: snapshots.* that the request leaves open. */
 export function withPoolDefaults(pool: Config, config: Record<string, string>): Record<string, string> {
   const defaults = Object.keys(snapshotKeys).flatMap((name) => {
     const value = pool[`volume.${name}`] ?? '';

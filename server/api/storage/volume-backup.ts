@@ -1,4 +1,4 @@
-// Backups of custom volumes on the wire, and what their index says (shapes of the real system).
+// Backups of custom volumes on the wire, and the content of their index (shapes of the real system).
 import { Type, type Static } from 'typebox';
 import { Backup, BackupCreate } from '../container/backup.ts';
 import { facts } from '../schema/field.ts';

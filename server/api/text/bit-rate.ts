@@ -1,4 +1,4 @@
-// Bit rates as users write them (`100Mbit`); byte sizes live in byte-size.ts.
+// Bit rates as users write them (`100Mbit`); byte-size.ts has byte sizes.
 
 const decimalUnits = ['kbit', 'Mbit', 'Gbit', 'Tbit', 'Pbit', 'Ebit'] as const;
 const binaryUnits = ['Kibit', 'Mibit', 'Gibit', 'Tibit', 'Pibit', 'Eibit'] as const;

@@ -1,4 +1,4 @@
-// Byte sizes as users write and read them; bit rates are not handled here.
+// Byte sizes as users write and read them; bit-rate.ts has bit rates.
 
 const decimalUnits = ['kB', 'MB', 'GB', 'TB', 'PB', 'EB'] as const;
 const binaryUnits = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'] as const;
@@ -13,10 +13,8 @@ const factors: ReadonlyMap<string, bigint> = new Map([
 
 const maxInt64 = 2n ** 63n - 1n;
 
-/**
- * `512`, `512B`, `512 bytes`, `10kB` (1000), `10KiB` (1024) up to EB and EiB. No fractions, no other spaces, case matters.
- * Empty text is 0. Anything else, or a size beyond 63 bits, is undefined. Above 2^53 the nearest number is returned.
- */
+/** `512`, `512B`, `512 bytes`, `10kB` (1000), `10KiB` (1024) up to EB and EiB. No fractions, no other spaces, case matters. Empty text is
+ *  0. Anything else, or a size beyond 63 bits, is undefined. Above 2^53 returns the nearest number. */
 export function parseBytes(text: string): number | undefined {
   if (text === '') return 0;
   const match = /^([0-9]{1,19})([A-Za-z ]*)$/.exec(text);
@@ -26,7 +24,7 @@ export function parseBytes(text: string): number | undefined {
   return bytes > maxInt64 ? undefined : Number(bytes);
 }
 
-/** Text for people in powers of 1000: `999B`, `1.50kB`, `2.35MB`. Not meant to be parsed. */
+/** Text for users in powers of 1000: `999B`, `1.50kB`, `2.35MB`. Not meant to be parsed. */
 export function formatBytes(bytes: number, decimals = 2): string {
   if (Math.abs(bytes) < 1000) return `${Math.round(bytes)}B`;
   let value = bytes;
@@ -39,7 +37,7 @@ export function formatBytes(bytes: number, decimals = 2): string {
   return text;
 }
 
-/** Text in powers of 1024 that is exact where it is short: `512MiB`, `1.50GiB`. Not meant to be parsed. */
+/** Text in powers of 1024, exact if that is short: `512MiB`, `1.50GiB`. Not meant to be parsed. */
 export function formatBinary(bytes: number): string {
   let [value, unit] = [bytes, 'B'];
   for (const next of binaryUnits) {

@@ -1,4 +1,4 @@
-// Compares two releases by their numbers (MAJOR.MINOR.PATCH); what follows the numbers does not count. Pure.
+// Compares two releases by their numbers (MAJOR.MINOR.PATCH); ignores any suffix. Pure.
 export function compareVersions(a: string, b: string): number {
   const [one, other] = [numbersOf(a), numbersOf(b)];
   for (let index = 0; index < 3; index += 1) {

@@ -4,7 +4,7 @@ import { parseBits } from './bit-rate.ts';
 import { parseBytes } from './byte-size.ts';
 import { formatCidr, formatIp, isHwaddr, parseCidr, parseIp } from './ip.ts';
 
-/** Keys whose values are the user's own text, or names: compared letter by letter. The pools `01` and `1` are different. */
+/** Keys whose values are free text, or names: compared exactly. The pools `01` and `1` are different. */
 const freeText =
   /^(user|environment|image|raw|volatile|cloud-init|linux\.sysctl|properties)\.|^(description|name|host_name|parent|network|path|pool|source|snapshots\.pattern|dns\.domain|dns\.search)$|(vg|pool|thinpool)_name$/;
 

@@ -1,6 +1,6 @@
-// Finds the word that a user most likely meant, for hints in messages; returns none when no word is close. Pure.
+// Finds the word that a user most likely meant, for hints in messages; none if no word is close. Pure.
 
-/** The closest candidate, or undefined when none is close enough to be a likely typing mistake. */
+/** The closest candidate, or undefined if none is close enough for a likely typo. */
 export function nearestName(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = folded(word);
   if (wanted === '') return undefined;
@@ -24,10 +24,10 @@ export const hint = (word: string, candidates: Iterable<string>): string => didY
 /** The hint for a name that the caller has already found. */
 export const didYouMean = (name: string | undefined): string => (name === undefined ? '' : ` (did you mean ${name}?)`);
 
-// Case and the choice of separator are the commonest mistakes: they do not count as a distance.
+// Case and separators are the most common mistakes: they do not count as a distance.
 const folded = (word: string): string => word.slice(0, 128).toLowerCase().replaceAll(/[-_]/g, '.');
 
-/** Insertions, deletions, replacements and swaps of neighbours; any number of at least `limit` when it is not below it. */
+/** Insertions, deletions, replacements and swaps of neighbours; at least `limit` if it is not below that. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit;
   let beforeLast: number[] = [];

@@ -1,4 +1,4 @@
-// Says whether a text is an RFC 3339 timestamp with its zone; leap seconds are refused, since no Date can hold them. Pure.
+// Checks for an RFC 3339 timestamp with its zone; refuses leap seconds, since no Date can hold them. Pure.
 
 const form =
   /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:[Zz]|[+-]([0-9]{2}):([0-9]{2}))$/;

@@ -3,7 +3,7 @@ import { parseBits } from './bit-rate.ts';
 import { parseBytes } from './byte-size.ts';
 import { parseCidr, parseIp } from './ip.ts';
 
-/** The rule as the end of a sentence ("must be ..."), undefined when the value keeps it. Never called with empty text. */
+/** The rule as the end of a sentence ("must be ..."), undefined if the value is valid. Never called with empty text. */
 export type Check = (value: string) => string | undefined;
 
 /** The spellings of true: true, 1, yes and on, in any case. */
@@ -18,10 +18,8 @@ export const matches = (pattern: RegExp, text: string): Check => rule(text, (val
 
 export const any: Check = () => undefined;
 
-/**
- * Length limits of checked values; free text has no limit of its own. A list or lines may be long, one word or number may not: parsing
- * it would block all other requests.
- */
+/** Length limits of checked values; free text has no limit of its own. A list or lines may be long, a word or number may not: parsing it
+ *  would block all other requests. */
 const [longestWord, longestList] = [4096, 65_536];
 
 /** The result of the check, unless the value is longer than any valid one. */
@@ -34,7 +32,7 @@ export const bool: Check = matches(/^(?:true|false|1|0|yes|no|on|off)$/i, 'must 
 export const oneOf = (...words: readonly string[]): Check =>
   rule(`must be one of ${words.join(', ')}`, (value) => words.includes(value));
 
-/** As `paddedInteger`, without leading zeros: tools of the kernel read `010` as an octal 8, and refuse `08`. */
+/** Like `paddedInteger`, without leading zeros: kernel tools read `010` as an octal 8, and refuse `08`. */
 export function integer(min?: number, max?: number): Check {
   const whole = paddedInteger(min, max);
   return (value) =>
@@ -101,12 +99,12 @@ export const absolutePath: Check = rule(
   'must be an absolute path without .. in it',
   (value) => value.startsWith('/') && !value.split('/').includes('..'),
 );
-/** A place in a container; written without the leading slash it is counted from the root. */
+/** A path in a container; without a leading slash it is relative to the root. */
 export const mountPath: Check = rule(
   'must be a path without .. in it, and / itself only as /',
   (value) => !value.split('/').includes('..') && (value === '/' || canonicalPath(value) !== '/'),
 );
-/** One spelling of each path: absolute, without empty and `.` components. */
+/** The canonical spelling of a path: absolute, without empty and `.` components. */
 export const canonicalPath = (path: string): string =>
   `/${path
     .split('/')
@@ -130,7 +128,7 @@ export const listOf =
     return undefined;
   };
 
-/** Each line that is not empty. */
+/** Each non-empty line. */
 export const linesOf =
   (check: Check): Check =>
   (value) => {
@@ -141,12 +139,12 @@ export const linesOf =
     return undefined;
   };
 
-/** For values that end up on one line of a file. */
+/** For values written on one line of a file. */
 export const oneLine: Check = (value) => {
   if (value.includes('\0')) return 'must not contain a NUL character';
   return /[\n\r]/.test(value) ? 'must be a single line' : undefined;
 };
 export const manyLines: Check = (value) => (value.includes('\0') ? 'must not contain a NUL character' : undefined);
 
-/** A value as messages show it: quoted, escaped, cut. */
+/** A value as shown in messages: quoted, escaped, cut. */
 export const shown = (value: string): string => JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value);
