@@ -1,4 +1,4 @@
-// The one error type of the client, and the decision how to handle it (retry or not); it performs no retries itself.
+// The client's only error type, and the decision how to handle it (retry or not); performs no retries itself.
 import type { Operation } from '../api/operation.ts';
 import type { Problem } from '../api/problem.ts';
 import { refusalsIn, type Refusal } from './refusal.ts';
@@ -21,7 +21,7 @@ interface ClientErrorFields {
   readonly details?: readonly Problem[];
   readonly operation?: Operation;
   readonly cause?: unknown;
-  /** The server's own text, without the additions of the client; default: the message. */
+  /** The server's own text, without the client's additions; default: the message. */
   readonly text?: string;
 }
 
@@ -76,17 +76,17 @@ export function codeForStatus(status: number): string {
 /** It is starting, stopping or busy with an undo: the same request may succeed a moment later. */
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof ClientError && (error.code === 'unavailable' || error.status === 503);
-/** It refused the request at once, because it is too busy, and changed nothing. A failed operation may have done more. */
+/** The server was too busy and refused the request at once, without a change. A failed operation may have done more. */
 export const isOverloaded = (error: unknown): boolean =>
   error instanceof ClientError &&
   error.status >= 500 &&
   error.operation === undefined &&
   error.refusals.has('overloaded');
-/** It knows the path, but does not serve it. */
+/** The server knows the path, but does not serve it. */
 export const isNotServed = (error: unknown): error is ClientError =>
   error instanceof ClientError && (error.code === 'notImplemented' || error.status === 501);
 export const isNotFound = (error: unknown): boolean => error instanceof ClientError && error.status === 404;
-/** Refused at once, or by the operation when another change came first while it was queued. */
+/** Refused at once, or by the operation if another change came first while it was queued. */
 export const isPreconditionFailed = (error: unknown): boolean =>
   error instanceof ClientError &&
   (error.status === 412 || (error.code === 'operationFailed' && error.refusals.has('changed')));
@@ -98,10 +98,8 @@ export const isRefused = (error: unknown, refusal: Refusal): boolean =>
 /** How a caller handles a failed call: `retry` it unchanged, `reread` the object and decide again, or `stop`. */
 export type Remedy = 'retry' | 'reread' | 'stop';
 
-/**
- * `idempotent`: repeating the call cannot do harm. A call that never reached the server may be repeated anyway. A call whose connection
- * broke later may not, unless idempotent: the caller reads the object again to learn its state.
- */
+/** `idempotent`: repeating the call does no harm. A call that never reached the server may be repeated anyway. A call whose connection
+ *  broke later may not, unless idempotent: the caller re-reads the object. */
 export function remedyFor(error: unknown, idempotent: boolean): Remedy {
   if (!(error instanceof ClientError)) return 'stop';
   switch (error.code) {
@@ -123,10 +121,7 @@ export function remedyFor(error: unknown, idempotent: boolean): Remedy {
   }
 }
 
-/**
- * The connection broke, no answer came in time, the server lost the operation or does not know whether it made the change: only a read of
- * the object shows the outcome.
- */
+/** The connection broke, the call timed out, or the server lost the operation or its outcome: only a read of the object shows it. */
 export function hasUnknownOutcome(error: unknown): boolean {
   if (!(error instanceof ClientError)) return false;
   if (error.code === 'operationLost' || error.code === 'outcomeUnknown') return true;

@@ -1,4 +1,4 @@
-// The client of a daemon: one typed call per API request, over a unix socket or TLS. Composes the parts; has no logic of its own.
+// The client of a daemon: one typed call per API request, over a unix socket or TLS. Composes the parts; contains no logic.
 import type { WebSocket } from 'ws';
 import type { ClusterMember } from '../api/cluster/cluster.ts';
 import type { ContainerState, ContainerStatePut } from '../api/container/container.ts';
@@ -45,26 +45,26 @@ import { Transport, type TransportOptions } from './transport/transport.ts';
 export interface ClientOptions extends Pick<TransportOptions, 'bearer' | 'tls' | 'connections' | 'link'> {
   /** Limit of every call that is not a stream or a wait; default 30 s. */
   readonly timeoutMs?: number;
-  /** Limit without a byte from the server, for calls that are no upload and no websocket; default 60 s. */
+  /** Limit without a byte from the server, except for uploads and websockets; default 60 s. */
   readonly silentMs?: number;
   /** Sent with every call, to servers with projects. */
   readonly project?: string;
-  /** An answer comes from the memory of a member that does not hear what the others change; `reason`: why, in words of the server. */
+  /** Called when an answer comes from the memory of a member that misses the others' changes; `reason`: the server's explanation. */
   readonly onStale?: (reason: string | undefined) => void;
 }
 
 export interface WriteOptions {
-  /** ETag of the object as it was read; 412 when it has changed since. */
+  /** ETag of the object as it was read; 412 if it has changed since. */
   readonly ifMatch?: string;
   /** Cluster member. */
   readonly target?: string;
 }
 
-/** The spec's wire, or the one of real LXD servers. Both are read in the same way; this only tells the server type. */
+/** The spec's wire format, or LXD's. Both are read alike; this only shows the server type. */
 export type Dialect = 'svc' | 'lxd';
 
 export interface Client {
-  /** The given host in its normal form; several addresses with commas between. */
+  /** The given host in normal form; several addresses separated by commas. */
   readonly host: string;
   server(signal?: AbortSignal): Promise<Reply<Server>>;
   /** Absent keys stay; empty text unsets. */
@@ -83,7 +83,7 @@ export interface Client {
   members(signal?: AbortSignal): Promise<readonly ClusterMember[]>;
   /** Only servers with the extension `warnings` have them. */
   warnings(signal?: AbortSignal): Promise<readonly Warning[]>;
-  /** What of the server's records is lost and found in its pools. LXD has no such call. */
+  /** Lost records of the server that are found in its pools. LXD has no such call. */
   recover(body: RecoveryPost, signal?: AbortSignal): Promise<Recovery>;
   /** These four may return an operation: wrap them in `operations.run` to wait for it. */
   create<K extends KindName>(
@@ -106,7 +106,7 @@ export interface Client {
     options?: WriteOptions,
     signal?: AbortSignal,
   ): Promise<Reply<unknown>>;
-  /** `target`: the member of the cluster, of a volume that several have under one name. */
+  /** `target`: the cluster member, for a volume that several have under one name. */
   delete(kind: KindName, name: string, signal?: AbortSignal, target?: string): Promise<Reply<unknown>>;
   rename(kind: KindName, name: string, newName: string, signal?: AbortSignal): Promise<Reply<unknown>>;
 
@@ -126,14 +126,15 @@ export interface Client {
   inProject(project: string): Client;
   /** A websocket of the server, still connecting. */
   openSocket(path: string): WebSocket;
-  /** Reconnects by itself; ends when `signal` fires. `types` empty: all. */
+  /** Reconnects by itself; ends when `signal` aborts. `types` empty: all. */
   events(types: readonly EventType[], signal: AbortSignal, options?: EventsOptions): AsyncIterable<Event>;
   /** Any other call of the API. */
   readonly http: Http;
   close(): Promise<void>;
 }
 
-/** Opens no connection yet: the first call does. `host`: one, or several members of a cluster with commas between. Throws when it or the pin is malformed. */
+/** Opens no connection yet: the first call does. `host`: one, or several members of a cluster separated by commas. Throws if it or the pin
+ *  is malformed. */
 export function createClient(host: string, options: ClientOptions = {}): Client {
   const endpoints = parseEndpoints(host);
   const [first, ...others] = endpoints;
@@ -149,7 +150,7 @@ export function createClient(host: string, options: ClientOptions = {}): Client 
   return clientOver(transport, renderEndpoints(endpoints), options);
 }
 
-/** The timeout where there are other members to try next. */
+/** The timeout if there are other members to try next. */
 const quickConnectMs = 4000;
 
 function clientOver(transport: Link, host: string, options: ClientOptions): Client {
@@ -269,7 +270,7 @@ export async function connect(host: string, options: ClientOptions = {}, signal?
   }
 }
 
-/** From GET /1.0. A gantry daemon names itself; real servers report lxd or incus. */
+/** From GET /1.0. A gantry daemon names itself; others report lxd or incus. */
 export function dialectOf(server: Server): Dialect {
   const environment: unknown = server.environment;
   const name = isObject(environment) ? environment['server'] : undefined;

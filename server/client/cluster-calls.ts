@@ -1,11 +1,11 @@
-// Calls about the cluster of a server and its members.
+// Calls for the cluster of a server and its members.
 import type { Cluster, ClusterMember, ClusterMemberStatePost, ClusterPut } from '../api/cluster/cluster.ts';
 import type { Operation } from '../api/operation.ts';
 import { listOf, type Send } from './object-calls.ts';
 import type { Reply } from './transport/reply.ts';
 
 export interface ClusterCalls {
-  /** Whether the server is a member, and of which name. */
+  /** Whether the server is a member, and its name. */
   get(signal?: AbortSignal): Promise<Cluster>;
   /** Forms a cluster or joins one; the answer is an operation. */
   change(body: ClusterPut, signal?: AbortSignal): Promise<Reply<unknown>>;
@@ -16,7 +16,7 @@ export interface ClusterCalls {
   rename(name: string, to: string, signal?: AbortSignal): Promise<void>;
   /** The answer is an operation. */
   changeState(name: string, body: ClusterMemberStatePost, signal?: AbortSignal): Promise<Reply<unknown>>;
-  /** The answer is an operation. `isForced`: the member does not answer, and what it has is lost; `isEvenOnline`: also when it does answer. */
+  /** The answer is an operation. `isForced`: the member does not answer, and its objects are lost; `isEvenOnline`: even if it does answer. */
   remove(
     name: string,
     removal: { readonly isForced: boolean; readonly isEvenOnline: boolean },

@@ -1,7 +1,7 @@
 // The API paths of the objects of each kind.
 import { kinds, type KindName } from '../api/kinds.ts';
 
-/** Names may hold slashes (aliases): each is one path segment. */
+/** Names may contain slashes (aliases): each is one path segment. */
 export const pathOf = (kind: KindName, name: string): string => {
   if (kind === 'server_config') return kinds.server_config.collection;
   if (kind !== 'storage_volume') return `${kinds[kind].collection}/${encodeURIComponent(name)}`;

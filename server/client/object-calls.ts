@@ -1,4 +1,4 @@
-// Calls about objects of any kind: lists, volumes of all pools, the server config as an object, the requests of creations and writes.
+// Calls for objects of any kind: lists, volumes of all pools, the server config as an object, the requests of creations and writes.
 import { kinds, type KindName } from '../api/kinds.ts';
 import type { KindTypes } from '../api/kind-schemas.ts';
 import type { Server } from '../api/server/server.ts';
@@ -23,7 +23,7 @@ export async function readServer(
 
 type Ask = (signal?: AbortSignal) => Promise<readonly unknown[]>;
 
-/** A reader of the whole server reads pools, and the volumes in them, at the same time: the two reads share one answer. */
+/** A reader of the whole server reads pools, and the volumes in them, at the same time: both share one answer. */
 export function sharedWhileAsked(ask: Ask): Ask {
   const asked = new Map<AbortSignal, ReturnType<Ask>>();
   return (signal) => {
@@ -36,8 +36,7 @@ export function sharedWhileAsked(ask: Ask): Ask {
   };
 }
 
-/** Custom volumes of all pools, without the snapshots (VOLUME/SNAPSHOT) that lists have, too. A pool that is deleted meanwhile
- *  counts as empty. */
+/** Custom volumes of all pools, without the snapshots (VOLUME/SNAPSHOT) in lists. A pool deleted in between counts as empty. */
 export async function listVolumes(send: Send, pools: Ask, signal?: AbortSignal): Promise<readonly unknown[]> {
   const found = (await pools(signal)) as readonly { readonly name: string }[];
   const lists = await Promise.all(

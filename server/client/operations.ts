@@ -7,17 +7,15 @@ import type { Http } from './transport/http.ts';
 import { operationUrls, readOperation, type Reply } from './transport/reply.ts';
 
 export interface Operations {
-  /**
-   * Runs `begin` with the event socket already open, then waits for the operation it started, if any. Resolves with the reply,
-   * its `operation` being the final one. Throws ClientError operationFailed, operationCancelled or operationLost.
-   */
+  /** Runs `begin` with the event socket already open, then waits for the operation it started, if any. Resolves with the reply, whose
+   *  `operation` is the final one. Throws ClientError operationFailed, operationCancelled or operationLost. */
   run<T>(begin: () => Promise<Reply<T>>, signal?: AbortSignal, onUpdate?: OnUpdate): Promise<Reply<T>>;
-  /** `operation`: the object, its id or its URL. Throws as `run` does. */
+  /** `operation`: the object, its id or its URL. Throws like `run`. */
   wait(operation: Operation | string, signal?: AbortSignal, onUpdate?: OnUpdate): Promise<Operation>;
   get(id: string, signal?: AbortSignal): Promise<Operation>;
   /** Ids of current and queued operations. */
   list(signal?: AbortSignal): Promise<readonly string[]>;
-  /** Asks for cancellation; the operation ends later. */
+  /** Requests cancellation; the operation ends later. */
   cancel(id: string, signal?: AbortSignal): Promise<void>;
 }
 export type OnUpdate = (operation: Operation) => void;
@@ -25,7 +23,7 @@ export type OnUpdate = (operation: Operation) => void;
 interface OperationsDeps {
   readonly http: Http;
   readonly openEvents: (handlers: EventSocketHandlers) => EventSocket;
-  /** While the socket is connected, the operation is still read this often: servers may skip events. Default 10 s. */
+  /** How often the operation is read while the socket is connected: servers may skip events. Default 10 s. */
   readonly resyncMs?: number;
   /** How long to wait for the socket before continuing without it. Default 2 s. */
   readonly socketGraceMs?: number;
@@ -34,7 +32,7 @@ interface OperationsDeps {
 const finalCode = 200;
 const rememberedOperations = 512;
 const waitSeconds = 20;
-/** An operation that was not read when it began is read after this long without an event. */
+/** How long to wait for an event before an operation that was not read at its start is read. */
 const firstResyncMs = 1000;
 
 /** `/1.0/operations/<uuid>?project=x` or the bare id -> id. */
@@ -67,7 +65,7 @@ export class OperationFollower implements Operations {
     const reply = await begin();
     const { operation } = reply;
     if (operation === undefined) return reply;
-    // All its events since it began have arrived and will arrive: a read is unnecessary.
+    // All events since its start have arrived or will arrive: no read is needed.
     const isFollowed = connection !== undefined && connection === this.#connection;
     return { ...reply, operation: await this.#follow(operation, isFollowed, signal, onUpdate) };
   }
@@ -103,7 +101,7 @@ export class OperationFollower implements Operations {
   ): Promise<Operation> {
     const id = operationId(begun);
     let shown: Operation | undefined;
-    // The first read comes after the subscription: it sees every earlier end, and every later end is an event.
+    // The first read follows the subscription: it sees every earlier end, and every later end is an event.
     let current =
       isFollowed && typeof begun !== 'string' ? (this.#latest.get(id) ?? begun) : await this.#read(id, signal);
     for (let patienceMs = isFollowed ? firstResyncMs : this.#resyncMs; ; patienceMs = this.#resyncMs) {
@@ -120,7 +118,7 @@ export class OperationFollower implements Operations {
     return this.#deps.resyncMs ?? 10_000;
   }
 
-  /** Resolves when the socket is connected, or after a short grace period: waiting works without it, only less quickly. */
+  /** Resolves when the socket is connected, or after a short grace period: waiting works without it, only slower. */
   async #ready(signal: AbortSignal | undefined): Promise<void> {
     this.#socket ??= this.#open();
     if (this.#tried) return;
@@ -152,7 +150,7 @@ export class OperationFollower implements Operations {
   }
 
   #remember(operation: Operation): void {
-    // Real servers sometimes send events of one operation out of order: an ended operation does not run again.
+    // LXD sometimes sends events of one operation out of order: an ended operation does not run again.
     if ((this.#latest.get(operation.id)?.status_code ?? 0) >= finalCode && operation.status_code < finalCode) return;
     this.#latest.delete(operation.id);
     this.#latest.set(operation.id, operation);
@@ -169,7 +167,7 @@ export class OperationFollower implements Operations {
     for (const id of this.#wakers.keys()) this.#wake(id);
   }
 
-  /** An event of this operation or of the socket, or `ms` passed. */
+  /** Resolves at an event of this operation or of the socket, or after `ms`. */
   #changed(id: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (): void => {
@@ -182,7 +180,7 @@ export class OperationFollower implements Operations {
         else resolve();
       };
       const timer = setTimeout(settle, ms);
-      // Many waits at once may share one signal: that is not a leak.
+      // Many concurrent waits may share one signal: that is not a leak.
       if (signal !== undefined) setMaxListeners(0, signal);
       signal?.addEventListener('abort', settle);
       const others = this.#wakers.get(id);
@@ -210,7 +208,7 @@ export class OperationFollower implements Operations {
     return this.#orRemembered(id, this.get(id, signal));
   }
 
-  /** A newer event wins over the answer; a removed operation may have left its end in an event. */
+  /** A newer event overrides the answer; a removed operation's end may be in an event. */
   async #orRemembered(id: string, answer: Promise<Operation>): Promise<Operation> {
     try {
       const fetched = await answer;
@@ -228,10 +226,8 @@ export class OperationFollower implements Operations {
     }
   }
 
-  /**
-   * The end of a failed operation, or of one that is not a task, is read once more: only the answer may carry metadata such as the exit
-   * status.
-   */
+  /** The end of a failed operation, or of one that is not a task, is read once more: only the answer may carry metadata such as the exit
+   *  status. */
   async #confirmed(seen: Operation, signal: AbortSignal | undefined): Promise<Operation> {
     try {
       const read = await this.get(seen.id, signal);

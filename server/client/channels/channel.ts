@@ -5,7 +5,7 @@ import { ClientError } from '../client-error.ts';
 import { readReply } from '../transport/reply.ts';
 
 const barrier = Buffer.alloc(0);
-/** What a terminal in its usual mode takes for the end of input (VEOF). */
+/** The end of input of a terminal in its usual mode (VEOF). */
 const endOfTransmission = Buffer.from([4]);
 /** Limit of buffered bytes in this process before the source is paused. */
 const maxWaitingBytes = 1024 * 1024;
@@ -14,7 +14,7 @@ export class ClientChannel {
   /** Number of bytes passed to `writeTo`. */
   receivedBytes = 0;
   readonly #socket: WebSocket;
-  /** Frames that arrived before a reader; the socket is paused meanwhile. */
+  /** Frames that arrived before a reader; the socket is paused until then. */
   #early: { readonly bytes: Buffer; readonly isBinary: boolean }[] = [];
   #take: ((bytes: Buffer, isBinary: boolean) => void) | undefined;
   readonly #gone: Promise<void>;
@@ -78,7 +78,7 @@ export class ClientChannel {
       };
       void this.#gone.then(resolve, resolve);
     });
-    // The reader of our output has closed it: notify the writer, as a pipe does.
+    // The reader of our output has closed it: notifies the writer, like a pipe.
     output.once('error', () => this.close());
     for (const { bytes, isBinary } of this.#early) this.#take?.(bytes, isBinary);
     this.#early = [];
@@ -86,10 +86,8 @@ export class ClientChannel {
     await flushed(output);
   }
 
-  /**
-   * Sends all of it and then its end; only the end without input. On a terminal that is Ctrl-D: there a server takes the end mark for the
-   * end of the session, and LXD drops the output that follows (real-world.md, section 15).
-   */
+  /** Sends all input and then its end; only the end without input. On a terminal that is Ctrl-D: a server takes the end mark there for the
+   *  end of the session, and LXD drops the output that follows (real-world.md, section 15). */
   readFrom(input: Readable | undefined, { isTerminal = false } = {}): void {
     const end = (): void => (isTerminal ? this.#send(endOfTransmission, true) : this.#send(barrier, false));
     if (input === undefined) {

@@ -13,7 +13,7 @@ export interface VolumeAt {
 
 export interface VolumeCopyOptions {
   readonly mode?: MigrationMode;
-  /** What the copy gets in place of the description and config of the source. */
+  /** Replaces the source's description and config. */
   readonly description: string;
   readonly config: Readonly<Record<string, string>>;
 }

@@ -24,7 +24,7 @@ export interface ExecOptions {
   readonly cwd?: string;
   /** A size makes one terminal, whose output all goes to `stdout`. Absent: three pipes. */
   readonly terminal?: TerminalSize;
-  /** Read until its end, or until the command's. Absent: the command gets empty input. */
+  /** Read until its end, or the command's. Absent: the command gets empty input. */
   readonly stdin?: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable;
@@ -88,7 +88,7 @@ export async function startExec(
   const finish = async (): Promise<number> => {
     try {
       await Promise.all(outputs);
-      // The server of a terminal waits for this: everything has arrived.
+      // A terminal's server waits for this: everything has arrived.
       if (terminal !== undefined) input.close();
       const code = exitCodeOf(await session.operation);
       signal?.throwIfAborted();
@@ -148,7 +148,7 @@ async function open(
     throw new ClientError('badReply', `POST ${path}: the answer is no operation with channels`);
   }
   const operation = deps.operations.wait(started);
-  // Its waiter gets the error; before one waits, the rejection must not be reported as unhandled.
+  // The later waiter gets the error; until then the rejection must not be unhandled.
   operation.catch(() => {});
   const channels = new Map<string, ClientChannel>();
   const close = (): void => {
@@ -162,7 +162,7 @@ async function open(
     await Promise.all(opened);
   } catch (error) {
     close();
-    // An operation that has failed takes no connections: why it has failed is what the user is to hear.
+    // A failed operation accepts no connections: the user needs its error, not this one.
     if (error instanceof ClientError && [400, 404].includes(error.status)) await operation;
     throw error;
   }
@@ -200,7 +200,7 @@ function exitCodeOf(operation: Operation): number {
   return code;
 }
 
-/** Newer real servers fail the operation when the command could not be run, and still return the exit code. */
+/** Newer LXD releases fail the operation if the command could not be run, and still return the exit code. */
 function returnedBy(error: unknown): number | undefined {
   const code = error instanceof ClientError ? error.operation?.metadata?.['return'] : undefined;
   return code === 126 || code === 127 ? code : undefined;

@@ -1,5 +1,5 @@
-// Copies containers between servers, or on one: instructs both sides, relays the streams when they cannot reach each other, and waits
-// for both. A move is a copy whose original is deleted afterwards.
+// Copies containers between servers, or on one: instructs both sides, relays the streams if they cannot reach each other, and waits for
+// both. A move is a copy whose original is deleted afterwards.
 import { containerPath } from '../../api/names.ts';
 import { randomBytes } from 'node:crypto';
 import type { Container, ContainerSource } from '../../api/container/container.ts';
@@ -15,24 +15,22 @@ export { migrationModes, type MigrationMode } from './two-servers.ts';
 export interface CopyOptions {
   /** Default: pull from a source with an https address, else push to such a target, else relay. */
   readonly mode?: MigrationMode;
-  /** Snapshots are left out. */
+  /** Omits snapshots. */
   readonly containerOnly?: boolean;
   /** Brings an older copy up to date: only the differences are transferred. */
   readonly refresh?: boolean;
   /** Pool for the root disk at the target. */
   readonly storage?: string;
-  /**
-   * False: the files of a running container are copied as they are. Otherwise the container continues to run at the target, and is
-   * stopped here.
-   */
+  /** False: the files of a running container are copied as they are. Otherwise the container continues to run at the target, and is stopped
+   *  here. */
   readonly live?: boolean;
-  /** The addresses of its network interfaces are copied too: the target is the same machine afterwards. */
+  /** The addresses of its interfaces are copied too: the target is the same machine. */
   readonly keepAddresses?: boolean;
-  /** The devices of the copy, in place of those of the source. */
+  /** The devices of the copy, replacing the source's. */
   readonly devices?: Container['devices'];
   /** Config keys that the copy does not get. */
   readonly drops?: (key: string) => boolean;
-  /** The member of the same cluster that a container moves to. */
+  /** The cluster member to which a container moves. */
   readonly member?: string;
   readonly onUpdate?: OnUpdate;
 }
@@ -40,7 +38,7 @@ export interface CopyOptions {
 /** One container on one server; `client` decides which server. */
 export interface ContainerAt {
   readonly client: Client;
-  /** As a source also `CONTAINER/SNAPSHOT`. */
+  /** For a source also `CONTAINER/SNAPSHOT`. */
   readonly name: string;
 }
 
@@ -154,7 +152,7 @@ function wantedOf(source: SourceContainer, options: CopyOptions) {
     (!key.startsWith('volatile.') ||
       key === 'volatile.base_image' ||
       (options.keepAddresses === true && /\.(hwaddr|ipv[46]\.address)$/.test(key)));
-  // A server that copies by itself adds the keys of the source that are not given.
+  // A server that copies by itself adds omitted keys of the source.
   const dropped = Object.fromEntries(
     Object.keys(source.config)
       .filter(isDropped)

@@ -9,7 +9,7 @@ import { relaySockets } from './relay-channels.ts';
 export const migrationModes = ['pull', 'push', 'relay'] as const;
 export type MigrationMode = (typeof migrationModes)[number];
 
-/** One end of a migration: the server, and the request that begins the operation there. `peer`: the members that name the other end. */
+/** One end of a migration: the server, and the request that starts the operation there. `peer`: the fields that describe the other end. */
 export interface Source {
   readonly client: Client;
   readonly start: (peer: object) => Promise<Operation>;
@@ -67,7 +67,7 @@ const travel: Readonly<Record<MigrationMode, (travel: Travel) => Promise<void>>>
   },
 };
 
-/** Waits for both operations; when one fails the other one is cancelled. The error is that of the first failure. */
+/** Waits for both operations; if one fails the other is cancelled. Throws the first failure. */
 async function together(
   first: Client,
   started: Operation,
@@ -85,7 +85,7 @@ async function together(
     await Promise.all(waits);
   } catch (error) {
     await Promise.all([abandon(first, started), ...(other === undefined ? [] : [abandon(second, other)])]);
-    // Both operations have ended when the caller continues. Its own signal does not apply here any more.
+    // Both operations have ended when this returns. The caller's signal no longer applies.
     await Promise.allSettled(waits);
     throw error;
   }

@@ -7,7 +7,7 @@ export interface EventSocketHandlers {
   readonly onEvent: (event: Event) => void;
   /** Connected: `again` after a reconnection, so that events in between are lost. */
   readonly onOpen: (again: boolean) => void;
-  /** Not connected any more, or not yet; a new attempt follows. */
+  /** Disconnected, or not connected yet; a new attempt follows. */
   readonly onDown: (error: Error) => void;
 }
 
@@ -15,7 +15,7 @@ interface EventSocketDeps {
   readonly open: (path: string) => WebSocket;
   readonly types: readonly EventType[];
   readonly project?: string;
-  /** Ping idle connections, where a dead peer would stay unnoticed. Not needed on a unix socket. */
+  /** Interval of pings on idle connections, which detect a dead peer. Not needed on a unix socket. */
   readonly heartbeatMs?: number;
   readonly firstRetryMs?: number;
 }

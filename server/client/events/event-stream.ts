@@ -3,15 +3,15 @@ import type { EventSocket, EventSocketHandlers } from './event-socket.ts';
 import type { Event } from './event-types.ts';
 
 export interface EventsOptions {
-  /** Limit of buffered events for a slow reader; default 1024. Beyond it the oldest are dropped and `onGap` is called. */
+  /** Max buffered events for a slow reader; default 1024. Beyond it the oldest are dropped and `onGap` is called. */
   readonly bufferSize?: number;
-  /** Events were missed: read the watched objects again. */
+  /** Events were missed: re-read the watched objects. */
   readonly onGap?: (reason: 'overflow' | 'reconnected' | 'disconnected') => void;
   /** The first connection is open: later events will arrive. */
   readonly onReady?: () => void;
 }
 
-/** Ends by the abort of `signal`, without an error. */
+/** Ends without an error when `signal` aborts. */
 export async function* eventStream(
   open: (handlers: EventSocketHandlers) => EventSocket,
   options: EventsOptions,

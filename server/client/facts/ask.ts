@@ -1,7 +1,7 @@
-// Reads from a server for the facts that Terraform's data sources show, and the forms that several of them share.
+// Reads from a server for Terraform's data sources, and the forms that several of them share.
 import type { Client } from '../client.ts';
 
-/** Where and how long to ask. */
+/** The server and the limits of the reads. */
 export interface Ask {
   readonly client: Client;
   readonly signal?: AbortSignal | undefined;
@@ -10,7 +10,7 @@ export interface Ask {
 export type TextMap = Readonly<Record<string, string>>;
 export type TextMaps = Readonly<Record<string, TextMap>>;
 
-/** Arguments that name nothing. */
+/** Arguments that match no object. */
 export class FactsArgumentError extends Error {
   override readonly name = 'FactsArgumentError';
 }

@@ -1,4 +1,4 @@
-// The facts of containers that Terraform's data sources show: one with its state, or all that match.
+// The facts of containers in Terraform's data sources: one with its state, or all that match.
 import type { Container, ContainerState } from '../../api/container/container.ts';
 import { at, get, present, presentMaps, type Ask, type TextMap } from './ask.ts';
 import { withoutWriteOnly, writeOnlyNames } from './write-only-names.ts';
@@ -26,7 +26,7 @@ export function interfacesOf(state: ContainerState | null | undefined): Readonly
   );
 }
 
-/** What the server alone decides about a container. */
+/** Facts that only the server decides. */
 export function liveFactsOf({ status, location, created_at: createdAt, state }: Seen) {
   const interfaces = Object.values(interfacesOf(state));
   return {

@@ -1,10 +1,10 @@
-// The facts of a network ACL that data sources show: rules without members that are not set.
+// The facts of a network ACL in data sources: rules without unset members.
 import { ruleMembers, type NetworkAcl, type NetworkAclRule } from '../../api/network/network-acl.ts';
 import { at, get, present, type Ask } from './ask.ts';
 
 type ShownRule = Readonly<Record<keyof NetworkAclRule, string | null>>;
 
-/** Every member of a rule, null where it has no value. */
+/** Every member of a rule, null if unset. */
 export const shownRule = (rule: NetworkAclRule): ShownRule =>
   Object.fromEntries(ruleMembers.map((member) => [member, rule[member] ?? null])) as ShownRule;
 

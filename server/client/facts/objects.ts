@@ -1,4 +1,4 @@
-// The facts of objects other than containers that Terraform's data sources show.
+// The facts of objects other than containers in Terraform's data sources.
 import type { Static } from 'typebox';
 import type { Profile } from '../../api/container/profile.ts';
 import type { Image, ImageAlias } from '../../api/image/image.ts';
@@ -38,7 +38,7 @@ export async function profile(ask: Ask, { name }: Named) {
   return { description, config: present(config), devices: presentMaps(devices), used_by: users ?? [] };
 }
 
-/** The address of the server in a network, without its prefix length; null when the network has none. */
+/** The server's address in a network, without its prefix length; null if the network has none. */
 export function addressIn({ config }: Pick<Network, 'config'>, family: 'ipv4' | 'ipv6'): string | null {
   const [address = ''] = (config[`${family}.address`] ?? '').split('/');
   return ['', 'none', 'auto'].includes(address) ? null : address;

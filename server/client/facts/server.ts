@@ -1,4 +1,4 @@
-// The facts of a server that Terraform's data sources show: its properties, the resources of its host, and its cluster.
+// The facts of a server in Terraform's data sources: its properties, the resources of its host, and its cluster.
 import type { Static } from 'typebox';
 import type { Cluster, ClusterMember } from '../../api/cluster/cluster.ts';
 import type { Resources } from '../../api/server/server.ts';

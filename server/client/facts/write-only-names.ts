@@ -1,7 +1,7 @@
-// Config keys whose values no state and no plan may show: the container lists their names in a key of its own. Pure.
+// Config keys whose values must not appear in any state or plan: the container lists their names in a separate key. Pure.
 import type { TextMap } from './ask.ts';
 
-/** The config key. It concerns one container on one server: documents cannot declare it, copies and exports by gantryd leave it out. */
+/** The config key. It concerns one container on one server: documents cannot declare it, and gantryd's copies and exports omit it. */
 export const writeOnlyKey = 'user.gantry.terraform.write_only';
 
 export function writeOnlyNames(config: TextMap): readonly string[] {
@@ -13,6 +13,6 @@ export function writeOnlyNames(config: TextMap): readonly string[] {
   }
 }
 
-/** `names`: those in `config` of the container, which may be a map that its profiles are merged into. */
+/** `names`: those in the container's own `config`; the map may include its profiles. */
 export const withoutWriteOnly = (map: TextMap, names: readonly string[]): TextMap =>
   names.length === 0 ? map : Object.fromEntries(Object.entries(map).filter(([key]) => !names.includes(key)));

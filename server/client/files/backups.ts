@@ -1,4 +1,4 @@
-// Backups of a container or custom volume: creates, lists, fetches and deletes them, and makes containers and volumes of their files.
+// Backups of a container or custom volume: creates, lists, downloads and deletes them, and makes containers and volumes of their files.
 // Streams; stores no files.
 import { containerPath } from '../../api/names.ts';
 import type { VolumeBackup, VolumeBackupCreate } from '../../api/storage/volume-backup.ts';
@@ -12,7 +12,7 @@ import { counted, type OnSent } from './counted.ts';
 import { header, type Reply } from '../transport/reply.ts';
 
 export interface BackupExport {
-  /** undefined when the server does not report it. */
+  /** undefined if the server does not report it. */
   readonly sizeBytes?: number;
   /** The caller reads or destroys it. */
   readonly body: Readable;
@@ -67,7 +67,7 @@ export interface BackupImport {
   readonly target?: string;
   /** Allows a backup that grants access to the host: privileged, paths of the host, raw.* and the like. */
   readonly allowHostAccess?: boolean;
-  /** Hears of files only: the length of a stream is not known. */
+  /** Called only for files: the length of a stream is unknown. */
   readonly onProgress?: OnSent;
 }
 

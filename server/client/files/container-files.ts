@@ -21,7 +21,7 @@ export type FileEntry = Required<FileAttributes> &
   );
 
 export interface FileWrite extends FileAttributes {
-  /** Adds at the end instead of replacing the content. */
+  /** Appends instead of replacing the content. */
   readonly append?: boolean;
   readonly sizeBytes?: number;
 }
@@ -31,7 +31,7 @@ export interface Files {
   /** The caller reads or destroys the body of a file. */
   read(path: string, signal?: AbortSignal): Promise<FileEntry>;
   write(path: string, content: Readable, write?: FileWrite, signal?: AbortSignal): Promise<void>;
-  /** An existing one is not an error. */
+  /** Accepts an existing one. */
   makeDirectory(path: string, attributes?: FileAttributes, signal?: AbortSignal): Promise<void>;
   makeSymlink(path: string, target: string, attributes?: FileAttributes, signal?: AbortSignal): Promise<void>;
   delete(path: string, signal?: AbortSignal): Promise<void>;
@@ -114,7 +114,7 @@ async function readAll(body: Readable): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Servers parse a mode as octal only when it begins with a zero. */
+/** Servers parse a mode as octal only if it begins with a zero. */
 function attributesOf({ uid, gid, mode }: FileAttributes): Record<string, string> {
   return {
     ...(uid === undefined ? {} : { uid: String(uid) }),

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 /** Called as bytes are sent, with the running total. */
 export type OnSent = (sentBytes: number, totalBytes: number) => void;
 
-/** The same stream; nothing is counted without a listener, or where the total is unknown. */
+/** Counts nothing without a listener, or if the total is unknown. */
 export function counted(source: Readable, totalBytes: number | undefined, onSent: OnSent | undefined): Readable {
   if (onSent === undefined || totalBytes === undefined) return source;
   return Readable.from(

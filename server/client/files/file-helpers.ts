@@ -11,7 +11,7 @@ export async function sha256Of(stream: Readable | AsyncIterable<Buffer>): Promis
   return hash.digest('hex');
 }
 
-/** A body without a reader; its connection would report that as an unhandled error. */
+/** Discards an unread body; its connection would report an unhandled error. */
 export function discard(entry: FileEntry): void {
   if (entry.type !== 'file') return;
   entry.body.on('error', () => {});
@@ -28,7 +28,7 @@ export async function readIfThere(files: Files, path: string, signal: AbortSigna
   }
 }
 
-/** Also its parent directories, with the usual mode. Existing ones stay unchanged. */
+/** Also its parent directories, with the default mode. Existing ones stay unchanged. */
 export async function makeDirectories(files: Files, path: string, signal: AbortSignal): Promise<void> {
   const steps = path.split('/').filter((step) => step !== '');
   const missing: string[] = [];
@@ -44,7 +44,7 @@ export async function makeDirectories(files: Files, path: string, signal: AbortS
   for (const directory of missing) await files.makeDirectory(directory, { mode: 0o755 }, signal);
 }
 
-/** A missing one is not an error. */
+/** Accepts a missing one. */
 export async function deleteIfThere(files: Files, path: string, signal: AbortSignal): Promise<void> {
   try {
     await files.delete(path, signal);

@@ -15,7 +15,7 @@ export interface ImageUpload {
     | { readonly file: string }
     | { readonly metadata: string; readonly rootfs: string }
     | { readonly exported: ImageExport };
-  /** SHA-256 of the files; the server refuses the upload when it does not fit. */
+  /** SHA-256 of the files; the server refuses the upload if it does not match. */
   readonly fingerprint?: string;
   readonly filename?: string;
   readonly public?: boolean;
@@ -25,7 +25,7 @@ export interface ImageUpload {
 
 export interface ImageExport {
   readonly contentType: string;
-  /** undefined when the server does not report it. */
+  /** undefined if the server does not report it. */
   readonly sizeBytes?: number;
   readonly filename?: string;
   /** The file, or for a split image a multipart body with the parts metadata and rootfs. */
@@ -88,7 +88,7 @@ function prefixed(values: Readonly<Record<string, string>>): Record<string, stri
   ]) as Record<string, string>;
 }
 
-/** Header values are ASCII; file names need not be. */
+/** Header values are ASCII; file names may not be. */
 const encodeHeader = (text: string): string => text.replaceAll(/[^ -~]/g, '_');
 
 function filenameHeader({ files, filename }: ImageUpload): { readonly filename?: string } {
@@ -97,7 +97,7 @@ function filenameHeader({ files, filename }: ImageUpload): { readonly filename?:
   return name === undefined ? {} : { filename: encodeHeader(name) };
 }
 
-/** An export is forwarded unchanged: an image in two files is a body of two parts in both directions. */
+/** Forwards an export unchanged: a split image has a body of two parts in both directions. */
 async function bodyOf(files: ImageUpload['files']): Promise<Body> {
   if ('file' in files) return singleBody(files.file);
   if ('metadata' in files) return multipartBody(files);

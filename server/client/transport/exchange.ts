@@ -1,4 +1,4 @@
-// One request whose answer is read whole, at the lowest cost: no stream, no signal of its own. Does not judge the answer.
+// One request with its whole answer, at the lowest cost: no stream, no signal of its own. Does not interpret the answer.
 import type { Dispatcher } from 'undici';
 import { DeadlineError } from '../../lib/shared/deadline.ts';
 import type { Headers } from './reply.ts';
@@ -10,9 +10,9 @@ export interface WholeReply {
 }
 
 export interface ExchangeLimits {
-  /** For the whole call; undefined: none. */
+  /** Limit of the whole call; undefined: none. */
   readonly timeoutMs: number | undefined;
-  /** Without a byte from the server; undefined: none. */
+  /** Limit without a byte from the server; undefined: none. */
   readonly silentMs?: number | undefined;
   /** Max bytes of the answer's body. */
   readonly maxBytes: number;
@@ -23,10 +23,8 @@ export class TooLongError extends Error {
   override readonly name = 'TooLongError';
 }
 
-/**
- * Rejects with the reason of `signal`, with DeadlineError, with TooLongError, or with the error of the connection; any HTTP status
- * resolves. An abandoned request is ended together with its connection, or is never sent.
- */
+/** Rejects with the reason of `signal`, with DeadlineError, with TooLongError, or with the connection's error; any HTTP status resolves. An
+ *  abandoned request is ended together with its connection, or never sent. */
 export function exchange(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,

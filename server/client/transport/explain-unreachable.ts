@@ -1,4 +1,4 @@
-// Explains why a host could not be reached and what to do about it; looks at the socket file, nothing else.
+// Explains why a host could not be reached and the remedy; inspects only the socket file.
 import { lstat } from 'node:fs/promises';
 import { ClientError, errnoOf } from '../client-error.ts';
 import { renderEndpoint, type Endpoint } from './host-endpoint.ts';
@@ -6,7 +6,7 @@ import { renderEndpoint, type Endpoint } from './host-endpoint.ts';
 const certificateCodes =
   /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_|ERR_SSL_|ERR_GANTRY_PIN)/;
 
-/** The error for a call without an answer; `cause` is the error of the connection. */
+/** The error for a call without an answer; `cause` is the connection's error. */
 export async function explainUnreachable(endpoint: Endpoint, what: string, cause: unknown): Promise<ClientError> {
   const code = errnoOf(cause) ?? '';
   const where = `${what}: cannot reach ${renderEndpoint(endpoint)}`;

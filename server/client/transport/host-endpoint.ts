@@ -31,7 +31,7 @@ export function parseEndpoint(text: string): Endpoint {
   );
 }
 
-/** One host, or several https addresses of one cluster with commas between. */
+/** One host, or several https addresses of one cluster separated by commas. */
 export function parseEndpoints(text: string): readonly [Endpoint, ...Endpoint[]] {
   const parts = text.startsWith('https://') ? text.split(',').map((part) => part.trim()) : [text];
   const [first = parseEndpoint(text), ...others] = parts.map(parseEndpoint);

@@ -1,5 +1,5 @@
-// One call to the daemon: builds the request, limits its time, retries where that is safe, turns every failure into a ClientError.
-// Knows no kinds of objects.
+// One call to the daemon: builds the request, limits its time, retries if that is safe, turns every failure into a ClientError. Knows no
+// kinds of objects.
 import type { Readable } from 'node:stream';
 import { ClientError, isOverloaded, isUnavailable, remedyFor } from '../client-error.ts';
 import { DeadlineError, pause, within } from '../../lib/shared/deadline.ts';
@@ -22,7 +22,7 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>;
   readonly ifMatch?: string;
   readonly timeoutMs?: number;
-  /** A longer time without a byte than other calls may take: the server answers late on purpose. */
+  /** A longer limit without a byte than for other calls: the server answers late on purpose. */
   readonly silentMs?: number;
 }
 
@@ -33,7 +33,7 @@ export interface StreamReply {
 }
 
 export interface Http {
-  /** JSON in, JSON out. GETs are retried a few times when the connection breaks or the daemon is not ready. */
+  /** JSON in, JSON out. GETs are retried a few times if the connection breaks or the daemon is not ready. */
   send<T>(call: Call, signal?: AbortSignal): Promise<Reply<T>>;
   /** The answer's body as a stream, for files. The caller reads or destroys it. Error answers throw. */
   open(call: Call, signal?: AbortSignal): Promise<StreamReply>;
@@ -42,7 +42,7 @@ export interface Http {
 interface HttpDeps {
   readonly transport: {
     readonly endpoint: Endpoint;
-    /** How many hosts it may go on with; default 1. */
+    /** How many hosts it may try in turn; default 1. */
     readonly members?: number;
     readonly bearer?: BearerSource | undefined;
     request(call: RawCall, signal: AbortSignal): Promise<RawReply>;
@@ -57,7 +57,7 @@ interface HttpDeps {
 
 const attempts = 3;
 const firstPauseMs = 100;
-/** A database that is too busy for a transaction has given up on it after ten seconds. */
+/** A database too busy for a transaction has given up on it after ten seconds. */
 const overloadAttempts = 6;
 const overloadPauseMs = 500;
 
@@ -83,7 +83,7 @@ export function createHttp(deps: HttpDeps): Http {
     open: (call, signal) =>
       inRequestSpan(deps, call, async (span) => {
         const what = whatOf(call);
-        // The signal stays joined as long as the body exists: the transport destroys the body when the signal fires.
+        // The signal stays attached as long as the body exists: the transport destroys the body when it aborts.
         const sent = { ...rawCall(deps, call, await deps.transport.bearer?.fresh()), silentMs: deps.silentMs };
         const raw = await connected(deps, call, (inner) => deps.transport.request(sent, inner), signal);
         span?.set('http.response.status_code', raw.statusCode);
@@ -109,7 +109,7 @@ const isTransient = (error: unknown): boolean =>
 const errno = (error: ClientError): unknown =>
   error.cause instanceof Error && 'code' in error.cause ? error.cause.code : '';
 
-/** Inside a span under way the request is one of its own, and the server gets to know it. */
+/** Within a current span the request is a child span, which the server learns. */
 function inRequestSpan<T>(deps: HttpDeps, call: Call, work: (span: Span | undefined) => Promise<T>): Promise<T> {
   if (currentTraceparent() === undefined) return work(undefined);
   const { method, path } = call;
@@ -160,7 +160,7 @@ const limitOf = (deps: HttpDeps, call: Call): number | undefined =>
 
 const whatOf = ({ method, path }: Call): string => `${method} ${path}`;
 
-/** The error in the form that callers get. */
+/** The error as callers get it. */
 async function explained(
   deps: HttpDeps,
   call: Call,

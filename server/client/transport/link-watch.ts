@@ -10,7 +10,7 @@ export interface LinkLimits {
 
 export interface LinkWatchDeps {
   readonly limits: LinkLimits;
-  /** Opens a connection and closes it; false when none was made in time. */
+  /** Opens a connection and closes it; false if none was made in time. */
   readonly probe: (timeoutMs: number) => Promise<boolean>;
 }
 

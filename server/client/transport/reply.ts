@@ -1,4 +1,4 @@
-// Parses an HTTP answer of either dialect (the spec's or a real LXD's) into a Reply or a ClientError; decides nothing else.
+// Parses an HTTP answer of either dialect (the spec's or LXD's) into a Reply or a ClientError; decides nothing else.
 import type { Readable } from 'node:stream';
 import type { Operation } from '../../api/operation.ts';
 import type { Problem } from '../../api/problem.ts';
@@ -6,13 +6,13 @@ import { ClientError, codeForStatus } from '../client-error.ts';
 
 export interface Reply<T> {
   readonly status: number;
-  /** The object of a sync answer; undefined-like (null or {}) where the API returns none. */
+  /** The object of a sync answer; null or {} if the API returns none. */
   readonly metadata: T;
   /** Unchanged, to be sent back as If-Match. */
   readonly etag?: string;
   /** The location of the object after a create or rename. */
   readonly location?: string;
-  /** Present when the server continues in the background. */
+  /** Present if the server continues in the background. */
   readonly operation?: Operation;
 }
 
@@ -26,7 +26,7 @@ export function header(headers: Headers, name: string): string | undefined {
   return typeof value === 'string' ? value : value?.[0];
 }
 
-/** X-SVC-<name> of the spec or X-LXD-<name> of a real LXD. */
+/** X-SVC-<name> of the spec or X-LXD-<name> of LXD. */
 export const prefixedHeader = (headers: Headers, name: string): string | undefined =>
   header(headers, `x-svc-${name}`) ?? header(headers, `x-lxd-${name}`);
 
@@ -73,7 +73,7 @@ function errorOf(status: number, envelope: Readonly<Record<string, unknown>>, wh
   return new ClientError(code, `${what}: ${text}`, { status: realStatus, details, text });
 }
 
-/** An operation object, or undefined when it lacks a member that waiting needs. Missing members of old servers are filled in. */
+/** An operation object, or undefined if it lacks a member that waiting needs. Fills in missing members of old servers. */
 export function readOperation(value: unknown): Operation | undefined {
   if (!isObject(value) || typeof value['id'] !== 'string' || typeof value['status_code'] !== 'number') return undefined;
   return {
@@ -90,7 +90,7 @@ export function readOperation(value: unknown): Operation | undefined {
   } as unknown as Operation;
 }
 
-/** The spec lists URLs; a real LXD groups them by status. */
+/** The spec lists URLs; LXD groups them by status. */
 export function operationUrls(metadata: unknown): readonly string[] {
   const groups = Array.isArray(metadata) ? [metadata] : isObject(metadata) ? Object.values(metadata) : [];
   return groups.flat().filter((url): url is string => typeof url === 'string');

@@ -1,4 +1,4 @@
-// One transport over several addresses of a cluster: it stays with a member while that answers, and continues with the next one when not.
+// One transport over several addresses of a cluster: stays with a member while that answers, and otherwise continues with the next one.
 import type { WebSocket } from 'ws';
 import { neverSent } from '../client-error.ts';
 import { DeadlineError } from '../../lib/shared/deadline.ts';
@@ -6,7 +6,7 @@ import type { ExchangeLimits, WholeReply } from './exchange.ts';
 import type { Endpoint } from './host-endpoint.ts';
 import type { BearerSource, RawCall, RawReply, Transport } from './transport.ts';
 
-/** What a client needs of a transport. */
+/** The part of a transport that a client needs. */
 export type Link = Pick<Transport, 'endpoint' | 'bearer' | 'request' | 'exchange' | 'openSocket' | 'close'>;
 
 const failures = new WeakMap<object, Endpoint>();
@@ -14,10 +14,8 @@ const failures = new WeakMap<object, Endpoint>();
 export const endpointOfFailure = (error: unknown): Endpoint | undefined =>
   typeof error === 'object' && error !== null ? failures.get(error) : undefined;
 
-/**
- * A call that was never sent is sent to the next member at once, whatever it asks. After any other broken connection the next call goes
- * to the next member; this one is repeated only by callers that know that it is safe.
- */
+/** A call that was never sent goes to the next member at once, whatever it requests. After any other broken connection the next call goes
+ *  to the next member; only callers that know it to be safe repeat this one. */
 export class Several implements Link {
   readonly #links: readonly Link[];
   #current = 0;
@@ -85,13 +83,13 @@ export class Several implements Link {
     }
   }
 
-  /** Calls that fail together go on together. */
+  /** Calls that fail together continue with the same member. */
   #leave(link: Link): void {
     if (link === this.#link) this.#current = (this.#current + 1) % this.#links.length;
   }
 }
 
-/** A certificate that is not the cluster's is a reason to stop: another member would hide it. */
+/** A certificate other than the cluster's is a reason to stop: another member would hide it. */
 function isOfConnection(error: unknown): error is Error {
   if (error instanceof DeadlineError) return true;
   const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;

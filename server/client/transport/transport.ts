@@ -20,11 +20,11 @@ export interface TlsOptions {
   readonly ca?: string;
 }
 
-/** A token that changes while the client lives. */
+/** A token that changes during the client's life. */
 export interface BearerSource {
-  /** The last known one, for websockets. */
+  /** The last known token, for websockets. */
   readonly current: () => string;
-  /** One that is good for a while. Rejects when there is none any more. */
+  /** A token that stays valid for a while. Rejects if there is none any more. */
   readonly fresh: () => Promise<string>;
 }
 
@@ -44,7 +44,7 @@ export interface RawCall {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Readable;
-  /** Without a byte of the answer. */
+  /** Limit without a byte of the answer. */
   readonly silentMs?: number;
 }
 
@@ -66,7 +66,7 @@ export class Transport {
     const timeoutMs = options.connectTimeoutMs ?? 10_000;
     this.#link = endpoint.kind === 'unix' ? undefined : (options.link ?? linkWatch(endpoint));
     this.#connectTls = (done) => {
-      // Also while it connects: the end of the link ends waiting calls, too.
+      // Registered while it connects, so that a dead link ends waiting calls, too.
       this.#link?.add(openTls(endpoint, options.tls ?? {}, timeoutMs, done));
     };
     const shared = { connections: options.connections ?? 8, pipelining: 1, keepAliveTimeout: 30_000 };
@@ -94,7 +94,7 @@ export class Transport {
     }
   }
 
-  /** The same with its body, read to the end. Rejects also as `exchange` does. */
+  /** The same with its body, read to the end. Also rejects like `exchange`. */
   exchange(call: RawCall, limits: ExchangeLimits, signal: AbortSignal | undefined): Promise<WholeReply> {
     const ended = this.#link?.begin();
     const reply = exchange(this.#pool, optionsOf(call), limits, signal);
@@ -130,7 +130,7 @@ export class Transport {
   }
 }
 
-/** The server may look at an upload for long before it answers. */
+/** The server may process an upload for long before it answers. */
 const optionsOf = ({ method, path, headers, body, silentMs }: RawCall): Dispatcher.DispatchOptions => ({
   method,
   path,

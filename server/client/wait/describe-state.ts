@@ -1,4 +1,4 @@
-// Describes the state of a container for people: addresses, and one line for everything. Pure.
+// Describes the state of a container for users: addresses, and a summary line. Pure.
 import type { ContainerState } from '../../api/container/container.ts';
 import { statusCodes } from '../../api/status.ts';
 

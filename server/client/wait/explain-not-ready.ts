@@ -1,4 +1,4 @@
-// Collects facts about a container that did not get ready: its state, its leases, its last output. Never fails.
+// Collects facts about a container that did not become ready: its state, its leases, its last output. Never fails.
 import { containerPath } from '../../api/names.ts';
 import type { Readable } from 'node:stream';
 import type { ContainerState } from '../../api/container/container.ts';
@@ -12,7 +12,7 @@ const limitMs = 5000;
 const linesShown = 5;
 const keptBytes = 16 * 1024;
 
-/** Besides the state: further lines, each with its heading; empty when nothing is known. */
+/** Further lines after the state, each with its heading; empty if nothing is known. */
 export async function diagnosticLines(
   context: WaitDeps,
   name: string,

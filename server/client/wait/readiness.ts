@@ -1,4 +1,4 @@
-// Checks once whether a wait condition is met, and returns what was found otherwise. Waits only for the answer.
+// Checks once whether a wait condition is met, and otherwise returns what it found. Waits only for the answer.
 import { connect } from 'node:net';
 import type { ContainerState } from '../../api/container/container.ts';
 import { statusCodes } from '../../api/status.ts';
@@ -10,21 +10,21 @@ import { discard } from '../files/file-helpers.ts';
 import type { WaitDeps } from './wait-deps.ts';
 import { Tail } from './last-lines.ts';
 
-/** The awaited condition was not met; the message shows the current state. */
+/** The condition was not met in time; the message shows the current state. */
 export class NotReadyError extends Error {
   override readonly name = 'NotReadyError';
 }
 
 export interface Sight {
   readonly holds: boolean;
-  /** The state that was found, when it is more than the container's state. */
+  /** The finding, if it is more than the container's state. */
   readonly instead?: string;
 }
 
 const yes: Sight = { holds: true };
 const no = (instead?: string): Sight => ({ holds: false, ...(instead === undefined ? {} : { instead }) });
 
-/** Throws NotReadyError when it can never be met; other errors only when a repeated check is useless. */
+/** Throws NotReadyError if it can never be met; other errors only if repeating the check is useless. */
 export async function look(
   context: WaitDeps,
   name: string,
@@ -111,7 +111,7 @@ async function exists(context: WaitDeps, name: string, path: string, signal: Abo
 
 const longestConnectMs = 3000;
 
-/** A host that drops packets is tried again, with a short limit for each try. */
+/** A host that drops packets is retried, with a short limit for each attempt. */
 function reach(host: string | undefined, port: number, signal: AbortSignal): Promise<Sight> {
   if (host === undefined) return Promise.resolve(no('it has no address to connect to'));
   const where = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;

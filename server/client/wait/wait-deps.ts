@@ -1,4 +1,4 @@
-// The parts that waiting needs: a client, a clock, and a place for progress. Types only.
+// Dependencies of waiting: a client, a clock, and a place for progress. Types only.
 import type { Client } from '../client.ts';
 
 /** The part of a client that waiting needs: small, so that a test can replace it. */

@@ -1,4 +1,4 @@
-// Waits until a container meets a condition; when it does not, the error describes the container.
+// Waits until a container meets a condition; otherwise throws an error that describes the container.
 import type { LifecycleMetadata } from '../../api/event.ts';
 import { statusCodes } from '../../api/status.ts';
 import type { WaitCondition } from '../../api/container/wait-condition.ts';
@@ -12,10 +12,8 @@ export { type WaitDeps } from './wait-deps.ts';
 const firstPauseMs = 100;
 const longestPauseMs = 1000;
 
-/**
- * Events of the container cut the pauses short; conditions without an event (an address, a port) are polled. Throws NotReadyError with
- * state, leases and the container's last output when the time is up, and at once when the condition can never be met.
- */
+/** Events of the container shorten the pauses; conditions without an event (an address, a port) are polled. Throws NotReadyError with
+ *  state, leases and the container's last output on a timeout, and at once if the condition can never be met. */
 export async function waitFor(
   context: WaitDeps,
   name: string,
@@ -34,7 +32,7 @@ export async function waitFor(
         ? unseen
         : await lookFor(context, { name, condition }, state, endMs - context.nowMs(), signal);
       if (sight.holds) return;
-      // Its earlier output explains more than the interruption does.
+      // Its earlier output explains more than the interruption.
       instead = sight.instead === unanswered ? (instead ?? unanswered) : sight.instead;
       const now = [describeState(state), ...(instead === undefined ? [] : [instead])].join('; ');
       const leftMs = endMs - context.nowMs();
@@ -56,7 +54,7 @@ export async function waitFor(
 const unseen: Sight = { holds: false };
 const unanswered = 'no answer yet';
 
-/** A command that does not end gets the rest of the time. */
+/** A command that does not end gets the remaining time. */
 async function lookFor(
   context: WaitDeps,
   { name, condition }: { readonly name: string; readonly condition: WaitCondition },
@@ -83,7 +81,7 @@ interface News {
   next(): Promise<void>;
 }
 
-/** Until `signal` fires. A server without events is only polled. */
+/** Runs until `signal` aborts. A server without events is only polled. */
 function newsOf(context: WaitDeps, name: string, signal: AbortSignal): News {
   let isNew = false;
   let wake = (): void => {};
@@ -109,7 +107,7 @@ function newsOf(context: WaitDeps, name: string, signal: AbortSignal): News {
   };
 }
 
-/** Not the commands and files of the wait itself: it would never pause. */
+/** Excludes commands and files of the wait itself: it would never pause. */
 const isPowerOf = (name: string, event: Partial<LifecycleMetadata> | null): boolean =>
   /-(started|stopped|shutdown|restarted|paused|resumed|deleted)$/.test(event?.action ?? '') &&
   [`/1.0/containers/${name}`, `/1.0/instances/${name}`].includes(event?.source?.split('?')[0] ?? '');
