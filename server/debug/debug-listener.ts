@@ -1,4 +1,4 @@
-// The listener of core.debug_address: profiles of this daemon by plain HTTP, at the paths where pprof looks for them.
+// The listener of core.debug_address: profiles of this daemon by plain HTTP, at the paths where pprof expects them.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIP, type AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
@@ -33,14 +33,14 @@ export class DebugListener {
     this.#log = log;
   }
 
-  /** host:port as bound; undefined while there is none. */
+  /** host:port as bound; undefined if it does not listen. */
   get address(): string | undefined {
     const bound = this.#open?.server.address() as AddressInfo | null | undefined;
     if (bound === undefined || bound === null) return undefined;
     return `${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`;
   }
 
-  /** undefined or empty: none. The same address again changes nothing. On a throw there is no listener. */
+  /** Undefined or empty: stops listening. The current address changes nothing. On a throw it does not listen. */
   async listen(address: string | undefined): Promise<void> {
     const wanted = address === '' ? undefined : address;
     if (wanted === this.#wanted) return;
@@ -105,7 +105,7 @@ export class DebugListener {
   }
 }
 
-/** A web page reaches local addresses through a name of its own; no tool needs more than addresses. */
+/** A web page reaches local addresses through a DNS name of its own; tools need only addresses. */
 function refusal({ method = '', headers }: IncomingMessage, ownName: string): Answer | undefined {
   if (method !== 'GET') return { status: 405, body: 'Only GET is served here\n' };
   const host = (headers.host ?? '').replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');

@@ -1,4 +1,4 @@
-// Encodes what V8's profilers return as profiles of pprof: stacks with their values. Pure.
+// Encodes results of V8's profilers as pprof profiles: stacks with their values. Pure.
 import { Profile, StringTable, type SampleInput } from 'pprof-format';
 
 export interface CallFrame {
@@ -8,7 +8,7 @@ export interface CallFrame {
   readonly lineNumber: number;
 }
 
-/** As `Profiler.stop` returns it; times in microseconds. */
+/** The result of `Profiler.stop`; times in microseconds. */
 export interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number;
@@ -21,7 +21,7 @@ export interface CpuProfile {
   readonly timeDeltas?: readonly number[] | undefined;
 }
 
-/** As `HeapProfiler.getSamplingProfile` returns it. */
+/** The result of `HeapProfiler.getSamplingProfile`. */
 export interface HeapNode {
   readonly callFrame: CallFrame;
   readonly selfSize: number;
@@ -39,7 +39,7 @@ export function encodeCpu(profile: CpuProfile, takenAtMs: number, periodUs: numb
   const spent = new Map<number, { count: number; us: number }>();
   samples.forEach((id, at) => {
     const sum = spent.get(id) ?? { count: 0, us: 0 };
-    // A delta is the time since the sample before.
+    // A delta is the time since the previous sample.
     const us = at + 1 < samples.length ? (timeDeltas[at + 1] ?? 0) : periodUs;
     spent.set(id, { count: sum.count + 1, us: sum.us + Math.max(0, us) });
   });
@@ -63,7 +63,7 @@ export function encodeCpu(profile: CpuProfile, takenAtMs: number, periodUs: numb
   });
 }
 
-/** Memory that is in use and was allocated since sampling began. `intervalBytes`: one allocation in so many bytes is looked at. */
+/** Memory in use that was allocated since sampling began. `intervalBytes`: the average number of bytes per sample. */
 export function encodeHeap(head: HeapNode, takenAtMs: number, intervalBytes: number): Uint8Array {
   const stacks = new Stacks();
   const open: { readonly node: HeapNode; readonly frames: readonly CallFrame[] }[] = [{ node: head, frames: [] }];
@@ -83,7 +83,7 @@ interface Kind {
   readonly period: number;
 }
 
-/** Collects stacks; a function has one number however often it is called. */
+/** Collects stacks; gives each function one number. */
 class Stacks {
   readonly #strings = new StringTable();
   readonly #ids = new Map<string, number>();

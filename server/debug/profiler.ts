@@ -1,14 +1,14 @@
-// Profiles this process with V8's own profilers. Heap samples are kept from `openProfiler` on; the processor is watched only when asked.
+// Profiles this process with V8's own profilers. Heap sampling runs from `openProfiler` on; processor profiling only on request.
 import { Session } from 'node:inspector/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { encodeCpu, encodeHeap } from './pprof.ts';
 
-/** As Go's profiles have them: 100 samples a second, one allocation in 512 KiB. */
+/** Like Go's profiles: 100 samples a second, one allocation in 512 KiB. */
 const cpuPeriodUs = 10_000;
 const heapIntervalBytes = 512 * 1024;
 
 export interface Profiler {
-  /** Undefined: another profile is being taken. Shorter when the signal aborts. */
+  /** Undefined: another profile is running. Shorter if the signal aborts. */
   cpu(seconds: number, signal: AbortSignal): Promise<Uint8Array | undefined>;
   heap(): Promise<Uint8Array>;
   close(): void;

@@ -33,7 +33,7 @@ export class EventHub {
     return this.#listeners.size;
   }
 
-  /** `isOwnOnly`: without the events of other members of the cluster. */
+  /** `isOwnOnly`: without events of other members of the cluster. */
   subscribe(types: ReadonlySet<EventType>, listener: EventListener, isOwnOnly = false): () => void {
     this.#listeners.set(listener, { types, isOwnOnly });
     return () => this.#listeners.delete(listener);
@@ -45,7 +45,7 @@ export class EventHub {
     return false;
   }
 
-  /** `project`: undefined when it belongs to none. */
+  /** `project`: undefined if it belongs to none. */
   operation(operation: Operation, project?: string): void {
     this.#publish('operation', operation, project);
   }

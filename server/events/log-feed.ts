@@ -1,4 +1,4 @@
-// Sends the daemon's log lines to listeners as `logging` events: without secrets, in a bounded number, and never in reaction to itself.
+// Sends the daemon's log lines to listeners as `logging` events: without secrets, in a limited number, and never in reaction to itself.
 import type { Clock } from '../lib/clock.ts';
 import { writesDebug, type Log, type LogContext } from '../lib/log.ts';
 import { withoutSecrets } from '../lib/shared/without-secrets.ts';
@@ -10,18 +10,18 @@ type Level = 'debug' | 'info' | 'warning' | 'error';
 const linesPerSecond = 100;
 const burst = 500;
 
-/** Lines that may still be sent, refilled with time. */
+/** The number of lines that may be sent, refilled over time. */
 class Allowance {
   #lines = burst;
   #atMs: number;
-  /** Lines left out since the last one that was sent. */
+  /** Lines dropped since the last one sent. */
   #dropped = 0;
 
   constructor(nowMs: number) {
     this.#atMs = nowMs;
   }
 
-  /** How many lines were left out before this one; undefined: this one is left out too. */
+  /** How many lines were dropped before this one; undefined: this one is dropped, too. */
   take(nowMs: number): number | undefined {
     this.#lines = Math.min(burst, this.#lines + (Math.max(0, nowMs - this.#atMs) / 1000) * linesPerSecond);
     this.#atMs = nowMs;
@@ -55,7 +55,7 @@ export class LogFeed {
   }
 
   send(level: Level, message: string, context: LogContext): void {
-    // A line that sending caused would cause the next one.
+    // A line caused by sending would cause the next one.
     if (this.#isSending || !this.isHeard()) return;
     const dropped = (level === 'debug' ? this.#debug : this.#other).take(this.#clock.nowMs());
     if (dropped === undefined) return;
@@ -76,7 +76,7 @@ export class LogFeed {
   }
 }
 
-/** The same log, whose lines also go to the listeners. Neither gets secrets. */
+/** The same log, whose lines also go to the listeners. Neither contains secrets. */
 export function feedingLog(log: Log, feed: LogFeed): Log {
   const write =
     (level: 'debug' | 'info' | 'warn' | 'error', shown: Level) =>

@@ -1,4 +1,4 @@
-// A websocket that listens to events: it ends when it answers no ping, or reads slower than events come.
+// A websocket that listens to events: closed if it answers no ping, or reads too slowly.
 import type { WebSocket } from 'ws';
 
 export interface ListenerEnds {
@@ -9,7 +9,7 @@ export interface ListenerEnds {
 
 const pingEveryMs = 20_000;
 
-/** What the peer sends is ignored, but for its answers to pings. */
+/** Ignores all input of the peer except answers to pings. */
 export function watchListener(peer: WebSocket, { onPing, onClose }: ListenerEnds): void {
   let answered = true;
   const ping = setInterval(() => {
@@ -28,7 +28,7 @@ export function watchListener(peer: WebSocket, { onPing, onClose }: ListenerEnds
   });
 }
 
-/** A listener with a longer backlog is ended: it sees the close, and reads everything again. */
+/** Closes a listener with a longer backlog: it notices, and re-reads everything. */
 export function sendEvent(peer: WebSocket, text: string, maxBacklogBytes: number): void {
   if (peer.bufferedAmount > maxBacklogBytes) peer.terminate();
   else peer.send(text);

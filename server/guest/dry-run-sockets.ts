@@ -1,4 +1,4 @@
-// The guest sockets of a daemon that is a copy: their directories exist to be mounted, without listeners.
+// The guest sockets of a dry-run daemon: directories that can be mounted, without listeners.
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { GuestSockets } from '../services/containers/guest-access.ts';

@@ -1,4 +1,4 @@
-// The endpoints of the guest socket (real-world.md section 18): from a request of one container to its answer. Sends nothing.
+// The endpoints of the guest socket (real-world.md section 18): turns a request of one container into its answer. Sends nothing.
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { statusIn, errors, type AppError } from '../api/errors.ts';
@@ -17,7 +17,7 @@ export interface GuestAnswer {
 
 export interface GuestAnswerDeps {
   readonly view: GuestView;
-  /** Errors of the image endpoint look as those of the main API. */
+  /** Errors of the image endpoint look like those of the main API. */
   readonly dialect: Pick<Dialect, 'error'>;
   readonly log: Log;
 }
@@ -83,7 +83,7 @@ function decoded(part: string): string {
 
 const plain = { 'content-type': 'text/plain; charset=utf-8' } as const;
 export const text = (status: number, said: string): GuestAnswer => ({ status, headers: plain, body: `${said}\n` });
-/** What failed on the host is the host's business: its paths and programs are not for guests. */
+/** Failures of the host stay on the host: its paths and programs are not for guests. */
 export const refusal = (error: AppError): GuestAnswer =>
   text(statusIn('lxd', error.code), error.code === 'internal' ? 'something failed on the host' : error.message);
 

@@ -1,5 +1,5 @@
-// Tells containers what changes of their config and devices, as it changes: one comparison per container and change, for all of
-// its listeners. Without listeners it costs nothing.
+// Notifies containers of changes to their config and devices: one comparison per container and change, for all of its listeners. Without
+// listeners it costs nothing.
 import { containerUrl } from '../api/project/project-names.ts';
 import type { WebSocket } from 'ws';
 import { AppError, errors } from '../api/errors.ts';
@@ -32,7 +32,7 @@ interface Audience {
 
 /** Max listeners of one container at a time. */
 const maxListeners = 8;
-/** A listener that reads slower than events come is ended at this backlog. */
+/** A listener that reads too slowly is closed at this backlog. */
 const maxBacklogBytes = 1024 * 1024;
 
 export class GuestEvents {
@@ -45,7 +45,7 @@ export class GuestEvents {
     this.#deps = deps;
   }
 
-  /** Throws when the container has as many listeners as it may have, or is gone. */
+  /** Throws if the container has the maximum of listeners, or is gone. */
   checkRoom(guest: Guest): void {
     this.#deps.view.facts(guest);
     if ((this.#audiences.get(guest.uuid)?.peers.size ?? 0) < maxListeners) return;
@@ -65,7 +65,7 @@ export class GuestEvents {
     watchListener(peer, { onClose: () => this.#remove(guest, peer) });
   }
 
-  /** The container stops: its listeners end. */
+  /** The container stops: closes its listeners. */
   drop({ uuid }: Guest): void {
     for (const peer of this.#audiences.get(uuid)?.peers.keys() ?? []) peer.terminate();
   }
@@ -79,7 +79,7 @@ export class GuestEvents {
     this.#unsubscribe = undefined;
   }
 
-  /** Whatever changes a container's config is announced so; a profile may change that of many. */
+  /** Every change of a container's config has such an event; a profile's change may affect many. */
   #changed({ action, source }: LifecycleMetadata): void {
     if (!/^(container-(updated|snapshot-restored)|profile-updated)$/.test(action)) return;
     for (const audience of this.#audiences.values()) {

@@ -1,5 +1,5 @@
-// Listens for one container: an HTTP server of its own, so that everything that arrives is that container's. Guests are hostile:
-// their connections, requests, headers and time are bounded.
+// Listens for one container: a separate HTTP server, so that every request is that container's. Guests are hostile: their connections,
+// requests, headers and time are limited.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -19,15 +19,15 @@ export interface GuestListenerDeps extends GuestAnswerDeps {
   readonly events: GuestEvents;
   readonly websockets: WebSocketServer;
   readonly loop?: Pick<EventLoopMonitor, 'enter'>;
-  /** Undefined where containers have no processes of this host's kernel. */
+  /** Undefined if containers have no processes of this host's kernel. */
   readonly peerOf?: (name: string, socketFd: number) => 'root' | 'user' | 'stranger';
 }
 
 const maxConnections = 64;
 const maxHeaderBytes = 16 * 1024;
-/** For a request to arrive, headers and all. */
+/** Time limit for a request to arrive, headers included. */
 const requestTimeoutMs = 10_000;
-/** For a peer that neither reads nor writes. */
+/** Time limit for a peer that neither reads nor writes. */
 const idleTimeoutMs = 60_000;
 const pace = { perSecond: 200, burst: 400, maxWaitMs: 2_000 } as const;
 
@@ -36,9 +36,9 @@ export class GuestListener {
   readonly #guest: Guest;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  /** Why a connection is not served. Asked of the kernel once a connection: it wrote it down when that was made. */
+  /** Why a connection is not served. The kernel is asked once per connection: it recorded the peer when that was made. */
   readonly #refused = new WeakMap<Socket, GuestAnswer>();
-  /** Sockets of a request that is not answered yet. */
+  /** Sockets with an unanswered request. */
   readonly #busy = new WeakSet<Socket>();
   readonly #pace = new Pace(pace);
 
@@ -65,7 +65,7 @@ export class GuestListener {
       this.#server.once('error', reject);
       this.#server.listen(path, () => {
         this.#server.removeListener('error', reject);
-        // A host out of descriptors cannot take a connection; that is no reason to end.
+        // A host out of descriptors cannot accept a connection; that is no reason to end.
         this.#server.on('error', () => {});
         resolve();
       });
@@ -94,7 +94,7 @@ export class GuestListener {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { socket } = request;
-    // Requests sent ahead would be held in memory while the first one waits; no client of this socket does that.
+    // Pipelined requests would stay in memory while the first one waits; no client of this socket sends them.
     if (this.#busy.has(socket)) {
       socket.destroy();
       return;
@@ -105,7 +105,7 @@ export class GuestListener {
       const answer = (await this.#refusal(socket)) ?? (await answerGuest(this.#deps, this.#guest, request));
       await send(request, response, answer);
     } catch {
-      // The guest went away, or the file it was sent could not be read to its end.
+      // The guest disconnected, or the file for it could not be read to its end.
       socket.destroy();
     } finally {
       this.#busy.delete(socket);
@@ -125,7 +125,7 @@ export class GuestListener {
       const types = guestTypes(new URLSearchParams(query).get('type'));
       this.#deps.events.checkRoom(this.#guest);
       this.#deps.websockets.handleUpgrade(request, socket, head, (peer) => {
-        // Its pings tell whether it is alive.
+        // Pings show whether it is alive.
         request.socket.setTimeout(0);
         this.#deps.events.add(this.#guest, peer, types);
       });
@@ -134,7 +134,7 @@ export class GuestListener {
     }
   }
 
-  /** Why there is no answer for this connection now; after the wait that its container's pace asks for. Rejects when it closes. */
+  /** Why this connection gets no answer now, after its container's rate limit delay. Rejects when it closes. */
   async #refusal(socket: Socket): Promise<GuestAnswer | undefined> {
     const waitMs = this.#pace.next(performance.now());
     if (waitMs === undefined) return text(429, 'too many requests');
@@ -156,9 +156,9 @@ async function sleepOn(socket: Socket, ms: number): Promise<void> {
 
 async function send(request: IncomingMessage, response: ServerResponse, answer: GuestAnswer): Promise<void> {
   const { status, headers, body } = answer;
-  // Bodies are not wanted; an unread one would be taken for the next request of the connection.
+  // An unread body would be taken for the connection's next request.
   const hasBody = (request.headers['content-length'] ?? '0') !== '0' || 'transfer-encoding' in request.headers;
-  // Small programs in guests do not read chunks.
+  // Small programs in guests cannot read chunks.
   const length = typeof body === 'string' ? { 'content-length': String(Buffer.byteLength(body)) } : {};
   response.writeHead(status, { ...headers, ...length, ...(hasBody ? { connection: 'close' } : {}) });
   if (hasBody) response.once('finish', () => request.socket.destroySoon());
@@ -178,7 +178,7 @@ function refuseRaw(socket: Duplex, { status, body }: GuestAnswer): void {
   endSoon(socket, [...head, `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close', '', body].join('\r\n'));
 }
 
-/** Node keeps it in the socket's handle and has no word for it. */
+/** Node keeps it in the socket's handle without an API for it. */
 function descriptorOf(socket: Socket): number {
   const { _handle: handle } = socket as { readonly _handle?: { readonly fd?: number } | null };
   return handle?.fd ?? -1;

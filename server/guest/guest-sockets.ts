@@ -1,4 +1,4 @@
-// The guest sockets of all running containers: where each lies on the host, and its listener. guest-answers.ts makes the answers.
+// The guest sockets of all running containers: the path of each on the host, and its listener. guest-answers.ts makes the answers.
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, open, readdir, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,19 +13,19 @@ import { GuestListener, type GuestListenerDeps } from './guest-listener.ts';
 export type GuestSocketsDeps = Omit<GuestListenerDeps, 'events' | 'websockets'> &
   Omit<GuestEventsDeps, 'events'> & {
     readonly hub: GuestEventsDeps['events'];
-    /** One directory for each running container; only root of the host gets through it. */
+    /** One directory per running container; only the host's root can traverse it. */
     readonly dir: string;
-    /** The host's containers are real: directories of privileged ones are file systems of their own. */
+    /** Containers are real: directories of privileged ones are separate file systems. */
     readonly ownFileSystems: boolean;
   };
 
 interface Open {
   readonly listener: GuestListener;
-  /** The handle of the directory, while the socket goes by its number. */
+  /** The handle of the directory, if the socket is bound through its descriptor. */
   readonly handle: FileHandle | undefined;
 }
 
-/** The kernel's limit for paths of sockets. */
+/** The kernel's limit for socket paths. */
 const longestPath = 107;
 
 export class GuestSocketServer implements GuestSockets {
@@ -35,7 +35,7 @@ export class GuestSocketServer implements GuestSockets {
   readonly #mutex = new KeyedMutex();
   /** By uuid. */
   readonly #open = new Map<string, Open>();
-  /** Guests have nothing to say on it. */
+  /** Guests send nothing on it. */
   readonly #websockets = new WebSocketServer({ noServer: true, maxPayload: 4096, perMessageDeflate: false });
 
   constructor({ dir, hub, clock, ownFileSystems, ...deps }: GuestSocketsDeps) {
@@ -53,10 +53,10 @@ export class GuestSocketServer implements GuestSockets {
     await this.#mutex.run(guest.uuid, async () => {
       if (this.#open.has(guest.uuid)) return;
       await mkdir(this.#dir, { recursive: true, mode: 0o700 });
-      // Recursive, Node takes a full disk for a directory that is missing.
+      // A recursive mkdir of Node reports a full disk as a missing directory.
       if (!existsSync(this.dirOf(guest))) await mkdir(this.dirOf(guest));
       if (isolated && this.#ownFileSystems) await mountSmall(this.dirOf(guest));
-      // For the container's root, who has another id on the host.
+      // For the container's root, which has another id on the host.
       await chmod(this.dirOf(guest), 0o755);
       await rm(join(this.dirOf(guest), 'sock'), { force: true });
       this.#open.set(guest.uuid, await this.#listen(guest));
@@ -95,7 +95,7 @@ export class GuestSocketServer implements GuestSockets {
     }
   }
 
-  /** Directories stay: they are mounted in containers that keep running. */
+  /** Directories stay: they are mounted in running containers. */
   async closeAll(): Promise<void> {
     await Promise.all([...this.#open.keys()].map((uuid) => this.#mutex.run(uuid, () => this.#end(uuid))));
     this.#websockets.close();

@@ -1,11 +1,10 @@
-// Slows down frequent requests of a container and refuses excessive ones: returns how long the next request has to wait.
-// Knows no clock of its own.
+// Delays frequent requests of a container and refuses excessive ones: returns how long the next request must wait. Has no clock.
 
 export interface PaceLimits {
   readonly perSecond: number;
-  /** So many at once are not delayed. */
+  /** This many at once are not delayed. */
   readonly burst: number;
-  /** A request that would have to wait longer is refused. */
+  /** A request with a longer delay is refused. */
   readonly maxWaitMs: number;
 }
 
@@ -13,7 +12,7 @@ export class Pace {
   readonly #intervalMs: number;
   readonly #burstMs: number;
   readonly #maxWaitMs: number;
-  /** When the next request would be due if they came evenly. */
+  /** When the next request would be due at an even rate. */
   #dueMs = 0;
 
   constructor({ perSecond, burst, maxWaitMs }: PaceLimits) {
@@ -22,7 +21,7 @@ export class Pace {
     this.#maxWaitMs = maxWaitMs;
   }
 
-  /** Milliseconds to wait before doing it, which counts it as done then; undefined: it is refused and not counted. */
+  /** Milliseconds until the request may run, which counts it; undefined: it is refused and not counted. */
   next(nowMs: number): number | undefined {
     const due = Math.max(this.#dueMs, nowMs - this.#burstMs) + this.#intervalMs;
     if (due - nowMs > this.#maxWaitMs) return undefined;

@@ -1,5 +1,5 @@
-// The directory of one guest socket as a small file system of its own: what a privileged guest writes there, having made its mount
-// writable, is bounded and on no disk of the host.
+// The directory of one guest socket as a small file system: a privileged guest may make its mount writable, but its writes are limited and
+// reach no disk of the host.
 import { constants } from 'node:fs';
 import { chmod, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -14,17 +14,17 @@ export async function mountSmall(dir: string): Promise<void> {
   await exec(['mount', '-t', 'tmpfs', '-o', options, 'gantry-guest', dir]);
 }
 
-/** The directory is gone afterwards, with all that is in it. Idempotent. */
+/** Removes the directory with its contents. Idempotent. */
 export async function removePlace(dir: string): Promise<void> {
-  // A stopping container may still hold it: the file system goes with its last user.
+  // A stopping container may still use it: the file system goes with its last user.
   if (await isMountPoint(dir)) await exec(['umount', '--lazy', dir]);
   await rm(dir, { recursive: true, force: true });
 }
 
-/** O_PATH, which Node has no name for. */
+/** O_PATH, which Node does not name. */
 const justTheName = 0o10000000;
 
-/** Lets everybody connect. Root of a privileged guest may have put a link in place of the socket: that is not followed. */
+/** Lets every user connect. Root of a privileged guest may have replaced the socket with a link: that is not followed. */
 export async function openToAll(path: string): Promise<void> {
   const file = await open(path, justTheName | constants.O_NOFOLLOW);
   try {

@@ -1,5 +1,5 @@
-// Makes spans with OpenTelemetry and sends them: a provider of its own, batches, OTLP over HTTP with JSON. Spans that the collector does
-// not take are dropped, and the reason is reported once; nobody waits for them. This file loads OpenTelemetry: import it only when it is needed.
+// Makes spans with OpenTelemetry and sends them: a separate provider, batches, OTLP over HTTP with JSON. Spans that the collector refuses
+// are dropped, and the reason is reported once; nothing waits for them. This file loads OpenTelemetry: import it only when needed.
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   ROOT_CONTEXT,
@@ -30,7 +30,7 @@ import type { TraceTarget } from './target.ts';
 const batchMs = 1000;
 const maxWaiting = 2000;
 const timeoutMs = 10_000;
-/** At the end of the process. */
+/** Time limit at the end of the process. */
 const lastMs = 2000;
 const longestValue = 1024;
 
@@ -38,7 +38,7 @@ export class TraceExporter implements Tracer {
   readonly #provider: TracerProvider;
   readonly #tracer: OtelTracer;
 
-  /** `onProblem`: why spans are not taken, once for each reason. */
+  /** `onProblem`: called once per reason why spans are refused. */
   constructor(target: TraceTarget, onProblem: (message: string) => void) {
     const batches = new BatchSpanProcessor({
       exporter: reporting(target, onProblem),
@@ -69,7 +69,7 @@ export class TraceExporter implements Tracer {
     return spanOf(this.#tracer.startSpan(name, options, contextOf(parent)));
   }
 
-  /** Sends what waits; a collector that does not answer is given up soon. */
+  /** Sends pending spans; gives up soon if the collector does not answer. */
   async close(): Promise<void> {
     const sent = this.#provider.shutdown().catch(() => undefined);
     await Promise.race([sent, pause(lastMs, undefined, { ref: false })]);

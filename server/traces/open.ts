@@ -1,20 +1,20 @@
-// Opens the exporter when a collector is named, and loads OpenTelemetry only then.
+// Opens the exporter if a collector is configured, and loads OpenTelemetry only then.
 import type { Tracer } from '../lib/shared/spans.ts';
 import { traceTarget, type Environment, type TraceSettings, type TraceTarget } from './target.ts';
 
 export interface OpenTracer extends Tracer {
-  /** Sends what waits, for two seconds at most. */
+  /** Sends pending spans, for two seconds at most. */
   close(): Promise<void>;
 }
 
 export interface TraceWish {
   readonly env: Environment;
-  /** Name of this service, unless the environment has another. */
+  /** Name of this service, unless the environment overrides it. */
   readonly service: string;
   readonly settings?: TraceSettings;
 }
 
-/** Undefined when no collector is named. Rejects when what is said of it cannot be used. `onProblem`: spans are not taken. */
+/** Undefined if no collector is configured. Rejects for an invalid configuration. `onProblem`: spans are refused. */
 export async function openTracing(
   { env, service, settings }: TraceWish,
   onProblem: (message: string) => void,

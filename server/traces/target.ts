@@ -1,4 +1,4 @@
-// Decides where traces go, if anywhere: the variables that OpenTelemetry has for it, and settings of ours that come before them. Pure.
+// Decides where traces go, if anywhere: by OpenTelemetry's variables, and our settings, which override them. Pure.
 import { reasonOf } from '../lib/shared/reason.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -7,13 +7,13 @@ export interface TraceTarget {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly service: string;
-  /** Share of traces that are recorded, of those that begin here. */
+  /** Share of recorded traces, among those that begin here. */
   readonly ratio: number;
-  /** Also of those that begin elsewhere. */
+  /** Also for traces that begin elsewhere. */
   readonly ignoresParent: boolean;
 }
 
-/** What a config says; it comes before the environment. */
+/** Settings from a config; they override the environment. */
 export interface TraceSettings {
   /** Base URL of the collector, such as http://127.0.0.1:4318. */
   readonly endpoint?: string | undefined;
@@ -22,7 +22,7 @@ export interface TraceSettings {
   readonly ratio?: number | undefined;
 }
 
-/** Undefined when no collector is named. Throws when what the environment says cannot be used. */
+/** Undefined if no collector is configured. Throws for an invalid environment variable. */
 export function traceTarget(env: Environment, service: string, settings: TraceSettings = {}): TraceTarget | undefined {
   const url = urlOf(env, settings.endpoint);
   if (url === undefined || /^true$/i.test(env['OTEL_SDK_DISABLED'] ?? '')) return undefined;

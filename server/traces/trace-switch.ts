@@ -1,4 +1,4 @@
-// The tracer of a daemon: opened, changed and closed while the daemon runs, as its config says.
+// The tracer of a daemon: opened, changed and closed by config while the daemon runs.
 import { reasonOf } from '../lib/shared/reason.ts';
 import type { Tracer } from '../lib/shared/spans.ts';
 import { openTarget, type OpenTracer } from './open.ts';
@@ -13,7 +13,7 @@ export interface TraceSwitchDeps {
 export class TraceSwitch {
   readonly #deps: TraceSwitchDeps;
   #tracer: OpenTracer | undefined;
-  /** What is open, or being opened. */
+  /** The settings that are open, or being opened. */
   #wanted = '';
   #turn: Promise<void> = Promise.resolve();
   readonly #closing = new Set<Promise<void>>();
@@ -22,12 +22,12 @@ export class TraceSwitch {
     this.#deps = deps;
   }
 
-  /** Undefined: nothing is traced. */
+  /** Undefined: tracing is off. */
   get tracer(): Tracer | undefined {
     return this.#tracer;
   }
 
-  /** Resolves when the settings hold. Settings that cannot be used are reported, and nothing is traced. Never rejects. */
+  /** Resolves when the settings are applied. Reports invalid settings, and turns tracing off. Never rejects. */
   follow(settings: TraceSettings): Promise<void> {
     let target: TraceTarget | undefined;
     try {
@@ -43,7 +43,7 @@ export class TraceSwitch {
     return this.#turn;
   }
 
-  /** Resolves when the last settings hold. */
+  /** Resolves when the last settings are applied. */
   get settled(): Promise<void> {
     return this.#turn;
   }
@@ -64,7 +64,7 @@ export class TraceSwitch {
         this.#deps.onProblem(`nothing is traced: ${reasonOf(error)}`);
       }
     if (before === undefined) return;
-    // Its last spans are sent meanwhile.
+    // Its last spans are sent in the background.
     const closed = before.close().finally(() => void this.#closing.delete(closed));
     this.#closing.add(closed);
   }
