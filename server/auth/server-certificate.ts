@@ -75,7 +75,7 @@ export function checkPair(certPem: string, keyPem: string, certFile: string, key
   try {
     const certificate = new X509Certificate(certPem);
     if (!certificate.checkPrivateKey(createPrivateKey(keyPem)))
-      throw new Error('the key is not that of the certificate');
+      throw new Error('the key does not match the certificate');
     const notAfter = new Date(certificate.validTo);
     return { certPem, keyPem, fingerprint: fingerprintOf(certificate.raw), notAfter };
   } catch (cause) {

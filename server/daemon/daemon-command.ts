@@ -158,7 +158,7 @@ async function serve(flags: Flags): Promise<number> {
   const output = guardOutput(process.stdout, () => {});
   const stopping = stopSignal();
   const stopStart = new AbortController();
-  void stopping.then((name) => stopStart.abort(new Error(`${name} came before the start was over`)));
+  void stopping.then((name) => stopStart.abort(new Error(`${name} arrived before the start was complete`)));
   try {
     const { startDaemon } = await import('./daemon.ts');
     const daemon = await startDaemon({
@@ -201,7 +201,7 @@ async function serve(flags: Flags): Promise<number> {
 
 /** The start was stopped on request. Pending waits must not keep the process. */
 function ended(log: Log): number {
-  log.info('gantryd ends before it has started, as it was asked to');
+  log.info('gantryd was asked to end before it had started');
   setTimeout(() => process.exit(exitCodes.ok), longestEndMs).unref();
   return exitCodes.ok;
 }

@@ -81,7 +81,7 @@ export async function openFoundation(
   open.add(() => traces.close());
   const loop = new EventLoopMonitor({
     onBlocked: (heldMs, underWay) =>
-      log.warn(`The event loop was held for ${heldMs} ms; under way: ${underWay.join(', ') || 'no request'}`),
+      log.warn(`The event loop was blocked for ${heldMs} ms; under way: ${underWay.join(', ') || 'no request'}`),
   });
   open.add(() => loop.stop());
   // Before the store, which cannot be opened on a full disk.
@@ -182,7 +182,7 @@ function partOf({ member, cluster }: Records): { readonly id: string; readonly m
 function checkStillMember(records: Records, number: number, stateDir: string): void {
   if (records.members.list().some(({ document }) => document.number === number)) return;
   throw new Error(
-    `This host was removed from its cluster while it was away. To go on as a single host, with the records from before it joined, run gantryd cluster leave --state-dir ${stateDir} --yes and start gantryd again; then it may join anew`,
+    `This host was removed from its cluster while it was away. To go on as a single host, with the records from before it joined, run gantryd cluster leave --state-dir ${stateDir} --yes and start gantryd again; then it may join again`,
   );
 }
 

@@ -15,6 +15,6 @@ export async function notifySystemd(
   try {
     await exec([program, '--ready'], { env: { ...programEnv, NOTIFY_SOCKET: socket } });
   } catch (error) {
-    log.warn(`systemd does not know that the daemon is ready, and goes on waiting for it: ${errorText(error)}`);
+    log.warn(`systemd does not know that the daemon is ready, and keeps waiting for it: ${errorText(error)}`);
   }
 }

@@ -89,7 +89,7 @@ export class EventRelay {
       relay(JSON.parse(text) as Event, text);
     });
     socket.on('error', (error) => {
-      log.debug(`The events of the cluster member ${member.name} do not come: ${errorText(error)}`);
+      log.debug(`No events arrive from the cluster member ${member.name}: ${errorText(error)}`);
       socket.terminate();
     });
     socket.on('close', () => {

@@ -12,7 +12,7 @@ export const silence = (since: Date | undefined): string =>
   `The records of the cluster have not answered${since === undefined ? '' : ` since ${since.toISOString()}`} (most of the etcds that keep them cannot be reached)`;
 
 export const removed =
-  'This host was removed from its cluster, so it is read-only; its containers run on. Stop gantryd, make the host a single one with gantryd cluster leave, and start gantryd again';
+  'This host was removed from its cluster, so it is read-only; its containers keep running. Stop gantryd, make the host a single one with gantryd cluster leave, and start gantryd again';
 
 interface Circumstances {
   /** The release that every member must have at least. */
@@ -26,7 +26,7 @@ export function statusOfMember(
   all: readonly Member[],
   { minVersion, silentSince }: Circumstances,
 ): ShownStatus {
-  if (member.isUnknown) return { status: 'Unknown', message: `Nothing is heard of it: ${silence(silentSince)}` };
+  if (member.isUnknown) return { status: 'Unknown', message: `Its status is unknown: ${silence(silentSince)}` };
   if (!member.isPresent)
     return { status: 'Offline', message: 'It has not renewed its lease: it has stopped, or cannot reach the store' };
   const version = versionOf(member);

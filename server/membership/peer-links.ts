@@ -220,7 +220,7 @@ function unanswered(name: string, error: unknown, mayHaveChanged: boolean): AppE
   if (error instanceof AppError) return error;
   if (error instanceof NotConnected || !mayHaveChanged) return unreachable(name, error);
   return errors.outcomeUnknown(
-    `The cluster member ${name} did not answer: whether it did what it was asked is not known, so read the object before asking again`,
+    `The cluster member ${name} did not answer: it may or may not have done it, so read the object before asking again`,
     error,
   );
 }
@@ -231,9 +231,7 @@ const unreachable = (name: string, error: unknown): AppError =>
 function stoppedRenewing(name: string, mayHaveChanged: boolean): AppError {
   const what = `The cluster member ${name} has stopped renewing its lease, and did not answer`;
   return mayHaveChanged
-    ? errors.outcomeUnknown(
-        `${what}: whether it did what it was asked is not known, so read the object before asking again`,
-      )
+    ? errors.outcomeUnknown(`${what}: it may or may not have done it, so read the object before asking again`)
     : errors.unavailable(what);
 }
 

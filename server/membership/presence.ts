@@ -209,7 +209,7 @@ export class Presence {
       await pause(againMs, this.#ended.signal).catch(() => {});
     }
     await former.revoke();
-    this.#deps.log.info(`The others count this member as offline after ${ttlSeconds} s without a sign of life now`);
+    this.#deps.log.info(`From now on the others count this member as offline after ${ttlSeconds} s without a renewal`);
   }
 
   /** Acquires a lease again that was lost (the store was away for too long). */
@@ -247,7 +247,7 @@ export class Presence {
           this.#published = new Map();
           this.#present = undefined;
           this.#isToldFenced = undefined;
-          this.#deps.log.warn(`Telling the other members what runs here failed: ${errorText(error)}`);
+          this.#deps.log.warn(`Publishing the status of the containers of this member failed: ${errorText(error)}`);
           throw error;
         });
       if (this.#lease !== lease) continue;

@@ -110,7 +110,7 @@ export class PendingUndos {
   #refuse({ id, what, reason }: Pending, { kind, name }: RecordName): void {
     if (!this.#pending.has(id)) return;
     throw errors.unavailable(
-      `${name} (${kind}) cannot be used yet: ${what} failed (${reason}). It is tried again by itself; remove the cause, or try again later`,
+      `${name} (${kind}) cannot be used yet: ${what} failed (${reason}). It is retried automatically; remove the cause, or try again later`,
     );
   }
 

@@ -201,7 +201,7 @@ export class Records {
   async #send(changes: Changes): Promise<void> {
     if (changes.ops.length === 0) return;
     const needed = changes.claimed.find((key) => this.#required.has(key));
-    if (needed !== undefined) throw new RecordConflict(`The record ${needed} is being put to use`);
+    if (needed !== undefined) throw new RecordConflict(`The record ${needed} is about to be used`);
     await this.#holding(changes, () => this.#write(changes));
   }
 

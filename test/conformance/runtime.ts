@@ -113,7 +113,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
           tooLate();
           await expect(driver.start(run, never)).rejects.toMatchObject({
             code: 'Failed',
-            cause: { message: expect.stringContaining('until which it may begin') },
+            cause: { message: expect.stringContaining('its deadline for starting') },
           });
           expect([driver.probe('c1').status, harness.remains(run)]).toEqual(['stopped', []]);
         }

@@ -119,7 +119,7 @@ export const containerConfigKeys = {
   ),
   'cluster.evacuate': word(is.oneOf('auto', 'live-migrate', 'migrate', 'stop'))(
     'none',
-    'Action for the container when its cluster member is evacuated: it moves (stopped for that time), or is stopped; auto: it moves unless a device is a thing of the host. Without a cluster: no effect.',
+    'Action for the container when its cluster member is evacuated: it moves (stopped for that time), or is stopped; auto: it moves unless a device is bound to the host. Without a cluster: no effect.',
     { default: 'auto' },
   ),
   'environment.*': text('none', 'Environment of commands run in the container, and of init from its next start.', {

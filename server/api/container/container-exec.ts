@@ -10,7 +10,7 @@ const Id = Type.Integer({ minimum: 0, maximum: 4_294_967_294 });
 export const ExecPost = Type.Object({
   command: Type.Array(Type.String(), { minItems: 1, ...facts({ doc: 'Command and arguments.' }) }),
   environment: Type.Optional(
-    Type.Union([ConfigMap, Type.Null()], facts({ doc: 'Over the environment.* keys of the container.' })),
+    Type.Union([ConfigMap, Type.Null()], facts({ doc: 'Overrides the environment.* keys of the container.' })),
   ),
   'wait-for-websocket': Type.Optional(
     Type.Boolean(facts({ doc: 'Starts when all data channels are connected; without, the command has no input.' })),

@@ -22,7 +22,7 @@ export const warningTypes = {
   autostart: {
     text: 'Failed to autostart instance',
     severity: 'low',
-    seen: 'A container that shall run does not start with the daemon.',
+    seen: 'A container that should run does not start with the daemon.',
     over: 'The container starts.',
   },
   lostMemberStart: {
@@ -34,13 +34,13 @@ export const warningTypes = {
   network: {
     text: 'Network unavailable',
     severity: 'high',
-    seen: 'A network cannot be brought up; each minute it is tried again.',
+    seen: 'A network cannot be brought up; it is retried each minute.',
     over: 'The network is up.',
   },
   pool: {
     text: 'Storage pool unavailable',
     severity: 'high',
-    seen: 'A storage pool cannot be mounted, which is tried again each minute, or its directory has gone.',
+    seen: 'A storage pool cannot be mounted, which is retried each minute, or its directory is missing.',
     over: 'The pool can be used.',
   },
   offlineMember: {
@@ -59,7 +59,7 @@ export const warningTypes = {
     text: 'Store needs attention',
     severity: 'high',
     seen: 'The etcd with the records is full or nearly so, has damaged data, or keeps its old history; a member of a cluster keeps no copy of the records.',
-    over: 'etcd is well again, and the member keeps a copy.',
+    over: 'etcd works again, and the member keeps a copy.',
   },
   clusterCertificate: {
     text: 'Unable to update cluster certificate',
@@ -77,7 +77,7 @@ export const warningTypes = {
     text: 'Files of instance lost in power cut',
     severity: 'high',
     seen: 'The host went down within about a minute after a container was created, before its files were on the disk: some may be empty or missing.',
-    over: 'The container is deleted. A warning of one whose files are well is acknowledged or deleted by hand.',
+    over: 'The container is deleted. If its files are intact, acknowledge or delete the warning by hand.',
   },
   listener: {
     text: 'Address unavailable',
@@ -88,13 +88,13 @@ export const warningTypes = {
   maas: {
     text: 'Unable to connect to MAAS',
     severity: 'moderate',
-    seen: 'The MAAS server does not answer, or refuses the addresses of a container; each minute it is told again.',
+    seen: 'The MAAS server does not answer, or refuses the addresses of a container; it is retried each minute.',
     over: 'MAAS has the addresses of all containers with `maas.subnet.*`.',
   },
   undo: {
     text: 'Failed change not undone',
     severity: 'moderate',
-    seen: 'A change failed, and undoing it fails, too; it is tried again by itself.',
+    seen: 'A change failed, and undoing it fails, too; it is retried automatically.',
     over: 'It is undone.',
   },
   scheduledSnapshot: {

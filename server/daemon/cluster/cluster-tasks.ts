@@ -83,7 +83,7 @@ export async function recover(task: ClusterTask): Promise<string> {
 async function renameCluster(store: Store, uuid: string): Promise<void> {
   const key = '/cluster/config';
   const record = await store.get(key);
-  if (record === undefined) throw new Error('the copy on this host holds no cluster');
+  if (record === undefined) throw new Error('the copy on this host has no records of a cluster');
   const document = decodeDocument('cluster', 'config', record.value);
   const value = encodeDocument<'cluster'>({ ...document, uuid });
   const { ok } = await store.txn([{ key, modRev: record.modRev }], [{ put: key, value }]);

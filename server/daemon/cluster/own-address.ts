@@ -16,7 +16,7 @@ export async function checkOwnAddress({ address }: Pick<Membership, 'address'>, 
     const code = await refusalOf(address);
     if (code === 'EADDRNOTAVAIL')
       throw new Error(
-        `This host does not have the address ${address} of its member of the cluster. Where the state directory is a copy of another host, run gantryd cluster leave --state-dir ${stateDir} --yes and start gantryd again; a member whose address changes leaves the cluster and joins it anew`,
+        `This host does not have the address ${address} of its member of the cluster. Where the state directory is a copy of another host, run gantryd cluster leave --state-dir ${stateDir} --yes and start gantryd again; a member whose address changes leaves the cluster and joins again`,
       );
     if (code !== 'EADDRINUSE') return;
     if (performance.now() >= untilMs)

@@ -8,7 +8,7 @@ import { askDaemon } from '../host-command.ts';
 export async function rotateKeys({ stateDir }: { readonly stateDir: string }): Promise<string> {
   const socketPath = join(stateDir, 'unix.socket');
   const { id } = await askDaemon<Operation>({ socketPath, method: 'POST', path: '/internal/cluster/keys' });
-  if (id === undefined) throw new Error('the daemon did not say what it does');
+  if (id === undefined) throw new Error('the daemon did not report the operation');
   const ended = await askDaemon<Operation>({ socketPath, path: `/1.0/operations/${id}/wait` });
   if (ended.status_code !== statusCodes.success) throw new Error(ended.err ?? 'it did not end');
   return 'All members that are online use new keys. Those that are offline take them when they are back';

@@ -38,4 +38,4 @@ async function tryLock(stateDir: string): Promise<StateLock | undefined> {
 }
 
 export const stateInUse = (stateDir: string): Error =>
-  new Error(`another gantryd works on ${stateDir}: stop it first; containers run on`);
+  new Error(`another gantryd works on ${stateDir}: stop it first; containers keep running`);

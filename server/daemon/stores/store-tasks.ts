@@ -31,7 +31,7 @@ const lockTimeoutMs = 10_000;
 export async function migrate(task: StoreTask): Promise<string> {
   const { databaseDir, etcd, stateDir } = task;
   if (etcd === undefined) throw new Error('--to is required');
-  await refuseMember(stateDir, 'they are where the cluster has them');
+  await refuseMember(stateDir, 'the cluster keeps them');
   const note = await readNote(databaseDir);
   if (note !== undefined) throw new Error(`the records of this host are in ${note.etcd.address} already`);
   if (!existsSync(sqlitePath(databaseDir))) throw new Error(`there are no records in ${databaseDir}`);
@@ -189,7 +189,7 @@ async function openTarget(choice: EtcdChoice, stateDir: string): Promise<EtcdBac
 async function endDaemon({ stateDir, say }: StoreTask): Promise<void> {
   const pid = await daemonPid(join(stateDir, 'unix.socket')).catch(() => undefined);
   if (pid === undefined) return;
-  say(`ending the daemon (process ${pid}); containers run on`);
+  say(`ending the daemon (process ${pid}); containers keep running`);
   process.kill(pid, 'SIGTERM');
   await untilEnded(
     pid,

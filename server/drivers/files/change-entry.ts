@@ -37,7 +37,7 @@ export async function changing(
     await work({ found, native, making });
     if (root.isSynced === true) await syncPlace(found.parent);
     // The change may have gone to a mount that vanished with the container.
-    if (!root.isCurrent()) failWith('ESRCH', 'the container stopped or restarted meanwhile');
+    if (!root.isCurrent()) failWith('ESRCH', 'the container has stopped or restarted');
   } catch (error) {
     throw asFileError(`Cannot ${change.verb} ${path.toString()} in ${root.label}`, error);
   } finally {

@@ -99,7 +99,7 @@ async function findDevice(maas: Maas, wanted: WantedDevice, domain: string): Pro
   if (foreign !== undefined)
     throw new DriverError(
       'Invalid',
-      `MAAS has a device named ${wanted.hostname}.${domain} of somebody else (${foreign.id})`,
+      `MAAS has a device named ${wanted.hostname}.${domain} of another owner (${foreign.id})`,
     );
   return own;
 }

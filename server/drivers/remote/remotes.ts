@@ -70,7 +70,7 @@ async function needReach(server: string, reach: Reach): Promise<void> {
 export const noRemotes: Remotes = {
   find: ({ server }) =>
     Promise.reject(
-      new DriverError('NotSupported', `cannot fetch images from ${server}: this daemon asks no other server`),
+      new DriverError('NotSupported', `cannot fetch images from ${server}: this daemon contacts no other server`),
     ),
 };
 

@@ -102,7 +102,8 @@ async function targetOf(
 const isMissing = (error: unknown): boolean => error instanceof DriverError && error.code === 'NotFound';
 
 function notThere(server: string, what: string, { secret }: ImageRequest, cause: unknown): DriverError {
-  const hint = secret === '' ? ', or is private: a private image needs a secret' : ', or the secret is not good for it';
+  const hint =
+    secret === '' ? ', or is private: a private image needs a secret' : ', or the secret is not valid for it';
   return new DriverError('NotFound', `there is no image with ${what} on ${server}${hint}`, cause);
 }
 

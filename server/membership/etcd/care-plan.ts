@@ -49,7 +49,7 @@ export function warningsOf({ etcds, alarms }: EtcdFacts, quotaBytes: number): st
   const nameOf = (id: string): string => etcds.find((etcd) => etcd.id === id)?.name ?? id;
   const kinds = alarms.map(({ memberId, alarm }) => {
     if (alarm === 'NOSPACE')
-      return `etcd is full (${nameOf(memberId)} has raised the alarm NOSPACE): changes are refused until records are deleted; it then goes on by itself`;
+      return `etcd is full (${nameOf(memberId)} has raised the alarm NOSPACE): changes are refused until records are deleted; it then recovers by itself`;
     return `etcd at ${nameOf(memberId)} has raised the alarm ${alarm}: its data is damaged, remove that member and add it again`;
   });
   const sizes = etcds.flatMap(({ name, status }) => {

@@ -66,7 +66,7 @@ export class EtcdCare {
           await membership.disarmNoSpace(care.memberId);
           log.info('etcd has room again: the alarm NOSPACE is off, changes are taken again');
         } else {
-          log.info(`etcd at ${care.address} gives unused space of its file back`);
+          log.info(`etcd at ${care.address} returns unused space of its file`);
           const revision = facts.etcds.find(({ address }) => address === care.address)?.status?.revision;
           await membership.defragment(care.address);
           this.#defragmentedAt.set(care.address, revision ?? 0);

@@ -18,7 +18,7 @@ export async function findEtcd(path?: string): Promise<EtcdProgram> {
     );
   const { stdout } = await exec([found, '--version'], { timeoutMs: 20_000 });
   const version = /etcd Version: (\d+\.\d+\.\d+)/.exec(stdout)?.[1];
-  if (version === undefined) throw new Error(`${found} is not etcd: it does not tell its version`);
+  if (version === undefined) throw new Error(`${found} is not etcd: it does not report its version`);
   if (!isAtLeast(version, 3, 4)) throw new Error(`${found} is etcd ${version}, which is too old: 3.4 is needed`);
   return { path: found, version };
 }

@@ -108,7 +108,7 @@ export const secretHash = (secret: string): string => hash('sha256', secret);
 
 const wrongSecret = (): AppError =>
   errors.forbidden(
-    'Joining the cluster is not authorized: the token is not good for this name (it was used, has expired or was withdrawn), or the password is wrong',
+    'Joining the cluster is not authorized: the token is not valid for this name (it was used, has expired or was withdrawn), or the password is wrong',
   );
 
 /** The oldest member determines what the others write, because it must be able to read it; a newer one waits. */

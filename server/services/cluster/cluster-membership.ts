@@ -229,7 +229,7 @@ export class ClusterMembership {
         if (this.#certificate !== of)
           end(
             new Error(
-              'the cluster has got another certificate, whose fingerprint the token does not hold: make a new one',
+              'the certificate of the cluster has changed, and the token has the fingerprint of the former one: make a new token',
             ),
           );
         else if (!isThere()) end();

@@ -54,7 +54,7 @@ export function checkEmpty(records: Records): void {
   if (found.length === 0) return;
   const shown = found.slice(0, 3).join(', ') + (found.length > 3 ? ` and ${found.length - 3} more` : '');
   throw errors.badRequest(
-    `This host cannot join a cluster because it has ${shown}: it brings none: delete it here first (containers can be copied into the cluster before)`,
+    `This host cannot join a cluster because it has ${shown}: delete it here first (containers can be copied into the cluster before)`,
   );
 }
 

@@ -107,7 +107,7 @@ export class MemberVolumes {
     );
     if (backups.length > 0)
       throw errors.badRequest(
-        `The storage volume ${from.pool}/${plain} has backups, which are files of the member ${source.name} (${backups.map(({ name }) => name).join(', ')}): export what you need, delete them, and move it then`,
+        `The storage volume ${from.pool}/${plain} has backups, which are stored on the member ${source.name} (${backups.map(({ name }) => name).join(', ')}): export what you need, delete them, and move it then`,
       );
     return operations.start({
       description: 'Moving storage volume',

@@ -88,7 +88,7 @@ function removeThisOne(
   const [other] = cluster.members.reachable();
   if (other === undefined)
     throw errors.badRequest(
-      `The member ${name} cannot leave while no other member can be reached: one of them takes its records off the list`,
+      `The member ${name} cannot leave while no other member can be reached: one of them has to delete its records`,
     );
   const query = isForced ? `?force=1${isEvenOnline ? '&online=1' : ''}` : '';
   return operations.start({

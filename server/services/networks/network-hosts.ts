@@ -122,7 +122,7 @@ export class NetworkHosts {
   async refresh(networks: readonly string[]): Promise<void> {
     for (const network of new Set(networks)) {
       await this.#setHosts(network).catch((error: unknown) => {
-        this.#deps.log.warn(`Telling the network ${network} of its containers failed: ${errorText(error)}`);
+        this.#deps.log.warn(`Updating the hosts of the network ${network} failed: ${errorText(error)}`);
       });
     }
   }

@@ -166,9 +166,9 @@ export class Certificates {
       return this.#add(caller, entry, grant);
     });
     if (added === undefined) {
-      log.warn(`A client at ${remoteHost} sent a token that is not good; its certificate was not trusted`);
+      log.warn(`A client at ${remoteHost} sent an invalid token; its certificate was not trusted`);
       throw errors.forbidden(
-        'Trusting a certificate failed: the token is not good: it was used, has expired, was withdrawn, or the server was restarted since',
+        'Trusting a certificate failed: the token is not valid: it was used, has expired, was withdrawn, or the server was restarted since',
       );
     }
     attempts.succeeded(remoteHost);

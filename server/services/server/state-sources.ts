@@ -158,9 +158,7 @@ function missingFeatures({ runtime, records, view }: StateSourcesDeps): readonly
       .filter((entry) => keys.some((key) => (view.expanded(entry).config[key] ?? '') !== ''))
       .map(({ name }) => name);
     if (users.length === 0) return [];
-    return [
-      { type, message: `The kernel has not ${what}, so ${keys.join(' and ')} of ${named(users)} have no effect` },
-    ];
+    return [{ type, message: `The kernel lacks ${what}, so ${keys.join(' and ')} of ${named(users)} have no effect` }];
   });
 }
 

@@ -205,7 +205,7 @@ async function refuseFormerPool(driver: StorageDriver, pool: PoolSpec): Promise<
   // An unreadable directory is a pool that is not mounted.
   const copies = await readdir(join(driver.recordsPath(pool), 'pools')).catch(() => undefined);
   if (copies?.length === 0) return;
-  const message = `${pool.config['source']} has a pool of an earlier daemon: gantryd recover brings it back; remove it if nobody needs it`;
+  const message = `${pool.config['source']} has a pool of an earlier daemon: gantryd recover brings it back; remove it if it is not needed`;
   throw errors.invalid(`storage pool ${pool.name}`, [{ path: 'config.source', message }]);
 }
 

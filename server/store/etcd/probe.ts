@@ -15,7 +15,7 @@ const probeTtlSeconds = 5;
 export async function probe(link: EtcdLink, keyspace: Keyspace): Promise<{ readonly version: string }> {
   const version = await asking(
     link,
-    'it does not tell its version',
+    'it does not report its version',
     async () => (await link.call('Status', {})).version,
   );
   if (!isNewEnough(version))

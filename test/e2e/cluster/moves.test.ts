@@ -184,7 +184,7 @@ describe.skipIf(etcdMissing() !== undefined)('moving containers between members'
     expect(running.text).toContain('stop it before moving it to m3');
     await one.ok('PUT', '/1.0/containers/e1/state', { action: 'stop', force: true });
     await one.ok('POST', '/1.0/containers/e1/backups', { name: 'b' });
-    expect((await refused('e1', 'm3')).text).toContain('has backups, which are files of this member (b)');
+    expect((await refused('e1', 'm3')).text).toContain('has backups, which are stored on this member (b)');
     await one.ok('DELETE', '/1.0/containers/e1/backups/b');
     await sent('POST', '/1.0/storage-pools/default/volumes?target=m2', { name: 'v', type: 'custom' });
     await sent('PATCH', '/1.0/containers/e1', {

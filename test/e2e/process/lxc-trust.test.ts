@@ -36,6 +36,6 @@ describe.skipIf(missing !== undefined)('lxc', () => {
     const again = lxcClient(join(home, 'nowhere'), join(home, 'admin'));
     const second = await again.run(['remote', 'add', 'other', token]);
     expect(second.code).not.toBe(0);
-    expect(second.stderr).toMatch(/the token is not good/);
+    expect(second.stderr).toMatch(/the token is not valid/);
   });
 });

@@ -276,7 +276,7 @@ describe.skipIf(noReal !== undefined)('on real containers', () => {
       expect(await setState(daemon, 'web', 'stop', { force: true })).toMatchObject({ status: 'Success' });
     }
     const { status, text } = await answered;
-    expect([status, text]).toEqual([500, expect.stringContaining('the container stopped or restarted meanwhile')]);
+    expect([status, text]).toEqual([500, expect.stringContaining('the container has stopped or restarted')]);
     expect((await daemon.call('GET', at('web', '/own/slow'))).status).toBe(404);
   });
 

@@ -115,14 +115,14 @@ describe('over the API', () => {
     expect((await daemon.get('/1.0/certificates')) as string[]).toHaveLength(1);
     for (const { status, metadata } of answers.filter((answer) => answer.status !== 200)) {
       expect(status).toBe(403);
-      expect(metadata.message).toMatch(/the token is not good|too many attempts/);
+      expect(metadata.message).toMatch(/the token is not valid|too many attempts/);
     }
   });
 
   test('a used, withdrawn or forged token is refused with a reason, and the log has it', async () => {
     const used = await made();
     expect((await join(clients[0], used.token)).status).toBe(200);
-    expect((await join(clients[1], used.token)).metadata.message).toMatch(/the token is not good: it was used/);
+    expect((await join(clients[1], used.token)).metadata.message).toMatch(/the token is not valid: it was used/);
     const withdrawn = await made();
     expect((await daemon.call('DELETE', `/1.0/operations/${withdrawn.operation.id}`)).status).toBeLessThan(300);
     expect((await join(clients[1], withdrawn.token)).status).toBe(403);
@@ -134,7 +134,7 @@ describe('over the API', () => {
     });
     expect((await join(clients[1], forged)).status).toBe(403);
     expect(await authOf(clients[1] as ClientCertificate)).toBe('untrusted');
-    const lines = daemon.logged.filter((line) => line.includes('sent a token that is not good'));
+    const lines = daemon.logged.filter((line) => line.includes('sent an invalid token'));
     expect(lines).toHaveLength(3);
     expect(daemon.logged.join('\n')).not.toContain('f'.repeat(64));
   });

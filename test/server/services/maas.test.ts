@@ -134,7 +134,7 @@ describe('over the API', () => {
     const alien = { id: 'x1', hostname: 'printer', domain: 'maas', description: '', parent: 'm4ch1n', interfaces: [] };
     maas.devices.set('x1', alien);
     expect((await create('printer', { eth0: nic(4, lan) })).err).toContain(
-      'a device named printer.maas of somebody else (x1)',
+      'a device named printer.maas of another owner (x1)',
     );
     expect(maas.devices.get('x1')).toBe(alien);
     await configure({ 'maas.machine': 'nobody' });

@@ -44,7 +44,7 @@ function slowness(): number {
   return Math.max(1, shortest / usualWorkMs);
 }
 
-const heldMs = (line: string): number => Number(/was held for (\d+) ms/.exec(line)?.[1] ?? Infinity);
+const heldMs = (line: string): number => Number(/was blocked for (\d+) ms/.exec(line)?.[1] ?? Infinity);
 
 /** A daemon with a pool, and a container `default`, on the simulated runtime. */
 export async function openHeldDaemon(): Promise<HeldDaemon> {
@@ -75,13 +75,13 @@ export async function openHeldDaemon(): Promise<HeldDaemon> {
         await send();
         latest = await figures();
         if (latest.over_limit === before.over_limit) return;
-        const lines = daemon.log.slice(seen).filter((line) => line.includes('event loop was held'));
+        const lines = daemon.log.slice(seen).filter((line) => line.includes('event loop was blocked'));
         const limit = latest.limit_ms * slowness();
         const isLogged = lines.length > 0 && lines.every((line) => heldMs(line) <= limit);
         if (isLogged && latest.longest_ms <= Math.max(before.longest_ms, limit)) return;
         holds.push(...lines);
       }
-      expect.fail(`the event loop was held in each of ${tries} tries: ${holds.join('\n')}`);
+      expect.fail(`the event loop was blocked in each of ${tries} tries: ${holds.join('\n')}`);
     },
     async close() {
       await daemon.kill('SIGTERM');

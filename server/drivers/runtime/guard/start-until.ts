@@ -8,7 +8,7 @@ import { bootSeconds } from './guard-line.ts';
 /** Whole seconds since the host's boot, and that boot's id: in another boot the deadline has passed. Pure. */
 export const startUntilLine = (endS: number, bootId: string): string => `${Math.floor(endS)} ${bootId}\n`;
 
-export const tooLate = 'the time until which it may begin on this host has passed';
+export const tooLate = 'its deadline for starting on this host has passed';
 
 /** Without the file there is no deadline. */
 export function mayBegin(file: string): boolean {

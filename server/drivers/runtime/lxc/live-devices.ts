@@ -184,7 +184,7 @@ export class LxcLive implements LiveDevices {
     const isIn = (list: DeviceParts) => (part: unknown) =>
       partKinds.some((kind) => list[kind].some((one) => JSON.stringify(one) === JSON.stringify(part)));
     const unwanted = pick(devices.atStart, (part) => !isIn(devices.now)(part));
-    await attempt('an unplugged device is there again', () => this.#actions.unplug(state, devices, unwanted));
+    await attempt('an unplugged device has reappeared', () => this.#actions.unplug(state, devices, unwanted));
     const missing = pick(devices.now, (part) => !isIn(devices.atStart)(part));
     await attempt('a device cannot be plugged in again', () =>
       withRevert((revert) => this.#actions.plug(state, { ...devices, now: devices.atStart }, missing, revert)),
@@ -206,7 +206,7 @@ export class LxcLive implements LiveDevices {
         await dropRoutes(nic);
         await removeVlan(nic, paths.tag);
       } catch (error) {
-        log.warn('cannot clear away after an interface', { interface: nic.hostName, reason: errorText(error) });
+        log.warn('cannot clean up after an interface', { interface: nic.hostName, reason: errorText(error) });
       }
     }
     if (libc !== undefined) unmount(libc, paths.namespaceFile(state.name));

@@ -61,7 +61,7 @@ export async function followPriority(
 export async function clearKeys(deps: KeyDeps, state: RunningRecord): Promise<void> {
   if (networkPriority(state.limits) === 0) return;
   await setNetworkPriority(state.name, [], 0, deps.paths.tag).catch((error: unknown) =>
-    deps.log.warn('cannot clear away a network priority', { container: state.name, reason: errorText(error) }),
+    deps.log.warn('cannot remove a network priority', { container: state.name, reason: errorText(error) }),
   );
 }
 
@@ -77,7 +77,7 @@ export function restoreLimits(deps: KeyDeps, cpus: CpuSets, state: RunningRecord
   try {
     applyLimits(deps.tree, deps.paths.group(state.name), state.limits, cpus.of(state.name));
   } catch (error) {
-    deps.log.warn('limits of before the reboot cannot be set again', {
+    deps.log.warn('limits from before the reboot cannot be restored', {
       container: state.name,
       reason: errorText(error),
     });

@@ -46,7 +46,7 @@ export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
   hideMapPrograms(paths.hidingDir);
   const libc = await loadLibc();
   if (libc === undefined)
-    deps.log.warn('koffi cannot be loaded: no id-mapped mounts, and guest sockets refuse everybody');
+    deps.log.warn('koffi cannot be loaded: no id-mapped mounts, and guest sockets refuse every request');
   else startProgramsBy(quickStart(libc));
   const namespaces = new UserNamespaces();
   const tree = readCgroupTree();

@@ -92,7 +92,7 @@ export async function completeStart(deps: RecoverDeps, begun: RunningRecord, boo
     book.remember(started(state));
     log.info('completed a start that a crash had interrupted', { container: name });
   } catch (error) {
-    log.warn('a start that a crash had interrupted is taken back', { container: name, reason: errorText(error) });
+    log.warn('undid a start that a crash had interrupted', { container: name, reason: errorText(error) });
     book.running.delete(name);
     await endCutStart(deps, begun);
     await book.live.afterStop(begun);

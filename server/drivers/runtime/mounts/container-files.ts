@@ -130,12 +130,12 @@ export async function mapFor(
   const isOfAnother = deps.rootfsIdmapped && !canMap && fileMaps === undefined && takeOut.length > 0;
   const obstacle = fixed ?? (isOfAnother ? 'another container may be using them' : undefined);
   if (changes.length > 0 && obstacle !== undefined) {
-    const reason = `the files in ${source} would have to be given from ids ${mapText(maps[0] ?? [])} to ${mapText(run.idmap)}, and ${obstacle}`;
-    throw new DriverError('Failed', `Files cannot be given to container "${run.name}"`, new Error(reason));
+    const reason = `the files in ${source} would have to be shifted from ids ${mapText(maps[0] ?? [])} to ${mapText(run.idmap)}, and ${obstacle}`;
+    throw new DriverError('Failed', `Files cannot be shifted to the ids of container "${run.name}"`, new Error(reason));
   }
   for (const { from, to } of changes) {
     const what = { container: run.name, path: source, from: mapText(from), to: mapText(to) };
-    deps.log.info('giving files to other ids', what);
+    deps.log.info('shifting files to other ids', what);
     await shiftOwnership(source, from, to, signal);
   }
   return through;

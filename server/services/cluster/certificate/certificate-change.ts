@@ -127,7 +127,7 @@ export class CertificateChange {
     certificates.use(next);
     await cluster.publish();
     await keepClusterPair(stateDir, next).catch((error: unknown) =>
-      log.error(`Writing the certificate of the cluster failed, the next start takes it anew: ${errorText(error)}`),
+      log.error(`Writing the certificate of the cluster failed, the next start retries: ${errorText(error)}`),
     );
     log.info(`This member serves with another certificate of the cluster now: ${next.fingerprint}`);
   }

@@ -266,9 +266,9 @@ export class Fencing {
         const isOwn = records.containers.has(name);
         await (isOwn ? this.#after.resume(name) : this.#after.forget(name));
         if (records.others.get('containers', name) !== undefined)
-          log.warn(`The container ${name} is another member's since this one was lost: nothing of it runs here`);
+          log.warn(`The container ${name} belongs to another member since this one was lost: it no longer runs here`);
       } catch (error) {
-        const why = `After this member was cut off, ${name} could not go on: ${errorText(error)}`;
+        const why = `After this member was cut off, ${name} could not be restarted: ${errorText(error)}`;
         log.error(why);
         if (records.containers.has(name)) warnings.seen('lostMemberStart', why, warnedContainer(records, name));
       }

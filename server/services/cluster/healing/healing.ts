@@ -108,7 +108,7 @@ export class Healing {
     if (ttlSeconds !== undefined) return true;
     if (!absence.isLogged)
       log.warn(
-        `The containers of the lost member ${member.name} stay with it: it never said that it ends them when it is cut off`,
+        `The containers of the lost member ${member.name} stay with it: it never published that it ends them when it is cut off`,
       );
     absence.isLogged = true;
     return false;
@@ -148,14 +148,16 @@ export class Healing {
       try {
         const target = targetOf(this.#deps, unit, member.number, coming);
         if (!(await this.#give(unit, member, target, fenceRev))) {
-          log.info(`The member ${member.name} is back, or its records were changed: healing it ends`);
+          log.info(`The member ${member.name} is back, or its records were changed: healing it stops`);
           break;
         }
         coming.set(target.number, (coming.get(target.number) ?? 0) + unit.containers.length);
         moved.push(...unit.containers);
         log.warn(`The member ${member.name} is lost: ${target.name} has its ${namesOf(unit)} now`);
       } catch (error) {
-        log.error(`The ${namesOf(unit)} of the lost member ${member.name} cannot go on: ${errorText(error)}`);
+        log.error(
+          `The ${namesOf(unit)} of the lost member ${member.name} cannot continue elsewhere: ${errorText(error)}`,
+        );
       }
     }
     const url = `/1.0/cluster/members/${member.name}`;

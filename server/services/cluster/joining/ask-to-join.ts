@@ -38,7 +38,7 @@ async function ask(address: string, known: KnownCluster, body: ClusterAccept): P
     const { raw } = socket.getPeerCertificate();
     if (!isKnown(raw, known)) {
       throw errors.badRequest(
-        `The server at ${address} does not have the certificate of the cluster: nothing was sent to it; look whether the address or the token is that of another cluster, or is from before the cluster got another certificate: then make a new token`,
+        `The server at ${address} does not have the certificate of the cluster: nothing was sent to it; check whether the address or the token belongs to another cluster, or is older than the certificate of the cluster: then make a new token`,
       );
     }
     return await exchange(socket, address, body);

@@ -54,7 +54,7 @@ export function readMemberConfig(
     const add = (field: string, message: string): void => void problems.push({ path: `${path}.${field}`, message });
     if (!isEntity(entity)) add('entity', `must be ${Object.keys(entities).join(' or ')}, is ${JSON.stringify(entity)}`);
     else if (!isAsked(entity, key))
-      add('key', `${JSON.stringify(key)} is no key that each member has for itself: the cluster sets it for all`);
+      add('key', `${JSON.stringify(key)} is not a key of single members: the cluster sets it for all`);
     if (name === '') add('name', `must name the ${isEntity(entity) ? entities[entity].what : 'object'}`);
     return value === '' ? [] : [{ entity, name, key, value }];
   });

@@ -123,7 +123,7 @@ export class KeyChange {
     while (this.#document !== undefined && this.#document.phase !== 'done') {
       if (this.#deps.nowMs() > untilMs)
         throw errors.outcomeUnknown(
-          `The members have not all taken the new keys of the cluster in ${endMs / 1000} s: that goes on, and until it ends a removed member may still reach the records${this.#problem === undefined ? '' : ` (${this.#problem})`}`,
+          `The members have not all taken the new keys of the cluster in ${endMs / 1000} s: the change continues, and until it ends a removed member may still reach the records${this.#problem === undefined ? '' : ` (${this.#problem})`}`,
         );
       await pause(lookEveryMs.restless, this.#closing.signal);
     }
@@ -199,9 +199,7 @@ export class KeyChange {
       if (now?.generation === wanted.generation && now.phase === 'done')
         changes.put('clusterKeys', 'current', { ...now, rewritten: true });
     });
-    this.#deps.log.info(
-      `The records of the cluster are encrypted with its newest key: ${renewed} had to be written anew`,
-    );
+    this.#deps.log.info(`The records of the cluster are encrypted with its newest key: ${renewed} were rewritten`);
     return 'settled';
   }
 

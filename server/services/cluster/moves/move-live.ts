@@ -44,7 +44,7 @@ async function moveLive(deps: MoveOutDeps, caller: Caller, name: string, to: Mov
   await startThere(deps, member, to.name, true).catch((error: unknown) => {
     throw new AppError(
       'internal',
-      `The container ${plainName(to.name)} is on ${member.name} now, stopped with its checkpoint: start it with stateful: true, or without. It did not run on because ${errorText(error)}`,
+      `The container ${plainName(to.name)} is on ${member.name} now, stopped with its checkpoint: start it with stateful: true, or without. It could not resume because ${errorText(error)}`,
     );
   });
 }

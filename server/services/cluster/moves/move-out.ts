@@ -192,7 +192,7 @@ export function refuse({ records, runtime }: MoveOutDeps, name: string, to: Move
   const backups = ownedBy(records, 'backups', document.uuid).map((backup) => backup.name);
   if (backups.length > 0)
     throw errors.badRequest(
-      `The container ${plain} has backups, which are files of this member (${backups.join(', ')}): export what you need, delete them, and move it then`,
+      `The container ${plain} has backups, which are stored on this member (${backups.join(', ')}): export what you need, delete them, and move it then`,
     );
 }
 

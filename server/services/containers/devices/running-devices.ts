@@ -255,7 +255,7 @@ export class RunningDevices {
   async #undo(name: string, device: string, work: () => Promise<void>): Promise<void> {
     await work().catch((error: unknown) => {
       if (this.#deps.runtime.probe(name).status === 'stopped') return;
-      this.#deps.log.error(`Putting the device ${device} of ${name} back failed: ${errorText(error)}`);
+      this.#deps.log.error(`Restoring the device ${device} of ${name} failed: ${errorText(error)}`);
     });
   }
 }

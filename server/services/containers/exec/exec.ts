@@ -87,7 +87,7 @@ export function requireRunning(deps: Pick<ContainerDeps, 'runtime'>, name: strin
 
 /** Linux accepts no longer argument of a command, nor NAME=VALUE (MAX_ARG_STRLEN with its zero byte). */
 const maxWordBytes = 32 * 4096 - 1;
-const tooLong = `is longer than ${maxWordBytes} bytes, which no program can be given`;
+const tooLong = `is longer than ${maxWordBytes} bytes, the longest argument of a program`;
 const isTooLong = (word: string): boolean => Buffer.byteLength(word) > maxWordBytes;
 
 /** Problems beyond the schema. */

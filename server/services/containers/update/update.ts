@@ -242,7 +242,7 @@ function checkImageKeys(name: string, before: ConfigMap, wanted: ConfigMap): voi
     .filter(([key, value]) => key.startsWith('image.') && before[key] !== value)
     .map(([key]) => ({
       path: `config.${key}`,
-      message: `${key} is what its image said when the container was made, and cannot be changed: user.* is yours`,
+      message: `${key} is copied from the image and cannot be changed: use user.* for keys of your own`,
     }));
   if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
 }

@@ -70,7 +70,5 @@ function requireHolder(records: AddImageDeps['records'], changes: Changes, image
 /** The same bytes, split at another place, have the same fingerprint and would be another image. */
 export function refuseOtherParts(records: AddImageDeps['records'], image: string, split: boolean): void {
   if (sharersOf(records, image).every(({ document }) => document.split === split)) return;
-  throw errors.badRequest(
-    `The files do not fit the fingerprint ${plainName(image)}: they are cut in parts at another place`,
-  );
+  throw errors.badRequest(`The files do not fit the fingerprint ${plainName(image)}: they are split at another place`);
 }

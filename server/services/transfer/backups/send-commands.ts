@@ -94,7 +94,7 @@ function attributesOf(bytes: Buffer, what: string): ReadonlyMap<number, Buffer> 
     if (at + 4 + size > bytes.length) throw invalid(what, 'has a damaged command');
     const type = bytes.readUInt16LE(at);
     // Which of two attributes applies would depend on the reader.
-    if (found.has(type)) throw invalid(what, 'has a command that says something twice');
+    if (found.has(type)) throw invalid(what, 'has a command with a repeated attribute');
     found.set(type, bytes.subarray(at + 4, at + 4 + size));
     at += 4 + size;
   }

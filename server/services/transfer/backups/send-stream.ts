@@ -55,7 +55,7 @@ class StreamCheck {
   }
 
   #begin(command: Command): Buffer {
-    if (this.#tree !== undefined) throw this.#refuse(`brings more than one volume`);
+    if (this.#tree !== undefined) throw this.#refuse('has more than one volume');
     const name = this.#path(command, 'path');
     if (name === '' || name.includes('/')) throw this.#refuse(`calls its volume ${JSON.stringify(name)}`);
     const id = randomBytes(16);
@@ -164,7 +164,7 @@ class StreamCheck {
     if (path === '') return tree;
     const { parent, name } = this.#place(tree, path);
     const node = parent.get(name);
-    if (node === undefined) throw this.#refuse(`speaks of ${shown(path)}, which is not there`);
+    if (node === undefined) throw this.#refuse(`refers to ${shown(path)}, which does not exist`);
     return node;
   }
 

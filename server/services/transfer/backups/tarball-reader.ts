@@ -49,7 +49,7 @@ export async function inspectBackup(
 ): Promise<SavedParts> {
   const backupYaml = await inspectFiles(path, index, limits, signal);
   const parts = index.parts ?? (backupYaml === undefined ? undefined : await parseBackupYaml(backupYaml));
-  if (parts === undefined) throw invalid('it does not say what the container was: no config in backup/index.yaml');
+  if (parts === undefined) throw invalid('it has no description of the container: no config in backup/index.yaml');
   checkSnapshotNames(index, parts.snapshots);
   return onlyListed(parts, index.snapshots);
 }
@@ -152,7 +152,7 @@ function checkComplete(index: BackupIndex, done: ReadonlySet<string>): void {
 /** The description must contain all snapshots. */
 export function checkSnapshotNames(index: BackupIndex, expected: readonly { readonly name: string }[]): void {
   const silent = index.snapshots.find((name) => !expected.some((one) => one.name === name));
-  if (silent !== undefined) throw invalid(`nothing is said of the snapshot ${silent}`);
+  if (silent !== undefined) throw invalid(`the snapshot ${silent} has no description`);
 }
 
 function checkOther(member: TarMember, index: BackupIndex): void {

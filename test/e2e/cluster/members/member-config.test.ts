@@ -61,7 +61,7 @@ describe.skipIf(etcdMissing() !== undefined)('keys of single members', () => {
       400,
       [
         { path: 'member_config.0.entity', message: 'must be storage-pool or network, is "disk"' },
-        { path: 'member_config.2.key', message: expect.stringContaining('"rsync.bwlimit" is no key') },
+        { path: 'member_config.2.key', message: expect.stringContaining('"rsync.bwlimit" is not a key') },
         { path: 'member_config.3.name', message: 'must name the network' },
       ],
     ]);

@@ -76,7 +76,7 @@ describe.skipIf(etcdMissing() !== undefined)('gantryd without a majority at its 
       child.kill('SIGTERM');
       expect(await exited).toEqual([0, null]);
       expect(performance.now() - asked).toBeLessThan(8_000);
-      expect(log).toContain('ends before it has started, as it was asked to');
+      expect(log).toContain('was asked to end before it had started');
     } finally {
       child.kill('SIGKILL');
     }

@@ -113,7 +113,7 @@ function quirks(): void {
       const hooks = `lxc.hook.pre-start = /bin/sleep 3\nlxc.hook.start-host = /bin/touch ${lastStep}`;
       const run = { ...prepared, startUntilFile, config: { 'raw.lxc': hooks } };
       await expect(driver.start(run, never)).rejects.toMatchObject({
-        cause: { message: 'the time until which it may begin on this host has passed' },
+        cause: { message: 'its deadline for starting on this host has passed' },
       });
       const began = join(prepared.rootfs, 'began');
       expect([existsSync(lastStep), existsSync(began), harness.remains(run)]).toEqual([true, false, []]);

@@ -169,7 +169,7 @@ describe('pulling from another daemon', () => {
       () => pull({ fingerprint }),
       /no image with fingerprint .* is private: a private image needs a secret/,
     );
-    await expectFailure(() => pull({ fingerprint, secret: 'ab'.repeat(32) }), /the secret is not good for it/);
+    await expectFailure(() => pull({ fingerprint, secret: 'ab'.repeat(32) }), /the secret is not valid for it/);
     const answer = await remote.call('POST', `/1.0/images/${fingerprint}/secret`, {});
     const { secret } = answer.metadata.metadata as { secret: string };
     expect(fingerprintOf(await pull({ fingerprint, secret }))).toBe(fingerprint);

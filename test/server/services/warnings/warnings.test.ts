@@ -137,7 +137,7 @@ describe('what is warned of', () => {
     await createContainer(daemon, 'limited', { config: { 'limits.processes': '50' } });
     minutes.pass(minuteMs);
     expect((await warning(pids, '', 'new')).last_message).toBe(
-      'The kernel has not the control group controller pids, so limits.processes of limited have no effect',
+      'The kernel lacks the control group controller pids, so limits.processes of limited have no effect',
     );
     await daemon.ok('DELETE', '/1.0/containers/limited');
     minutes.pass(minuteMs);

@@ -88,7 +88,7 @@ describe('a stream from elsewhere', () => {
       Buffer.concat([head(), Buffer.from('ffffffff0100', 'hex'), Buffer.alloc(8)]),
       /command of 4294967295 bytes/,
     ],
-    ['that repeats an attribute', Buffer.concat([head(), begin(), doubled(), command('end')]), /says something twice/],
+    ['that repeats an attribute', Buffer.concat([head(), begin(), doubled(), command('end')]), /repeated attribute/],
     ['without a volume', streamOf(file('a')), /begins with something else/],
     ['of two volumes', streamOf(begin(), begin('b')), /more than one volume/],
     ['of a volume with a path', streamOf(command('subvolume', { [uuid]: id('a'), [path]: '../c' })), /has the path/],

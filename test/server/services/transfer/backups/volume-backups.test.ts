@@ -168,7 +168,7 @@ describe('an upload that becomes no volume', () => {
     ['a file twice', { files: [plain(`${inside}a`), plain(`${inside}a`)] }, /is there twice/],
     ['files of a container', { files: [plain('backup/container/rootfs/x')] }, /no part of a backup/],
     ['a snapshot that is not listed', { files: [plain('backup/volume-snapshots/t/', '5')] }, /not in its list/],
-    ['a snapshot without files', { index: { snapshots: ['t'] } }, /nothing is said|are missing/],
+    ['a snapshot without files', { index: { snapshots: ['t'] } }, /has no description|are missing/],
     ['a snapshot with a bad name', { snapshots: ['..'] }, /Invalid snapshot name|no part/],
     ['a block volume', { volume: { content_type: 'block' } }, /content_type block/],
     ['a bad name', { name: 'a/b' }, /Invalid storage volume name/],
