@@ -1,4 +1,4 @@
-// Lists that each member has a part of: those of a member that is away are as its records have them.
+// Lists across members: objects of an absent member are listed from its records.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -81,7 +81,7 @@ describe.skipIf(missing !== undefined)('lists while a member is away', () => {
     return found;
   };
 
-  test('its objects are listed as before, its containers with status Error and without state', async () => {
+  test('objects of the absent member stay listed, its containers with status Error and without state', async () => {
     await fill();
     const before = await all();
     const names = ['here', 'data', 'data/v0', 'away', 'away/s0', 'elsewhere'];
@@ -104,7 +104,7 @@ describe.skipIf(missing !== undefined)('lists while a member is away', () => {
     expect(await all()).toEqual(before);
   });
 
-  test('warnings of every member are listed, acknowledged and deleted at any, and one that is there warns of one that is not', async () => {
+  test('any member lists, acknowledges and deletes warnings of all, and an online member warns about an absent one', async () => {
     const warnings = async (of = one): Promise<Json[]> => of.get('/1.0/warnings?recursion=1');
     const statusOf = async (type: string, of = one): Promise<string | undefined> =>
       (await warnings(of)).find((each) => each.type === type)?.status;
@@ -122,7 +122,7 @@ describe.skipIf(missing !== undefined)('lists while a member is away', () => {
       minutes.pass(60_000);
       const about = { location: 'm1', count: 1, entity_url: '/1.0/cluster/members/m2' };
       expect((await warnings()).find(({ type }) => type === offline)).toMatchObject(about);
-      // Its own ones are dealt with while it is away.
+      // Its warnings can be changed while it is away.
       expect((await one.call('PATCH', path, { status: 'new' })).status).toBe(200);
       expect(await statusOf(apparmor)).toBe('new');
     });

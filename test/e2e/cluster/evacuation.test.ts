@@ -1,4 +1,4 @@
-// A member is evacuated and restored: its containers run elsewhere meanwhile, or wait, and come back.
+// A member is evacuated and restored: its containers run elsewhere or wait, and come back.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
@@ -45,7 +45,7 @@ describe.skipIf(etcdMissing() !== undefined)('evacuating a member', () => {
     expect(status).toBe('Success');
   };
 
-  test('running containers run elsewhere and come back running, stopped ones stay stopped; each by its cluster.evacuate', async () => {
+  test('running containers move and come back running, stopped ones stay stopped, each according to cluster.evacuate', async () => {
     await create('runs', true, { config: { 'user.a': 'b' } });
     await create('rests', false);
     await create('stays', true, { config: { 'cluster.evacuate': 'stop' } });
@@ -63,7 +63,7 @@ describe.skipIf(etcdMissing() !== undefined)('evacuating a member', () => {
     expect((await at('new'))[0]).not.toBe('m2');
     const aimed = await one.call('POST', '/1.0/containers?target=m2', { name: 'x', source: { type: 'none' } });
     expect(aimed.bytes.toString()).toContain('m2 is evacuated');
-    // What a user does meanwhile stands.
+    // A user's change during the evacuation is kept.
     await one.ok('PUT', '/1.0/containers/rests/state', { action: 'start' });
 
     await change('restore');
@@ -75,7 +75,7 @@ describe.skipIf(etcdMissing() !== undefined)('evacuating a member', () => {
     expect((await at('new'))[0]).not.toBe('m2');
   });
 
-  test('the mode of the request counts for all; a container that runs keeps its address', async () => {
+  test('the mode of the request applies to all containers, and a running one keeps its address', async () => {
     await create('c1', true);
     await change('evacuate', { mode: 'stop', force: true });
     expect(await at('c1')).toEqual(['m2', 'Stopped']);
@@ -84,7 +84,7 @@ describe.skipIf(etcdMissing() !== undefined)('evacuating a member', () => {
     expect((await at('c1'))[1]).toBe('Running');
   });
 
-  test('a member that is renamed meanwhile is found by its new name, and everything comes back', async () => {
+  test('a member that is renamed while evacuated is restored under its new name', async () => {
     await create('c1', true);
     await create('c2', false, { config: { 'cluster.evacuate': 'stop' } });
     await change('evacuate');
@@ -98,7 +98,7 @@ describe.skipIf(etcdMissing() !== undefined)('evacuating a member', () => {
     expect((await one.call('POST', '/1.0/cluster/members/second', { server_name: 'm2' })).status).toBe(200);
   });
 
-  test('the daemon of an evacuated member starts no container by itself, and restoring starts what ran', async () => {
+  test('the daemon of an evacuated member starts no containers, and a restore starts those that ran', async () => {
     await create('c1', true, { config: { 'cluster.evacuate': 'stop', 'boot.autostart': 'true' } });
     await change('evacuate');
     await two.restart();
@@ -108,7 +108,7 @@ describe.skipIf(etcdMissing() !== undefined)('evacuating a member', () => {
     expect(await at('c1')).toEqual(['m2', 'Running']);
   });
 
-  test('containers that cannot move are named, the others go, and a second request does the rest', async () => {
+  test('containers that cannot move are named, the others move, and a second request moves the rest', async () => {
     await create('a', true);
     await create('b', true);
     await one.ok('POST', '/1.0/containers/a/backups', { name: 'kept' });
@@ -123,7 +123,7 @@ describe.skipIf(etcdMissing() !== undefined)('evacuating a member', () => {
     expect((await at('a'))[0]).not.toBe('m2');
   });
 
-  test('a container that cannot go back runs on where it is', async () => {
+  test('a container that cannot move back keeps running where it is', async () => {
     await create('c1', true);
     await change('evacuate');
     const [place] = await at('c1');

@@ -1,4 +1,4 @@
-// Settings of members, and their groups: by the API and by lxc, and placement obeys both.
+// Settings and groups of members through the API and lxc, and their effect on placement.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
@@ -31,7 +31,7 @@ describe.skipIf(etcdMissing() !== undefined)('members and their groups', () => {
     expect(await send(method, path, body)).toEqual([expect.toBeOneOf([200, 204]), expect.anything()]);
   };
   let count = 0;
-  /** The member that has a new container. */
+  /** Returns the member of a new container. */
   const placed = async (target: string): Promise<string> => {
     const name = `p${(count += 1)}`;
     const devices = { root: { type: 'disk', path: '/', pool: 'default' } };
@@ -41,7 +41,7 @@ describe.skipIf(etcdMissing() !== undefined)('members and their groups', () => {
     return location;
   };
 
-  test('a member is described, with an ETag; what makes no sense is refused with all reasons', async () => {
+  test('a member has a description and an ETag, and wrong settings are refused with all reasons', async () => {
     const { headers } = await two.call('GET', `${member}/m3`);
     const body = { description: 'in the cellar', failure_domain: 'cellar', config: { 'user.rack': '7' } };
     expect(await send('PUT', `${member}/m3`, body, { 'if-match': String(headers.etag) })).toEqual([

@@ -1,4 +1,4 @@
-// A real container on shared storage while its member is frozen, killed and cut off: it continues elsewhere, and two never run at once.
+// A real container on shared storage whose member is frozen, killed or cut off: it continues elsewhere and never runs twice at once.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hostsMissing } from '../../support/cluster/hosts.ts';
 import {
@@ -17,7 +17,7 @@ import { until } from '../../support/until.ts';
 
 const missing = etcdMissing() ?? hostsMissing() ?? (await realRuntimeMissing());
 
-test('starts that overlap are told from those that follow each other', () => {
+test('the checker distinguishes overlapping starts from successive ones', () => {
   const runs = runsOf('a 1.00\na 2.00\nb 2.50\nb 3.00\na 3.0');
   expect(runs).toEqual([
     { id: 'a', from: 1, to: 2 },
@@ -36,7 +36,7 @@ describe.skipIf(missing !== undefined)('a real container of a lost member', () =
   });
   afterAll(() => world?.remove());
 
-  /** The container continues at another member; then the member that had it is back. */
+  /** Expects that the container continues on another member, then brings the lost member back. */
   async function heals(lose: (member: Member) => Promise<void>, mend: (member: Member) => Promise<void>) {
     const lost = await world.holder();
     const before = world.runs().length;
@@ -49,7 +49,7 @@ describe.skipIf(missing !== undefined)('a real container of a lost member', () =
     );
     const now = await world.holder();
     expect(now.name).not.toBe(lost.name);
-    // It runs there, and there alone.
+    // The container runs only there.
     const [latest] = world.runs().slice(-1);
     await until(() => (world.runs().at(-1)?.to ?? 0) > (latest?.to ?? 0) + 2);
     expect(world.runs()).toHaveLength(before + 1);
@@ -59,7 +59,7 @@ describe.skipIf(missing !== undefined)('a real container of a lost member', () =
   const isOnline = (members: readonly { readonly status: string }[]): boolean =>
     members.length === 3 && members.every(({ status }) => status === 'Online');
 
-  test('goes on when its daemon is frozen: the guard has ended it before', async () => {
+  test('continues when its daemon is frozen, after the guard has ended it', async () => {
     await heals(
       async ({ gantryd }) => gantryd.signal('SIGSTOP'),
       async ({ gantryd }) => gantryd.signal('SIGCONT'),
@@ -67,7 +67,7 @@ describe.skipIf(missing !== undefined)('a real container of a lost member', () =
   });
 
   test.skipIf(!isLongRun)(
-    'goes on when its daemon is killed and comes back much later',
+    'continues when its daemon is killed and comes back much later',
     async () => {
       await heals(
         ({ gantryd }) => gantryd.kill(),
@@ -78,7 +78,7 @@ describe.skipIf(missing !== undefined)('a real container of a lost member', () =
   );
 
   test.skipIf(!isLongRun)(
-    'goes on when its member is cut off from the others and the store',
+    'continues when its member is cut off from the others and the store',
     async () => {
       await heals(
         async ({ host }) => {

@@ -1,4 +1,4 @@
-// Containers of a lost member of a cluster on shared storage start at another one, and the lost member keeps off it when it is back.
+// Containers of a lost member on shared storage start on another one, and the lost member leaves them alone when it is back.
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
     [one, two] = cluster.members as [TestMember, TestMember];
     const config = { 'cluster.offline_threshold': '5', 'cluster.healing_threshold': '15' };
     expect((await one.call('PATCH', '/1.0', { config })).status).toBe(200);
-    // The time to live is that of the next lease.
+    // A changed time to live applies from the next lease on.
     for (const member of cluster.members) await member.restart();
   });
   afterAll(() => cluster.cleanUp());
@@ -35,7 +35,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
   const pool = (source: string) => ({ name: 'nfs', driver: 'dir', config: { source, 'source.shared': 'true' } });
   const locationOf = async (name: string): Promise<string> => (await one.get(`/1.0/containers/${name}`)).location;
 
-  test('a shared pool needs the same file system on every member, or is made on none', async () => {
+  test('a shared pool needs the same file system on every member, otherwise no member creates it', async () => {
     const other = join(mount, 'other');
     const shared = join(mount, 'shared');
     for (const dir of [other, shared]) mkdirSync(dir);
@@ -52,7 +52,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
     );
   });
 
-  test('containers and volumes of a lost member go on elsewhere with their snapshots; what must stay stays', async () => {
+  test('containers and volumes of a lost member continue elsewhere with their snapshots, except those that must stay', async () => {
     expect((await two.call('POST', '/1.0/storage-pools/nfs/volumes/custom', { name: 'data' })).status).toBe(200);
     const data = { type: 'disk', pool: 'nfs', source: 'data', path: '/data' };
     const root = { type: 'disk', path: '/', pool: 'nfs' };
@@ -65,13 +65,13 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
     await one.ok('POST', '/1.0/containers/web/snapshots', { name: 'before' });
     for (const name of ['web', 'worker', 'stays'])
       await one.ok('PUT', `/1.0/containers/${name}/state`, { action: 'start' });
-    // Switched off while it is empty: what its evacuation has stopped waits for it.
+    // The member is off while it is empty: containers that its evacuation stopped wait for it.
     const three = cluster.members[2] as TestMember;
     await one.ok('POST', '/1.0/containers?target=m3', onShared('parked'));
     await one.ok('PUT', '/1.0/containers/parked/state', { action: 'start' });
     await one.ok('POST', '/1.0/cluster/members/m3/state', { action: 'evacuate', mode: 'stop' });
     await three.stop();
-    // The last step of their starts asks for the lease.
+    // The last step of a start needs the lease.
     for (const name of ['web', 'worker', 'stays'])
       expect(two.sim.runOf(name).startUntilFile).toBe(join(two.dir, 'cluster/start-until'));
     expect(mayBegin(join(two.dir, 'cluster/start-until'))).toBe(true);
@@ -100,7 +100,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
     expect([await locationOf('parked'), await statusOf(one, 'parked')]).toEqual(['m3', 'Running']);
   });
 
-  test('the lost member ended its containers in time, and when it is back nothing of them is left there', async () => {
+  test('the lost member ended its containers in time, and has no leftovers of them when it is back', async () => {
     expect(mayBegin(join(two.dir, 'cluster/start-until'))).toBe(false);
     const runsBy = (name: string): string => join(two.dir, 'runtime', `${name}.json`);
     for (const name of ['web', 'worker', 'stays']) expect(existsSync(runsBy(name))).toBe(false);
@@ -141,7 +141,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
   });
 
   test.skipIf(!isLongRun)(
-    'while the store is away all containers on shared storage end in time and none starts; then they go on where they were',
+    'without the store all containers on shared storage end in time and none starts; afterwards they continue in place',
     async () => {
       const third = cluster.members[2] as TestMember;
       await one.ok('POST', '/1.0/containers?target=m3', onShared('steady'));

@@ -1,4 +1,4 @@
-// Images of a cluster: each is there once whichever members have its files, and comes to the member that needs it.
+// Images of a cluster: each exists once regardless of which members have its files, and is copied to members that need it.
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ describe.skipIf(etcdMissing() !== undefined || busyboxMissing() !== undefined)('
 
   beforeAll(async () => {
     cluster = await makeCluster(3, 1, (name) => {
-      // Certificates are made by the clock of the host: they are good on this one, which stands still.
+      // Certificates use the clock of the host, so they must be valid at this frozen time.
       const own = testMinutes(new Date(Date.now() + 600_000).toISOString());
       minutes.set(name, own);
       return { time: own.time };
@@ -32,7 +32,7 @@ describe.skipIf(etcdMissing() !== undefined || busyboxMissing() !== undefined)('
   });
   afterAll(() => cluster.cleanUp());
 
-  /** A new image of its own, uploaded to the member. */
+  /** Uploads a new unique image to the member. */
   async function upload(member: TestMember, word: string, split = false): Promise<string> {
     const metadata = `architecture: x86_64\ncreation_date: 1700000000\nproperties: {os: ${word}}\n`;
     const built = await buildBusyboxImage(join(dir, word), { metadata, split });
@@ -54,36 +54,39 @@ describe.skipIf(etcdMissing() !== undefined || busyboxMissing() !== undefined)('
   const fingerprints = async (member: TestMember): Promise<readonly string[]> =>
     (await member.get('/1.0/images?recursion=1')).map((image: { fingerprint: string }) => image.fingerprint);
 
-  test.each([false, true])('a container is made on members that lack its image (in two files: %s)', async (split) => {
-    const word = split ? 'apart' : 'whole';
-    const image = await upload(two, word, split);
-    const alias = `alias-${word}`;
-    await three.call('POST', '/1.0/images/aliases', { name: alias, target: image.slice(0, 12) });
-    for (const member of cluster.members) {
-      expect(await member.get(`/1.0/images/aliases/${alias}`)).toMatchObject({ target: image });
-      expect(await fingerprints(member)).toEqual([image]);
-    }
-    await one.ok('POST', '/1.0/containers?target=m1', container('c1', { alias }));
-    await three.ok('POST', '/1.0/containers?target=m3', container('c3', { fingerprint: image }));
-    expect(await two.get('/1.0/containers/c1')).toMatchObject({ location: 'm1', config: { 'image.os': word } });
-    expect(await two.get('/1.0/containers/c3')).toMatchObject({ location: 'm3' });
-    for (const member of cluster.members) {
-      expect(await fingerprints(member)).toEqual([image]);
-      expect(await member.get(`/1.0/images/${image}`)).toMatchObject({
-        properties: { os: word },
-        aliases: [{ name: alias }],
-      });
-    }
-    for (const name of ['c1', 'c3']) await two.ok('DELETE', `/1.0/containers/${name}`);
-    await three.ok('DELETE', `/1.0/images/${image}`);
-    for (const member of cluster.members) {
-      expect(await member.get('/1.0/images')).toEqual([]);
-      expect(await member.get('/1.0/images/aliases')).toEqual([]);
-      expect((await member.call('GET', `/1.0/images/${image}`)).status).toBe(404);
-    }
-  });
+  test.each([false, true])(
+    'a member without the image creates a container from it (in two files: %s)',
+    async (split) => {
+      const word = split ? 'apart' : 'whole';
+      const image = await upload(two, word, split);
+      const alias = `alias-${word}`;
+      await three.call('POST', '/1.0/images/aliases', { name: alias, target: image.slice(0, 12) });
+      for (const member of cluster.members) {
+        expect(await member.get(`/1.0/images/aliases/${alias}`)).toMatchObject({ target: image });
+        expect(await fingerprints(member)).toEqual([image]);
+      }
+      await one.ok('POST', '/1.0/containers?target=m1', container('c1', { alias }));
+      await three.ok('POST', '/1.0/containers?target=m3', container('c3', { fingerprint: image }));
+      expect(await two.get('/1.0/containers/c1')).toMatchObject({ location: 'm1', config: { 'image.os': word } });
+      expect(await two.get('/1.0/containers/c3')).toMatchObject({ location: 'm3' });
+      for (const member of cluster.members) {
+        expect(await fingerprints(member)).toEqual([image]);
+        expect(await member.get(`/1.0/images/${image}`)).toMatchObject({
+          properties: { os: word },
+          aliases: [{ name: alias }],
+        });
+      }
+      for (const name of ['c1', 'c3']) await two.ok('DELETE', `/1.0/containers/${name}`);
+      await three.ok('DELETE', `/1.0/images/${image}`);
+      for (const member of cluster.members) {
+        expect(await member.get('/1.0/images')).toEqual([]);
+        expect(await member.get('/1.0/images/aliases')).toEqual([]);
+        expect((await member.call('GET', `/1.0/images/${image}`)).status).toBe(404);
+      }
+    },
+  );
 
-  test('a change through any member is seen on every member, and checks the ETag of the copy that tells of the image', async () => {
+  test('a change through any member shows on every member, and checks the ETag', async () => {
     const image = await upload(three, 'changing');
     await one.ok('POST', '/1.0/containers?target=m1', container('c2', { fingerprint: image }));
     const changed = await two.call('PATCH', `/1.0/images/${image}`, { properties: { os: 'changed' }, public: true });
@@ -126,7 +129,7 @@ describe.skipIf(etcdMissing() !== undefined || busyboxMissing() !== undefined)('
   };
   const pass = (): void => minutes.forEach((own) => own.pass(60_000));
 
-  test('as many members as cluster.images_minimal_replica says get a copy in the background, and a deletion removes all', async () => {
+  test('cluster.images_minimal_replica members get a copy in the background, and a deletion removes all copies', async () => {
     await one.call('PATCH', '/1.0', { config: { 'cluster.images_minimal_replica': '2' } });
     const image = await upload(three, 'copied');
     pass();
@@ -140,7 +143,7 @@ describe.skipIf(etcdMissing() !== undefined || busyboxMissing() !== undefined)('
     expect(await fingerprints(two)).toEqual([]);
   });
 
-  test('an image that is fetched while it is deleted does not come back', async () => {
+  test('an image that is deleted during a fetch does not come back', async () => {
     await one.call('PATCH', '/1.0', { config: { 'cluster.images_minimal_replica': '1' } });
     for (let round = 0; round < 4; round += 1) {
       const raced = await upload(two, `raced${round}`);

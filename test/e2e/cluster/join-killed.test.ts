@@ -1,5 +1,5 @@
-// The daemon of a host is killed while it joins a cluster, or while it leaves: it is a member or a single host afterwards, and a second
-// attempt works.
+// The daemon of a host is killed while it joins or leaves a cluster: afterwards it is a member or a single host, and a second attempt
+// works.
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { isLongRun } from '../../support/left-out.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
 
-/** From the request to the kill; joining takes some 300 ms. */
+/** Delays from the request to the kill; a join takes about 300 ms. */
 const delaysMs = isLongRun ? Array.from({ length: 40 }, (_, n) => n * 20) : [40, 120, 250];
 
 describe.skipIf(etcdMissing() !== undefined)('a host that is killed', { timeout: 600_000 }, () => {
@@ -52,7 +52,7 @@ describe.skipIf(etcdMissing() !== undefined)('a host that is killed', { timeout:
     await host.kill();
     await host.start();
   };
-  /** One or the other, on both sides; a name that is listed of a host that is single can be taken off. */
+  /** Whether both sides agree. Removes a listed name if the host is single. */
   const settled = async (): Promise<boolean> => {
     const isIn = await isMember();
     if (isIn) await until(async () => (await listed()) === 'Online');
@@ -74,7 +74,7 @@ describe.skipIf(etcdMissing() !== undefined)('a host that is killed', { timeout:
       expect((await host.call('GET', '/1.0/profiles')).metadata).toContain('/1.0/profiles/shared');
       await one.ok('DELETE', '/1.0/cluster/members/two');
       expect(await isMember()).toBe(false);
-      // What is shared was copied: the next cluster brings its own.
+      // The host has its own copy of shared objects; the next cluster brings others.
       await until(async () => (await listed()) === undefined);
     }
   });

@@ -1,4 +1,4 @@
-// A member leaves its cluster and is a single host from then on, also when it is started again.
+// A member that leaves its cluster is a single host, also after a restart.
 import { existsSync } from 'node:fs';
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ describe.skipIf(missing !== undefined)('leaving a cluster', () => {
   let dir: string;
   beforeAll(async () => void (dir = tempFolder('gantry-leave-')));
 
-  /** Its fingerprint, and where the member keeps it. */
+  /** The fingerprint of an uploaded image, and its path on the member. */
   async function upload(member: TestMember, word: string): Promise<readonly [fingerprint: string, path: string]> {
     const metadata = `architecture: x86_64\ncreation_date: 1700000000\nproperties: {os: ${word}}\n`;
     const { metadataPath, fingerprint } = await buildBusyboxImage(join(dir, word), { metadata });
@@ -44,7 +44,7 @@ describe.skipIf(missing !== undefined)('leaving a cluster', () => {
   const names = async (member: TestMember) => member.get('/1.0/cluster/members');
   const membershipOf = (member: TestMember) => join(member.dir, 'cluster', 'membership.json');
 
-  test('an empty member is a single host when its removal has ended, and what all shared is still there', async () => {
+  test('an empty member is a single host after its removal, and keeps the shared objects', async () => {
     await one.call('POST', '/1.0/profiles', { name: 'shared', config: { 'user.a': 'b' } });
     await one.call('PATCH', '/1.0', { config: { 'user.whole': 'x' } });
     await one.ok('DELETE', '/1.0/cluster/members/m2');
@@ -68,7 +68,7 @@ describe.skipIf(missing !== undefined)('leaving a cluster', () => {
     expect(await two.get('/1.0/profiles')).toContain('/1.0/profiles/own');
   });
 
-  test('a host that is removed by force while it joins writes nothing to the cluster, and is single or told so', async () => {
+  test('a host that is removed by force while it joins writes nothing to the cluster, and is single or reports the removal', async () => {
     for (const delayMs of [0, 5, 10, 20, 40]) {
       const host = await makeDaemon();
       try {
@@ -96,7 +96,7 @@ describe.skipIf(missing !== undefined)('leaving a cluster', () => {
     }
   });
 
-  test('a copy of the state directory of a member starts neither beside it nor on another host, and does it no harm', async () => {
+  test('a copy of the state directory of a member starts neither beside it nor on another host, and does no harm', async () => {
     const copy = join(dir, 'copy');
     await cp(two.dir, copy, { recursive: true, filter: (path) => !path.endsWith('.socket') });
     const start = () => startDaemon({ stateDir: copy, runtime: 'sim', log: silentLog });
@@ -109,7 +109,7 @@ describe.skipIf(missing !== undefined)('leaving a cluster', () => {
     expect(await one.get('/1.0/profiles')).toContain('/1.0/profiles/alive');
   });
 
-  test('it serves with a certificate of its own again', async () => {
+  test('a host that left serves its own certificate again', async () => {
     const print = async (member: TestMember) =>
       (await member.get('/1.0')).environment.certificate_fingerprint as string;
     const shared = await print(one);
@@ -119,7 +119,7 @@ describe.skipIf(missing !== undefined)('leaving a cluster', () => {
     expect(await print(one)).toBe(shared);
   });
 
-  test('a member with a container stays, and says which; afterwards it works as before', async () => {
+  test('a member with a container stays, names the container, and continues to work', async () => {
     await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
     const devices = { root: { type: 'disk', path: '/', pool: 'default' } };
     await two.ok('POST', '/1.0/containers', { name: 'c1', source: { type: 'none' }, devices });
@@ -132,7 +132,7 @@ describe.skipIf(missing !== undefined)('leaving a cluster', () => {
     expect(await names(two)).toHaveLength(2);
   });
 
-  test('force alone discards no member that is online with a container; with --yes that is removed, and goes read-only', async () => {
+  test('force alone does not remove an online member with a container; with --yes it is removed and becomes read-only', async () => {
     await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
     const third = await cluster.add('m3');
     const devices = { root: { type: 'disk', path: '/', pool: 'default' } };
@@ -171,7 +171,7 @@ describe.skipIf(missing !== undefined)('leaving a cluster', () => {
     expect((await one.call('GET', `/1.0/images/${image}/export`)).status).toBe(200);
   });
 
-  test('a member whose only copy cannot be copied stays, and says why; with force it leaves without it', async () => {
+  test('a member with the only copy of an image that cannot be copied stays and says why; with force it leaves', async () => {
     await one.call('PATCH', '/1.0', { config: { 'cluster.images_minimal_replica': '1' } });
     const [image, path] = await upload(two, 'damaged');
     await writeFile(path, 'nothing of it');
@@ -204,7 +204,7 @@ describe.skipIf(missing !== undefined)('leaving a cluster', () => {
     expect(await two.get('/1.0/cluster')).toMatchObject({ enabled: true, server_name: 'again' });
   });
 
-  test('clients cannot make a member leave by itself, also not through another one', async () => {
+  test('clients cannot use the endpoint for a member that leaves by itself, not even through another member', async () => {
     for (const path of ['/1.0/cluster', '/1.0/cluster?target=m2']) {
       const answer = await one.call('PUT', path, { server_name: '', enabled: false });
       expect(answer.status).toBe(400);
@@ -213,7 +213,7 @@ describe.skipIf(missing !== undefined)('leaving a cluster', () => {
     expect(existsSync(membershipOf(two))).toBe(true);
   });
 
-  test('a host that was removed without its doing starts no more as a member, and says how to go on', async () => {
+  test('a host that was removed while offline no longer starts as a member, and says what to do', async () => {
     await two
       .restart(async () => {
         await until(async () => (await one.get('/1.0/cluster/members/m2')).status !== 'Online');

@@ -1,4 +1,4 @@
-// Limits of projects in a cluster: what all members have counts, also when they create at the same moment.
+// Limits of projects in a cluster apply to all members together, also when they create at the same moment.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
@@ -45,14 +45,14 @@ describe.skipIf(etcdMissing() !== undefined)('a limited project in a cluster', (
       expect(await usage(member, 'race')).toMatchObject({ containers: { Limit: 3, Usage: 3 } });
   });
 
-  test('a place that one member makes free is there at once on another', async () => {
+  test('room that one member frees is available at once on another', async () => {
     const [first] = (await one.get('/1.0/containers?project=race')) as string[];
     await one.ok('DELETE', first ?? '');
     expect(await create(two, 'race', 'again')).toBe('Success');
     expect(await create(one, 'race', 'more')).toContain('limits.containers would be 4');
   });
 
-  test('memory that containers of all members may use counts, also by a profile that one member changes', async () => {
+  test('the memory limits of containers on all members count, also after one member changes a profile', async () => {
     await project('sizes', { 'limits.memory': '4GiB' });
     const config = { 'limits.memory': '2GiB' };
     expect(await create(one, 'sizes', 'c1', { config })).toBe('Success');
@@ -65,7 +65,7 @@ describe.skipIf(etcdMissing() !== undefined)('a limited project in a cluster', (
     expect([grown.status, grown.bytes.toString()]).toEqual([403, expect.stringContaining('would be 5GiB')]);
   });
 
-  test('a limit below what all members have is refused, and so is a restriction that another member breaks', async () => {
+  test('a limit below the usage of all members is refused, and so is a restriction that another member violates', async () => {
     const lower = await two.call('PATCH', '/1.0/projects/race', { config: { 'limits.containers': '2' } });
     expect([lower.status, lower.bytes.toString()]).toEqual([400, expect.stringContaining('would be 3')]);
     await project('strict', {});
@@ -76,7 +76,7 @@ describe.skipIf(etcdMissing() !== undefined)('a limited project in a cluster', (
     expect([restricted.status, restricted.bytes.toString()]).toEqual([400, expect.stringContaining('nested')]);
   });
 
-  test('is not renamed while another member has something of it', async () => {
+  test('is not renamed while another member has objects of it', async () => {
     const renamed = await two.call('POST', '/1.0/projects/strict', { name: 'other' });
     expect([renamed.status, renamed.bytes.toString()]).toEqual([
       400,
@@ -99,7 +99,7 @@ describe.skipIf(etcdMissing() !== undefined)('a limited project in a cluster', (
     expect(await create(two, 'walled', 'thief', nic(address.replace(/77$/, '78')))).toBe('Success');
     const changed = await one.call('PATCH', '/1.0/containers/thief?project=walled', nic(address));
     expect([changed.status, changed.bytes.toString()]).toEqual([400, expect.stringContaining(taken)]);
-    // At the same moment on all three members: another one of each round may have it, one of a restricted project only when nobody has.
+    // Concurrent creations on all members: only one per round gets the address, and a restricted project only an unused one.
     await project('yard', { restricted: 'true', 'restricted.devices.nic': 'managed' });
     for (let round = 0; round < 8; round += 1) {
       const wanted = nic(address.replace(/77$/, String(100 + round)));

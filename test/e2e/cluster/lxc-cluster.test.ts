@@ -1,4 +1,4 @@
-// The stock `lxc cluster` on a cluster of gantryd, over the socket and over TLS: each verb has its effect, or is refused with the reason.
+// The stock `lxc cluster` on a gantryd cluster, over the socket and TLS: each verb works, or is refused with the reason.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -65,7 +65,7 @@ describe.skipIf(missing !== undefined)('lxc cluster', () => {
     expect(await refusal('cluster', 'show', `${remote}nobody`)).toContain('There is no cluster member nobody');
   });
 
-  test('update-certificate gives all members another certificate; one that does not fit is refused', async () => {
+  test('update-certificate gives all members another certificate, and refuses a mismatched one', async () => {
     const pair = await makePair('other', { subjectAltNames: ['127.0.0.1'], usage: 'server' });
     const [cert, key] = [join(work, 'other.crt'), join(work, 'other.key')];
     writeFileSync(cert, pair.certPem);
@@ -93,7 +93,7 @@ describe.skipIf(missing !== undefined)('lxc cluster', () => {
     expect(await refusal('cluster', 'add', `${remote}m2`)).toContain('m2');
   });
 
-  test('a host joins with a token of lxc in place of the password, as an LXD preseed has it, and is removed', async () => {
+  test('a host joins with a token of lxc in place of the password, like an LXD preseed, and is removed', async () => {
     const host = await makeDaemon();
     onTestFinished(() => host.cleanUp());
     const token = (await lxc('cluster', 'add', 'far:new')).trim().split('\n').at(-1);
@@ -111,7 +111,7 @@ describe.skipIf(missing !== undefined)('lxc cluster', () => {
     expect((await listed('far:')).map(([name]) => name)).toEqual(['m1', 'm2', 'm3']);
   });
 
-  test.each(ways)('rename %s holds on every member at once', async (remote) => {
+  test.each(ways)('rename %s takes effect on every member at once', async (remote) => {
     await lxc('cluster', 'rename', `${remote}m2`, 'second');
     expect(await three.get('/1.0/cluster/members')).toContain('/1.0/cluster/members/second');
     expect(await refusal('cluster', 'rename', `${remote}second`, 'm1')).toContain('m1');
@@ -147,7 +147,7 @@ describe.skipIf(missing !== undefined)('lxc cluster', () => {
     await lxc('storage', 'delete', 'default');
   });
 
-  test('remove ends when the member has left; --force takes one that is gone; the member itself can be asked', async () => {
+  test('remove ends when the member has left, --force removes a lost one, and the member itself accepts the request', async () => {
     expect(await refusal('cluster', 'remove', 'far:nobody')).toContain('There is no cluster member nobody');
     await lxcClient(join(work, 'm3'), join(work, 'm3'))('cluster', 'remove', 'm3');
     expect((await listed('far:')).map(([name]) => name)).toEqual(['m1', 'm2']);

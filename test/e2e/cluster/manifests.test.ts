@@ -48,7 +48,7 @@ describe.skipIf(etcdMissing() !== undefined)('manifests over a cluster', () => {
     expect(second.code, `a second plan\n${second.stdout}${second.stderr}`).toBe(0);
   };
 
-  test('one document makes a pool on all members, and what names a member comes to be there', async () => {
+  test('one document makes a pool on all members, and objects that name a member are created there', async () => {
     await apply(parts());
     expect((await one.get('/1.0/storage-pools/fast?target=m2')).config.source).toBe(join(folder.dir, 'm2-pool'));
     expect((await two.get('/1.0/containers/c1')).location).toBe('m2');
@@ -68,10 +68,10 @@ describe.skipIf(etcdMissing() !== undefined)('manifests over a cluster', () => {
     expect(changed.stdout).toContain('member_overrides.m3.bridge.external_interfaces');
   });
 
-  test('a container moves to the member that its document names, and stops for it only when that is allowed', async () => {
+  test('a container moves to the member that its document names, and stops for it only if allowed', async () => {
     await apply(parts('m1'));
     expect((await two.get('/1.0/containers/c1')).location).toBe('m1');
-    // Someone moves it away.
+    // Another client moves it away.
     await one.ok('POST', '/1.0/containers/c1?target=m3', { name: 'c1', migration: true });
     const drift = await run('drift', parts('m1'), '--detailed-exitcode');
     expect(drift.code, drift.stdout).toBe(2);
@@ -106,7 +106,7 @@ describe.skipIf(etcdMissing() !== undefined)('manifests over a cluster', () => {
     expect(again.stdout + again.stderr).toContain('Plan: 0 to add, 0 to change, 0 to destroy');
   });
 
-  test('an evacuated member is respected: what went away for it stays there, and what waits on it is not started', async () => {
+  test('an apply moves no evacuated container back and starts none that waits on its member', async () => {
     const run2 = [
       ...parts().slice(0, 3),
       container('c1', 'm2').replace('stopped', 'running'),
@@ -124,7 +124,7 @@ describe.skipIf(etcdMissing() !== undefined)('manifests over a cluster', () => {
     expect(await one.get('/1.0/containers/c6')).toMatchObject({ location: 'm2', status: 'Running' });
   });
 
-  test('objects of an offline member are neither missing nor changed, and a change of them is refused with its name', async () => {
+  test('objects of an offline member are neither missing nor changed, and changing them is refused with the name of the member', async () => {
     await apply([...parts(), onThree()]);
     await cluster.members[2]?.stop();
     await until(async () => {

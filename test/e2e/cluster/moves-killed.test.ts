@@ -1,4 +1,4 @@
-// kill -9 of a member while a container moves, or while a member is evacuated: afterwards each container is on one member, whole.
+// kill -9 of a member during a move or an evacuation: afterwards each container is complete on one member.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -51,7 +51,7 @@ describe.skipIf(etcdMissing() !== undefined)('kill -9 while containers move', ()
     return cluster.members.find((member) => locations.has(member.name))!;
   };
 
-  test(`source, target or the member that was asked: ${kills} times`, { timeout: kills * 30_000 }, async () => {
+  test(`source, target or the contacted member: ${kills} times`, { timeout: kills * 30_000 }, async () => {
     await ok(one, 'POST', '/1.0/containers?target=member1', { name: 'c', source: { type: 'none' } });
     await ok(one, 'POST', '/1.0/containers/c/files?path=/mark', Buffer.from('marked'));
     await ok(one, 'POST', '/1.0/containers/c/snapshots', { name: 's' });
@@ -69,7 +69,7 @@ describe.skipIf(etcdMissing() !== undefined)('kill -9 while containers move', ()
       await asked;
       await victim.gantryd.start();
       await everybody();
-      // A member that lives finishes its part when it has seen what happened.
+      // A surviving member finishes its part when it has noticed the failure.
       await until(async () => {
         const at = await whereIs('c');
         return cluster.members.every((member) => volumes(member).length === (member === at ? 2 : 0));
@@ -84,7 +84,7 @@ describe.skipIf(etcdMissing() !== undefined)('kill -9 while containers move', ()
       expect(await get(three, '/1.0/containers/c/snapshots')).toEqual(['/1.0/containers/c/snapshots/s']);
     }
     console.log(`moved in spite of the kill: ${moved} of ${kills}`);
-    // Nothing of it is held or half done.
+    // The container is neither locked nor half moved.
     const from = await whereIs('c');
     const to = cluster.members.find((member) => member !== from)!;
     await ok(one, 'POST', `/1.0/containers/c?target=${to.name}`, { name: 'c', migration: true });
@@ -93,7 +93,7 @@ describe.skipIf(etcdMissing() !== undefined)('kill -9 while containers move', ()
     expect(cluster.members.flatMap(volumes)).toEqual([]);
   });
 
-  test('the member that is evacuated: a second request finishes it, and all that ran runs', async () => {
+  test('the evacuated member: a second request finishes the evacuation, and all running containers run again', async () => {
     const names = ['e1', 'e2', 'e3'];
     for (const name of names) {
       await ok(one, 'POST', '/1.0/containers?target=member2', { name, source: { type: 'none' } });

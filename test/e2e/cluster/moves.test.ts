@@ -1,4 +1,4 @@
-// Containers that move between members of a cluster: everything of them comes along, and each is on one member at any moment.
+// Containers that move between members of a cluster with everything they have, and are on one member at any moment.
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
@@ -53,7 +53,7 @@ describe.skipIf(etcdMissing() !== undefined)('moving containers between members'
     return { status: answer.status, text: answer.bytes.toString() };
   };
 
-  test('a change that waits for a move is made where the container then is', async () => {
+  test('a change that waits for a move is made at the new place', async () => {
     await create(two, 'a0');
     const asked = await one.call('POST', '/1.0/containers/a0?target=m3', { name: 'a0', migration: true });
     const waiting = one.call('PATCH', '/1.0/containers/a0', { description: 'came along' });
@@ -67,7 +67,7 @@ describe.skipIf(etcdMissing() !== undefined)('moving containers between members'
     await one.ok('DELETE', '/1.0/containers/a0');
   });
 
-  test('all of it comes along: config, addresses, snapshots, files, ages; the old member has nothing left', async () => {
+  test('a container moves with config, addresses, snapshots, files and times, and the old member has no leftovers', async () => {
     await create(two, 'a1', {
       description: 'first',
       config: { 'user.color': 'red', 'boot.autostart': 'false' },
@@ -105,7 +105,7 @@ describe.skipIf(etcdMissing() !== undefined)('moving containers between members'
     for (const member of [two, three]) expect(leftovers(member)).toEqual([]);
   });
 
-  test('a running container moves live and runs on; without live it is refused; nothing is left behind', async () => {
+  test('a running container moves live and keeps running, is refused without live, and leaves nothing behind', async () => {
     await create(two, 'live');
     await one.ok('PUT', '/1.0/containers/live/state', { action: 'start' });
     expect(await refused('live', 'm3')).toMatchObject({ status: 400, text: expect.stringContaining('running') });
@@ -116,7 +116,7 @@ describe.skipIf(etcdMissing() !== undefined)('moving containers between members'
     await one.ok('DELETE', '/1.0/containers/live');
   });
 
-  test('there and back, under another name, into another pool, without snapshots, to a member of a group', async () => {
+  test('a container moves there and back, under another name, into another pool, without snapshots, to a group', async () => {
     await create(one, 'b1');
     await one.ok('POST', '/1.0/containers/b1/snapshots', { name: 's' });
     await move('b1', two, { name: 'b2', pool: 'other' }, three);
@@ -132,11 +132,11 @@ describe.skipIf(etcdMissing() !== undefined)('moving containers between members'
     for (const member of cluster.members) expect(leftovers(member)).toEqual([]);
   });
 
-  test('into another project at once, where the name is that of another container', async () => {
+  test('a container moves to another member and project at once, where another container has its name', async () => {
     await sent('POST', '/1.0/projects', { name: 'blue', config: { 'features.profiles': 'false' } });
     await create(one, 'c1');
     await move('c1', two, { project: 'blue' });
-    // Full as it is: what moves within it takes no further place.
+    // The project is full, but a move within it needs no more room.
     await sent('PATCH', '/1.0/projects/blue', { config: { 'limits.containers': '1' } });
     await create(one, 'c2');
     expect(await failure('c2', 'm2', { project: 'blue' })).toContain('limits.containers');
@@ -153,7 +153,7 @@ describe.skipIf(etcdMissing() !== undefined)('moving containers between members'
     await sent('DELETE', '/1.0/projects/blue');
   });
 
-  test('clients hear where it is now', async () => {
+  test('clients get an event with the new place', async () => {
     await create(one, 'd1');
     const heard = await three.listen('lifecycle');
     await move('d1', two);
@@ -169,7 +169,7 @@ describe.skipIf(etcdMissing() !== undefined)('moving containers between members'
     await one.ok('DELETE', '/1.0/containers/d2');
   });
 
-  test('a hindrance is named before anything begins, and the container stays as it is', async () => {
+  test('a move that cannot succeed is refused before it begins, and the container stays unchanged', async () => {
     await create(two, 'e1');
     await create(one, 'e2');
     expect((await refused('e1', 'm2')).text).toContain('is on the member m2 already');
@@ -197,7 +197,7 @@ describe.skipIf(etcdMissing() !== undefined)('moving containers between members'
     expect(leftovers(three)).toEqual([]);
   });
 
-  test('a file in the way on the other member ends the move, and is left as it is', async () => {
+  test('a conflicting file on the other member ends the move and stays', async () => {
     await create(one, 'f1');
     const at = `${three.dir}/storage-pools/default/containers/f1`;
     mkdirSync(at, { recursive: true });
@@ -209,7 +209,7 @@ describe.skipIf(etcdMissing() !== undefined)('moving containers between members'
     await one.ok('DELETE', '/1.0/containers/f1');
   });
 
-  test('files on storage that all members share stay, and the member that had them does not delete them', async () => {
+  test('files on shared storage stay in place, and the old member does not delete them', async () => {
     const source = `${one.dir}-shared`;
     mkdirSync(source);
     try {
@@ -263,7 +263,7 @@ describe.skipIf(etcdMissing() !== undefined)('moving containers between members'
     config: Object.fromEntries(Object.entries(config).filter(([key]) => !key.includes('idmap'))),
   });
 
-  /** Why the operation failed, or the request. */
+  /** Why the request or its operation failed. */
   const failure = async (name: string, target: string, body: object = {}): Promise<string> => {
     const wanted = { name, migration: true, ...body };
     const asked = await one.call('POST', `/1.0/containers/${name}?target=${target}`, wanted);

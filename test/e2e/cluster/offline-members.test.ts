@@ -1,4 +1,4 @@
-// Objects of a member that is offline in plans that delete: said per object, the rest continues, and the next run finishes.
+// Deletions of objects on an offline member: the plan names each one, the rest continues, and the next run finishes.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CliRun } from '../../support/cli/io.ts';
 import { StackFolder } from '../../support/cli/stack-folder.ts';
@@ -6,7 +6,7 @@ import { makeCluster, type TestCluster, type TestMember } from '../../support/cl
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
 
-describe.skipIf(etcdMissing() !== undefined)('deleting what members that are offline have', () => {
+describe.skipIf(etcdMissing() !== undefined)('deleting objects of offline members', () => {
   const folder = new StackFolder();
   let cluster: TestCluster;
   let one: TestMember;
@@ -15,7 +15,7 @@ describe.skipIf(etcdMissing() !== undefined)('deleting what members that are off
   beforeAll(async () => {
     cluster = await makeCluster(3);
     [one, , three] = cluster.members as [TestMember, TestMember, TestMember];
-    // Otherwise each full minute copies images to further members.
+    // Otherwise a task of the minute copies images to more members.
     const config = { 'cluster.images_minimal_replica': '1' };
     expect((await one.call('PATCH', '/1.0', { config })).status).toBe(200);
   });
@@ -75,7 +75,7 @@ describe.skipIf(etcdMissing() !== undefined)('deleting what members that are off
     expect(await one.get('/1.0/storage-pools/fast/volumes/custom')).toEqual([]);
   });
 
-  test('a destroy does the same, and the set is known until all of it is gone', async () => {
+  test('a destroy does the same, and the set stays known until all of its objects are gone', async () => {
     await good('apply', all);
     await away();
     const plan = await run('destroy', all, '--dry-run=client');
@@ -95,12 +95,12 @@ describe.skipIf(etcdMissing() !== undefined)('deleting what members that are off
     expect(await names('containers')).toEqual([]);
     expect(await names('storage-pools')).not.toContain('fast');
     const { config } = await one.get('/1.0');
-    // Its history outlives it, with the documents of its revisions: a rollback brings it back.
+    // The history with its documents outlives the set, so a rollback can restore it.
     const left = Object.keys(config as object).filter((key) => key.includes('away'));
     expect(left.filter((key) => !/^user\.gantry\.(?:history|documents)\.away\b/.test(key))).toEqual([]);
   });
 
-  test('objects that every member has are made and changed meanwhile, and follow on the member when it is back', async () => {
+  test('cluster-wide objects can be created and changed, and the offline member follows when it is back', async () => {
     await good('apply', all);
     await away();
     const changed = [
@@ -118,7 +118,7 @@ describe.skipIf(etcdMissing() !== undefined)('deleting what members that are off
     expect(settled.code, settled.stdout).toBe(0);
   });
 
-  test('an image of which a member that is away has a copy is not deleted, and the plan says so; others are', async () => {
+  test('an image with a copy on an offline member is not deleted, and the plan says so; others are', async () => {
     const image = 'kind: image\nname: base\nfile: image.tar.gz\n';
     const apply = (of: readonly string[]): Promise<CliRun> =>
       folder.gantry(one.socketPath, 'apply', of, '--set', 'images', '--prune', '--allow-destroy', '--auto-approve');

@@ -1,4 +1,4 @@
-// A cluster whose members run the etcds themselves: nothing is set up beside gantryd, and the first three members keep the records.
+// A cluster whose members run etcd themselves: nothing is set up besides gantryd, and the first three members keep the records.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
 import { readMembership } from '../../../server/membership/membership.ts';
 
-describe.skipIf(etcdMissing() !== undefined)('a cluster without an etcd of somebody else', () => {
+describe.skipIf(etcdMissing() !== undefined)('a cluster without an external etcd', () => {
   let cluster: TestCluster;
   let [one, two, three]: readonly TestMember[] = [];
 
@@ -25,7 +25,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster without an etcd of someb
       await until(async () => (await storeOf(member)).split(',').length === 3, 90_000);
   });
 
-  test('one of three may stop: the others change and read on; it comes back with what it missed', async () => {
+  test('one of three may stop: the others keep reading and writing, and it catches up when it is back', async () => {
     await one?.stop();
     const made = await two?.call('POST', '/1.0/profiles', { name: 'after' });
     expect(made?.status, made?.bytes.toString()).toBe(200);
@@ -34,7 +34,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster without an etcd of someb
     expect(await one?.get('/1.0/profiles')).toContain('/1.0/profiles/after');
   });
 
-  test('one of three leaves: its etcd ends, and the other two write on', async () => {
+  test('one of three leaves: its etcd ends, and the other two keep writing', async () => {
     await one?.ok('DELETE', '/1.0/cluster/members/m3');
     expect(await three?.get('/1.0/cluster')).toMatchObject({ enabled: false });
     await until(() => !existsSync(join(three?.dir ?? '', 'cluster', 'etcd')));

@@ -53,7 +53,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster of three members', () =>
     expect(await two.get('/1.0/containers')).toEqual([]);
   });
 
-  test('the target has it, whoever is asked', async () => {
+  test('the target gets the container, whichever member gets the request', async () => {
     await one.ok('POST', '/1.0/containers?target=m3', empty('t1'));
     expect(await locationOf('t1')).toBe('m3');
     expect(await one.call('POST', '/1.0/containers?target=m9', empty('t2'))).toMatchObject({ status: 404 });
@@ -63,7 +63,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster of three members', () =>
     for (const name of ['t1', 't2']) await one.ok('DELETE', `/1.0/containers/${name}`);
   });
 
-  test('six that are created at once are two on each member', async () => {
+  test('six containers created at once are spread evenly over three members', async () => {
     const names = ['p1', 'p2', 'p3', 'p4', 'p5', 'p6'];
     await Promise.all(names.map((name) => one.ok('POST', '/1.0/containers', empty(name))));
     const locations = await Promise.all(names.map(locationOf));
@@ -72,7 +72,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster of three members', () =>
     for (const name of names) await one.ok('DELETE', `/1.0/containers/${name}`);
   });
 
-  test('the operation and the copy say where: a copy stays with its source', async () => {
+  test('the operation and the copy name their member, and a copy stays with its source', async () => {
     await one.ok('POST', '/1.0/containers?target=m2', empty('c1'));
     const copy = { name: 'c2', source: { type: 'copy', source: 'c1' } };
     const asked = await one.call('POST', '/1.0/containers', copy);
@@ -82,7 +82,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster of three members', () =>
     for (const name of ['c1', 'c2']) await one.ok('DELETE', `/1.0/containers/${name}`);
   });
 
-  test('a copy on another member comes from there, with its snapshots or without, or of one snapshot', async () => {
+  test('a container is copied from another member, with or without snapshots, or from one snapshot', async () => {
     const original = { ...empty('s1'), description: 'first', config: { 'user.color': 'red', 'user.size': 'big' } };
     await one.ok('POST', '/1.0/containers?target=m2', original);
     expect((await one.call('POST', '/1.0/containers/s1/files?path=/mark', Buffer.from('marked'))).status).toBe(200);

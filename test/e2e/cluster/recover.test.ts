@@ -41,7 +41,7 @@ describe.skipIf(etcdMissing() !== undefined)('gantryd cluster', () => {
     return { code, ...said };
   };
 
-  test('says what is missing or wrong', async () => {
+  test('reports missing and wrong arguments', async () => {
     expect(await run()).toMatchObject({ code: 64, err: expect.stringContaining('one of these is required') });
     expect(await run('list')).toMatchObject({ code: 64, err: expect.stringContaining('--state-dir is required') });
     expect(await run('leave', '--state-dir', one.dir)).toMatchObject({
@@ -52,7 +52,7 @@ describe.skipIf(etcdMissing() !== undefined)('gantryd cluster', () => {
     expect(nowhere).toMatchObject({ code: 1, err: expect.stringContaining('there is no directory /none') });
   });
 
-  test('works on no host whose daemon runs, and neither does a second daemon', async () => {
+  test('refuses a host whose daemon runs, and so does a second daemon', async () => {
     const inUse = expect.stringContaining(`another gantryd works on ${one.dir}`);
     for (const verb of ['leave', 'recover-from-quorum-loss'])
       expect(await run(verb, '--state-dir', one.dir, '--yes')).toMatchObject({ code: 1, err: inUse });
@@ -61,7 +61,7 @@ describe.skipIf(etcdMissing() !== undefined)('gantryd cluster', () => {
     expect((await one.call('POST', '/1.0/profiles', { name: 'still' })).status).toBe(200);
   });
 
-  test('list and show tell the members; a backup has the records of the cluster, which no restore may replace', async () => {
+  test('list and show print the members; a backup has the records of the cluster, which a restore must not replace', async () => {
     const { out } = await run('list', '--state-dir', two.dir);
     for (const { name, address } of cluster.members) expect(out).toMatch(new RegExp(`${name} .*${address}`));
     expect((await run('show', '--state-dir', two.dir)).out).toContain('number: 2');
@@ -72,7 +72,7 @@ describe.skipIf(etcdMissing() !== undefined)('gantryd cluster', () => {
     await expect(restore(task, file, true)).rejects.toThrow('member of a cluster, whose records it shares');
   });
 
-  test('the one that is left recovers: what was acknowledged is there, and the lost hosts join anew', async () => {
+  test('the surviving member recovers with all acknowledged changes, and the lost hosts join again', async () => {
     await one.call('POST', '/1.0/profiles', { name: 'kept', config: { 'user.a': 'b' } });
     await Promise.all(cluster.members.map((member) => member.stop()));
     const alone = await run('list', '--state-dir', three.dir);
@@ -87,7 +87,7 @@ describe.skipIf(etcdMissing() !== undefined)('gantryd cluster', () => {
     expect(await three.get('/1.0/profiles/kept')).toMatchObject({ config: { 'user.a': 'b' } });
     expect((await three.call('POST', '/1.0/profiles', { name: 'after' })).status).toBe(200);
     await until(async () => (await three.get('/1.0/cluster/members/m1')).status === 'Offline');
-    // What comes back does not take the cluster that went on without it for its own.
+    // A returning host does not rejoin the cluster that continued without it.
     await one.restart().then(
       () => expect.unreachable('it started'),
       (error: unknown) => expect(String(error)).toContain('is not that of the cluster'),

@@ -1,5 +1,4 @@
-// Settings and members of a cluster that change while it runs: the time after which silence counts, addresses, a member that leaves by
-// itself.
+// Settings and members of a running cluster change: the offline threshold, addresses, a member that leaves by itself.
 import { Agent } from 'node:https';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
@@ -21,7 +20,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster that runs', () => {
   });
   afterAll(() => cluster.cleanUp());
 
-  /** Seconds without a sign of life after which the store forgets each member. */
+  /** The time to live of each member's lease in seconds. */
   const timesToLive = (): number[] => {
     const text = cluster.etcd.ctl('lease', 'list');
     const leases = text.split('\n').filter((line) => /^[0-9a-f]{16}$/.test(line));
@@ -38,7 +37,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster that runs', () => {
     return answer.bytes.toString();
   };
 
-  test('cluster.offline_threshold holds at once for every member, and nobody is offline meanwhile', async () => {
+  test('cluster.offline_threshold takes effect at once on every member, and none goes offline', async () => {
     expect(timesToLive()).toEqual([20, 20]);
     const seen = new Set<string>();
     const events = await one.listen('lifecycle');
@@ -55,7 +54,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster that runs', () => {
     expect(await refusal(one, { 'cluster.offline_threshold': '4' })).toContain('cluster.offline_threshold');
   });
 
-  test('another member changes where it listens, and answers before it does', async () => {
+  test('a member answers the request that changes its address before it switches', async () => {
     const free = async () => `127.0.0.1:${await freePort()}`;
     const wanted = [await free(), await free(), two.address, await free(), two.address, '', two.address, ''];
     for (const address of wanted) {
@@ -68,7 +67,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster that runs', () => {
     }
   });
 
-  test('a client that deletes its own certificate has the answer before its connection ends, whatever comes first', async () => {
+  test('a client that deletes its own certificate gets the answer before its connection ends', async () => {
     await one.call('PATCH', '/1.0', { config: { 'core.https_address': `127.0.0.1:${await freePort()}` } });
     const address = String((await one.get('/1.0')).config['core.https_address']);
     for (let round = 0; round < 12; round += 1) {
@@ -103,7 +102,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster that runs', () => {
     expect((await two.get('/1.0')).config).toMatchObject({ 'cluster.max_voters': '5' });
   });
 
-  test('the address of a member stays what the others know', async () => {
+  test('the address of a member cannot change', async () => {
     expect(await refusal(two, { 'cluster.https_address': '127.0.0.1:1' })).toContain(
       `the other members reach m2 at ${two.address}`,
     );
@@ -111,7 +110,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster that runs', () => {
     expect([same.status, same.bytes.toString()]).toEqual([200, expect.any(String)]);
   });
 
-  test('a member that is asked to remove itself leaves, and says so to its client', async () => {
+  test('a member that gets the request to remove itself leaves, and its client gets the answer', async () => {
     await two.ok('DELETE', '/1.0/cluster/members/m2');
     expect(await one.get('/1.0/cluster/members')).toEqual(['/1.0/cluster/members/m1']);
     expect(await two.get('/1.0/cluster')).toMatchObject({ enabled: false });
@@ -121,7 +120,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster that runs', () => {
 });
 
 test.skipIf(etcdMissing() !== undefined)(
-  'a member without etcd keeps no copy of the records, and every member shows why',
+  'a member without etcd installed keeps no copy of the records, and every member shows why',
   async () => {
     const pair = await makeCluster(2, 'own', (name) => (name === 'm2' ? { etcdPath: '/none/etcd' } : {}));
     try {
@@ -140,7 +139,7 @@ test.skipIf(etcdMissing() !== undefined)(
   },
 );
 
-test('a host without etcd founds no cluster, and says what to install or name', async () => {
+test('a host without etcd cannot form a cluster, and says what to install or configure', async () => {
   const host = await makeDaemon({ etcdPath: '/none/etcd' });
   onTestFinished(() => host.cleanUp());
   const address = `127.0.0.1:${await freePort()}`;

@@ -1,4 +1,4 @@
-// Three daemons on hosts of their own with real containers: these reach each other over a vxlan, move, and take commands from any member.
+// Three daemons on separate hosts with real containers, which reach each other over a vxlan, move, and run commands through any member.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -60,7 +60,7 @@ describe.skipIf(missing !== undefined)('real containers of three hosts', () => {
 
   const member = (number: number): Member => world.members[number - 1] as Member;
   const sent = (to: Member, method: string, path: string, body?: object) => done(asCandidate(to), method, path, body);
-  /** Asks the first member, which has c1 only. */
+  /** Runs a command through the first member, which only has c1. */
   const run = (name: string, words: readonly string[], stdin?: string) =>
     runGantry(programs, ['exec', name, '--', ...words], {
       env: { GANTRY_HOST: member(1).gantryd.host },
@@ -90,12 +90,12 @@ describe.skipIf(missing !== undefined)('real containers of three hosts', () => {
     await reaches('c3', 'c1');
   });
 
-  test('take commands through another member, with input, output and exit code', async () => {
+  test('run commands through another member, with input, output and exit code', async () => {
     const ran = await run('c3', ['sh', '-c', 'cat; hostname >&2; exit 7'], 'through\n');
     expect(ran).toMatchObject({ code: 7, stdout: 'through\n', stderr: 'c3\n' });
   });
 
-  test('move with their files to another host, and are reached there under the same address', async () => {
+  test('move with their files to another host, and keep their address there', async () => {
     expect((await exec('c2', 'sh', '-c', 'echo kept > /mark')).code).toBe(0);
     await sent(member(1), 'PUT', '/1.0/containers/c2/state', { action: 'stop', force: true });
     await sent(member(1), 'POST', '/1.0/containers/c2?target=member3', { name: 'c2', migration: true });

@@ -1,4 +1,4 @@
-// Traces across a cluster: a request that another member carries out stays in the trace of its caller.
+// Traces across a cluster: a forwarded request stays in the trace of its caller.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { ancestors, startCollector, type Collector } from '../../support/daemons/collector.ts';
@@ -20,7 +20,7 @@ describe.skipIf(etcdMissing() !== undefined)('traces in a cluster', () => {
     await collector.close();
   });
 
-  test('the config of one member holds for all, and the span of the other member is inside that of the first', async () => {
+  test('the config applies to all members, and the span of the other member is inside the span of the first', async () => {
     expect((await one.call('PATCH', '/1.0', { config: { 'core.trace_endpoint': collector.url } })).status).toBe(200);
     expect((await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' })).status).toBeLessThan(300);
     const devices = { root: { type: 'disk', path: '/', pool: 'default' } };

@@ -1,5 +1,5 @@
-// The members of a cluster are upgraded one after the other: the cluster needs the new release only when all run it, and from then on
-// an older one does not open the records.
+// A rolling upgrade of a cluster: it switches to the new release when all members run it; from then on an older one cannot open the
+// records.
 import { keysOf } from '../../../server/daemon/stores/keys-of.ts';
 import { openEtcdStore } from '../../../server/store/etcd/etcd.ts';
 import { SealedStore } from '../../../server/store/sealed.ts';
@@ -11,13 +11,13 @@ import { makeCluster, type TestCluster, type TestMember } from '../../support/cl
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
 
-test('the release of all is the lowest one, and unknown while one is', () => {
+test('the release of the cluster is the lowest one, and unknown if any is unknown', () => {
   expect(releaseOfAll([{ release: '1.10.0' }, { release: '1.9.0' }, { release: '2.0.0' }])).toBe('1.9.0');
   expect(releaseOfAll([{ release: '1.0.0' }, {}])).toBeUndefined();
   expect(releaseOfAll([])).toBeUndefined();
 });
 
-test('a fault that a member sees in the store is its message', () => {
+test('the message of a member shows its store fault', () => {
   const present = { version: '1.0.0', extensions: 1, warnings: ['etcd is full', 'x'] };
   const member = { name: 'm1', isPresent: true, document: {}, present } as unknown as Member;
   expect(statusOfMember(member, [member], { minVersion: '1.0.0' })).toEqual({
@@ -53,7 +53,7 @@ describe.skipIf(etcdMissing() !== undefined)('a rolling upgrade', () => {
       ({ status, message }) => [status, message],
     );
 
-  test('one that is newer waits for the others, and says for whom; with an old one it can go back', async () => {
+  test('a newer member waits for the others and names them; it can be downgraded while an old one remains', async () => {
     const fine = ['Online', 'Fully operational'];
     releases['m2'] = '0.2.0';
     await two.restart();
@@ -67,7 +67,7 @@ describe.skipIf(etcdMissing() !== undefined)('a rolling upgrade', () => {
     await two.restart();
   });
 
-  test('when all run it, an older one starts no more, and says what to install', async () => {
+  test('when all members are upgraded, an older one no longer starts, and says what to install', async () => {
     releases['m1'] = '0.2.0';
     await one.restart();
     await until(async () => (await needed()) === '0.2.0');

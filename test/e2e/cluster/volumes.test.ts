@@ -1,4 +1,4 @@
-// Custom volumes and leases of a cluster: each member has its own, and any member lists, reads and changes those of all; also for lxc.
+// Custom volumes and leases of a cluster: each member has its own, and any member, also through lxc, serves all of them.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { together } from '../../../server/http/routes/merged-lists.ts';
@@ -8,7 +8,7 @@ import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
-test('URLs that several members list say of which member they are, and no others', () => {
+test('only URLs that several members list name their member', () => {
   const one = { member: 'm1', items: ['/a', '/b?project=p', { name: 'x' }] };
   const two = { member: 'm 2', items: ['/b?project=p', '/c', { name: 'x' }] };
   expect(together([one, two])).toEqual([
@@ -47,7 +47,7 @@ describe.skipIf(etcdMissing() !== undefined)('volumes of a cluster', () => {
     return [status, bytes.toString()];
   };
 
-  test('the target has the volume; any member lists it with its place, reads, changes, snapshots and deletes it', async () => {
+  test('the target gets the volume, and any member lists it with its location, reads, changes, snapshots and deletes it', async () => {
     await done(one, 'POST', `${volumes}?target=m2`, { name: 'data', type: 'custom', config: { 'user.a': '1' } });
     for (const member of cluster.members) {
       expect(await member.get(`${custom}?recursion=1`)).toMatchObject([{ name: 'data', location: 'm2' }]);
@@ -65,7 +65,7 @@ describe.skipIf(etcdMissing() !== undefined)('volumes of a cluster', () => {
     for (const member of cluster.members) expect(await member.get(volumes)).toEqual([]);
   });
 
-  test('a name that several members have needs a target, also on a member that has it itself', async () => {
+  test('a name that several members use needs a target, even on one of them', async () => {
     for (const target of ['m1', 'm3'])
       await done(two, 'POST', `${volumes}?target=${target}`, { name: 'v', type: 'custom' });
     for (const member of cluster.members) {
@@ -120,7 +120,7 @@ describe.skipIf(etcdMissing() !== undefined)('volumes of a cluster', () => {
     expect(await refusal(one, 'POST', volumes, copy('alone'))).toEqual([409, expect.stringContaining('alone')]);
   });
 
-  test('a volume moves to the target with its snapshots, from where it is alone or from the location that is named', async () => {
+  test('a volume moves to the target with its snapshots, from its only location or from the named one', async () => {
     await done(one, 'POST', `${volumes}?target=m2`, { name: 'goes', type: 'custom', config: { 'user.a': '1' } });
     await one.ok('POST', `${custom}/goes/snapshots`, { name: 's0' });
     for (const [asked, target] of [
@@ -168,7 +168,7 @@ describe.skipIf(etcdMissing() !== undefined)('volumes of a cluster', () => {
     await one.ok('DELETE', '/1.0/containers/user');
   });
 
-  test('the space of a pool is that of the target', async () => {
+  test('the space of a pool is reported for the target', async () => {
     for (const target of ['m1', 'm3']) {
       const { space } = await two.get(`/1.0/storage-pools/default/resources?target=${target}`);
       expect(space.total).toBeGreaterThan(0);
@@ -179,7 +179,7 @@ describe.skipIf(etcdMissing() !== undefined)('volumes of a cluster', () => {
     ]);
   });
 
-  test('leases are those of all members with their places, or of the target', async () => {
+  test('leases of all members are listed with their locations, or only those of the target', async () => {
     await done(one, 'POST', '/1.0/networks', { name: 'gtcv0', config: { 'ipv6.address': 'none' } });
     const { config } = await one.get('/1.0/networks/gtcv0?target=m1');
     const base = String(config['ipv4.address']).replace(/\.\d+\/.*$/, '');
@@ -212,7 +212,7 @@ describe.skipIf(etcdMissing() !== undefined)('volumes of a cluster', () => {
       await lxc('storage', 'volume', 'set', 'default', 'stock', 'user.a=2', '--target', 'm3');
       expect(await lxc('storage', 'volume', 'get', 'default', 'stock', 'user.a')).toBe('2\n');
       await lxc('storage', 'volume', 'snapshot', 'default', 'stock', 'early');
-      // The client has the member ask for it at the address where clients reach the cluster.
+      // The client makes the member fetch the volume from the address for clients.
       await lxc('config', 'set', 'core.https_address', `127.0.0.1:${await freePort()}`);
       await lxc(
         'storage',

@@ -1,4 +1,4 @@
-// Pools, networks and profiles of a whole cluster: one request makes them on every member, or on none.
+// Pools, networks and profiles of a whole cluster: one request creates them on every member, or on none.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
@@ -58,7 +58,7 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a whole cluster', () =>
     for (const member of cluster.members) expect(await member.get('/1.0/storage-pools')).toEqual([]);
   });
 
-  test('member_overrides give single members their own config, and what is wrong on one is on none', async () => {
+  test('member_overrides give single members their own config, and an error on one member creates the object on none', async () => {
     const broken = await one?.call('POST', '/1.0/storage-pools', {
       name: 'own',
       driver: 'dir',
@@ -76,7 +76,7 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a whole cluster', () =>
     }
   });
 
-  test('clients of LXD name each member first, and the pool is Pending until the last request', async () => {
+  test('clients of LXD define the pool on each member first, and it is Pending until the last request', async () => {
     for (const name of names) {
       const answer = await one?.call('POST', `/1.0/storage-pools?target=${name}`, { name: 'phased', driver: 'dir' });
       expect(answer?.status).toBe(200);
@@ -129,13 +129,13 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a whole cluster', () =>
     await three?.ok('DELETE', '/1.0/containers/c9');
   });
 
-  test('a host that joins gets them all', async () => {
+  test('a joining host gets all of them', async () => {
     const four = await cluster.add('m4');
     expect(await four.get('/1.0/storage-pools')).toEqual(['/1.0/storage-pools/phased']);
     expect(await one?.get('/1.0/networks/net0')).toMatchObject({ locations: [...names, 'm4'] });
   });
 
-  test('what is made, changed and deleted while a member is offline reaches it when it is back', async () => {
+  test('an offline member catches up on created, changed and deleted objects when it is back', async () => {
     const four = cluster.members[3] as TestMember;
     const made = async (member: TestMember | undefined, kind: string): Promise<string[]> =>
       (((await member?.get(`/1.0/${kind}`)) ?? []) as string[]).map((url) => url.replace(`/1.0/${kind}/`, ''));
@@ -154,7 +154,7 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a whole cluster', () =>
     expect((await three?.call('DELETE', '/1.0/networks/gone'))?.status).toBeLessThan(300);
     expect(await made(one, 'networks')).not.toContain('gone');
     expect(await one?.get('/1.0/storage-pools/later')).toMatchObject({ locations: names });
-    // Its former self is still on a member.
+    // The deleted network still exists on a member.
     const again = await one?.call('POST', '/1.0/networks', network);
     expect(again?.metadata).toMatchObject({ code: 'unavailable', message: expect.stringContaining('is still on m4') });
 
@@ -167,7 +167,7 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a whole cluster', () =>
     expect(await made(four, 'networks')).toContain('gone');
   });
 
-  test('the name of a deleted one is free when the member that still had it was removed', async () => {
+  test('the name of a deleted object is free once the member that still had it is removed', async () => {
     const four = cluster.members[3] as TestMember;
     await four.stop();
     await until(async () => (await one?.get('/1.0/cluster/members/m4'))?.status === 'Offline');

@@ -1,4 +1,4 @@
-// Plans that a second person must approve: what waits, who may approve it, and attempts to get around that. Two hosts, one controller.
+// Plans that a second person must approve: what waits, who may approve, and attempts to bypass approvals. Two hosts, one controller.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -67,7 +67,7 @@ const commit = (note: string, who: string, file = 'a.yaml', profile = 's1'): str
 };
 const noteOn = async (name: string): Promise<string | undefined> => (await world.profile(1, name))?.['user.note'];
 
-test('a plan that deletes waits as a whole, says so on top, and is carried out once somebody approves it', async () => {
+test('a plan with a deletion waits as a whole, shows that first, and is carried out after an approval', async () => {
   write('p1', 'p5');
   await waits('web', 2);
   expect(set('web')).toMatchObject({
@@ -81,7 +81,7 @@ test('a plan that deletes waits as a whole, says so on top, and is carried out o
       steps: ['delete profile/p2', 'delete profile/p3', 'delete profile/p4'],
     })),
   );
-  // The part that deletes nothing waits with it, and the limit of a prune asks for no approval of its own.
+  // Harmless steps of the plan wait too, and the prune limit does not need a separate approval.
   expect([await noteOn('p5'), await noteOn('p2'), set('web').pruneGate]).toEqual([undefined, 'p2', undefined]);
   await approve('web');
   await hasStatus(world, 'web', 'synced');
@@ -107,7 +107,7 @@ test('an approval for one host lets the other wait', async () => {
   await hasStatus(world, 'web', 'synced');
 });
 
-test('an approval of another plan, another revision or a plan that nobody shows is refused', async () => {
+test('an approval of another plan, another revision or an unknown plan is refused', async () => {
   write('p1');
   await waits('web', 2);
   const old = request('web');
@@ -124,12 +124,12 @@ test('an approval of another plan, another revision or a plan that nobody shows 
   expect([await noteOn('p1'), await noteOn('p5')]).toEqual(['p1', 'p5']);
 });
 
-test('an approval that was given before a new revision came is not one for the same steps of that revision', async () => {
+test('an approval does not cover the same steps of a newer revision', async () => {
   await world.engine.suspend('web', { reason: 'wait' }, 'ann');
   await until(() => gateOf('web') === undefined, waitMs);
   await world.engine.resume('web', {}, 'ann');
   await waits('web', 2);
-  // On h2 nothing happens with the approval: its connection is slower than the next commit.
+  // h2 does nothing with the approval, since its connection is slower than the next commit.
   await world.engine.approve('web', { ...request('web'), hosts: ['h1'] }, bob);
   await until(async () => (await noteOn('p1')) === undefined, waitMs);
   writeFileSync(join(world.folder, 'manifests/web/b.yaml'), profileText('p9', { 'user.note': 'p9' }));
@@ -139,7 +139,7 @@ test('an approval that was given before a new revision came is not one for the s
   await hasStatus(world, 'web', 'synced');
 });
 
-test('the writer of a commit, also of one below that of somebody else, does not approve it', async () => {
+test('the author of a commit, even below a commit of another person, cannot approve it', async () => {
   await waits('site');
   await expect(approve('site', ada)).rejects.toThrow(
     'ada may not approve this plan of the set site: who wrote what comes',
@@ -159,7 +159,7 @@ test('the writer of a commit, also of one below that of somebody else, does not 
   expect(await noteOn('s1')).toBe('one');
 });
 
-test('a person who asked for the sync does not approve it, also after a restart', async () => {
+test('a person who requested the sync cannot approve it, even after a restart', async () => {
   await world.engine.sync('site', {}, 'bob');
   await waits('site');
   await expect(approve('site')).rejects.toThrow('who asked for it does not approve it');
@@ -183,10 +183,10 @@ test('an approval is used once: the same change for another reason needs another
   expect(await noteOn('p9')).toBeUndefined();
 });
 
-test('an approval outlives the state directory, and one that is written into the state directory counts for nothing', async () => {
+test('an approval outlives the state directory, and a forged one in the state directory is ignored', async () => {
   commit('three', 'eve');
   await waits('site');
-  // The set cannot go on: its host has it, and somebody holds it back.
+  // The set cannot continue while its object is suspended on the host.
   await world.engine.suspend('site', { address: 'profile/s2', reason: 'hold' }, 'ann');
   await waits('site');
   const asked = join(world.folder, 'state/asked.json');

@@ -1,4 +1,4 @@
-// A controller that lost its state gets it back from a backup that is older than what its hosts have.
+// A controller restores its lost state from a backup that is older than the revisions on its hosts.
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -56,7 +56,7 @@ test('no host goes back to an earlier revision when the state of its controller 
   await reaches('a');
   await commit('b');
   const earlier = revision();
-  // The controller works meanwhile.
+  // The controller keeps running during the backup.
   expect(await gantry('backup', backup())).toMatchObject({ code: 0 });
   await commit('c');
   const newest = revision();
@@ -75,7 +75,7 @@ test('no host goes back to an earlier revision when the state of its controller 
   watched.abort();
   await watching;
   expect([...seen]).toEqual(['c']);
-  // What the set can go back to came with the backup.
+  // The backup contains the revisions for a rollback.
   await world.engine.rollback('web', { revision: earlier ?? '', reason: 'c is bad' }, 'ann');
   await until(async () => (await noteOf()) === 'b', waitMs);
 });

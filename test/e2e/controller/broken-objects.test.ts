@@ -67,7 +67,7 @@ beforeAll(async () => {
 afterAll(() => world?.close());
 
 describe('an object with an undefined name', () => {
-  test('is failed where it is listed, what needs it waits, and the rest of the set goes on', async () => {
+  test('is listed as failed, its dependents wait, and the rest of the set continues', async () => {
     write('mixed', all(note('of-mixed', 'newer'), broken('bad'), `${user('c1', 'bad')}${rooted}`, note('more')));
     await hasStatus(world, 'mixed', 'failed');
     await until(() => objects('mixed')['profile/more']?.status === 'synced', waitMs);
@@ -88,7 +88,7 @@ describe('an object with an undefined name', () => {
     expect(set('mixed').message).toMatch(/failed on h1, h2: Refused: profile\/bad: the network nosuch/);
   });
 
-  test('is made when the name is defined, and nothing says failed any more', async () => {
+  test('is created when the name is defined, and no failure remains', async () => {
     write('mixed', all(note('of-mixed', 'newer'), note('bad'), note('more')));
     await hasStatus(world, 'mixed', 'synced');
     expect(set('mixed').message).toBeUndefined();
@@ -126,7 +126,7 @@ describe('a set whose base is not there yet', () => {
     expect(await world.daemons[1]?.client.get('container', 'w1')).toBeDefined();
   });
 
-  test('is brought up with its base at the first start of a controller, without an error in the log', async () => {
+  test('is created with its base at the first start of a controller, without an error in the log', async () => {
     const fresh = await openControllerWorld(2);
     onTestFinished(() => fresh.close());
     for (const name of names) mkdirSync(join(fresh.folder, 'manifests', name));

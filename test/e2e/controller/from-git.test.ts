@@ -1,4 +1,4 @@
-// From a commit to a host and back: a webhook makes the controller read a git server, the host is changed, the commit gets its status.
+// From a commit to a host: a webhook makes the controller read a git server, it changes the host, and the commit gets its status.
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -96,7 +96,7 @@ test('a signed webhook brings a commit to the host, and the commit gets its stat
 });
 
 test('a forged webhook is refused and reads nothing', async () => {
-  // The look that the last webhook asked for may still be at work; another follows at least a second later.
+  // The check of the last webhook may still be running; another follows at least a second later.
   let [before, since] = [-1, 0];
   await until(() => {
     if (git.requests.length !== before) [before, since] = [git.requests.length, performance.now()];
@@ -124,7 +124,7 @@ test('a repository that turns hostile changes nothing, while drift is healed wit
     [submodule, 'submodule "module"'],
   ] as const) {
     turn();
-    // A second passes between two looks of one source, so the last of these is the one that counts.
+    // A source is checked at most once a second, so only the last of these counts.
     await until(async () => {
       await hook('the secret of the hook');
       return world.engine.overview().sources[0]?.error?.includes(said) === true;
@@ -140,12 +140,12 @@ test('a repository that turns hostile changes nothing, while drift is healed wit
   expect(world.engine.overview().sources[0]?.error).toBeUndefined();
 });
 
-test('a flood of signed webhooks asks the git server a few times only', async () => {
+test('a flood of signed webhooks causes only a few requests to the git server', async () => {
   const before = git.requests.length;
   const beganMs = Date.now();
   for (let at = 0; at < 300; at += 1) expect(await hook('the secret of the hook', { at })).toBe(202);
   const seconds = (Date.now() - beganMs) / 1000;
-  // One look a second, of two or three requests each, and one at each end.
+  // One check per second with two or three requests, plus one at each end.
   expect(git.requests.length - before).toBeLessThanOrEqual(3 * (seconds + 3));
   expect((await fetch(`${api?.url ?? ''}/healthz`)).status).toBe(200);
 });

@@ -1,5 +1,5 @@
-// A set waits or stops, on one controller with three hosts: prune caps, retries, health of other sets, windows for
-// disruptive changes, canaries, suspensions that end by themselves.
+// Reasons why a set waits or stops: prune limits, retries, health of other sets, windows for disruptive changes, canaries,
+// expiring suspensions. One controller with three hosts.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -95,7 +95,7 @@ afterAll(async () => {
 });
 
 describe('gates', () => {
-  test('more objects than prune.max are left, with the reason, and fewer are deleted', async () => {
+  test('more objects than prune.max stay, with the reason, and fewer are deleted', async () => {
     write('pruned', profiles('p1', 'p2'));
     await hasStatus(world, 'pruned', 'waiting');
     expect(set('pruned').hosts[0]?.error).toMatch(
@@ -112,7 +112,7 @@ describe('gates', () => {
     expect([await world.profile(2, 'p3'), await world.profile(2, 'p4')]).toEqual([expect.anything(), undefined]);
   });
 
-  test('a person opens the gate of prune.max for one revision, and the next one needs its own approval', async () => {
+  test('a person approves exceeding prune.max for one revision, and the next one needs another approval', async () => {
     write('pruned', profiles('p1', 'p2', 'p3', 'p6', 'p7', 'p8'));
     await until(async () => (await world.profile(2, 'p8')) !== undefined, waitMs);
     await hasStatus(world, 'pruned', 'synced');
@@ -138,7 +138,7 @@ describe('gates', () => {
     await hasStatus(world, 'pruned', 'synced');
   });
 
-  test('a failed host is tried again after pauses that grow up to the longest, and succeeds when the fault is gone', async () => {
+  test('a failed host is retried with growing pauses up to a maximum, and succeeds when the fault is gone', async () => {
     isBroken = true;
     write('shaky', profileText('of-shaky', { 'user.note': 'new' }));
     await hasStatus(world, 'shaky', 'failed');
@@ -152,7 +152,7 @@ describe('gates', () => {
     await until(async () => (await world.profile(1, 'of-shaky'))?.['user.note'] === 'new', waitMs);
     await hasStatus(world, 'shaky', 'synced');
     expect(set('shaky').hosts[0]?.error).toBeUndefined();
-    // The tries are one run of the history and one line of the log (with that of the revision), so that they hide nothing else.
+    // All tries are one entry of the history and one line of the log, so that they hide nothing else.
     expect(failed()).toHaveLength(1);
     expect(Date.parse(failed()[0]?.at ?? '') - Date.parse(failed()[0]?.since ?? '')).toBeGreaterThan(1000);
     const errors = world.hub.lines({ set: 'shaky', level: 'error' });
@@ -162,13 +162,13 @@ describe('gates', () => {
     expect(changes.history.filter(({ message }) => message !== undefined).length).toBeLessThanOrEqual(2);
   });
 
-  test('a set waits until the containers of another one are ready, and goes on when they are', async () => {
+  test('a set waits until the containers of another set are ready, and then continues', async () => {
     write('base', container('c1', 'manage: { wait: [{ file: /ready, timeout: 20s }] }\n'));
     await hasStatus(world, 'base', 'failed');
     expect(set('base').hosts[0]?.error).toContain('the file /ready did not come');
     write('web', profileText('of-web', { 'user.note': 'new' }));
     await hasStatus(world, 'web', 'waiting');
-    // Between two tries of base the text also says why base failed.
+    // Between two tries of base, the text includes why base failed.
     expect(set('web').hosts[0]?.error).toMatch(/^It waits until base is synced\./);
     expect(await world.profile(3, 'of-web')).toMatchObject({ 'user.note': 'of-web' });
     const { socketPath } = world.daemons[2] ?? { socketPath: '' };
@@ -179,7 +179,7 @@ describe('gates', () => {
     expect(await world.profile(3, 'of-web')).toMatchObject({ 'user.note': 'new' });
   });
 
-  test('changes that restart or prune wait for their own window, others are made at once', async () => {
+  test('changes that restart or prune wait for the disruptive window, others are made at once', async () => {
     const { client } = world.daemons[1] ?? {};
     const live = async () => (await client?.get('container', 'c2').catch(() => undefined))?.metadata.config;
     const says = (): string => set('calm').hosts[0]?.error ?? '';
@@ -190,7 +190,7 @@ describe('gates', () => {
     write('calm', `${nested}---\n${profileText('of-calm', { 'user.note': 'new' })}`);
     await until(async () => (await world.profile(2, 'of-calm'))?.['user.note'] === 'new', waitMs);
     await hasStatus(world, 'calm', 'waiting');
-    // What needs no restart in the same object is changed at once.
+    // Changes of the same object that need no restart are made at once.
     expect(await live()).toMatchObject({ 'user.note': 'live' });
     expect((await live())?.['security.nesting']).toBeUndefined();
     const c2 = () => world.engine.objects('calm').objects.find(({ address }) => address === 'container/c2');
@@ -211,7 +211,7 @@ describe('gates', () => {
     expect(await world.profile(2, 'of-calm')).toBeUndefined();
   });
 
-  test('a rollout that fails on its canary reaches no other host, and the canary is taken back', async () => {
+  test('a rollout that fails on its canary reaches no other host, and the canary is rolled back', async () => {
     const good = set('fleet').revision;
     const notes = (): Promise<readonly (string | undefined)[]> =>
       Promise.all([1, 2, 3].map(async (host) => (await world.profile(host, 'of-fleet'))?.['user.note']));

@@ -1,4 +1,4 @@
-// Generators of a running controller: directories of a source become sets, and what goes away is deleted only where prune asks for it.
+// Generators of a running controller: directories of a source become sets, and a removed one is deleted only with prune.
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
@@ -24,7 +24,7 @@ ${more}`;
 const names = (): readonly string[] => world.engine.overview().sets.map(({ name }) => name);
 const problems = (): readonly string[] => world.engine.overview().controller.config?.problems ?? [];
 
-/** A new directory appears whole. */
+/** Adds a complete directory atomically. */
 async function app(name: string, text = profileText(`of-${name}`, { 'user.note': 'a' })): Promise<void> {
   const draft = join(world.folder, `draft-${name}`);
   await mkdir(draft, { recursive: true });
@@ -57,7 +57,7 @@ test('a directory becomes a set; without prune its objects stay when it goes, wi
   await until(async () => !(await isThere('b')), waitMs);
   await until(() => names().join() === 'app-a', waitMs);
   expect(await isThere('a')).toBe(true);
-  // What was never part of it stays.
+  // Objects outside the set stay.
   expect(await isThere('c')).toBe(true);
   await until(
     () =>
@@ -88,13 +88,13 @@ test('a controller that ends while a set leaves finishes that after its next sta
   await until(async () => !(await isThere('b')) && names().join() === 'app-a', waitMs);
 });
 
-test('hostile directories take no name, no tenant and no other set along; a mistake removes nothing', async () => {
+test('hostile directories cannot take a name or tenant or affect another set, and a mistake removes nothing', async () => {
   world = await openControllerWorld(1);
   await app('a');
   await world.start(config('    prune: { max: 100% }\n    max: 3\n'));
   await until(() => names().join() === 'app-a', waitMs);
   await hasStatus(world, 'app-a', 'synced');
-  // A name that no set may have: it is left out, and what is missing beside it is not taken for gone.
+  // An invalid set name is skipped, and meanwhile no missing set counts as removed.
   await app('Bad Name');
   await until(() => problems().some((text) => text.includes('Bad Name')), waitMs);
   await remove('a');
@@ -106,7 +106,7 @@ test('hostile directories take no name, no tenant and no other set along; a mist
   for (const name of ['c', 'd', 'e']) await app(name);
   await until(() => problems().some((text) => text.includes('max is 3')), waitMs);
   expect([...names()].sort()).toEqual(['app-a', 'app-b']);
-  // The mistakes are gone: now the set is.
+  // Without mistakes, the missing set counts as removed.
   for (const name of ['Bad Name', 'c', 'd', 'e']) await remove(name);
   await until(async () => !(await isThere('a')) && names().join() === 'app-b', waitMs);
   expect(problems()).toEqual([]);

@@ -27,7 +27,7 @@ describe('one set on two hosts', () => {
     expect(world.engine.overview().controller.isActive).toBe(true);
   });
 
-  test('heals drift on that host alone, and writes nothing more afterwards', async () => {
+  test('heals drift only on the drifted host, and writes nothing afterwards', async () => {
     const before = world.engine.history('web').length;
     await world.meddle(2, 'web', { 'user.note': 'b' });
     await until(async () => (await world.profile(2, 'web'))?.['user.note'] === 'a', waitMs);
@@ -48,7 +48,7 @@ describe('one set on two hosts', () => {
     expect(history[2]?.revision).toBe(world.engine.history('web').at(-1)?.revision);
   });
 
-  test('goes on healing with the last good manifests while the newest are broken', async () => {
+  test('keeps healing with the last good manifests while the newest are broken', async () => {
     await world.write('a.yaml', 'kind: profile\nname: [\n');
     await until(() => (world.engine.overview().sets[0]?.problems.length ?? 0) > 0, waitMs);
     expect(world.engine.overview().sets[0]?.problems[0]).toMatch(/^a\.yaml:\d+:\d+: /);
@@ -60,7 +60,7 @@ describe('one set on two hosts', () => {
     expect(world.engine.overview().sets[0]?.problems).toEqual([]);
   });
 
-  test('a set keeps after a restart what it had, and calls changes of the time between drift', async () => {
+  test('a set keeps its revision after a restart, and treats changes during the downtime as drift', async () => {
     await world.stop();
     await world.meddle(1, 'web', { 'user.note': 'e' });
     await world.start();

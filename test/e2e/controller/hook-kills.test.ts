@@ -1,5 +1,5 @@
-// Hooks and the end of the controller: one that SIGKILL cuts off runs again and the log says so, one that ran does not run twice, and a
-// failure after a sync is not forgotten.
+// Hooks across a SIGKILL of the controller: an interrupted hook runs again with a log line, a finished one does not, and a failure
+// after a sync is remembered.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -32,7 +32,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** Each command that the host was told to run, in its order. */
+/** All commands sent to the host, in order. */
 let ran: string[] = [];
 let listening = new AbortController();
 beforeEach(async () => {
@@ -50,7 +50,7 @@ async function note(events: AsyncIterable<Event>): Promise<void> {
   }
 }
 
-/** `slow` takes its time, `bad` fails until the container has a file. */
+/** `slow` sleeps, `bad` fails until the container has a file. */
 const commands = { first: ['echo', 'first'], slow: ['sleep', '8'], last: ['echo', 'last'], bad: ['cat', '/good'] };
 const hook = (name: keyof typeof commands): string =>
   `{ name: ${name}, container: tool, command: ${JSON.stringify(commands[name])} }`;
@@ -63,7 +63,7 @@ sets:
 const start = (): ControllerProcess => (running = spawnController(programs.gantry, join(world.folder, 'gantry.yaml')));
 
 test.each(['beforeSync', 'beforeHost', 'afterHost', 'afterSync'] as const)(
-  'a hook of %s that SIGKILL cuts off runs again, with a line in the log, and those around it run once',
+  'a %s hook interrupted by SIGKILL runs again with a log line, and the hooks around it run once',
   async (phase) => {
     const hooks = `${phase}: [${hook('first')}, ${hook('slow')}, ${hook('last')}]`;
     writeFileSync(join(world.folder, 'gantry.yaml'), config(hooks));
@@ -84,7 +84,7 @@ test.each(['beforeSync', 'beforeHost', 'afterHost', 'afterSync'] as const)(
   },
 );
 
-test('a hook of onFailure that SIGKILL cuts off runs again while the failure lasts, and then not any more', async () => {
+test('an onFailure hook interrupted by SIGKILL runs again while the failure lasts, and not afterwards', async () => {
   const hooks = `beforeSync: [${hook('bad')}], onFailure: [${hook('slow')}]`;
   writeFileSync(join(world.folder, 'gantry.yaml'), config(hooks));
   const first = start();
@@ -98,7 +98,7 @@ test('a hook of onFailure that SIGKILL cuts off runs again while the failure las
   expect(ran.filter((command) => command === '8')).toHaveLength(2);
 });
 
-test('a failure after a sync stays over a restart, until somebody asks for a sync', async () => {
+test('a failure after a sync survives a restart, until someone requests a sync', async () => {
   const hooks = `afterSync: [${hook('first')}, ${hook('bad')}]`;
   await world.start(config(hooks));
   await hasStatus(world, 'web', 'failed');
@@ -113,7 +113,7 @@ test('a failure after a sync stays over a restart, until somebody asks for a syn
   expect(ran).toEqual(['first', '/good', '/good']);
 });
 
-test('hooks after a sync that come into gantry.yaml later wait for the next revision', async () => {
+test('afterSync hooks that are added to gantry.yaml later wait for the next revision', async () => {
   await world.start(config(''));
   await hasStatus(world, 'web', 'synced');
   await world.stop();

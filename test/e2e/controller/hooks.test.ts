@@ -1,4 +1,4 @@
-// Hooks around a sync, and metrics between batches: what fails stops the revision, and says why.
+// Hooks around a sync, and metric checks between batches: a failure stops the revision and gives the reason.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -75,7 +75,7 @@ async function opened(hosts: number, more: string): Promise<void> {
   await world.start(config(more));
 }
 
-test('hooks run once for a revision, in their order, with what they are about, and not again after a restart', async () => {
+test('hooks run once per revision, in order, with variables about the sync, and not again after a restart', async () => {
   const hooks = `    hooks:
       beforeSync: [{ name: migrate, container: tool, command: [sh, -c, "echo to $GANTRY_REVISION of $GANTRY_SET"] }]
       beforeHost: [{ name: drain, container: tool, command: ["true"] }]
@@ -124,7 +124,7 @@ test('a hook that fails before a sync keeps every host as it is, until it succee
   await hasStatus(world, 'web', 'synced');
 });
 
-test('a hook that does not end is killed at its time, and one that fails after a host holds the next batch', async () => {
+test('a hook is killed at its timeout, and one that fails after a host stops the next batch', async () => {
   await opened(
     2,
     '    rollout: { batches: 1 }\n    hooks: { afterHost: [{ name: slow, container: tool, command: [sleep, "60"], timeout: 1s }] }\n',
@@ -134,7 +134,7 @@ test('a hook that does not end is killed at its time, and one that fails after a
   expect(await notes()).toEqual(['a', undefined]);
 });
 
-test('metrics promote a revision to the next batch, or stop it and take it back', async () => {
+test('metrics promote a revision to the next batch, or stop it and roll it back', async () => {
   const { port } = prometheus.address() as AddressInfo;
   const checks = `    rollout:
       canary: 1
@@ -165,7 +165,7 @@ test('metrics promote a revision to the next batch, or stop it and take it back'
   await until(async () => (await notes()).join() === 'good,good,good', waitMs);
 });
 
-test('a check that fails without rollback stops the rollout until somebody asks for a sync', async () => {
+test('a failed check without rollback stops the rollout until someone requests a sync', async () => {
   const { port } = prometheus.address() as AddressInfo;
   value = '7';
   await opened(

@@ -48,12 +48,12 @@ const host = () => {
   return daemon.client;
 };
 const point = (at: number) => host().put('image_alias', 'base', { description: '', target: images[at] ?? '' });
-/** Without git, which would hold up the controller in this process each time. */
+/** Reads the file instead of running git, which would block the controller in this process. */
 const refText = (branch: string): string | undefined => {
   const file = join(repository.bare, 'refs/heads', branch);
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 };
-/** Waits until the branch is another commit than `earlier`. */
+/** Waits until the branch differs from the commit `earlier`. */
 const isPushed = (branch: string, earlier: string | undefined): Promise<void> =>
   until(() => refText(branch) !== earlier, waitMs);
 const pinned = (branch: string): ReadonlyMap<string, string> =>
@@ -90,7 +90,7 @@ sets:
     images: { interval: 1s, author: { name: Robot, email: robot@example.org }${more} }
 `;
 
-test('a newer image is pinned by a commit on the branch, which is rolled out; pins of others stay', async () => {
+test('a newer image is pinned by a commit on the branch, which is rolled out; other pins stay', async () => {
   const before = refText('main');
   await point(1);
   await isPushed('main', before);
@@ -103,7 +103,7 @@ test('a newer image is pinned by a commit on the branch, which is rolled out; pi
   await until(() => world.engine.overview().sets[0]?.revision === commit, waitMs);
   const lines = world.engine.logs({ set: 'web' }).filter(({ message }) => message.includes('newer images'));
   expect(lines).toHaveLength(1);
-  // What is pinned is not pushed again.
+  // An unchanged pin is not pushed again.
   expect(repository.git('-C', repository.bare, 'rev-list', '--count', 'main')).toBe('2');
 });
 
@@ -111,7 +111,7 @@ test('a suspended set pushes nothing until it is resumed', async () => {
   const before = tip('main');
   await world.engine.suspend('web', { reason: 'a freeze' }, 'ann');
   await point(2);
-  // Longer than two intervals. What was asked for before may still be asked now: only what is pushed counts.
+  // Longer than two intervals. Earlier requests may still run, so only pushes count.
   await new Promise((resolve) => setTimeout(resolve, 2_200));
   expect(tip('main')).toBe(before);
   const suspended = refText('main');

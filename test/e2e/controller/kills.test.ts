@@ -1,5 +1,5 @@
-// Commits of five teams that arrive while controller, hosts and git server are killed end as the newest, and each change is made once. The form with
-// 500 commits is `npm run faults -- controller`.
+// Commits of five teams arrive while controller, hosts and git server are killed: the newest ones win, and each change is made once.
+// `npm run faults -- controller` runs 500 commits.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { controllerSuite } from '../../faults/controller/suite.ts';
 import { wrongWrites } from '../../faults/controller/write-log.ts';
@@ -21,7 +21,7 @@ describe('while commits arrive', () => {
   }, 240_000);
 });
 
-test('a change that was made twice, a step back, a second deletion and a change by another team are noticed', () => {
+test('the checker notices a repeated change, a step back, a second deletion and a change by another team', () => {
   const write = (profile: string, note?: number) => ({
     method: note === undefined ? 'DELETE' : 'PATCH',
     profile,

@@ -1,4 +1,4 @@
-// A preview of each pull request: a set in a project of its own, which goes with the request.
+// A preview of each pull request: a set in its own project, which is removed with the request.
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -99,7 +99,7 @@ test('a request gets a set in its own project, follows its branch, and leaves no
   requests = [pull(7, 'more', next)];
   await until(async () => (await note('preview-7')) === 'yet more', waitMs);
 
-  // An answer that is none takes nothing away.
+  // A malformed answer removes nothing.
   isBroken = true;
   await until(() => world.hub.lines().some(({ message }) => message.includes('answered 500')), waitMs);
   expect(names()).toContain('preview-7');

@@ -1,4 +1,4 @@
-// Controllers as processes: the verbs that talk to one, and the takeover after a kill.
+// Controllers as processes: the verbs that call one, and the takeover after a kill.
 import type { ChildProcess } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ interface Running {
   readonly url: string;
 }
 
-/** `state`: controllers with different ones know nothing of each other but what the hosts say. */
+/** `state`: controllers with different state directories only see each other through the hosts. */
 async function start(state: string, hosts = 'hosts.yaml'): Promise<Running> {
   const file = join(world.folder, `${state}.yaml`);
   await writeFile(join(world.folder, 'token'), `${token}\n`, { mode: 0o600 });
@@ -90,7 +90,7 @@ describe('controllers as processes', () => {
     expect((await verb('status')).stderr).toContain('cannot be reached');
   });
 
-  test('what keeps a controller from starting is said with its place and a remedy, without a stack', async () => {
+  test('a controller that cannot start reports place and remedy, without a stack trace', async () => {
     world = await openControllerWorld(1);
     const file = join(world.folder, 'bad.yaml');
     const source = (url: string): string =>
@@ -114,7 +114,7 @@ describe('controllers as processes', () => {
     }
   });
 
-  test('SIGHUP, also twice, lets it read its configuration again and ends nothing', async () => {
+  test('SIGHUP, even twice, reloads the configuration and ends nothing', async () => {
     world = await openControllerWorld(1);
     await world.write('a.yaml', profileText('web', { 'user.note': 'a' }));
     const { child, url } = await start('one');
@@ -160,7 +160,7 @@ describe('controllers as processes', () => {
     expect(await isActive(second)).toBe(true);
   });
 
-  test('a set of a killed controller goes to one with other hosts ten minutes after its last sign, and not before', async () => {
+  test('a controller with other hosts gets the set of a killed one ten minutes after its last claim, and not before', async () => {
     world = await openControllerWorld(3);
     for (const [file, at] of [['first.yaml', 1] as const, ['second.yaml', 2] as const]) {
       const lines = [at, 3].map((one) => `  - { name: h${one}, address: "${world.daemons[one - 1]?.host ?? ''}" }`);

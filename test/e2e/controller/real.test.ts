@@ -1,5 +1,5 @@
-// From a commit to a running container of the host: the controller over gantryd with real containers. Drift by the tools of LXC and
-// by hand is healed, and the console of the HTTP API is a shell in the container.
+// The controller over gantryd with real containers: a commit becomes a running container, drift by LXC tools and by hand is healed,
+// and the console of the HTTP API is a shell in the container.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

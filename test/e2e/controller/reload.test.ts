@@ -1,4 +1,4 @@
-// The controller takes a changed gantry.yaml and hosts file while it runs; what did not change is not interrupted.
+// A running controller reloads a changed gantry.yaml and hosts file without interrupting unchanged parts.
 import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -104,7 +104,7 @@ test('a host that is removed keeps what it has, also when it held the lock', asy
   expect(await world.profile(1, 'web')).toMatchObject({ 'user.note': 'a' });
 });
 
-test('another hosts file with the same hosts is the one that is looked at from then on', async () => {
+test('the controller watches the new hosts file after a switch to one with the same hosts', async () => {
   const other = join(world.folder, 'other.yaml');
   await copyFile(join(world.folder, 'hosts.yaml'), other);
   await write(simpleConfig().replace('hosts.yaml', 'other.yaml'));
@@ -115,7 +115,7 @@ test('another hosts file with the same hosts is the one that is looked at from t
   expect(world.engine.history('web')).toHaveLength(1);
 });
 
-test('a set that is removed ends and destroys nothing; one that changed goes on with its history', async () => {
+test('a removed set ends and destroys nothing; a changed one keeps its history', async () => {
   await write(simpleConfig().replace('name: web', 'name: other'));
   await reloader.reload();
   expect(world.engine.overview().sets.map(({ name }) => name)).toEqual(['other']);
@@ -129,7 +129,7 @@ test('a set that is removed ends and destroys nothing; one that changed goes on 
   expect(await world.profile(1, 'web')).toMatchObject({ 'user.note': 'mine' });
 });
 
-test('a controller that is ready stays so while a set begins; what cannot be looked at does not keep it from being ready', async () => {
+test('a ready controller stays ready while a set starts, and an unreachable host does not delay readiness', async () => {
   expect(world.engine.isReady()).toBe(true);
   const more = `  - { name: away, source: nowhere }
   - { name: broken, source: shop, path: b.yaml }
@@ -146,7 +146,7 @@ test('a controller that is ready stays so while a set begins; what cannot be loo
   expect(world.engine.overview().sources[1]?.error).toContain('nowhere');
 });
 
-test('a broken file and what needs a restart change nothing', async () => {
+test('a broken file and a change that needs a restart change nothing', async () => {
   await write('sets: [');
   await reloader.reload();
   expect(problems()[0]).toMatch(/gantry\.yaml:1:/);
@@ -163,7 +163,7 @@ test('a broken file and what needs a restart change nothing', async () => {
   expect(errors.filter((text) => text.includes('the old one stays in force'))).toHaveLength(2);
 });
 
-test('a rollout under way ends as cancelled with its reason, and the changed set brings the hosts to the revision', async () => {
+test('a running rollout ends as cancelled with its reason, and the changed set completes the revision', async () => {
   await write(simpleConfig('rollout: { batches: 1 }'));
   await reloader.reload();
   await hasStatus(world, 'web', 'synced');

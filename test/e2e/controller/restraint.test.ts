@@ -1,5 +1,5 @@
-// Restraints of the controller: suspensions, drift that is only reported, sets that others need, windows, rollouts that stop; and the
-// way back to an earlier revision.
+// Restraints of the controller: suspensions, drift that is only reported, dependencies between sets, windows, stopped rollouts, and
+// rollbacks.
 import { afterEach, describe, expect, test } from 'vitest';
 import {
   hasStatus,
@@ -28,7 +28,7 @@ const noteOf = async (own: ControllerWorld, host: number): Promise<string | unde
   (await own.profile(host, 'web'))?.['user.note'];
 
 describe('a suspension', () => {
-  test('a suspension of a field leaves it alone while the rest is healed, also after a restart, and ends when it is resumed', async () => {
+  test('a suspension of a field leaves it alone while the rest is healed, also after a restart, until it is resumed', async () => {
     const own = await opened(1);
     await hasStatus(own, 'web', 'synced');
     const request = { address: 'profile/web', path: 'config.user.note', reason: 'load test' };
@@ -57,7 +57,7 @@ describe('a suspension', () => {
     const record = { address: 'profile/web', action: 'suspended', paths: ['config.user.note'] };
     expect(own.engine.drift('web')).toMatchObject([record]);
     expect(own.engine.drift('web')[0]?.healedAt).toBeUndefined();
-    // It is found again after a restart, as the same record.
+    // After a restart it is still the same record.
     const { id } = own.engine.drift('web')[0] ?? {};
     await own.stop();
     await own.start();
@@ -114,7 +114,7 @@ describe('a suspension', () => {
 });
 
 describe('rules', () => {
-  test('drift that is only reported stays, while a new revision is applied beside it', async () => {
+  test('drift that is only reported stays while a new revision is applied', async () => {
     const own = await opened(1, 'a', simpleConfig('rules: [{ path: config.user.note, action: report }]'));
     await hasStatus(own, 'web', 'synced');
     await own.meddle(1, 'web', { 'user.note': 'b', 'user.other': 'y' });
@@ -129,7 +129,7 @@ describe('rules', () => {
     expect(await noteOf(own, 1)).toBe('b');
   });
 
-  test('outside its window a set changes nothing and says when it will', async () => {
+  test('a set outside its window changes nothing and reports when it opens', async () => {
     const hour = (new Date().getUTCHours() + 6) % 24;
     const own = await opened(1, 'a', simpleConfig(`windows: { allow: [{ cron: "0 ${hour} * * *", duration: 1h }] }`));
     await hasStatus(own, 'web', 'waiting');
@@ -139,7 +139,7 @@ describe('rules', () => {
 });
 
 describe('sets and hosts', () => {
-  test('a rollout stops at a host that fails, and is taken back where it went', async () => {
+  test('a rollout stops at a failed host and is rolled back', async () => {
     const own = await opened(3, 'a', simpleConfig('rollout: { batches: 1, rollback: true }, retry: { first: 60s }'));
     await hasStatus(own, 'web', 'synced');
     const good = own.engine.overview().sets[0]?.revision;
@@ -156,7 +156,7 @@ describe('sets and hosts', () => {
     await until(async () => (await noteOf(own, 3)) === 'c', waitMs);
   });
 
-  test('hosts after a failed one keep what they have without rollback', async () => {
+  test('hosts after a failed one keep their revision without rollback', async () => {
     const own = await opened(3, 'a', simpleConfig('rollout: { batches: 1 }, retry: { first: 60s }'));
     await hasStatus(own, 'web', 'synced');
     await own.write('a.yaml', broken('r2'));
@@ -164,7 +164,7 @@ describe('sets and hosts', () => {
     expect([await noteOf(own, 1), await noteOf(own, 3)]).toEqual(['b', 'a']);
   });
 
-  test('goes back to a revision, stays there, and follows its source again when it is resumed', async () => {
+  test('a set rolls back to a revision, stays there, and follows its source again when resumed', async () => {
     const own = await opened(2);
     await hasStatus(own, 'web', 'synced');
     const first = own.engine.overview().sets[0]?.revision ?? '';

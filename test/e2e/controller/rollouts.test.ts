@@ -1,4 +1,4 @@
-// Rollouts together with what else holds a set back: suspensions, windows, sets that need sets, rollbacks; and what the history says of it.
+// Rollouts combined with suspensions, windows, dependencies between sets and rollbacks, and their history.
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RunRecord, SetStatus } from '../../../reconciler/controller/contract/index.ts';
 import {
@@ -15,7 +15,7 @@ let world: ControllerWorld;
 afterEach(() => world.close());
 
 const noteText = (note: string, name = 'web'): string => profileText(name, { 'user.note': note });
-/** On hosts of this rack it fails. */
+/** Fails on hosts of this rack. */
 const broken = (note: string, rack: string, name = 'web'): string =>
   `${noteText(note, name)}---
 kind: container
@@ -41,14 +41,14 @@ const set = (name = 'web'): SetStatus => {
   return found;
 };
 const newest = (): RunRecord | undefined => world.engine.history('web')[0];
-/** The set was offered another revision. */
+/** Waits until the set got another revision. */
 const taken = async (before: string | undefined): Promise<string> => {
   await until(() => set().revision !== before, waitMs);
   return set().revision ?? '';
 };
 
 describe('a rollout', () => {
-  test('waits with its canary for the end of a suspension of the set; a host alone that is suspended gets it later', async () => {
+  test('waits with its canary while the set is suspended; a single suspended host gets it later', async () => {
     await opened(3, simpleConfig('rollout: { canary: 1 }, retry: { first: 60s }'));
     const freeze = await world.engine.suspend('web', { reason: 'freeze' }, 'ann');
     const alone = await world.engine.suspend('web', { reason: 'mine', host: 'h3' }, 'ann');
@@ -62,7 +62,7 @@ describe('a rollout', () => {
     await world.engine.resume('web', { id: freeze.id }, 'ann');
     await hasStatus(world, 'web', 'failed');
     expect(set().message).toMatch(/failed on h1, no further host gets it: ./);
-    // The part of the revision without an error is on the canary.
+    // The canary has the part of the revision without an error.
     expect(await notes()).toEqual(['b', 'a', 'a']);
     await world.write('a.yaml', noteText('c'));
     await have(['c', 'c', 'a']);
@@ -71,12 +71,12 @@ describe('a rollout', () => {
     await world.engine.resume('web', { id: alone.id }, 'ann');
     await have(['c', 'c', 'c']);
     await hasStatus(world, 'web', 'synced');
-    // It is the commit that reaches the host, no drift.
+    // The host gets the commit, not a repair of drift.
     expect(newest()).toMatchObject({ reason: 'commit', hosts: ['h3'], outcome: 'done' });
     expect(world.engine.drift('web')).toEqual([]);
   });
 
-  test('outside the window of its set gets to no further host than the canary, and goes on when the window opens', async () => {
+  test('stops after the canary outside the window of its set, and continues when the window opens', async () => {
     const hour = (new Date().getUTCHours() + 6) % 24;
     const closed = `windows: { allow: [{ cron: "0 ${hour} * * *", duration: 1h }] }`;
     await opened(2, simpleConfig('rollout: { batches: 1 }'));
@@ -92,7 +92,7 @@ describe('a rollout', () => {
     await hasStatus(world, 'web', 'synced');
   });
 
-  test('goes back to a revision that worked, not to one that was overtaken before it was tried', async () => {
+  test('rolls back to a revision that worked, not to one that was superseded before it was tried', async () => {
     await opened(2, simpleConfig('rollout: { batches: 1, rollback: true }, retry: { first: 60s }'));
     const good = set().revision;
     const freeze = await world.engine.suspend('web', { reason: 'freeze' }, 'ann');
@@ -112,7 +112,7 @@ describe('a rollout', () => {
 });
 
 describe('sets that need sets', () => {
-  test('get a revision on a host after the set that they need has it there, also when that one stops on the way', async () => {
+  test('get a revision on a host after the set that they need has it there, even if that set stops on the way', async () => {
     world = await openControllerWorld(3);
     await world.write('base.yaml', noteText('a', 'base'));
     await world.write('web.yaml', noteText('a'));
@@ -152,7 +152,7 @@ sets:
 });
 
 describe('a rollback', () => {
-  test('ends with the newest revision, never with the one that it went back from', async () => {
+  test('ends with the newest revision, never with the one that was rolled back', async () => {
     await opened(1, simpleConfig());
     const first = set().revision ?? '';
     await world.write('a.yaml', noteText('bad'));
@@ -172,7 +172,7 @@ describe('a rollback', () => {
     expect(runs.slice(0, runs.length - before).map(({ revision }) => revision)).toEqual([offered()]);
   });
 
-  test('a rollback of a host holds this host only, also after a restart', async () => {
+  test('a rollback of one host affects only this host, also after a restart', async () => {
     await opened(2, simpleConfig());
     const first = set().revision ?? '';
     await world.write('a.yaml', noteText('b'));

@@ -1,5 +1,5 @@
-// The sets of a tenant with a certificate of its own: gantryd refuses what they would do outside of its project, also when the fence of the
-// controller has a hole. Here the whole fence is taken away.
+// Sets of a tenant with its own certificate: gantryd refuses their actions outside the tenant's project even if the controller's checks
+// have a hole. This test disables all of those checks.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
@@ -9,7 +9,7 @@ import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { makeProject } from '../../support/daemons/projects.ts';
 import { until } from '../../support/until.ts';
 
-/** Files share the modules of their process: the controller is loaded once more here, without its fence. */
+/** Loads the controller's modules again without its tenant checks. */
 async function openFence() {
   vi.resetModules();
   vi.doMock(import('../../../reconciler/controller/tenancy/check-documents.ts'), async (original) => ({
@@ -99,7 +99,7 @@ test.each([
   ['a project', 'kind: project\nname: mine\n', undefined],
   ['a change of the config of the server', 'kind: server_config\nname: server\nconfig: { user.mine: x }\n', undefined],
   ['a pool', 'kind: storage_pool\nname: mine\ndriver: dir\n', undefined],
-] as const)('gantryd refuses %s when the fence is open', async (_what, text, place) => {
+] as const)('gantryd refuses %s without the checks of the controller', async (_what, text, place) => {
   await start(shop, `${profile('shop-ok')}---\n${text}`);
   await until(() => state()?.status === 'failed', opened.waitMs);
   if (place !== undefined) expect(await has(place, 'shop-p')).toBe(false);
@@ -108,7 +108,7 @@ test.each([
   expect((await daemon.get('/1.0')).config).not.toHaveProperty(['user.mine']);
 });
 
-test('the same document is carried out with the certificate of the controller, so it is the daemon that refuses', async () => {
+test('the same document is applied with the certificate of the controller, so the refusal comes from the daemon', async () => {
   await start(undefined, profile('shop-p', 'project: payroll\n'));
   await until(() => has('payroll', 'shop-p'), opened.waitMs);
   await daemon.call('DELETE', '/1.0/profiles/shop-p?project=payroll');
@@ -124,7 +124,7 @@ test.each([
   expect(await has('shop', 'shop-never')).toBe(false);
 });
 
-test('a host that is reached by its socket gets nothing of a tenant with a certificate', async () => {
+test('a host reached through its socket gets nothing from a tenant with a certificate', async () => {
   await start(shop, profile('shop-never'), `unix://${daemon.socketPath}`);
   await until(() => said().includes('h1 is reached by its socket'), opened.waitMs);
   expect(await has('shop', 'shop-never')).toBe(false);

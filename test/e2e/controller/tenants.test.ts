@@ -1,4 +1,4 @@
-// Two teams on one controller: what a team may not deploy changes nothing on the host, and a plan that would is stopped at each step.
+// Two teams on one controller: forbidden documents change nothing on the host, and a plan with them is stopped at each step.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-test('a commit that reaches for the object of another team changes nothing, and says rule, object and file', async () => {
+test('a commit with an object of another team changes nothing, and the error names rule, object and file', async () => {
   write(
     'shop',
     `${profileText('shop-a', { 'user.note': 'new' })}---\n${profileText('pay-a', { 'user.note': 'shop' })}`,
@@ -54,7 +54,7 @@ test('a commit that reaches for the object of another team changes nothing, and 
   await until(async () => (await world.profile(1, 'shop-a'))?.['user.note'] === 'new', waitMs);
 });
 
-test('a rule that was drawn tighter stops the deletion of what is outside of it now', async () => {
+test('a stricter rule prevents the deletion of objects that are now outside it', async () => {
   write('shop', `${profileText('shop-a', {})}---\n${profileText('shop-b', {})}`);
   await until(async () => (await world.profile(1, 'shop-b')) !== undefined, waitMs);
   await hasStatus(world, 'shop', 'synced');

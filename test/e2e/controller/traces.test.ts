@@ -1,4 +1,4 @@
-// Traces of runs: a collector gets one trace from a commit over the plan and its steps to the start of a container in gantryd.
+// Traces of runs: a collector gets one trace from the commit through the plan and its steps to the start of a container in gantryd.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ devices: { root: { type: disk, path: /, pool: p } }
 source: { type: image, fingerprint: small }
 `;
 
-/** Times of two processes, each from a clock of its own that began at another microsecond. */
+/** Max skew between the clocks of two processes. */
 const clocksNs = 50_000_000n;
 let world: ControllerWorld;
 let daemon: TestDaemon;
@@ -220,7 +220,7 @@ test('gantry apply is a trace, inside the one that its environment names', async
   expect(bad.stderr).toContain('OTEL_EXPORTER_OTLP_ENDPOINT must be a URL such as http://127.0.0.1:4318, is "c:4318"');
 });
 
-test('a collector that cannot be reached is reported once, and the end does not wait for it', async () => {
+test('an unreachable collector is reported once, and the exit does not wait for it', async () => {
   const problems: string[] = [];
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
   const tracing = await openTraces(undefined, env, (message) => problems.push(message));

@@ -1,4 +1,4 @@
-// Two controllers of one name: which of them works while their hosts change, while a host is away, and what the second one knows of the first.
+// Two controllers of one name: which one is active while their hosts change or a host is away, and what the second one knows of the first.
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -28,7 +28,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** Writes a hosts file as editors do: a new file takes its place. Those below zero cannot be reached from there. */
+/** Writes a hosts file as editors do, by replacing it. Negative numbers are unreachable hosts. */
 async function hosts(file: string, ...numbers: readonly number[]): Promise<void> {
   const addressOf = (at: number): string => world.daemons[at - 1]?.host ?? `unix://${world.folder}/no-socket${at}`;
   const lines = numbers.map((at) => `  - { name: h${Math.abs(at)}, address: "${addressOf(at)}" }`);
@@ -55,7 +55,7 @@ const heal = async (host: number): Promise<void> => {
   await until(async () => (await noteOn(host)) === 'a', waitMs);
 };
 
-/** How often both worked at the same time. */
+/** Counts how often both were active at the same time. */
 function watched(...all: readonly Beside[]): { readonly both: () => number; readonly none: () => number } {
   const counts = { both: 0, none: 0 };
   const timer = setInterval(() => {
@@ -67,21 +67,21 @@ function watched(...all: readonly Beside[]): { readonly both: () => number; read
   return { both: () => counts.both, none: () => counts.none };
 }
 
-/** The other one asks for locks several times meanwhile. */
+/** Waits until a lock was renewed, during which the other controller tries several times. */
 async function renewed(host: number): Promise<void> {
   const before = (await lockOn(host))?.beat ?? 0;
   await until(async () => ((await lockOn(host))?.beat ?? 0) > before, waitMs);
 }
 
 describe('two controllers', () => {
-  test('never both work while the lock moves from one host to three, whichever of them hears of it first', async () => {
+  test('are never active together while the lock moves from one host to three, whichever learns of it first', async () => {
     const one = await opened('one', 'one', 1, 2);
     await until(() => isActive(one), waitMs);
     await until(async () => (await noteOn(2)) === 'a', waitMs);
     const two = await opened('two', 'two', 1, 2);
     await until(() => two.engine.isReady(), waitMs);
     const seen = watched(one, two);
-    // The second one knows three hosts before the first one does: two of their locks are free.
+    // The second one learns of three hosts first, and two of their locks are free.
     await hosts('two-hosts.yaml', 1, 2, 3);
     await new Reloader(two).reload();
     await renewed(1);
@@ -113,15 +113,15 @@ describe('two controllers', () => {
     expect(seen.both()).toBe(0);
   });
 
-  test('who has too few locks gives them back, so that controllers that began together do not block each other', async () => {
-    // The third host is away, and somebody who never gets another lock holds that of the second one.
+  test('a controller with too few locks releases them, so that two that start together do not block each other', async () => {
+    // The third host is away, and a holder that never gets a second lock has the lock of the second host.
     await world.daemons[2]?.close();
     held.add('rival');
     ends.push(() => held.delete('rival'));
     const lock = async (text: string): Promise<unknown> =>
       world.daemons[1]?.client.patchServer({ config: { [lockKey(lockSet)]: text } });
     await lock(JSON.stringify(newLock('rival', Date.now(), 600_000)));
-    // It takes the first one before it knows of the rival, or not at all.
+    // It locks the first host before it learns of the rival, or not at all.
     const one = await opened('one', 'one', 1, 2, 3);
     await until(() => one.engine.isReady(), waitMs);
     await until(async () => (await lockOn(1)) === undefined, waitMs);
@@ -131,7 +131,7 @@ describe('two controllers', () => {
     await until(async () => (await noteOn(2)) === 'a', waitMs);
   });
 
-  test('a lock that is not enough is given back to a controller that reaches more hosts', async () => {
+  test('an insufficient lock is released for a controller that reaches more hosts', async () => {
     const one = await opened('one', 'one', 1, -2, -3);
     await until(async () => (await lockOn(1)) !== undefined, waitMs);
     const two = await opened('two', 'two', 1, 2, 3);
@@ -142,7 +142,7 @@ describe('two controllers', () => {
     await expect(one.engine.sync('web', {}, 'ann')).rejects.toThrow(/ is active: ask it/);
   });
 
-  test('a set that another controller with other hosts brings to a host is refused there, until somebody takes it over', async () => {
+  test('a host refuses a set that a controller with other hosts applies there, until it is taken over', async () => {
     const one = await opened('one', 'one', 1, 3);
     await until(async () => (await noteOn(3)) === 'a', waitMs);
     await mkdir(join(world.folder, 'others'));
@@ -167,7 +167,7 @@ describe('two controllers', () => {
     expect(await noteOn(3)).toBe('b');
   });
 
-  test('a set that leaves one controller may be brought by another one at once', async () => {
+  test('a set that leaves one controller can be applied by another at once', async () => {
     const one = await opened('one', 'one', 1, 3);
     await until(async () => (await noteOn(3)) === 'a', waitMs);
     await writeFile(join(world.folder, 'one.yaml'), configOf('one', 'one').replace('name: web', 'name: other'));
@@ -177,7 +177,7 @@ describe('two controllers', () => {
     await until(async () => (await noteOn(3)) === 'b', waitMs);
   });
 
-  test('a controller keeps its sets when its name, its address and all hosts with its lock are others', async () => {
+  test('a controller keeps its sets when its name, address and all lock hosts change', async () => {
     const one = await opened('one', 'same', 1, 3);
     await until(async () => (await noteOn(3)) === 'a', waitMs);
     await one.engine.close();
@@ -188,7 +188,7 @@ describe('two controllers', () => {
     await until(async () => (await noteOn(3)) === 'b', waitMs);
   });
 
-  test('two controllers that share a directory: the second one keeps to what the first one was told, and writes nothing before it works', async () => {
+  test('the second of two controllers that share a directory respects requests to the first, and writes nothing before it is active', async () => {
     const one = await opened('one', 'both', 1);
     await until(async () => (await noteOn(1)) === 'a', waitMs);
     const two = await opened('two', 'both', 1);

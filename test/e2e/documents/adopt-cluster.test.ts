@@ -48,7 +48,7 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a cluster that nobody d
     expect(second.code, second.stdout + second.stderr).toBe(0);
   };
 
-  test('adoption of all changes nothing but records, and its manifests plan to nothing', async () => {
+  test('adopting everything only writes records, and the plan of its manifests is empty', async () => {
     const file = join(folder.dir, 'written.yaml');
     const before = await configOn('m1');
     const adopted = await run('adopt', '--all', '--write', file, '--set', 'all');
@@ -72,7 +72,7 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a cluster that nobody d
       `kind: storage_volume\nname: data\npool: fast\ntarget: ${target}\nconfig: { user.on: ${value} }\nsnapshots: [{ name: s0 }]\n`;
     await apply(stack('first', on('m1', 'one')));
     await apply(stack('third', on('m3', 'three')));
-    // A third one beside them.
+    // A third volume of the same name.
     await apply(stack('second', on('m2', 'two')));
     for (const [target, value] of [
       ['m1', 'one'],
@@ -84,7 +84,7 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a cluster that nobody d
     }
     await apply(stack('third', on('m3', 'changed')));
     expect([(await configOn('m1'))['user.on'], (await configOn('m3'))['user.on']]).toEqual(['one', 'changed']);
-    // Without a target the one that the set owns is meant.
+    // Without a target, the document means the volume that the set owns.
     await apply(stack('third', on('m3', 'again').replace('target: m3\n', '')));
     expect(await configOn('m3')).toMatchObject({ 'user.on': 'again' });
     const unclear = await folder.gantry(

@@ -1,4 +1,4 @@
-// Documents that once planned a second change after an apply, or hid a difference: on a whole simulated daemon.
+// Documents that once planned a change after an apply or hid a difference, on a simulated daemon.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';

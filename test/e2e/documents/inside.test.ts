@@ -1,6 +1,5 @@
-// Declarations about the inside of containers: files that exist before the first start and are restored after manual changes, commands
-// that run when they are due and only once, snapshots that are taken and kept. Through the command line, on the simulation, on real
-// containers, on a stock LXD.
+// Declarations inside containers through the command line: files before the first start and after manual changes, commands that run
+// once when due, snapshots. On the simulation, real containers and a stock LXD.
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

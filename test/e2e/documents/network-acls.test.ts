@@ -1,4 +1,4 @@
-// Network ACLs as documents, on the simulation: made before the networks that name them, kept as declared, exported, adopted, and pruned last.
+// Network ACLs as documents, on the simulation: created before networks that name them, corrected, exported, adopted, pruned last.
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -41,7 +41,7 @@ describe('network ACLs as documents', () => {
     });
   });
 
-  test('a rule that others changed is a difference, and apply brings the declared rules back', async () => {
+  test('a rule that others changed is a difference, and an apply restores the declared rules', async () => {
     declare(web);
     await bench.settle();
     const { ingress } = await bench.get('/1.0/network-acls/wall');
@@ -69,7 +69,7 @@ describe('network ACLs as documents', () => {
     }
   });
 
-  test('an ACL that is declared no longer stays until a prune, which deletes it after its network lets go of it', async () => {
+  test('an undeclared ACL stays until a prune, which deletes it after its network releases it', async () => {
     declare(web);
     await bench.settle();
     bench.parts = original;

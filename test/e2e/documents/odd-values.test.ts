@@ -118,7 +118,7 @@ describe.each(await benchHosts('odd values', 'sim', 'lxd'))('on %s', (host) => {
     expect(run.code, run.stderr).toBe(0);
     const again = await gantry('plan', path, '--detailed-exitcode');
     expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('No changes')]);
-    // No server returns defaults, in any spelling; and back.
+    // Servers omit defaults in any spelling; then the values change back.
     writeFileSync(
       path,
       `kind: server_config

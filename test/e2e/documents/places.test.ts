@@ -1,4 +1,4 @@
-// Directories with sets of one name on one server: none deletes, prunes, changes or rolls back what another one declared.
+// Directories that use one set name on one server: none deletes, prunes, changes or rolls back objects of another.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -133,7 +133,7 @@ describe('destroy of an object that the set does not own', () => {
   });
 });
 
-test('records of a release that knew no places go on working, and the next change adds the place', async () => {
+test('records of a release without places keep working, and the next change adds the place', async () => {
   await done('apply', 'a');
   const { metadata } = await call(daemon, 'GET', '/1.0/profiles/web');
   const { config, description, devices } = metadata as {
@@ -168,7 +168,7 @@ describe('the place', () => {
     expect(new Set(places)).toEqual(new Set(['github.com/acme/infra//hosts/web']));
   });
 
-  test('is the folder on this machine without a repository, and what GANTRY_PLACE says before both', async () => {
+  test('is the folder on this machine without a repository, and GANTRY_PLACE overrides both', async () => {
     expect(await placeOf([join(root, 'a/stack.yaml')], {})).toBe(placeA());
     expect(await placeOf([join(root, 'a/stack.yaml'), join(root, 'b/stack.yaml')], {})).toBe(`${hostname()}:${root}`);
     expect(await placeOf([join(root, 'a/stack.yaml')], { GANTRY_PLACE: 'ci' })).toBe('ci');

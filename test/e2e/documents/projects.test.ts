@@ -11,7 +11,7 @@ import { repository } from '../../support/cli/programs.ts';
 import { StackFolder } from '../../support/cli/stack-folder.ts';
 import { startStockLxd, stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
 
-/** What these tests need of a server. */
+/** The interface of a server for these tests. */
 interface Server {
   readonly socketPath: string;
   get(path: string): Promise<Json>;
@@ -71,7 +71,7 @@ describe.each(servers.filter(({ missing }) => missing === undefined))('on $name'
     expect(second.code, `a second plan\n${second.stdout}${second.stderr}`).toBe(0);
     return applied;
   };
-  /** What a dry run on a copy says; the server itself stays as it is. */
+  /** The output of a dry run on a copy, which leaves the server unchanged. */
   const tried = async (parts: readonly string[], ...more: readonly string[]): Promise<string> => {
     const file = join(dir, 'tried.yaml');
     writeFileSync(file, parts.join('---\n').replaceAll('file: ', `file: ${dir}/`));

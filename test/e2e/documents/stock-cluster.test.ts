@@ -59,7 +59,7 @@ describe.skipIf(missing !== undefined)('manifests over a cluster of stock LXD', 
   const expectSettled = async (parts: readonly string[]): Promise<void> => {
     const second = await run('plan', parts, '--detailed-exitcode');
     expect(second.code, `a second plan\n${second.stdout}${second.stderr}`).toBe(0);
-    // Any member tells the same.
+    // Every member gives the same answer.
     const other = await folder.gantry(two.socketPath, 'plan', parts, '--set', 'stack', '--detailed-exitcode');
     expect(other.code, `a plan by the second member\n${other.stdout}${other.stderr}`).toBe(0);
   };
@@ -90,7 +90,7 @@ describe.skipIf(missing !== undefined)('manifests over a cluster of stock LXD', 
     await apply(stack());
   }, 240_000);
 
-  test('drift of one member, a pool elsewhere and a volume elsewhere are told with the member', async () => {
+  test('drift of one member, a moved pool and a moved volume are reported with the member', async () => {
     const card = 'gtsc0x';
     const [program = '', ...words] = three.run;
     execFileSync(program, [...words, 'ip', 'link', 'add', card, 'type', 'veth', 'peer', 'name', `${card}p`]);
@@ -126,7 +126,7 @@ describe.skipIf(missing !== undefined)('manifests over a cluster of stock LXD', 
     expect(strange.stderr).toContain('the cluster has no member lxd22 (did you mean lxd2?)');
   });
 
-  test('while a member is evacuated nothing is to be done, and after its restore everything is back', async () => {
+  test('the plan is empty while a member is evacuated and after its restore', async () => {
     await done(one, 'POST', '/1.0/cluster/members/lxd2/state', { action: 'evacuate' });
     expect((await locations())['c1']).not.toBe('lxd2');
     await expectSettled(stack());
@@ -135,7 +135,7 @@ describe.skipIf(missing !== undefined)('manifests over a cluster of stock LXD', 
     await expectSettled(stack());
   }, 240_000);
 
-  test('beside a volume of the same name on another member, its own is meant, also by export and adopt', async () => {
+  test('a document means its own volume beside one of the same name on another member, also in export and adopt', async () => {
     const volumes = '/1.0/storage-pools/fast/volumes/custom';
     await done(one, 'POST', `${volumes}?target=lxd1`, { name: 'data', type: 'custom', config: { 'user.a': 'other' } });
     await expectSettled(stack());
@@ -171,7 +171,7 @@ describe.skipIf(missing !== undefined)('manifests over a cluster of stock LXD', 
     const gone = await run('destroy', stack().slice(2, 5), '--auto-approve');
     expect(gone.code, gone.stdout + gone.stderr).toBe(0);
     expect(await locations()).toEqual({});
-    // What nobody declared is still there, and holds the pool.
+    // An undeclared volume remains and keeps the pool.
     expect(await one.get('/1.0/storage-pools/fast/volumes/custom/data')).toMatchObject({ location: 'lxd1' });
     await done(one, 'DELETE', '/1.0/storage-pools/fast/volumes/custom/data');
     const all = await run('destroy', stack().slice(0, 2), '--auto-approve');

@@ -1,4 +1,4 @@
-// The example of a cluster, by its README: three daemons on the simulation, whose members run the etcd.
+// The cluster example as in its README: three daemons on the simulation, which run etcd themselves.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -41,7 +41,7 @@ describe.skipIf(missing !== undefined)('the example of a cluster', () => {
         for (const kind of ['containers', 'images', 'storage-pools'])
           expect(await daemons[2]?.get(`/1.0/${kind}`)).toEqual([]);
       } finally {
-        // One after the other, the last two would wait for a quorum that is gone.
+        // Stopped one after another, the last two would wait for a lost quorum.
         await Promise.all(daemons.map((gantryd) => gantryd.stop()));
       }
     },

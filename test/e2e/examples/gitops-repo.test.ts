@@ -1,4 +1,4 @@
-// examples/gitops-repo against stand-ins of the APIs of GitHub and GitLab: one comment that is kept up to date, whatever happens.
+// examples/gitops-repo against fake APIs of GitHub and GitLab: exactly one comment is kept up to date.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
@@ -88,7 +88,7 @@ const person = (id: number, body: string): Comment => ({
   author: { id: 8 },
 });
 
-/** A stand-in for gantry: prints this and ends so. */
+/** A stub for gantry with this output and exit code. */
 function gantry(stdout: string, code: number, stderr = ''): void {
   writeFileSync(join(folder, 'stdout'), stdout);
   writeFileSync(join(folder, 'stderr'), stderr);
@@ -197,7 +197,7 @@ describe.each(['github', 'gitlab'] as const)('the comment of a plan on %s', (pro
     for (const shown of [stdout, comments[0]?.body ?? '']) expect(shown).toContain('+ password: *** ***');
   });
 
-  test('is tried again when the API fails; a refusal ends the job with 1 and shows no token', async () => {
+  test('is retried when the API fails; a refusal ends the job with 1 and shows no token', async () => {
     gantry('### x', 2);
     failures = [502, 429];
     expect((await run(provider)).code).toBe(0);

@@ -17,7 +17,7 @@ const networks = ['red0', 'blue0'];
 
 const programs = buildShellPrograms();
 
-/** The container of each team reaches its gateway from its reserved address, and not from another one of the network that root gives it. */
+/** Each team's container reaches its gateway from its reserved address, and not from another address that root adds. */
 async function expectFiltered(gantryd: Gantryd): Promise<void> {
   const gantry = (...args: string[]) =>
     runProcess([process.execPath, programs.gantry, ...args], { env: { GANTRY_SOCKET: gantryd.socketPath } });

@@ -1,4 +1,4 @@
-// The member that lets a host in is killed meanwhile: the host is a member or a single host afterwards, never half of one, and joins then.
+// The member that accepts a joining host is killed: afterwards the host is a member or a single host, and can join.
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { isLongRun } from '../../support/left-out.ts';
 import { etcdMissing, startEtcd, type TestEtcd } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
 
-/** From the request to the kill. */
+/** Delays from the request to the kill. */
 const delaysMs = isLongRun ? Array.from({ length: 40 }, (_, n) => n * 15) : [15, 60, 120, 220];
 
 describe.skipIf(etcdMissing() !== undefined)('a host that joins through a member', { timeout: 600_000 }, () => {
@@ -56,7 +56,7 @@ describe.skipIf(etcdMissing() !== undefined)('a host that joins through a member
     await done(two, 'PUT', '/1.0/cluster', body);
   };
 
-  test('is in it or not when that member is killed, and a second attempt joins', async () => {
+  test('is a member or not when the accepting member is killed, and a second attempt joins', async () => {
     const outcomes = new Set<string>();
     for (const delay of delaysMs) {
       const token = await joinToken(one, 'two');
@@ -70,7 +70,7 @@ describe.skipIf(etcdMissing() !== undefined)('a host that joins through a member
       const outcome = await joining;
       const isIn = await isMember();
       outcomes.add(isIn ? 'in' : 'out');
-      // What the host was told is what it is, also after its own restart, and its files say the same.
+      // The state of the host matches its answer and its files, also after its own restart.
       expect([delay, outcome]).toEqual([delay, isIn ? 'joined' : expect.stringContaining('refused')]);
       await host.stop();
       await host.start();
@@ -78,7 +78,7 @@ describe.skipIf(etcdMissing() !== undefined)('a host that joins through a member
       expect((await readMembership(host.dir)) !== undefined).toBe(isIn);
       if (isIn) await until(async () => (await listed()) === 'Online', 60_000);
       else {
-        // Its place may have been given before the kill: nothing stands behind it.
+        // The member may have been listed before the kill, without a host behind it.
         if ((await listed()) !== undefined) await done(one, 'DELETE', '/1.0/cluster/members/two?force=1');
         expect(await listed()).toBeUndefined();
         expect(await host.get('/1.0/profiles')).not.toContain('/1.0/profiles/shared');

@@ -1,4 +1,4 @@
-// An apply while a member is killed and comes back: the second run finishes it, and nothing is there twice.
+// An apply while a member is killed and comes back: the second run finishes it without duplicates.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -50,9 +50,9 @@ describe.skipIf(etcdMissing() !== undefined)('an apply while a member is killed'
     return existsSync(path) ? readdirSync(path).sort() : [];
   };
 
-  test('those of the other members are made, a second run finishes, and the plan after it is empty', async () => {
+  test('creates the containers of the other members, a second run finishes, and the next plan is empty', async () => {
     const first = run('apply', '--auto-approve', '--parallelism', '6');
-    // It has some of its containers, and not all.
+    // The member has some of its containers, but not all.
     await until(async () => (await on(three)).length >= 4);
     await three.gantryd.kill();
     const broken = await first;
@@ -80,7 +80,7 @@ describe.skipIf(etcdMissing() !== undefined)('an apply while a member is killed'
       const found = all.find(({ name }) => name === `c${number}`);
       expect(found).toMatchObject({ location: memberOf(number), status: 'Running' });
     }
-    // Each has the files of its own, and none that the broken run left over.
+    // Each member has only the files of its own containers, without leftovers of the failed run.
     for (const member of cluster.members) {
       const own = numbers.filter((number) => memberOf(number) === member.name).map((number) => `c${number}`);
       expect(rootsOf(member).map((path) => path.replace(/^.*_/, ''))).toEqual(own.sort());

@@ -40,7 +40,7 @@ function writeStack(name: string, makeImage: (path: string) => void): void {
   const dir = join(work, name);
   mkdirSync(dir, { recursive: true });
   makeImage(join(dir, 'image.tar.gz'));
-  // Two of them would show no more, and take longer.
+  // A second container would show no more, and take longer.
   const inside = `files:
   - { path: /etc/app/c1.conf, content: "number c1" , mode: "0600" }
   - { path: /etc/app/link, target: c1.conf }

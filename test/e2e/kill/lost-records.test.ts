@@ -1,5 +1,5 @@
-// The records of a daemon are lost, and the daemon is killed while it brings them back: `gantryd recover` finishes, a container that runs
-// was never stopped, and the manifests have nothing to change.
+// A daemon that lost its records is killed while it recovers them: `gantryd recover` finishes, running containers never stop, and the
+// plan of the manifests is empty.
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

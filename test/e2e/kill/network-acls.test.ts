@@ -35,7 +35,7 @@ describe.skipIf(missing !== undefined)('a killed daemon and network ACLs', () =>
     expect(hostParts(gantryd.dir, [name])).toEqual(nothing);
   });
 
-  test('a start after kill -9 brings rules back that are gone from the kernel', async () => {
+  test('a start after kill -9 restores rules that the kernel lost', async () => {
     expect(rules()).toContain('tcp dport 80 accept');
     await gantryd.kill();
     execFileSync('nft', ['delete', 'table', 'inet', table]);
@@ -43,7 +43,7 @@ describe.skipIf(missing !== undefined)('a killed daemon and network ACLs', () =>
     await until(() => rules().includes('tcp dport 80 accept'));
   });
 
-  test('kill -9 amid a change leaves the old rules or the new ones, and after the start what the daemon says', async () => {
+  test('kill -9 during a change leaves the old or the new rules, and the next start applies the recorded ones', async () => {
     for (let port = 81; port < 86; port += 1) {
       const change = put(port).catch(() => undefined);
       await sleep(random.next() * 40);

@@ -1,4 +1,4 @@
-// The shipped daemon is killed while containers move between projects: each is whole in exactly one of them afterwards, and continues.
+// The shipped daemon is killed while containers move between projects: afterwards each is complete in exactly one of them, and runs.
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -47,7 +47,7 @@ test.each([
     expect([...left, ...moved].toSorted()).toEqual(names);
     expect(there('old', 'default').toSorted()).toEqual(left.map((name) => `old%${name}`).toSorted());
     expect(there('new', pool).toSorted()).toEqual(moved.map((name) => `new%${name}`).toSorted());
-    // Asked again, those that were left come along.
+    // A second request moves the remaining ones.
     for (const name of left)
       await done(gantryd, 'POST', `/1.0/containers/${name}?project=old`, {
         name,

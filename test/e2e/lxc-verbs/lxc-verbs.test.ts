@@ -45,7 +45,7 @@ describe('the table of verbs', () => {
   );
 });
 
-/** Over TLS those that stream or transfer, over the socket the others, which send the same requests; with GANTRY_LONG=1 each over both. */
+/** Verbs that stream or transfer run over TLS, the others over the socket; with GANTRY_LONG=1 each runs over both. */
 function proofsOver(way: 'socket' | 'TLS'): Readonly<Record<string, Proof>> {
   const working = new Set(verbsThat('works', 'works differently'));
   const streams = /^(?!config |storage (?!volume)|profile|project|alias|network|operation)/;
@@ -69,7 +69,7 @@ async function verbsOfLxc(): Promise<string[]> {
   return [...paged, ...hidden];
 }
 
-/** A page for each verb, also for those that only hold others; one program is quicker than the help of each. */
+/** Verbs of the manual pages, including groups; running one program is faster than the help of each verb. */
 async function verbsOfManual(): Promise<string[]> {
   const folder = tempFolder('gtym-');
   try {
@@ -129,7 +129,7 @@ describe.skipIf(missing !== undefined).each(['socket', 'TLS'] as const)('over %s
     expect((await world.daemon.get('/1.0')).config).toEqual(before.config);
   });
 
-  /** Gives as many words as the verb takes; for too few or too many lxc prints how it is used. */
+  /** Passes as many words as the verb needs; for a wrong count lxc prints its usage. */
   async function refusalOf(verb: string) {
     const exact = await wordsOf(verb);
     if (exact !== undefined) return world.lxc.run([...verb.split(' '), ...exact]);
@@ -141,7 +141,7 @@ describe.skipIf(missing !== undefined).each(['socket', 'TLS'] as const)('over %s
     }
   }
 
-  /** Verbs that look at their arguments before they ask the server, or ask the user. */
+  /** Arguments of verbs that check them before they contact the server, or that ask the user. */
   async function wordsOf(verb: string): Promise<readonly string[] | undefined> {
     if (verb === 'file mount') return [`${await made(world)}/root`, world.work];
     if (verb === 'cluster update-certificate') return ['/etc/hostname', '/etc/hostname'];

@@ -342,7 +342,7 @@ async function added({ lxc, https }: World): Promise<string> {
   return remote;
 }
 
-/** Its fingerprint. */
+/** Adds a certificate. Returns its fingerprint. */
 async function trusted(world: World, ...flags: readonly string[]): Promise<string> {
   const certificate = file(world, `${name()}.crt`);
   const { certPem, fingerprint } = await makeClient('tests');
@@ -358,7 +358,7 @@ async function secret({ daemon }: World): Promise<string> {
   return String(body.operation).split('/').at(-1) ?? '';
 }
 
-/** About a container whose snapshot at the start failed. */
+/** A warning about a container whose snapshot at the start failed. */
 async function warned(world: World): Promise<{ readonly uuid: string; readonly container: string }> {
   const container = await made(world);
   await world.lxc('config', 'set', container, 'snapshots.schedule=@startup');

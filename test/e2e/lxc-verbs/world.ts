@@ -11,7 +11,7 @@ export interface World {
   /** The remote `b:`. */
   readonly other: TestDaemon;
   readonly work: string;
-  /** What is running over TLS: the remote of the daemon. */
+  /** The remote of the daemon over TLS. */
   readonly https: string;
 }
 
@@ -66,7 +66,7 @@ export function file({ work }: Pick<World, 'work'>, of: string, text?: string): 
 
 export const textOf = (path: string): string => readFileSync(path, 'utf8');
 
-/** Whether a list, of what is there by now, has the text. */
+/** Whether the current list has the text. */
 export async function listed({ lxc }: World, text: string, ...words: readonly string[]): Promise<void> {
   expect(await lxc(...words, '-f', 'csv')).toContain(text);
 }

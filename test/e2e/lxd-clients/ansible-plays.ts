@@ -1,9 +1,9 @@
-// Plays with the modules of Ansible's community.general: each task says whether it has to change something.
+// Plays with the modules of Ansible's community.general; each task declares whether it must change something.
 export interface Task {
   readonly module: 'lxd_container' | 'lxd_profile' | 'lxd_project';
   readonly args: Readonly<Record<string, unknown>>;
   readonly changes: boolean;
-  /** What the message of a task that has to fail says. */
+  /** The expected message of a task that must fail. */
   readonly fails?: string;
 }
 
@@ -23,7 +23,7 @@ interface TaskResult {
   readonly msg?: string;
 }
 
-/** What Ansible's callback `json` prints, one result a task. */
+/** Parses the output of Ansible's callback `json`, one result per task. */
 export function resultsOf(stdout: string): readonly TaskResult[] {
   const { plays } = JSON.parse(stdout) as { plays: { tasks: { hosts: { localhost: TaskResult } }[] }[] };
   return plays.flatMap(({ tasks }) => tasks.map(({ hosts }) => hosts.localhost));
@@ -111,6 +111,6 @@ function containerTasks(name: string): readonly Task[] {
   ];
 }
 
-/** For the plugin that makes hosts of containers. */
+/** The config of the inventory plugin. */
 export const inventoryOf = (socket: string): string =>
   JSON.stringify({ plugin: 'community.general.lxd', url: `unix:${socket}`, snap_url: 'unix:/none' });

@@ -1,4 +1,4 @@
-// Proofs of `lxd init` of the real LXD with a daemon in the place of its own. The proofs run in their order.
+// Proofs that `lxd init` of the real LXD works against our daemon. The proofs run in order.
 import { expect } from 'vitest';
 import type { TestDaemon } from '../../support/daemons/daemon.ts';
 import type { Ran } from '../../support/hosts/lxd-clients.ts';
@@ -28,7 +28,7 @@ const urls = ['/1.0', '/1.0/storage-pools/data', '/1.0/networks/gtpre0', '/1.0/p
   ['default', 'extra'].map((name) => `/1.0/profiles/${name}`),
 );
 
-/** What a document may set; the rest of `/1.0` changes by itself. */
+/** The settable state; the rest of `/1.0` changes by itself. */
 async function statesOf(daemon: TestDaemon): Promise<Record<string, unknown>[]> {
   const all = await Promise.all(urls.map((url) => daemon.get(url)));
   return all.map(({ config, description, devices, driver, type, managed }) => ({
@@ -56,7 +56,7 @@ async function preseed(init: Init, daemon: TestDaemon): Promise<void> {
   expect(network).toMatchObject({ type: 'bridge', managed: true, config: { 'ipv4.address': 'none' } });
   expect(project).toMatchObject({ description: 'The team', config: { 'features.images': 'false' } });
   expect(profile).toMatchObject({ devices: { root: { pool: 'data' }, eth0: { parent: 'gtpre0' } } });
-  // A preseed adds to a profile and takes nothing away.
+  // A preseed adds to a profile and removes nothing.
   expect(Object.keys(profile?.['devices'] as object)).toEqual(expect.arrayContaining(Object.keys(before.devices)));
   expect(extra).toMatchObject({ config: { 'user.a': '1' } });
 }

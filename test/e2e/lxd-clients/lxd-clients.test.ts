@@ -1,4 +1,4 @@
-// pylxd, Ansible and `lxd init`, unmodified, do on gantryd what the table of clients says.
+// The unmodified pylxd, Ansible and `lxd init` work on gantryd as in the table of clients.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -61,7 +61,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
         streams: { server: remote.url, alias: 'busy/1' },
         url: `${direct.url}/image`,
       };
-      // What the environment says about authorities would go before `verify`.
+      // Authorities in the environment would override `verify`.
       const env = { HOME: world.work, REQUESTS_CA_BUNDLE: '', CURL_CA_BUNDLE: '' };
       const ran = await runProgram('/usr/bin/python3', [script], { stdin: JSON.stringify(asked), env });
       expect([ran.code, ran.stderr]).toEqual([0, '']);

@@ -21,7 +21,7 @@ if (missing !== undefined) console.log(`skipped: a move from a real LXD, since $
 
 const bridge = `gm${process.pid % 100_000}`;
 const running = ['r1', 'r2', 'r3', 'withdata'];
-/** Containers of the default project, besides those that run. */
+/** Stopped containers of the default project. */
 const stopped = Array.from({ length: 20 }, (_, index) => `c${index + 1}`);
 const ofTeam = ['t1', 't2', 't3'];
 
@@ -69,7 +69,7 @@ describe.skipIf(missing !== undefined)('a stock LXD host that moves', () => {
     await send('POST', '/1.0/containers', { name: 'seed', source: { type: 'image', alias: 'busybox' } });
     mkdirSync(join(lxdTree('seed'), 'rootfs/odd'));
     addOddFiles(join(lxdTree('seed'), 'rootfs/odd'));
-    // Backups of LXD know hard links of files alone.
+    // Backups of LXD support hard links only for files.
     rmSync(join(lxdTree('seed'), 'rootfs/odd/hard-to-soft'));
     for (const [pool, volume] of [
       ['default', 'idle'],
@@ -103,7 +103,7 @@ describe.skipIf(missing !== undefined)('a stock LXD host that moves', () => {
     }
     const { config } = (await lxd.get('/1.0/instances/r1')) as { readonly config: Record<string, string> };
     hwaddr = config['volatile.eth0.hwaddr'] ?? '';
-    // Where files are given to other ids on the disk they lose capabilities and access lists (kernels without idmapped mounts).
+    // On kernels without idmapped mounts, shifting file ids on disk loses capabilities and ACLs.
     for (const name of running)
       for (const file of ['capable', 'listed', 'inherits'])
         rmSync(join(lxdTree(name), 'rootfs/odd', file), { recursive: true });
@@ -145,7 +145,7 @@ describe.skipIf(missing !== undefined)('a stock LXD host that moves', () => {
     expect(await daemon.get('/1.0/containers')).toEqual([]);
   });
 
-  test('everything arrives exactly, with hard links, devices and access lists, though the program is killed again and again', async () => {
+  test('everything arrives exactly, with hard links, devices and ACLs, although the program is killed repeatedly', async () => {
     const random = seededRandom();
     let kills = 0;
     for (let code: number | null = null; code !== 0;) {
@@ -158,7 +158,7 @@ describe.skipIf(missing !== undefined)('a stock LXD host that moves', () => {
       for (const stream of [child.stdout, child.stderr])
         stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
       const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-      // Later runs have more time, so that one of them comes to its end.
+      // Later runs get more time, so that one of them finishes.
       const limitMs = 1000 + random.next() * 4000 + kills * 500;
       if (kills < 8) void Promise.race([ended, sleep(limitMs)]).then(() => child.kill('SIGKILL'));
       code = await ended;
@@ -194,7 +194,7 @@ describe.skipIf(missing !== undefined)('a stock LXD host that moves', () => {
     expect(ours.devices.eth0).toEqual({ type: 'nic', nictype: 'bridged', parent: bridge });
   }, 600_000);
 
-  test('the manifests that it wrote plan to nothing, and a second run has nothing to do', async () => {
+  test('the plan of the written manifests is empty, and a second run has nothing to do', async () => {
     const plan = await runGantry(
       programs,
       ['plan', '-f', join(home, 'lxd-move/manifests'), '--detailed-exitcode', '--host', `unix://${daemon.socketPath}`],
@@ -223,8 +223,8 @@ describe.skipIf(missing !== undefined)('a stock LXD host that moves', () => {
     expect(master()).toMatch(/veth/);
   });
 
-  test('a container goes back to LXD and is deleted where it was', async () => {
-    // LXD's protocol forgets which names are of one file, and access lists.
+  test('a container moves back to LXD and is deleted at its source', async () => {
+    // LXD's protocol loses hard links and ACLs.
     for (const name of ['first', 'second', 'far', 'soft', 'listed', 'inherits'])
       rmSync(join(ourTree('c9'), 'rootfs/odd', name), { recursive: true });
     const before = treeFacts(join(ourTree('c9'), 'rootfs'));

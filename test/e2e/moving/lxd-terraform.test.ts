@@ -17,13 +17,13 @@ describe.skipIf(missing !== undefined)('A configuration that was imported', () =
 
   const provider = (): string => `provider "gantry" {\n  address = "unix://${world.daemon.socketPath}"\n}\n`;
 
-  test('objects that exist on the server have no change, and the import blocks may go then', async () => {
+  test('objects that exist on the server have no change, and the import blocks can then be removed', async () => {
     const { terraform, daemon } = world;
     const text = readFileSync(join(fixtures, 'host/main.tf'), 'utf8');
     const { files, notes, errors } = importTerraform([{ path: 'main.tf', text }], 'import');
     expect({ errors, notes }).toEqual({ errors: [], notes: [] });
     const [main, imports, required] = files.map((file) => file.text);
-    // The server gets its objects from the same words, then Terraform forgets all of them.
+    // The same configuration creates the objects, then Terraform forgets all of them.
     const image = withImage(terraform.dir);
     terraform.write(image);
     await terraform.apply();
@@ -64,7 +64,7 @@ describe.skipIf(missing !== undefined)('A configuration that was imported', () =
       attachBeside(terraform, others);
       const { output } = await terraform.plan();
       expect(output).toContain('(moved from lxd_instance.each["db"])');
-      // The state gets the sources of the four containers, which only configurations know.
+      // The state gets the sources of the four containers, which are only in the configuration.
       expect(output).toContain('Plan: 0 to add, 4 to change, 0 to destroy.');
       expect(await terraform.apply()).toContain('0 added, 4 changed, 0 destroyed');
       await terraform.expectNoChanges();
@@ -80,7 +80,7 @@ describe.skipIf(missing !== undefined)('A configuration that was imported', () =
     const given = ['main.tf', 'modules/db/main.tf.json'].map((path) => ({
       path,
       text: readFileSync(join(fixtures, 'shop', path), 'utf8')
-        // The provider that stays is not installed here.
+        // The kept provider is not installed here.
         .replace(/resource "lxd_instance" "machine" \{[^}]*\}/, '')
         .replace('random = { source = "hashicorp/random" }', ''),
     }));
@@ -101,7 +101,7 @@ function withImage(dir: string): string {
 resource "gantry_image_alias" "base" {\n  name   = "base"\n  target = gantry_image.i.fingerprint\n}\n`;
 }
 
-/** What `terraform-lxd/lxd` notes of the objects of `host/main.tf`. */
+/** The state that `terraform-lxd/lxd` stores for the objects of `host/main.tf`. */
 function lxdState(): readonly Old[] {
   const where = { project: 'default', remote: null, target: null, description: '' };
   const device = (name: string, type: string, properties: object): object => ({ name, type, properties });

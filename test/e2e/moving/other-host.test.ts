@@ -1,4 +1,4 @@
-// `gantry migrate-from-lxd` from a stock LXD on one host to a gantryd on another: networks of their own, TLS with certificates, and back.
+// `gantry migrate-from-lxd` from a stock LXD on one host to a gantryd on another and back: separate networks, TLS with certificates.
 import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -76,7 +76,7 @@ describe.skipIf(missing !== undefined)('a stock LXD on another host', () => {
     const image = { source: { type: 'image', alias: 'busybox' } };
     await lxd.ok('POST', '/1.0/containers', { ...image, name: 'seed' });
     plant(lxdTree('seed'));
-    // LXD's protocol forgets which names are of one file.
+    // LXD's protocol loses hard links.
     rmSync(join(lxdTree('seed'), 'rootfs/hard'));
     await lxd.ok('POST', '/1.0/containers/seed/snapshots', { name: 's0' });
     writeFileSync(join(lxdTree('seed'), 'rootfs/later'), 'later');
@@ -121,8 +121,8 @@ describe.skipIf(missing !== undefined)('a stock LXD on another host', () => {
   const run = (...more: readonly string[]): Promise<Ran> => runGantry(programs, words(...more), { cwd: home });
 
   /**
-   * Ends the program with kill -9 as soon as it has come to a step where it was not killed before, in a usual run to a kind of step. Its
-   * exit code, null when it was killed.
+   * Ends the program with kill -9 at the first step (in a usual run: kind of step) where it was not killed before. Returns its exit code;
+   * null if it was killed.
    */
   function runToNewStep(seen: Set<string>): Promise<{ readonly code: number | null; readonly said: string }> {
     const argv = [programs.gantry, ...words('-y', '--keep-addresses')];
@@ -150,7 +150,7 @@ describe.skipIf(missing !== undefined)('a stock LXD on another host', () => {
     );
   }
 
-  test('everything arrives over TLS though the program is killed at each step', async () => {
+  test('everything arrives over TLS although the program is killed at each step', async () => {
     const { environment } = await daemon.get('/1.0');
     writeFileSync(join(home, 'gantryd.crt'), environment.certificate);
     const seen = new Set<string>();
@@ -164,7 +164,7 @@ describe.skipIf(missing !== undefined)('a stock LXD on another host', () => {
     expect(kills).toBeGreaterThan(isLongRun ? 20 : 10);
     for (const name of ['seed', 'withdata', 'priv'])
       expect(treeFacts(join(ourTree(name), 'rootfs')), name).toEqual(treeFacts(join(lxdTree(name), 'rootfs')));
-    // Its boot here has written the addresses of its servers of names.
+    // The boot here has written the addresses of its DNS servers.
     const withoutBoot = (tree: string): object => ({ ...treeFacts(join(tree, 'rootfs')), 'etc/resolv.conf': '' });
     expect(withoutBoot(ourTree('r1'))).toEqual(withoutBoot(lxdTree('r1')));
     const before = join(lxdTree('seed', 'containers-snapshots'), 's0/rootfs');
@@ -194,7 +194,7 @@ describe.skipIf(missing !== undefined)('a stock LXD on another host', () => {
     execFileSync('busybox', ['ping', '-c', '1', '-W', '5', leased]);
   });
 
-  test('the manifests plan to nothing, and a second run has nothing to do', async () => {
+  test('the plan of the manifests is empty, and a second run has nothing to do', async () => {
     const plan = await runGantry(
       programs,
       ['plan', '-f', join(home, 'lxd-move/manifests'), '--detailed-exitcode', ...gantryd()],
@@ -206,7 +206,7 @@ describe.skipIf(missing !== undefined)('a stock LXD on another host', () => {
     expect(again.stdout).toContain('0 to move');
   });
 
-  test('containers go back over TLS, running ones too, with what they have written since', async () => {
+  test('containers move back over TLS, running ones too, with their new data', async () => {
     for (const name of ['seed', 'r1']) await lxd.ok('DELETE', `/1.0/instances/${name}`);
     writeFileSync(join(ourTree('r1'), 'rootfs/written-here'), 'since');
     const before = treeFacts(join(ourTree('seed'), 'rootfs'));
@@ -224,7 +224,7 @@ describe.skipIf(missing !== undefined)('a stock LXD on another host', () => {
   test(`a running container with ${mebibytes} MiB runs while it is copied, and is down for ${limit}`, async () => {
     await lxd.ok('POST', '/1.0/containers', { name: 'busy', source: { type: 'image', alias: 'busybox' } });
     const rootfs = join(lxdTree('busy'), 'rootfs');
-    // The time since the machine started, which is the same on both sides, ten times a second.
+    // Writes the uptime of the machine, which both sides share, ten times a second.
     const beat = '#!/bin/sh\nwhile :; do cat /proc/uptime >>/beats; sleep 0.1; done &\n';
     writeFileSync(join(rootfs, 'etc/rc.local'), beat, { mode: 0o755 });
     for (let part = 0; part < mebibytes; part += 64)
@@ -263,7 +263,7 @@ function addressOf(state: {
   return state.network?.['eth0']?.addresses.find(({ family }) => family === 'inet')?.address ?? '';
 }
 
-/** `ID STAGE` of what is done so far. */
+/** The finished steps, as `ID STAGE`. */
 function stages(file: string): readonly string[] {
   try {
     const { entries } = JSON.parse(readFileSync(file, 'utf8')) as { entries: Record<string, { stage: string }> };

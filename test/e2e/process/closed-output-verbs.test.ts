@@ -22,7 +22,7 @@ beforeAll(async () => {
   daemon = await makeSeeded({ https: '127.0.0.1:0' });
   for (const name of ['c1', 'c2', 'm1', 'm2', 'x1', 'x2']) await createContainer(daemon, name);
   await setState(daemon, 'c1', 'start');
-  // What the rows below change or delete, for each round its own.
+  // Objects that the rows below change or delete, separate for each round.
   for (const name of ['s', 't1', 't2', 'd1', 'd2']) await daemon.ok('POST', '/1.0/containers/c2/snapshots', { name });
   for (const name of ['b', 'd1', 'd2'])
     await daemon.ok('POST', '/1.0/containers/c2/backups', { name, compression_algorithm: 'none' });
@@ -57,7 +57,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** A command that runs for months notices the loss when it writes again: it gets something to write about. */
+/** Gives a long-running command something to write, since it detects the loss at its next write. */
 function keepChanging(name: string): () => void {
   if (name !== 'run') return () => {};
   let changes = 0;
@@ -101,7 +101,7 @@ async function ends(args: readonly string[], reads: 'none' | 'line' | 'all'): Pr
   return { ...ended, ...texts };
 }
 
-/** A command line of each verb that does its work here; # is the number of the round. Later ones delete what earlier ones show. */
+/** A working command line of each verb; # is the number of the round. Later ones delete what earlier ones show. */
 const works: Readonly<Record<string, string>> = {
   plan: 'plan next.yaml',
   apply: 'apply next.yaml -y',
@@ -169,7 +169,7 @@ const works: Readonly<Record<string, string>> = {
   destroy: 'destroy set.yaml -y',
 };
 
-/** Why the work of a verb is not tried here; its help is. */
+/** Why only the help of a verb is tried here. */
 const elsewhere: Readonly<Record<string, string>> = {
   console: 'wants a terminal',
   shell: 'wants a terminal',
@@ -229,9 +229,9 @@ test('each verb is in one of the two tables', () => {
   expect([...Object.keys(works), ...Object.keys(elsewhere)].toSorted()).toEqual(declared.toSorted());
 });
 
-/** Rows that end in a way of their own when a line is read, and rows whose second round later rows build on. */
+/** Rows that end differently after one line, and rows whose second round later rows need. */
 const readTwice = ['diff', 'history diff', 'drift', 'rollback', 'run'];
-/** Every third is read for a line, too; all of them with GANTRY_LONG=1. */
+/** Every third row is also tried with one line read; all of them with GANTRY_LONG=1. */
 const takesLine = (name: string): boolean =>
   isLongRun || readTwice.includes(name) || Object.keys(works).indexOf(name) % 3 === 0;
 
@@ -247,13 +247,13 @@ describe('Without a reader, and with one that reads a line,', () => {
     expect(unread.stderr).not.toMatch(complaint);
     if (!takesLine(name)) return;
     const head = await ends(round(2), 'line');
-    // A diff or drift that found differences, and had written them before its reader went.
+    // A diff or drift with differences, which were written before the reader ended.
     const found = /diff/.test(words) ? [1] : words.startsWith('drift') ? [2] : [];
     expect([0, 141, ...found], `${head.code} ${head.stderr}`).toContain(head.code);
     expect([head.signal, head.stderr]).toEqual([null, expect.not.stringMatching(complaint)]);
   });
 
-  // All help takes the same way to the output.
+  // Help always uses the same output path.
   const helped = Object.keys(elsewhere).filter((name) => isLongRun || ['events', 'cluster add'].includes(name));
   test.each(helped)('%s --help ends without a word', async (name) => {
     const ended = await ends([...name.split(' '), '--help'], 'none');

@@ -1,4 +1,4 @@
-// `gantry cluster ...` as somebody meets it who does not know it: no cluster, wrong names, no address, --json.
+// Mistakes of new users with `gantry cluster`: no cluster, wrong names, no address, --json.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeCluster, type TestCluster } from '../../support/cluster/members.ts';
@@ -56,12 +56,12 @@ describe.skipIf(etcdMissing() !== undefined)('gantry cluster', () => {
     expect(stderr).toMatch(/The cluster has no member m3.*: its members are m1, m2/);
   });
 
-  test('refuses a mode of evacuation that there is not', async () => {
+  test('refuses an unknown mode of evacuation', async () => {
     const { code, stderr } = await run('evacuate', 'm2', '--mode', 'stpo');
     expect([code, stderr]).toEqual([64, expect.stringContaining('auto, migrate, live-migrate, stop')]);
   });
 
-  test('each verb with --json prints the member as it is then', async () => {
+  test('each verb with --json prints the resulting member', async () => {
     const status = async (...words: string[]): Promise<unknown> => {
       const { code, stdout, stderr } = await run(...words, '--json');
       expect(code, stderr).toBe(0);

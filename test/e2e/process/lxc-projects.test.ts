@@ -46,7 +46,7 @@ afterEach(async () => {
 describe.skipIf((missing.sim ?? missing.lxc) !== undefined)('real containers of one name in two projects', () => {
   const bridge = 'gtyaprj0';
 
-  test('run together with addresses and volumes of their own, over a restart and a rename of the project', async () => {
+  test('run together with their own addresses and volumes, across a restart and a rename of the project', async () => {
     await start('lxc');
     const config = { 'ipv4.address': '10.213.77.1/24', 'ipv4.nat': 'false', 'ipv6.address': 'none' };
     await daemon.call('POST', '/1.0/networks', { name: bridge, config });
@@ -88,7 +88,7 @@ describe.skipIf((missing.sim ?? missing.lxc) !== undefined)('real containers of 
     expect(await lxc('exec', 'web', '--', 'cat', '/root/f', '/mnt/f')).toBe('first\nfirst\n');
   });
 
-  test('take the longest names, together', async () => {
+  test('work with the longest names together', async () => {
     await start('lxc');
     await seed(daemon);
     const [project, container, volume] = ['p'.repeat(64), 'c'.repeat(63), 'v'.repeat(63)];
@@ -112,7 +112,7 @@ test.skipIf(missing.sim !== undefined)(
     for (const name of ['red', 'blue']) await lxc('project', 'create', name, '-c', 'features.profiles=false');
     const [red, blue] = [inProject('red'), inProject('blue')];
     await red('image', 'import', image, '--alias', 'bb');
-    // The client takes the project of the remote for the source, not that of the flag.
+    // The client uses the project of the remote for the source, not the project of the flag.
     await lxc('project', 'switch', 'red');
     await lxc('image', 'copy', 'bb', 'local:', '--alias', 'copied', '--target-project', 'blue');
     await lxc('project', 'switch', 'default');

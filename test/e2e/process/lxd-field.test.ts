@@ -1,4 +1,4 @@
-// Requests and images of real clients beyond the contract, seen with the real lxc: refused at once, or taken, as by LXD.
+// Requests and images of real clients beyond the contract, observed with the real lxc: accepted or refused at once, like LXD.
 import { writeFileSync } from 'node:fs';
 import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -48,14 +48,14 @@ describe.skipIf(missing !== undefined)('the daemon', () => {
     expect(await lxc('config', 'device', 'get', c, 'd', 'path')).toBe('data/in\n');
     await lxc('start', c);
     if (runtime === 'lxc') expect(await lxc('exec', c, '--', 'cat', '/data/in/seen')).toBe('seen');
-    // The same place in other words, on the running container.
+    // Another spelling of the same place, on the running container.
     expect(await refusal('config', 'device', 'add', c, 'e', 'disk', `source=${work}`, 'path=/data//in')).toMatch(
       /devices\.e\.path: is \/data\/in like that of d/,
     );
     await lxc('stop', c, '--force');
   });
 
-  test('refuses two disks on one path, wherever they come from', async () => {
+  test('refuses two disks on one path, from any profile', async () => {
     const c = await fresh();
     expect(await refusal('config', 'device', 'add', c, 'other', 'disk', 'path=/', 'pool=default')).toMatch(
       /devices\.root\.path: is \/ like that of other/,

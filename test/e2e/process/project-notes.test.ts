@@ -1,4 +1,4 @@
-// `gantry apply` with a certificate that is restricted to a project, over TLS: what a set notes about itself is in that project.
+// `gantry apply` over TLS with a certificate that is restricted to a project: the notes of its sets are in that project.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -134,7 +134,7 @@ test('An administrator locks the set for the team as well, and either of them un
   ]);
 });
 
-test('gantry deletes a project in which only notes are left, but not while a set of it is locked', async () => {
+test('gantry deletes a project that only contains notes, but not while one of its sets is locked', async () => {
   const whole = join(folder.dir, 'project.yaml');
   writeFileSync(whole, 'kind: project\nname: blue\n');
   const lead = (...argv: readonly string[]): Promise<CliRun> =>

@@ -1,4 +1,4 @@
-// gantryd starts without V8's optimizing compiler, whose work on a start is lost and keeps memory, and has it afterwards.
+// gantryd starts without V8's optimizing compiler, whose work would be wasted at a start, and enables it afterwards.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { until } from '../../support/until.ts';
 
 const programs = buildPrograms();
 
-/** Functions that V8 has optimized in a daemon that was asked so often. */
+/** Counts the functions that V8 optimized in a daemon after so many requests. */
 async function optimizedAfter(requests: number): Promise<number> {
   const dir = tempFolder('gto-');
   const argv = ['--trace-opt', programs.gantryd, '--state-dir', dir, '--runtime', 'sim', '--log-level', 'error'];

@@ -1,4 +1,4 @@
-// Trouble during a run, through the command line: a writer who never stops, wrong clocks, daemons that stop, and what every daemon refuses.
+// Trouble during a run, through the command line: endless concurrent writes, wrong clocks, daemons that stop, refused objects.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';

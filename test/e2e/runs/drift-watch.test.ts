@@ -152,7 +152,7 @@ describe.each(await benchHosts('watching drift', 'sim', 'lxd'))('on %s', (host) 
     expect((await watching.stop()).code).toBe(130);
   });
 
-  test.skipIf(host === 'lxd')('ends with the codes of drift after --for, and tells people in words', async () => {
+  test.skipIf(host === 'lxd')('ends with the exit codes of drift after --for, and prints a sentence', async () => {
     const words = ['drift', file(), '--watch', '--for', '1s', '--host', `unix://${bench.daemon.socketPath}`];
     const none = await cli(words, { env });
     expect([none.code, none.stdout]).toEqual([0, expect.stringContaining('Watching for changes.')]);

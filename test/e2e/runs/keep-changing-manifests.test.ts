@@ -56,7 +56,7 @@ async function valueOf(name: string): Promise<string | undefined> {
 const becomes = (name: string, value: string): Promise<void> => until(async () => (await valueOf(name)) === value);
 
 describe('run', () => {
-  test('applies each new state of the manifests at once, however many there were in the last minutes', async () => {
+  test('applies each new state of the manifests at once, regardless of how many came before', async () => {
     daemon = await makeDaemon();
     declare('0', '0');
     start(daemon.socketPath);
@@ -115,7 +115,7 @@ describe('run', () => {
     expect((await stop?.())?.code).toBe(0);
   });
 
-  test('refuses manifests of another set, keeps what it has applied, and goes on with the next ones of its own', async () => {
+  test('refuses manifests of another set, keeps its applied state, and continues with the next manifests of its own set', async () => {
     daemon = await makeDaemon();
     const declareIn = (set: string, value: string): void =>
       writeFileSync(stack, `kind: profile\nname: a\nmanage: { set: ${set} }\nconfig: { user.x: '${value}' }\n`);
@@ -168,7 +168,7 @@ describe('run', () => {
   });
 });
 
-test('an object rests after the third time within ten minutes, and not when it is declared otherwise', () => {
+test('a repair pauses after the third time within ten minutes, unless the document changes', () => {
   const log = new RepairLog();
   const document = (value: string): Document => ({ address: 'profile/a', values: { value } }) as unknown as Document;
   const now = 1_700_000_000_000;

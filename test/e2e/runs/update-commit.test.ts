@@ -1,5 +1,5 @@
-// `gantry update --commit` and `--branch`: gantry.lock becomes a commit of its own in the repository of the manifests, and every
-// repository in which that cannot be is refused before anything is written.
+// `gantry update --commit` and `--branch`: gantry.lock is committed alone in the repository of the manifests, and an unsuitable
+// repository is refused before anything is written.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -67,7 +67,7 @@ beforeAll(async () => {
     images.push(/[0-9a-f]{64}/.exec(run.stdout)?.[0] ?? `no fingerprint in ${run.stdout}${run.stderr}`);
   }
   await daemon.call('POST', '/1.0/images/aliases', { name: 'base', description: '', target: images[0] ?? '' });
-  // The name of who commits comes from the settings of the user, as for git commit.
+  // The author comes from the user's git settings.
   writeFileSync(join(folder, '.gitconfig'), '[user]\nname = Mia\nemail = mia@example.org\n');
 });
 afterAll(() => daemon.cleanUp());
@@ -81,7 +81,7 @@ beforeEach(async () => {
   await point(1);
 });
 
-test('--commit commits gantry.lock alone: what else is staged or changed stays so', async () => {
+test('--commit commits only gantry.lock; other staged and changed files stay as they are', async () => {
   repository.write({ 'notes.txt': 'staged\n' });
   git('add', 'notes.txt');
   repository.write({ 'web/stack.yaml': `${stack}# changed\n` });
@@ -148,13 +148,13 @@ test('--branch commits to a new branch beside the working tree, and --push bring
   expect(state()).toEqual(before);
   expect(readFileSync(lock(), 'utf8')).toBe(text);
 
-  // The remote has the branch, the repository does not: it is not moved.
+  // A branch that only the remote has is not moved.
   const again = await update('--branch', 'images/may', '--push');
   expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('origin has a branch images/may already')]);
   expect(state()).toEqual(before);
 });
 
-test('a pin that is used no longer is named in the commit, and --branch makes none when nothing changed', async () => {
+test('the commit names a pin that is no longer used, and --branch commits nothing without a change', async () => {
   repository.commit({ 'web/gantry.lock': `version: 1\nimages: { base: ${images[1]}, gone: ${other} }\n` });
   await done('--branch', 'fewer');
   expect(git('log', '-1', '--format=%B', 'fewer').trim()).toBe('Update image gone\n\ngone: no longer used');
@@ -163,7 +163,7 @@ test('a pin that is used no longer is named in the commit, and --branch makes no
   expect(git('branch', '--list', 'none')).toBe('');
 });
 
-test('hooks and signing of the repository hold', async () => {
+test('hooks and signing of the repository apply', async () => {
   const hook = join(repository.work, '.git/hooks/pre-commit');
   mkdirSync(dirname(hook), { recursive: true });
   writeFileSync(hook, '#!/bin/sh\necho "no commits on fridays" >&2\nexit 1\n');
@@ -187,7 +187,7 @@ test('hooks and signing of the repository hold', async () => {
   for (const ref of ['signed', 'HEAD']) expect(git('cat-file', 'commit', ref)).toContain('BEGIN SSH SIGNATURE');
 });
 
-test('inside a hook of git the repository of the manifests counts, not the one that git names', async () => {
+test('a run inside a git hook uses the repository of the manifests, not the one that git names', async () => {
   const run = await updateWith({ GIT_DIR: '/nonexistent/.git', GIT_INDEX_FILE: 'index.lock' }, '--commit');
   expect(run.code, run.stderr).toBe(0);
   expect(git('status', '--porcelain')).toBe('');
@@ -315,7 +315,7 @@ describe('refused before anything is written', () => {
     expect(read()).toEqual(before);
   });
 
-  test('names that git or a shell could read otherwise', async () => {
+  test('ambiguous names for git or a shell are refused', async () => {
     const before = state();
     for (const name of ['', '-x', '../x', 'a b', '@{-1}', 'HEAD', 'a\nb', '\u001b[2J', 'a:b', 'x'.repeat(251)]) {
       const run = await update(`--branch=${name}`);
@@ -325,7 +325,7 @@ describe('refused before anything is written', () => {
     expect(state()).toEqual(before);
   });
 
-  test('nobody to commit as, and no git', async () => {
+  test('a missing author and a missing git are refused', async () => {
     const before = state();
     const nobody = {
       HOME: '/nonexistent',

@@ -19,7 +19,7 @@ const all: readonly { readonly host: BenchHost; readonly reason: string | undefi
   { host: 'lxc', reason: missing },
   { host: 'lxd', reason: missingLxd },
 ];
-/** Waves are a matter of gantry: the API of gantryd is the same on both runtimes. GANTRY_LONG=1 takes all. */
+/** Waves only concern gantry, so one runtime of gantryd is enough. GANTRY_LONG=1 tries all. */
 const hosts = all.filter(({ host }) => isLongRun || host !== 'lxc');
 
 interface Line {
@@ -33,7 +33,7 @@ const linesOf = (run: CliRun): readonly Line[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as Line);
 
-/** Whether all steps of the first end before any of the second begins. */
+/** Expects that all steps of the first end before any of the second begins. */
 function expectBefore(lines: readonly Line[], first: readonly string[], second: readonly string[]): void {
   const at = (type: string, addresses: readonly string[]): readonly number[] =>
     lines.flatMap((line, index) =>

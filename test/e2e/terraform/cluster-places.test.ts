@@ -1,4 +1,4 @@
-// Where containers and volumes of a cluster are: drift and moves back, evacuations, imports.
+// Cluster members of containers and volumes: drift and moves back, evacuations, imports.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { terraformOverCluster, type TerraformOverCluster } from '../../support/terraform/over-cluster.ts';
@@ -42,7 +42,7 @@ describe.skipIf(missing !== undefined)('places of objects in a cluster', () => {
   });
   afterAll(() => over.cleanUp());
 
-  test('a container that someone moved shows its target as drift, and goes back without being made again', async () => {
+  test('a container that someone moved shows its target as drift, and moves back without being recreated', async () => {
     const { terraform } = over;
     write('target = "m3"', container('free', ''));
     await terraform.settle();
@@ -67,7 +67,7 @@ describe.skipIf(missing !== undefined)('places of objects in a cluster', () => {
     await terraform.expectNoChanges();
   });
 
-  test('another target moves the container; a group is content with any of its members, and a wrong name is an error of the plan', async () => {
+  test('another target moves the container, a group accepts any of its members, and a wrong name is a plan error', async () => {
     const { terraform } = over;
     write('target = "m2"');
     const applied = await terraform.apply();
@@ -92,7 +92,7 @@ describe.skipIf(missing !== undefined)('places of objects in a cluster', () => {
     expect(await terraform.fails('plan')).toContain('Its members are m1, m2, m3');
   });
 
-  test('an evacuation is respected: what went away or waits is no drift, and is where it was after the restore', async () => {
+  test('an evacuation is not drift, and the containers are back in place after the restore', async () => {
     const { terraform } = over;
     const waiting = (more = ''): string =>
       container('waits', `target = "m3"\n  config = { "cluster.evacuate" = "stop" }\n  ${more}`);
@@ -103,7 +103,7 @@ describe.skipIf(missing !== undefined)('places of objects in a cluster', () => {
     await terraform.expectNoChanges();
     write('target = "m2"', waiting());
     expect((await terraform.plan()).output).not.toContain('restarted');
-    // Other changes are made meanwhile, and start nothing.
+    // Other changes are made during the evacuation, and start nothing.
     write('target = "m3"', waiting('description = "meanwhile"'));
     await terraform.apply();
     expect(await one().get('/1.0/containers/waits')).toMatchObject({ description: 'meanwhile', status: 'Stopped' });
@@ -117,7 +117,7 @@ describe.skipIf(missing !== undefined)('places of objects in a cluster', () => {
     expect(await one().get('/1.0/containers/waits')).toMatchObject({ status: 'Running' });
   });
 
-  test('imports of a cluster plan nothing, also of volumes that several members have under one name', async () => {
+  test('imports from a cluster plan nothing, even for volumes with one name on several members', async () => {
     const { terraform } = over;
     const pool = 'gantry_storage_pool.fast.name';
     const volume = (label: string, name: string, target: string): string =>
@@ -165,7 +165,7 @@ describe.skipIf(missing !== undefined)('places of objects in a cluster', () => {
     const { output } = await terraform.plan();
     expect(output).toContain('Plan: 11 to import, 0 to add, 0 to change, 0 to destroy.');
     await terraform.settle();
-    // One of two is changed and removed where it is.
+    // One of two volumes is changed and removed on its member.
     write('target = "m3"', more.replace('target = "m2"', 'target = "m2"\n  description = "second"'));
     await terraform.apply();
     expect((await one().get(`${path}m2`)).description).toBe('second');

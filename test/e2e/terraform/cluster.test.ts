@@ -49,7 +49,7 @@ describe.skipIf(missing !== undefined)('Terraform over a cluster', () => {
     });
   const write = (target = 'm3'): void => over.write(config(target));
 
-  test('what it makes is on the members that it names, a second plan is empty, and imports plan nothing', async () => {
+  test('objects are created on their targets, a second plan is empty, and imports plan nothing', async () => {
     write();
     await terraform.apply();
     expect(await members[0]?.get('/1.0/containers/web')).toMatchObject({ location: 'm3' });
@@ -61,13 +61,13 @@ describe.skipIf(missing !== undefined)('Terraform over a cluster', () => {
     await terraform.expectNoChanges();
   });
 
-  test('plans go on with a member gone, through the next one, and the state keeps what that member has', async () => {
+  test('plans continue through the next member when one is gone, and the state keeps the objects of the lost member', async () => {
     await members[0]?.stop();
     await offline(1);
     await terraform.expectNoChanges();
     await members[1]?.stop();
     await offline(2);
-    // The volume is on the second one: it is neither forgotten nor made again.
+    // The volume is on the second member: it stays in the state and is not recreated.
     const unseen = await terraform.run(['plan', '-no-color', '-detailed-exitcode']);
     expect(unseen.code, unseen.output).toBe(1);
     expect(unseen.output).toMatch(/m2/);

@@ -252,7 +252,7 @@ ${container(
     expect((await daemon.get('/1.0/containers/a')).config).not.toHaveProperty(['limits.memory']);
   });
 
-  test('A copy keeps config and devices of its source, under what it declares, also after changes and an import', async () => {
+  test('A copy keeps config and devices of its source beneath its own, also after changes and an import', async () => {
     const more = 'running = false\n  source  = { type = "copy", source = gantry_container.a.name }';
     const b = (written: string): string => container('b', `${written}\n  ${more}`);
     const all = `${base}${image()}
@@ -276,14 +276,14 @@ ${container('c', more)}`;
     await terraform.settle();
     expect(await own()).toEqual({ profiles: ['web'], config: { ...inherited, 'user.b': '2' }, devices: { none } });
     expect(await terraform.state('gantry_container.b')).toMatchObject({ config: { 'user.b': '2' }, devices: {} });
-    // A change of the copy leaves them, and a key that it declares and then gives up goes.
+    // A change of the copy keeps them, and removes a key that was declared before.
     terraform.write(all.replace('"user.b" = "2"', '"limits.memory" = "32MiB", "user.a" = "9"'));
     await terraform.settle();
     expect(await own()).toMatchObject({ config: { 'user.a': '9', 'limits.memory': '32MiB' }, devices: { none } });
     terraform.write(all.replace('"user.b" = "2"', '"user.a" = "1"'));
     await terraform.settle();
     expect(await own()).toMatchObject({ config: { 'user.a': '1' }, devices: { none } });
-    // An imported copy with a source in its id stays, with what it inherited.
+    // An imported copy with a source in its id keeps its inherited parts.
     terraform.write(all.replace('"user.b" = "2"', '"user.a" = "1"'));
     await terraform.forget('gantry_container.b', 'gantry_container.c');
     await terraform.import('gantry_container.b', 'b,copy=a');

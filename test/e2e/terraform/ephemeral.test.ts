@@ -1,5 +1,4 @@
-// Ephemeral resources with real Terraform, on the simulation: a secret from a container reaches its users, and no state, no plan and no
-// log has it.
+// Ephemeral resources with real Terraform, on the simulation: a secret from a container reaches its users, but no state, plan or log.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';

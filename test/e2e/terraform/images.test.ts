@@ -82,7 +82,7 @@ resource "gantry_image" "${name}" {
     expect(said.match(/The image \w+ was already on the server/g)).toHaveLength(1);
     await terraform.expectNoChanges();
     expect(await images()).toHaveLength(1);
-    // A second state, as that of a colleague, leaves the image to the first one.
+    // A second state, as of a colleague, leaves the image to the first one.
     const colleague = new Terraform(attached, { address: `unix://${daemon.socketPath}` });
     colleague.write(of('theirs', 'public = true'));
     expect(await colleague.fails('apply', '-auto-approve')).toContain('with other values of public');

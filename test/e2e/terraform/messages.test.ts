@@ -21,7 +21,7 @@ resource "gantry_container" "c" {
 }
 `;
 
-  test('The plan refuses lines of raw.lxc that the server would refuse, and tells overlapping subnets', async () => {
+  test('The plan refuses lines of raw.lxc that the server would refuse, and warns about overlapping subnets', async () => {
     for (const kind of ['gantry_profile', 'gantry_container']) {
       const of = (line: string): string => `
 resource "${kind}" "x" {
@@ -51,7 +51,7 @@ resource "gantry_network" "${name}" {
     expect(await terraform.fails('apply', '-auto-approve')).toContain('the network lan0 has 10.77.0.1/16');
   });
 
-  test('The plan finds a static address outside the network that it will be in, also when the network changes with it', async () => {
+  test('The plan finds a static address outside its planned network, also if the network changes in the same apply', async () => {
     const lan = (address: string): string => `
 resource "gantry_network" "lan" {
   name   = "lan0"

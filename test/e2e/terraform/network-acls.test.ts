@@ -34,7 +34,7 @@ describe.skipIf(missing !== undefined)('network ACLs', () => {
   });
   afterEach(() => daemon.cleanUp());
 
-  test('an ACL is made before its network, plans to nothing, changes, is imported, and goes with it', async () => {
+  test('an ACL is created before its network, has an empty plan, changes, is imported, and is deleted with it', async () => {
     terraform.write(stack(web, named));
     expect(await terraform.apply()).toContain('2 added, 0 changed, 0 destroyed');
     await terraform.expectNoChanges();
@@ -59,7 +59,7 @@ describe.skipIf(missing !== undefined)('network ACLs', () => {
     expect(await daemon.get('/1.0/network-acls')).toEqual([]);
   });
 
-  test('what others changed comes back, and a data source shows it', async () => {
+  test('changes of others are reverted, and a data source shows the ACL', async () => {
     const data =
       'data "gantry_network_acl" "d" {\n  name = gantry_network_acl.a.name\n}\noutput "d" {\n  value = data.gantry_network_acl.d\n}\n';
     terraform.write(stack(web, named) + data);
@@ -79,7 +79,7 @@ describe.skipIf(missing !== undefined)('network ACLs', () => {
     });
   });
 
-  test('a mistake in a rule is named at its place before anything is made', async () => {
+  test('a mistake in a rule is reported at its place before anything is created', async () => {
     terraform.write(stack('ingress = [{ action = "allow", protocol = "tcp", destination_port = "http" }]'));
     expect(await terraform.fails('plan')).toMatch(/ingress\[0\]\.destination_port[^]*must be a port from 0 to 65535/);
     terraform.write(stack('ingress = [{ action = "allow" }, { action = "allow" }]'));

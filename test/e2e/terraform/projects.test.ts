@@ -10,7 +10,7 @@ const noTerraform = terraformMissing('projects with Terraform');
 const noLxd = noTerraform ?? stockLxdMissing();
 if (noTerraform === undefined && noLxd !== undefined) console.log(`skipped: projects of a stock LXD, since ${noLxd}`);
 
-/** What these tests need of a server. */
+/** The interface of a server for these tests. */
 interface Server {
   readonly socketPath: string;
   get(path: string): Promise<Json>;

@@ -178,7 +178,7 @@ resource "gantry_server_config" "s" {
     expect((await daemon.get('/1.0/containers/keep')).created_at).toBe(born);
     await terraform.destroy();
 
-    // One server by TLS and by its socket: the addresses differ, what it says of itself does not.
+    // One server over TLS and its socket: the addresses differ, the reported identity does not.
     write(all('"west"'), aliases);
     await terraform.apply();
     const first = (await west.get('/1.0/containers/keep')).created_at as string;

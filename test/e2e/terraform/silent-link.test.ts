@@ -25,7 +25,7 @@ describe.skipIf(missing !== undefined)('an apply over a link that freezes', () =
   let world: TerraformWorld;
   useTerraform((own) => (world = own));
 
-  test('It fails after request_timeout without a byte, and says which request', async () => {
+  test('An apply fails after request_timeout without a byte, and names the request', async () => {
     const { terraform, daemon } = world;
     const path = join(terraform.dir, 'link.socket');
     let isFrozen = false;
@@ -38,7 +38,7 @@ describe.skipIf(missing !== undefined)('an apply over a link that freezes', () =
     const started = Date.now();
     const said = await terraform.fails('apply', '-auto-approve');
     expect(said).toMatch(/the server sent nothing for 2000 ms|no answer in/);
-    // The limit once for each request, with room for the start of Terraform on a busy machine.
+    // The limit applies to each request, plus time for Terraform to start on a busy machine.
     expect(Date.now() - started).toBeLessThan(60_000);
     terraform.write(block.replace('2s', 'soon'));
     expect(await terraform.fails('plan')).toContain('must be a duration such as 90s');

@@ -1,4 +1,4 @@
-// The provider as a user of an OpenID Connect issuer, with real Terraform: with the file of `gantry login`, and with a token of its own.
+// The provider with OpenID Connect and real Terraform: with the file of `gantry login`, and with a configured token.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -58,7 +58,7 @@ describe.skipIf(missing !== undefined)('a provider with a token', () => {
     await terraform.destroy();
   });
 
-  test('uses a token of a variable in the projects of its user, and says why another user is refused', async () => {
+  test('uses a token from a variable in the projects of its user, and reports why another user is refused', async () => {
     const variable = 'variable "token" {\n  sensitive = true\n}\n';
     write(`token = var.token\n  server_certificate = "${pin}"\n  project = "red"`, 'two', variable);
     const of = async (group: string): Promise<string> => `-var=token=${await issuer.token({ groups: [group] })}`;

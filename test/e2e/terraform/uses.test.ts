@@ -7,7 +7,7 @@ import { useTerraform } from '../../support/terraform/world.ts';
 
 const missing = terraformMissing('Terraform and objects in use');
 
-describe.skipIf(missing !== undefined)('an object that goes together with its use', () => {
+describe.skipIf(missing !== undefined)('an object that is deleted together with its use', () => {
   let daemon: TestDaemon;
   let terraform: Terraform;
   useTerraform((world) => ({ daemon, terraform } = world));

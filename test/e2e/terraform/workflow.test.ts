@@ -115,7 +115,7 @@ describe.skipIf(missing !== undefined)('terraform', () => {
     await packed.init();
     await packed.apply();
     expect((await packed.outputs())['v']).toBe(release.version);
-    // Without Node there is a sentence, not a riddle.
+    // A missing Node is reported in a clear sentence.
     mkdirSync(join(packed.dir, 'bin'));
     const { env } = packed;
     env['PATH'] = `${join(packed.dir, 'bin')}:/nonexistent`;

@@ -186,7 +186,7 @@ resource "gantry_container" "copy" {
     await applied('hush-3-hush');
     expect(await secrets('copy')).toEqual({ 'environment.TOKEN': 'hush-3-hush' });
     await terraform.expectNoChanges();
-    // An import neither reads nor removes it; a key that the argument no longer has goes.
+    // An import neither reads nor removes it; a key that is dropped from the argument is removed.
     await terraform.forget('gantry_container.c');
     await terraform.import('gantry_container.c', 'web');
     expect(JSON.stringify(await terraform.state('gantry_container.c'))).not.toContain('hush');

@@ -1,4 +1,4 @@
-// The pages of docs/tutorials, each typed command by command with the output that it shows.
+// Types each page of docs/tutorials command by command and compares the shown output.
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test('every tutorial is typed by a test', () => {
+test('every tutorial has a test', () => {
   const pages = markdownPages('docs')
     .map((page) => page.path)
     .filter((each) => each.startsWith('docs/tutorials/'));
@@ -41,13 +41,13 @@ test('every tutorial is typed by a test', () => {
 });
 
 test.skipIf(noImage !== undefined)(
-  'a laptop without root gets a first container, a change, drift and an end',
+  'the laptop tutorial works without root: a first container, a change, drift, a destroy',
   async () => {
     await typeTutorial('laptop.md', { path });
   },
 );
 
-test('a controller follows a repository and puts a change by hand back', async () => {
+test('a controller follows a repository and reverts a manual change', async () => {
   const port = String(await freePort());
   await typeTutorial('gitops.md', { path, typed: (command) => command.replaceAll('8440', port) });
 });

@@ -1,4 +1,4 @@
-// The daemon of a member is killed while the certificate of its cluster changes: it serves with the pair that the record says after its start.
+// The daemon of a member is killed while the cluster certificate changes: after its start it serves the pair in the record.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { etcdMissing } from '../../../support/store/etcd.ts';
 import { until } from '../../../support/until.ts';
 import { makePair } from '../../../support/daemons/tls.ts';
 
-/** From the request to the kill: the record is written after some 20 ms, this member serves with it when the other one knows it. */
+/** Delays from the request to the kill: the record is written after about 20 ms, and used once the other member knows it. */
 const delaysMs = [0, 15, 40, 80, 120, 200];
 
 describe.skipIf(etcdMissing() !== undefined)('a member that is killed', () => {
@@ -38,7 +38,7 @@ describe.skipIf(etcdMissing() !== undefined)('a member that is killed', () => {
     await cluster?.cleanUp();
   });
 
-  test('while it changes the certificate has all of the former pair or all of the new one, as the other has', async () => {
+  test('while it changes the certificate has the complete old or new pair, and so has the other member', async () => {
     const seen = new Set<boolean>();
     for (const delay of delaysMs) {
       const before = readFileSync(join(one.dir, 'cluster.crt'), 'utf8');
@@ -54,14 +54,14 @@ describe.skipIf(etcdMissing() !== undefined)('a member that is killed', () => {
       expect([before, pair.certPem]).toContain(cert);
       expect(new X509Certificate(cert).checkPrivateKey(key)).toBe(true);
       await until(() => Promise.resolve(readFileSync(join(one.dir, 'cluster.crt'), 'utf8') === cert));
-      // Each is asked through the other.
+      // Each member is reached through the other.
       for (const member of ['m1', 'two']) {
         expect((await one.call('GET', `/1.0/resources?target=${member}`)).status).toBe(200);
         expect((await host.call('GET', `/1.0/resources?target=${member}`)).status).toBe(200);
       }
       seen.add(cert === pair.certPem);
     }
-    // Mostly both: that depends on the load.
+    // Usually both outcomes occur, depending on the load.
     console.log(
       `after the kills the certificate was ${[...seen].map((isNew) => (isNew ? 'new' : 'the former')).join(' and ')}`,
     );

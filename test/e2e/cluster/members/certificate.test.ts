@@ -1,4 +1,4 @@
-// PUT /1.0/cluster/certificate over members that run their etcds themselves: all of them take the certificate, also who is away or joins later.
+// PUT /1.0/cluster/certificate on members that run their own etcds: all of them switch, also members that are away or join later.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ const bodyOf = ({ certPem, keyPem }: KeyAndCertificate) => ({
 });
 const fingerprintOf = (pem: string): string => new X509Certificate(pem).fingerprint256;
 
-/** What the server shows to a new connection. */
+/** The certificate that the server presents to a new connection. */
 const shown = (address: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const [host, port] = address.split(':');
@@ -61,13 +61,13 @@ describe.skipIf(etcdMissing() !== undefined)('the certificate of a cluster', () 
     const found = await Promise.all(cluster.members.map(({ address }) => shown(address)));
     expect(found).toEqual(found.map(() => fingerprintOf(pair.certPem)));
   };
-  /** Every member reaches every container: each passes on what is elsewhere. */
+  /** Expects that every member reaches every container, which forwards requests between members. */
   const allReach = async (): Promise<void> => {
     for (const member of cluster.members)
       expect([member.name, (await member.get('/1.0/containers/web')).location]).toEqual([member.name, 'm3']);
   };
 
-  test('a pair that cannot serve is refused, and nothing changes', async () => {
+  test('an unusable pair is refused, and nothing changes', async () => {
     const pair = await makeSelfSigned(requestOf('good'));
     const expired = await makeSelfSigned(requestOf('old', -2 * hourMs, -hourMs));
     const later = await makeSelfSigned(requestOf('later', hourMs, 2 * hourMs));
@@ -90,7 +90,7 @@ describe.skipIf(etcdMissing() !== undefined)('the certificate of a cluster', () 
     await allShow({ ...pair, certPem: first });
   });
 
-  test('a client that is trusted for some projects only may not change it', async () => {
+  test('a client that is restricted to projects may not change it', async () => {
     const client = await makeClient();
     const trusted = { type: 'client', certificate: client.certPem, restricted: true, projects: ['default'] };
     expect((await one.call('POST', '/1.0/certificates', trusted)).status).toBeLessThan(300);
@@ -101,7 +101,7 @@ describe.skipIf(etcdMissing() !== undefined)('the certificate of a cluster', () 
     expect([own.status, own.bytes.toString()]).toEqual([400, expect.stringMatching(/trusted client|serverAuth/)]);
   });
 
-  test('a change through one member holds on all, while requests between them go on; tokens from before are withdrawn', async () => {
+  test('a change through one member applies to all while requests between them continue, and revokes earlier tokens', async () => {
     const asked = await two.call('POST', '/1.0/cluster/members', { server_name: 'm4' });
     const heard = await one.listen('lifecycle');
     const pair = await makeSelfSigned(requestOf('second'));
@@ -127,7 +127,7 @@ describe.skipIf(etcdMissing() !== undefined)('the certificate of a cluster', () 
       await until(() => Promise.resolve(readFileSync(join(member.dir, 'cluster.crt'), 'utf8') === pair.certPem));
   });
 
-  test('a member that was away takes it at its start, and another etcd of the cluster with it', async () => {
+  test('a member that was away gets the certificate at its start, and starts its etcd', async () => {
     await three.stop();
     const pair = await makeSelfSigned(requestOf('third'));
     expect((await update(pair, two)).status).toBe(200);
@@ -136,7 +136,7 @@ describe.skipIf(etcdMissing() !== undefined)('the certificate of a cluster', () 
     await allReach();
   });
 
-  test('a host joins after it, and a certificate that an authority has signed is good, too', async () => {
+  test('a host joins after the change, and a certificate signed by a CA works too', async () => {
     const authority = { commonName: 'authority', organization: 'tests', ...(await authorityKey()) };
     const pair = await makeSigned(requestOf('signed'), authority);
     expect((await update(pair)).status).toBe(200);

@@ -1,4 +1,4 @@
-// A member that freezes while others ask it: its kernel still takes connections, and no answer ever comes.
+// A member that freezes during requests of others: its kernel still accepts connections, but never answers.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Operation } from '../../../../server/api/operation.ts';
 import { asCandidate, type Member, threeMembers, type ThreeMembers } from '../../../support/cluster/three-members.ts';
@@ -22,7 +22,7 @@ describe.skipIf(etcdMissing() !== undefined)('a frozen member', () => {
     const body = { name: 'c1', source: { type: 'none' } };
     await done(asCandidate(one), 'POST', `/1.0/containers?target=${two.name}`, body);
     await done(asCandidate(one), 'PUT', '/1.0/containers/c1/state', { action: 'start' });
-    // From here on there are open connections.
+    // Opens connections.
     const asked = Array.from({ length: 4 }, () => one.gantryd.call('GET', '/1.0/containers/c1/state'));
     for (const { status } of await Promise.all(asked)) expect(status).toBe(200);
   });
@@ -37,7 +37,7 @@ describe.skipIf(etcdMissing() !== undefined)('a frozen member', () => {
     return (metadata as { readonly message: string }).message;
   };
 
-  test('keeps requests on open connections waiting until its lease ends, and says of a change that its outcome is unknown', async () => {
+  test('keeps requests on open connections waiting until its lease ends, and the outcome of a change is unknown', async () => {
     const { socketPath } = one.gantryd;
     const server = {
       socketPath,
@@ -51,7 +51,7 @@ describe.skipIf(etcdMissing() !== undefined)('a frozen member', () => {
     expect(await refusal()).toContain(`The cluster member ${two.name} has stopped renewing its lease`);
     expect(performance.now() - began).toBeLessThan(30_000);
     expect((await one.gantryd.get(`/1.0/cluster/members/${two.name}`)).status).toBe('Offline');
-    // It is in the connection of the frozen member, which carries it out when it thaws.
+    // The request is in the socket of the frozen member, which serves it after it thaws.
     expect((await change).metadata).toMatchObject({
       code: 'outcomeUnknown',
       message: expect.stringContaining(two.name),
@@ -63,7 +63,7 @@ describe.skipIf(etcdMissing() !== undefined)('a frozen member', () => {
     expect((await one.gantryd.get(`/1.0/cluster/members/${two.name}`)).status).toBe('Offline');
   });
 
-  test('is given a few seconds once it is offline', async () => {
+  test('gets only a few seconds per request once it is offline', async () => {
     const began = performance.now();
     expect(await refusal()).toContain(`The cluster member ${two.name} cannot be reached`);
     expect(performance.now() - began).toBeLessThan(10_000);

@@ -1,4 +1,4 @@
-// A member whose disk is full takes no changes: containers are made on the others, and the list of members says why.
+// A member with a full disk accepts no changes: containers are created on the others, and the list of members says why.
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ describe.skipIf(!isRoot || etcdMissing() !== undefined)('a member with a full di
     cluster = await makeCluster(2);
     [one, two] = cluster.members as [TestMember, TestMember];
     await one.call('POST', '/1.0/storage-pools', { name: 'p', driver: 'dir' });
-    // Records are in the etcd: nothing of this cluster is in there.
+    // This directory is unused, since the records of this cluster are in etcd.
     disk = join(two.dir, 'database');
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk]);
     writeFileSync(join(disk, 'filling'), Buffer.alloc(1024 * 1024));
@@ -34,12 +34,12 @@ describe.skipIf(!isRoot || etcdMissing() !== undefined)('a member with a full di
   const create = (name: string, query = '', asked = one) =>
     asked.call('POST', `/1.0/containers${query}`, { name, source: { type: 'none' }, devices });
 
-  test('says so to the others, and in a warning', async () => {
+  test('reports it to the others, and in a warning', async () => {
     await until(async () => (await statusOf()).message.includes('is full: this member takes no changes'), 30_000);
     expect(await one.get('/1.0/cluster/members/m1')).toMatchObject({ message: 'Fully operational' });
   });
 
-  test('is not chosen for containers, also when it is the one that is asked', async () => {
+  test('is not chosen for containers, even if it gets the request', async () => {
     for (const [index, asked] of [one, two, one, two].entries()) {
       const answer = await create(`c${index}`, '', asked);
       expect([answer.status, answer.metadata]).toMatchObject([202, {}]);
@@ -56,7 +56,7 @@ describe.skipIf(!isRoot || etcdMissing() !== undefined)('a member with a full di
     ]);
   });
 
-  test('takes containers again when there is room', async () => {
+  test('accepts containers again when there is room', async () => {
     rmSync(join(disk, 'filling'));
     await until(async () => (await statusOf()).message === 'Fully operational', 30_000);
     expect((await create('back', '?target=m2')).status).toBe(202);

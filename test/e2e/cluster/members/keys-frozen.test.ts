@@ -1,4 +1,4 @@
-// A member is frozen through a whole change of the keys of its cluster: the others end it without that one, which takes the keys when it thaws.
+// A member is frozen during a whole rotation of the cluster keys: the others complete it, and the member gets the keys when it thaws.
 import { execFile } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { etcdMissing } from '../../../support/store/etcd.ts';
 import { until } from '../../../support/until.ts';
 
 const patienceMs = 120_000;
-/** The member that is frozen in each round: the etcd of it leads. */
+/** The member that is frozen in each round; its etcd is the leader. */
 const rounds = isLongRun ? [2, 1, 0, 2, 1, 0, 2, 1, 0] : [2, 0];
 
 interface FrozenMember extends Candidate {
@@ -56,7 +56,7 @@ describe.skipIf(etcdMissing() !== undefined)(
       const state = stateOf(member);
       return state.generation === generation && state.phase === 'done';
     };
-    /** As that member; the answers are texts of etcdctl. */
+    /** Runs etcdctl with the certificates of that member. */
     const etcdctl = async ({ dir }: FrozenMember, endpoint: string, ...args: readonly string[]): Promise<string> => {
       const tls = join(dir, 'cluster', 'tls');
       const flags = [`--cacert=${tls}/ca.crt`, `--cert=${tls}/member.crt`, `--key=${tls}/member.key`];
@@ -88,7 +88,7 @@ describe.skipIf(etcdMissing() !== undefined)(
         patienceMs,
       );
 
-    test('holds nobody up though its etcd leads, costs no other member its lease, and is a member with the new keys when it thaws', async () => {
+    test('delays no other member although its etcd leads, costs none its lease, and has the new keys when it thaws', async () => {
       for (const [round, index] of rounds.entries()) {
         const frozen = at(index);
         const others = members.filter((member) => member !== frozen);

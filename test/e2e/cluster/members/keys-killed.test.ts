@@ -1,4 +1,4 @@
-// The keys of a cluster change while its members are killed or away: all of them end with the same new keys, and nothing is lost.
+// The keys of a cluster rotate while members are killed or away: all members end with the same new keys, and nothing is lost.
 import { execFile } from 'node:child_process';
 import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import { until } from '../../../support/until.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
 const run = promisify(execFile);
-/** From the request to the kill; the three phases take some seconds. */
+/** Delays from the request to the kill; the three phases take some seconds. */
 const delaysMs = isLongRun ? Array.from({ length: 24 }, (_, n) => n * 400) : [300, 2_500];
 const patienceMs = 120_000;
 
@@ -58,7 +58,7 @@ describe.skipIf(etcdMissing() !== undefined)('the keys of a cluster', { timeout:
   const first = (): Gantryd => members[0]?.daemon ?? expect.unreachable();
   const keptBy = (daemon: Gantryd): KeptKeys => JSON.parse(readFileSync(keyFilePath(daemon.dir), 'utf8')) as KeptKeys;
   const newest = (): number => Math.max(...members.map(({ daemon }) => keptBy(daemon).state.generation));
-  /** Every member uses those keys, can write, and sees what each of the others wrote. */
+  /** Expects that every member uses the keys of this generation, can write, and sees the writes of the others. */
   const allUse = async (generation: number): Promise<void> => {
     for (const { daemon } of members)
       await until(() => {
@@ -74,7 +74,7 @@ describe.skipIf(etcdMissing() !== undefined)('the keys of a cluster', { timeout:
       for (const other of members)
         await until(async () => {
           const { status, headers } = await other.daemon.call('GET', `/1.0/profiles/${name}`);
-          // One that does not reach the store yet says that its answer may be old.
+          // A member without a connection to the store marks its answer as stale.
           if (headers['x-svc-stale'] !== 'true') expect(status).toBe(200);
           return status === 200;
         }, patienceMs);
@@ -107,7 +107,7 @@ describe.skipIf(etcdMissing() !== undefined)('the keys of a cluster', { timeout:
     return before + 1;
   };
 
-  test('change by gantryd cluster rotate-ca, after which a copy of the former ones opens no etcd', async () => {
+  test('change by gantryd cluster rotate-ca, after which a copy of the old ones opens no etcd', async () => {
     const copy = copyOf(first());
     expect(await isLetIn(copy, members[1]?.address ?? '')).toBe(true);
     const before = newest();
@@ -117,7 +117,7 @@ describe.skipIf(etcdMissing() !== undefined)('the keys of a cluster', { timeout:
     await noneIsLetIn(copy);
   });
 
-  test('end as new ones everywhere when a member is killed in the middle, and nothing that was written is lost', async () => {
+  test('are new everywhere after a member was killed in the middle, and no write is lost', async () => {
     for (const [round, delay] of delaysMs.entries()) {
       const { daemon } = members[round % members.length] ?? expect.unreachable();
       const copy = copyOf(first());
@@ -130,7 +130,7 @@ describe.skipIf(etcdMissing() !== undefined)('the keys of a cluster', { timeout:
     }
   });
 
-  test('come to a member that was away while they changed, also when all members start anew after that', async () => {
+  test('reach a member that was away during the change, also after a restart of all members', async () => {
     const { daemon } = members[2] ?? expect.unreachable();
     await daemon.kill();
     const generation = await begin();

@@ -1,4 +1,4 @@
-// A removed member cannot be let in again with a copy of what it had: neither by the other members nor by their etcds.
+// A removed member cannot get back in with a copy of its files, neither at the other members nor at their etcds.
 import { execFile } from 'node:child_process';
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ describe.skipIf(etcdMissing() !== undefined)('a member that was removed', { time
     for (const name of ['cluster.crt', 'cluster.key']) cpSync(join(three.dir, name), join(copy, name));
     cpSync(join(three.dir, 'cluster'), join(copy, 'cluster'), { recursive: true });
   });
-  /** What it prints, or that the connection was refused. */
+  /** The output of etcdctl, or that the connection was refused. */
   const etcdctl = async (address: string, ...args: readonly string[]): Promise<string> => {
     const tls = join(copy, 'cluster', 'tls');
     const flags = [`--cacert=${tls}/ca.crt`, `--cert=${tls}/member.crt`, `--key=${tls}/member.key`];
@@ -46,7 +46,7 @@ describe.skipIf(etcdMissing() !== undefined)('a member that was removed', { time
   };
   afterAll(() => cluster?.cleanUp());
 
-  /** As a member asks another one, with a pair of the copy. */
+  /** Sends a request between members with a pair of the copy. */
   const ask = async (pair: KeyAndCertificate, member = one): Promise<number> => {
     const headers = { 'x-gantry-from': 'm3', 'x-gantry-dialect': 'svc' };
     return (
@@ -57,12 +57,12 @@ describe.skipIf(etcdMissing() !== undefined)('a member that was removed', { time
     ).status;
   };
 
-  test('is known by a certificate of its own while it is one; the certificate for clients opens nothing', async () => {
+  test('is identified by its own certificate while it is a member; the certificate for clients opens nothing', async () => {
     expect(await ask(pairOf(memberPairFiles(copy)))).toBe(200);
     expect(await ask(pairOf(clusterCertificateFiles(copy)))).toBe(403);
   });
 
-  test('has no request accepted by the others with a copy of its certificates, and they go on', async () => {
+  test('gets no request accepted with a copy of its certificates, and the others continue', async () => {
     before = await etcdctl(etcds[0] ?? '', 'get', '--prefix', '/gantry', '--keys-only');
     await one.ok('DELETE', '/1.0/cluster/members/m3');
     await until(async () => ((await two.get('/1.0/cluster/members')) as unknown[]).length === 2);
@@ -74,7 +74,7 @@ describe.skipIf(etcdMissing() !== undefined)('a member that was removed', { time
     expect(await three.get('/1.0/cluster')).toMatchObject({ enabled: false });
   });
 
-  test('reaches no etcd any more with a copy of its files, which read and wrote everything before', async () => {
+  test('can no longer reach an etcd with a copy of its files, which had full access before', async () => {
     expect(before).toContain('/gantry/data/clusterKeys/current');
     const refused = etcds.map(() => 'refused');
     const asked = (...args: readonly string[]) => Promise.all(etcds.map((address) => etcdctl(address, ...args)));

@@ -1,4 +1,4 @@
-// The stock `lxc copy` and `lxc move` between members of a cluster that was formed as documented: nothing but its members' address listens.
+// The stock `lxc copy` and `lxc move` between members of a cluster formed as documented, where only the cluster address listens.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -44,7 +44,7 @@ describe.skipIf(missing !== undefined)('lxc copy --target', () => {
     expect(environment.addresses).toEqual([one.address]);
   });
 
-  test('copies a container of the asked member, with its config and snapshots, to another one', async () => {
+  test('copies a container with its config and snapshots from the contacted member to another one', async () => {
     await lxc('copy', 'near', 'near2', '--target', 'm2');
     expect(await shown('near2')).toMatchObject({ location: 'm2', config: { 'user.a': 'b' } });
     expect(await one.get('/1.0/containers/near2/snapshots')).toHaveLength(1);
@@ -52,7 +52,7 @@ describe.skipIf(missing !== undefined)('lxc copy --target', () => {
     expect(await shown('near3')).toMatchObject({ location: 'm3' });
   });
 
-  test('copies a container of another member to a third one, to the asked one, and to where it is', async () => {
+  test('copies a container of another member to a third one, to the contacted one, and within its member', async () => {
     for (const target of ['m3', 'm1', 'm2']) {
       await lxc('copy', 'far', `far-${target}`, '--target', target);
       expect(await shown(`far-${target}`)).toMatchObject({ location: target });

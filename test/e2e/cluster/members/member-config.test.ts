@@ -1,4 +1,4 @@
-// Keys of pools and networks that each member has for itself: a host that joins brings its own, and a target changes those only.
+// Per-member keys of pools and networks: a joining host brings its own, and a request with a target changes only those.
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -41,14 +41,14 @@ describe.skipIf(etcdMissing() !== undefined)('keys of single members', () => {
     return { host, token, sent: { ...sent, cluster_token: token } };
   }
 
-  test('the cluster says which it asks of a host that joins, without the values of others, and not to strangers', async () => {
+  test('the cluster lists the keys that a joining host must set, without values of others, and only to trusted clients', async () => {
     const member_config = [{ ...asked, value: '', description: '"source" property for storage pool "fast"' }];
     for (const member of cluster.members) expect(await member.get('/1.0/cluster')).toMatchObject({ member_config });
     const stranger = await callTls(one.address, 'GET', '/1.0/cluster', undefined, { client: await makeClient() });
     expect(stranger.metadata).toEqual({ server_name: 'm1', enabled: true, member_config: [] });
   });
 
-  test('values that make no sense are refused, all at once, and the token stays good', async () => {
+  test('invalid values are refused all at once, and the token stays valid', async () => {
     const { host, sent } = await hostFor('m3');
     const wrong = [
       { ...asked, entity: 'disk', value: 'x' },
@@ -75,7 +75,7 @@ describe.skipIf(etcdMissing() !== undefined)('keys of single members', () => {
     expect(existsSync(join(work, 'three', 'containers'))).toBe(true);
   });
 
-  test('gantry cluster join takes them, and says what the new member lacks', async () => {
+  test('gantry cluster join accepts them, and names missing ones', async () => {
     const { host, token } = await hostFor('m4');
     const join_ = async (...more: string[]) =>
       cli(['cluster', 'join', token, '--address', `127.0.0.1:${await freePort()}`, ...more], {
@@ -92,7 +92,7 @@ describe.skipIf(etcdMissing() !== undefined)('keys of single members', () => {
     expect((await one.get('/1.0/cluster/members/m4')).message).toContain(missing);
   });
 
-  test('only keys of the target change, and the places of a pool are its members', async () => {
+  test('only keys of the target change, and the locations of a pool are its members', async () => {
     for (const [path, key] of [
       ['/1.0/storage-pools/fast', 'rsync.bwlimit'],
       ['/1.0/networks/gtmc0', 'dns.domain'],
@@ -115,7 +115,7 @@ describe.skipIf(etcdMissing() !== undefined)('keys of single members', () => {
     expect((await two.call('PUT', '/1.0/storage-pools/fast?target=m1', { config: same.config })).status).toBe(200);
   });
 
-  test('a group is no member where one is needed', async () => {
+  test('a group is refused in place of a member', async () => {
     for (const [method, path] of [
       ['GET', '/1.0/storage-pools/fast'],
       ['GET', '/1.0/networks/gtmc0/state'],

@@ -1,4 +1,4 @@
-// What etcd keeps of a cluster: nothing that is secret can be read there, and nothing that is written after a removal with the keys from before it.
+// The records of a cluster in etcd: secrets are unreadable, and the keys of a removed member cannot read later writes.
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -52,13 +52,13 @@ describe.skipIf(etcdMissing() !== undefined)('the records of a cluster in etcd',
           readonly config: Record<string, string>;
         },
     );
-  /** As etcd has them. */
+  /** The raw records in etcd. */
   const rawRecords = (): Promise<readonly StoreRecord[]> =>
     withStore(undefined, async (store) => (await store.range('/')).records);
   const generations = async (): Promise<readonly (readonly [string, number | undefined])[]> =>
     (await rawRecords()).filter(({ key }) => !isPlainKey(key)).map(({ key, value }) => [key, generationOf(value)]);
 
-  test('show neither keys, nor hashes of passwords and tokens, nor what containers are given', async () => {
+  test('show neither keys, nor hashes of passwords and tokens, nor config of containers', async () => {
     const everything = cluster.etcd.ctl('get', '--prefix', '', '--print-value-only');
     for (const secret of secrets) expect([secret, everything.includes(secret)]).toEqual([secret, false]);
     const found = await generations();
@@ -80,7 +80,7 @@ describe.skipIf(etcdMissing() !== undefined)('the records of a cluster in etcd',
     expect(Buffer.from(profile?.value ?? '', 'base64').toString()).toContain('token-of-a-tenant');
   });
 
-  test('values are encrypted again after a removal with a key that the removed member never had', async () => {
+  test('a removal re-encrypts values with a key that the removed member never had', async () => {
     cpSync(join(two.dir, 'cluster'), join(copy, 'cluster'), { recursive: true });
     const former = Math.max(...(await generations()).map(([, generation]) => generation ?? 0));
     await one.ok('DELETE', '/1.0/cluster/members/m2');

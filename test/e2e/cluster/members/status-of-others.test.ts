@@ -1,4 +1,4 @@
-// Every member shows what an operation did to a container as soon as it has ended, with or without an event about it.
+// Every member shows the result of an operation on a container as soon as it has ended, with or without an event.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../../support/cluster/members.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
@@ -27,7 +27,7 @@ describe.skipIf(etcdMissing() !== undefined)('the status of a container of anoth
     ['stop', { action: 'stop', force: true }, 'Stopped'],
   ];
 
-  test('is known to the other member when the operation has ended: for each action', async () => {
+  test('is known to the other member when the operation has ended, for each action', async () => {
     const seen: string[] = [];
     for (const asked of [two, one])
       for (const [what, body] of steps) {

@@ -1,4 +1,4 @@
-// A cluster whose etcds have lost their majority: the member that is asked says so, and since when, and takes nothing for granted.
+// A cluster whose etcds have lost their majority: a member reports that with its beginning, and assumes nothing about the others.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli } from '../../../support/cli/io.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../../support/cluster/members.ts';
@@ -39,7 +39,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster without a majority', () 
   const rows = async (): Promise<readonly Row[]> => await one.get('/1.0/cluster/members?recursion=1');
   const gantry = (...words: readonly string[]) => cli([...words, '--host', `unix://${one.socketPath}`]);
 
-  test('the asked member says since when the records are silent, and shows the others as unknown', async () => {
+  test('a member reports since when the store does not answer, and shows the others as unknown', async () => {
     const before = Date.now();
     await until(
       async () => (await rows()).find(({ server_name: name }) => name === 'm2')?.status === 'Unknown',
@@ -52,7 +52,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster without a majority', () 
     expect(other).toMatchObject({ status: 'Unknown', message: expect.stringContaining('have not answered since') });
   });
 
-  test('containers of the other members are not shown as running, its own are', async () => {
+  test('a member shows its own containers as running, but not those of others', async () => {
     expect((await one.get('/1.0/containers/b')).status).toBe('Error');
     expect((await one.get('/1.0/containers/a')).status).toBe('Running');
   });
@@ -85,7 +85,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster without a majority', () 
     }
   });
 
-  test('changes are taken again as soon as the etcd answers, also without a read before', async () => {
+  test('changes are accepted again as soon as etcd answers, without a read first', async () => {
     cluster.etcd.signal(0, 'SIGCONT');
     await until(async () => (await one.call('POST', '/1.0/profiles', { name: 'later' })).status === 200, 30_000);
     await until(async () => (await rows()).every(({ status }) => status === 'Online'), 30_000);

@@ -1,4 +1,4 @@
-// The host with the only vote of two is lost for good: the other one has a copy without a vote, and continues alone with it.
+// The host with the only vote of two is lost for good: the other one, a learner, continues alone with its copy.
 import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -23,8 +23,8 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster of two members', () => {
   });
   afterAll(() => cluster.cleanUp());
 
-  test('shows its members from the copy without a vote, which has what was acknowledged', async () => {
-    // It follows within moments; nobody waits for it.
+  test('shows its members from the copy of the learner, which has all acknowledged changes', async () => {
+    // The learner follows asynchronously.
     const list = async (): Promise<string> => await listMembers({ stateDir: two.dir });
     await until(async () => (await two.get('/1.0/profiles')).includes('/1.0/profiles/kept'), 30_000);
     await new Promise((resolve) => setTimeout(resolve, 2_000));
@@ -32,11 +32,11 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster of two members', () => {
     expect(await list()).toMatch(/m1 .*\n.*m2 .*as the copy on this host/s);
   });
 
-  test('says which program is missing for the recovery, and changes nothing then', async () => {
+  test('names a missing program for the recovery, and changes nothing', async () => {
     const { path } = await findEtcd();
     const dir = tempFolder('gtrl-');
     symlinkSync(path, join(dir, 'etcd'));
-    // The program that starts etcd, so that it ends with its daemon.
+    // setpriv starts etcd so that it ends with its daemon.
     const setpriv = findProgram('setpriv');
     if (setpriv !== undefined) symlinkSync(setpriv, join(dir, 'setpriv'));
     const before = process.env['PATH'];
@@ -49,9 +49,9 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster of two members', () => {
     }
   });
 
-  test('goes on at the member whose etcd had no vote, and the lost one is removed', async () => {
+  test('continues on the member whose etcd was a learner, and the lost one is removed', async () => {
     expect(await recover({ stateDir: two.dir })).toContain('m2');
-    // Once more: it is alone already.
+    // A second recovery finds it alone already.
     expect(await recover({ stateDir: two.dir })).toContain('m2');
     await two.restart();
     expect(await two.get('/1.0/profiles/kept')).toMatchObject({ config: { 'user.a': 'b' } });

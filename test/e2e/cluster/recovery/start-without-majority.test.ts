@@ -1,4 +1,4 @@
-// A member that is started while its cluster has no majority: it answers from what it kept, ends at once when it is asked to, and continues
+// A member that starts while its cluster has no majority: it answers from its stored records, stops at once on request, and continues
 // by itself when the majority is back.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -30,7 +30,7 @@ describe.skipIf(etcdMissing() !== undefined)('gantryd without a majority at its 
   });
   afterAll(() => cluster.cleanUp());
 
-  test('serves what it kept on its socket: its containers are listed and stopped, none starts, nothing is changed', async () => {
+  test('serves its stored records on the socket: containers are listed and can be stopped, none starts, nothing is changed', async () => {
     const starting = three.restart();
     starting.catch(() => {});
     await until(async () => (await three.call('GET', '/1.0').catch(() => undefined))?.status === 200, 60_000);
