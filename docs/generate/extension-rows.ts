@@ -5,6 +5,9 @@ export type ExtensionRow = readonly [source: string, test: string, word: string]
 
 const moving = 'services/transfer/migration';
 const moves = `server/${moving}`;
+const nics = 'server/drivers/devices';
+const onHost = `${nics}/routed-nics.test.ts`;
+const [ipvlan, routed] = ['drivers/devices/ipvlan-nic.ts', 'drivers/devices/routed-nic.ts'];
 
 export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   container_host_shutdown_timeout: [
@@ -353,6 +356,16 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   network_acl: ['services/networks/network-acls.ts', 'server/services/network-acls.test.ts', 'network-acl-created'],
   network_bridge_acl: ['drivers/network/acl-rules.ts', 'server/drivers/network/acl-host.test.ts', 'security.acls'],
   container_nic_routes: ['drivers/runtime/nic/routes.ts', 'server/drivers/devices/served-keys.test.ts', 'routes'],
+  container_nic_ipvlan: [ipvlan, onHost, 'ipvlan'],
+  container_nic_routed: [routed, onHost, 'routed'],
+  container_nic_routed_gateway: [routed, onHost, 'ipv6.gateway'],
+  container_nic_routed_host_address: [routed, onHost, 'ipv4.host_address'],
+  container_nic_ipvlan_gateway: [ipvlan, 'contract/devices.test.ts', 'ipv6.gateway'],
+  container_nic_routed_host_table: ['drivers/runtime/nic/routes.ts', onHost, 'ipv4.host_table'],
+  container_nic_ipvlan_host_table: ['drivers/runtime/nic/routes.ts', `${nics}/plan.test.ts`, 'tables: { ipv4: 7 }'],
+  container_nic_ipvlan_mode: [ipvlan, `${nics}/plan.test.ts`, 'mode l2'],
+  container_nic_routed_limits: ['drivers/devices/nic.ts', onHost, 'limits.max'],
+  instance_nic_routed_neighbor_probe: ['drivers/runtime/nic/routing.ts', onHost, 'ipv4.neighbor_probe'],
   container_raw_mount: ['drivers/devices/disk.ts', 'server/drivers/devices/served-keys.test.ts', 'raw.mount.options'],
   projects_limits: ['services/limits/guard.ts', 'server/services/limits.test.ts', 'limits.'],
   projects_limits_disk: ['services/limits/contents-of.ts', 'server/services/limits.test.ts', 'limits.disk'],

@@ -61,6 +61,8 @@ export const networkKeyTests: Readonly<Record<string, string>> = {
 
 const hostDevices = 'server/drivers/devices/host-devices.test.ts';
 const filters = 'server/drivers/runtime/nic-filters.test.ts';
+const routed = 'server/drivers/devices/routed-nics.test.ts';
+const contract = 'contract/devices.test.ts';
 const running = 'server/drivers/devices/running-devices.test.ts';
 
 /** Keys: the properties in docs/devices/nic.md. */
@@ -68,14 +70,23 @@ export const nicPropertyTests: Readonly<Record<string, string>> = {
   hwaddr: hostDevices,
   host_name: hostDevices,
   'ipv4.address': 'server/services/networks.test.ts',
+  'ipv4.gateway': contract,
+  'ipv4.host_address': routed,
+  'ipv4.host_table': routed,
+  'ipv4.neighbor_probe': routed,
   'ipv4.routes': 'server/drivers/devices/served-keys.test.ts',
   'ipv6.address': 'server/services/networks.test.ts',
+  'ipv6.gateway': routed,
+  'ipv6.host_address': contract,
+  'ipv6.host_table': contract,
+  'ipv6.neighbor_probe': contract,
   'ipv6.routes': 'server/drivers/devices/served-keys.test.ts',
   'limits.egress': running,
   'limits.ingress': running,
   'limits.max': 'server/drivers/devices/plan.test.ts',
   'maas.subnet.ipv4': 'server/services/maas.test.ts',
   'maas.subnet.ipv6': 'server/services/maas.test.ts',
+  mode: routed,
   mtu: 'server/drivers/devices/plan.test.ts',
   name: hostDevices,
   network: 'server/drivers/network/openvswitch.test.ts',

@@ -10,27 +10,55 @@ export interface IdMapEntry {
   readonly maprange: number;
 }
 
+/** Addresses and default routes that an interface has inside from its start. */
+export interface AddressesInside {
+  /** Each has its prefix length. */
+  readonly addresses: readonly string[];
+  /** Next hops; `dev`: the interface itself. */
+  readonly gateways: { readonly ipv4?: string; readonly ipv6?: string };
+}
+
+/** What a host does that is the router of addresses of a container. */
+export interface HostRouting {
+  /** Each without prefix length. */
+  readonly addresses: readonly string[];
+  /** Addresses of the host's end of the cable, without prefix length; none for ipvlan, which has no end on the host. */
+  readonly hostAddresses: readonly string[];
+  /** Routing tables of the host that have the routes as well. */
+  readonly tables: { readonly ipv4?: number; readonly ipv6?: number };
+  /** Interface of the host in whose network the host answers for the addresses. */
+  readonly parent?: string;
+  /** Those that nobody in the network of `parent` may have. */
+  readonly probed: readonly string[];
+}
+
 /** A network interface of a container; produced by devices. */
 export interface NicRun {
   /** Device name in the container's `devices`. */
   readonly device: string;
-  /** veth: a pair of ends; macvlan: a second address of a host interface; physical: a host interface, moved into the container. */
-  readonly kind: 'veth' | 'macvlan' | 'physical';
+  /** veth: a pair of ends; macvlan: a second address of a host interface; ipvlan: a second interface with its address; physical: a host
+   *  interface, moved into the container. */
+  readonly kind: 'veth' | 'macvlan' | 'ipvlan' | 'physical';
   /** Interface name inside the container (eth0). */
   readonly name: string;
   /** Interface name on the host, at most 15 characters: the veth's host end, or the interface's name while no container has it. */
   readonly hostName: string;
-  /** Absent: the interface's own (physical only). */
+  /** Absent: the interface's own (physical and ipvlan only). */
   readonly hwaddr?: string;
-  /** veth: the bridge of the host end, absent for point-to-point. macvlan: the host interface below. */
+  /** veth: the bridge of the host end, absent for point-to-point. macvlan, ipvlan: the host interface below. */
   readonly link?: string;
   readonly mtu?: number;
-  /** Host interface of that VLAN, made if absent; it is then `link` (macvlan) or `hostName` (physical). */
+  /** Host interface of that VLAN, made if absent; it is then `link` (macvlan, ipvlan), `hostName` (physical) or the parent of `routing`. */
   readonly vlan?: { readonly parent: string; readonly id: number };
   /** An SR-IOV function of `parent`, which takes its address through the parent. */
   readonly virtualFunction?: { readonly parent: string; readonly index: number };
   /** Bits a second into and out of the container (veth only). */
   readonly rates?: { readonly ingress?: number; readonly egress?: number };
+  /** ipvlan only. */
+  readonly mode?: 'l2' | 'l3s';
+  readonly inside?: AddressesInside;
+  /** The host drops packets with other source addresses than these and `routes` (veth only). */
+  readonly routing?: HostRouting;
   /** Subnets in canonical form that the host routes to `link`, or without one to the host end (veth only). */
   readonly routes?: readonly string[];
   /** The host drops frames with another source address than `hwaddr` (veth only). */

@@ -27,6 +27,11 @@ const accepted: Record<string, readonly Device[]> = {
     { type: 'nic', network: 'lan0', nictype: 'bridged', parent: 'lan0' },
     { type: 'nic', nictype: 'macvlan', parent: 'eth0', vlan: '5' },
     { type: 'nic', nictype: 'physical', parent: 'eth1' },
+    { type: 'nic', nictype: 'routed' },
+    { ...layer3('routed'), vlan: '5', 'ipv4.routes': '10.4.0.0/16', 'limits.max': '1Mbit' },
+    { ...layer3('routed'), 'ipv4.gateway': 'none', 'ipv6.host_address': 'fe80::2', 'ipv6.neighbor_probe': 'no' },
+    { ...layer3('ipvlan'), mode: 'l3s', 'ipv6.gateway': 'auto', 'ipv6.host_table': '100' },
+    { ...layer3('ipvlan'), mode: 'l2', 'ipv4.address': '10.0.0.5/16,10.0.0.6', 'ipv4.gateway': '10.0.0.1' },
     { type: 'nic', nictype: 'sriov', parent: 'eth1', 'maas.subnet.ipv4': 'lab' },
   ],
   disk: [
@@ -72,6 +77,10 @@ const accepted: Record<string, readonly Device[]> = {
   none: [{ type: 'none' }],
 };
 
+function layer3(nictype: string): Device {
+  return { type: 'nic', nictype, parent: 'eth0', 'ipv4.address': '10.0.0.5, 10.0.0.6', 'ipv6.address': 'fd42::5' };
+}
+
 const refused: readonly (readonly [string, Device, readonly string[]])[] = [
   ['no type', { path: '/x' }, ['type']],
   ['an unknown type', { type: 'nick' }, ['type']],
@@ -88,6 +97,24 @@ const refused: readonly (readonly [string, Device, readonly string[]])[] = [
   ['a default route', { ...nic, 'ipv6.routes': '::/0' }, ['ipv6.routes']],
   ['routes of the other family', { ...nic, 'ipv6.routes': '10.4.0.0/16' }, ['ipv6.routes']],
   ['routes to macvlan', { ...nic, nictype: 'macvlan', 'ipv4.routes': '10.4.0.0/16' }, ['ipv4.routes']],
+  ['an address with prefix on a routed nic', { ...layer3('routed'), 'ipv4.address': '10.0.0.5/24' }, ['ipv4.address']],
+  ['one address twice', { ...layer3('routed'), 'ipv6.address': 'fd42::5,fd42:0::5' }, ['ipv6.address']],
+  ['no address by a word', { ...layer3('ipvlan'), 'ipv4.address': 'none' }, ['ipv4.address']],
+  ['addresses of a bridged nic', { ...nic, 'ipv4.address': '10.0.0.5,10.0.0.6' }, ['ipv4.address']],
+  ['a gateway by address where the host is it', { ...layer3('routed'), 'ipv4.gateway': '10.0.0.1' }, ['ipv4.gateway']],
+  ['a gateway by word in mode l2', { ...layer3('ipvlan'), mode: 'l2', 'ipv6.gateway': 'auto' }, ['ipv6.gateway']],
+  ['a table in mode l2', { ...layer3('ipvlan'), mode: 'l2', 'ipv4.host_table': '5' }, ['ipv4.host_table']],
+  ['a table below 1', { ...layer3('routed'), 'ipv4.host_table': '0' }, ['ipv4.host_table']],
+  ['an unknown mode', { ...layer3('ipvlan'), mode: 'l3' }, ['mode']],
+  ['an ipvlan nic without parent', { type: 'nic', nictype: 'ipvlan' }, ['parent']],
+  ['a MAC address for ipvlan', { ...layer3('ipvlan'), hwaddr: '00:16:3e:aa:bb:cc' }, ['hwaddr']],
+  ['a VLAN of nothing', { type: 'nic', nictype: 'routed', vlan: '5' }, ['vlan']],
+  ['subnets behind no address', { type: 'nic', nictype: 'routed', 'ipv4.routes': '10.4.0.0/16' }, ['ipv4.routes']],
+  [
+    'a key of routed for macvlan',
+    { type: 'nic', nictype: 'macvlan', parent: 'eth0', 'ipv4.gateway': 'auto' },
+    ['ipv4.gateway'],
+  ],
   ['bad nic values', { ...nic, name: 'much-too-long-a-name', hwaddr: 'x', mtu: '0' }, ['name', 'hwaddr', 'mtu']],
   ['an address with prefix', { ...nic, 'ipv4.address': '10.0.0.1/24' }, ['ipv4.address']],
   ['an IPv6 address for IPv4', { ...nic, 'ipv4.address': 'fd42::1' }, ['ipv4.address']],

@@ -16,7 +16,7 @@ import { unixBlock, unixChar } from './unix.ts';
 export type { DeviceConfig, DeviceEffect, DeviceHome, Devices, DeviceSchema } from './device-schema.ts';
 export { isDisk, isRequired, isRoot, rootDisk, sharedPaths } from './disk.ts';
 export { fileSystemOptions, flagsOf, type MountFlag } from './mount-flags.ts';
-export { isNic } from './nic.ts';
+export { hasOwnHwaddr, isLayer3, isNic } from './nic.ts';
 export { listensInside, parseProxyAddress, type ProxyAddress } from './proxy.ts';
 export { unixPaths } from './unix.ts';
 

@@ -3,12 +3,15 @@ import * as is from '../text/value-checks.ts';
 import type { Check } from '../text/value-checks.ts';
 import { parseCidr, type IpFamily } from '../text/ip.ts';
 import type { Problem } from '../problem.ts';
+import { layer3Properties, layer3Rules, layer3Types } from './layer3-nic.ts';
 import { isSet, live, problem, type DeviceConfig, type DeviceReference, type DeviceSchema } from './device-schema.ts';
 
-export const nicTypes = ['bridged', 'macvlan', 'p2p', 'physical', 'sriov'] as const;
-const parented = ['bridged', 'macvlan', 'physical', 'sriov'];
-const shaped = { only: ['bridged', 'p2p'] };
+export const nicTypes = ['bridged', 'ipvlan', 'macvlan', 'p2p', 'physical', 'routed', 'sriov'] as const;
+const needsParent = ['bridged', 'ipvlan', 'macvlan', 'physical', 'sriov'];
+const shaped = { only: ['bridged', 'p2p', 'routed'] };
 const bridged = { only: ['bridged'] };
+const addressed = { only: ['bridged', ...layer3Types] };
+const inMaas = { only: ['bridged', 'macvlan', 'physical', 'sriov'] };
 
 const orNone =
   (check: Check): Check =>
@@ -16,6 +19,12 @@ const orNone =
     const rule = value === 'none' ? undefined : check(value);
     return rule === undefined ? undefined : `${rule}, or none`;
   };
+
+/** How many of them, and whether with a prefix length, depends on the kind: `nicRules`. */
+const addresses = (check: Check): Check => orNone(is.listOf((text) => check(text.split('/')[0] ?? '')));
+
+const addressDoc = (family: IpFamily): string =>
+  `bridged: address that DHCP hands out; with security.ipv${family}_filtering, none: it may send no IPv${family} at all. ipvlan, routed: addresses that it has inside, separated by commas.`;
 
 /** A default route would replace the host's own. */
 const routes = (family: IpFamily): Check =>
@@ -28,6 +37,12 @@ const routes = (family: IpFamily): Check =>
   });
 
 export const isNic = ({ type }: DeviceConfig): boolean => type === 'nic';
+
+/** Whether its addresses are those inside of it, which no DHCP server hands out. */
+export const isLayer3 = ({ nictype = '' }: DeviceConfig): boolean => layer3Types.includes(nictype);
+
+/** Other nics have the hardware address of an interface of the host. */
+export const hasOwnHwaddr = ({ nictype = '' }: DeviceConfig): boolean => !['physical', 'ipvlan'].includes(nictype);
 
 const named = (property: string, name: string, mayBeHosts: boolean): readonly DeviceReference[] =>
   name === '' ? [] : [{ kind: 'network', name, property, mayBeHosts }];
@@ -50,24 +65,21 @@ export const nic: DeviceSchema = {
   properties: {
     network: live(is.interfaceName, 'Managed network to be bridged to: says nictype and parent.', bridged),
     nictype: live(is.oneOf(...nicTypes), 'How it reaches the network; left out with network.'),
-    parent: live(is.interfaceName, 'Bridge or interface of the host.', { only: parented }),
+    parent: live(is.interfaceName, 'Bridge or interface of the host; routed may be without.', {
+      only: [...needsParent, 'routed'],
+    }),
     name: live(is.interfaceName, 'Name in the container. Unset: the lowest free ethN.'),
     host_name: live(is.interfaceName, 'Name on the host. Unset: made up.', {
-      only: ['bridged', 'macvlan', 'p2p', 'sriov'],
+      only: ['bridged', 'macvlan', 'p2p', 'routed', 'sriov'],
     }),
-    hwaddr: live(is.macAddress, 'MAC address. Unset: made up once and kept.'),
+    hwaddr: live(is.macAddress, 'MAC address. Unset: made up once and kept. ipvlan has that of its parent.', {
+      only: nicTypes.filter((type) => type !== 'ipvlan'),
+    }),
     mtu: live(is.integer(68, 65535), 'Largest packet. Unset: as the parent has it.'),
-    vlan: live(is.integer(1, 4094), 'VLAN to attach to.', { only: ['macvlan', 'physical'] }),
-    'ipv4.address': live(
-      orNone(is.ipv4),
-      'Address that DHCP hands out. With security.ipv4_filtering, none: it may send no IPv4 at all.',
-      bridged,
-    ),
-    'ipv6.address': live(
-      orNone(is.ipv6),
-      'Address that DHCP hands out. With security.ipv6_filtering, none: it may send no IPv6 at all.',
-      bridged,
-    ),
+    vlan: live(is.integer(1, 4094), 'VLAN to attach to.', { only: ['ipvlan', 'macvlan', 'physical', 'routed'] }),
+    ...layer3Properties,
+    'ipv4.address': live(addresses(is.ipv4), addressDoc(4), addressed),
+    'ipv6.address': live(addresses(is.ipv6), addressDoc(6), addressed),
     'ipv4.routes': live(
       routes(4),
       'Subnets, separated by commas, that the host routes to it while it is there.',
@@ -96,8 +108,8 @@ export const nic: DeviceSchema = {
     'limits.ingress': live(is.bitRate, 'Most bits a second into the container.', shaped),
     'limits.egress': live(is.bitRate, 'Most bits a second out of the container.', shaped),
     'limits.max': live(is.bitRate, 'Both limits at once.', shaped),
-    'maas.subnet.ipv4': live(is.any, 'MAAS subnet to register the interface in.', { only: parented }),
-    'maas.subnet.ipv6': live(is.any, 'MAAS subnet to register the interface in.', { only: parented }),
+    'maas.subnet.ipv4': live(is.any, 'MAAS subnet to register the interface in.', inMaas),
+    'maas.subnet.ipv6': live(is.any, 'MAAS subnet to register the interface in.', inMaas),
   },
   resolve: resolveNic,
   rules: nicRules,
@@ -122,11 +134,23 @@ function nicRules(device: DeviceConfig): Problem[] {
   if (isSet(device, 'network') && device['parent'] !== device['network']) {
     problems.push(problem('parent', `is ${device['parent']}, and the network ${device['network']}: give one of them`));
   }
-  if (parented.includes(kind) && !isSet(device, 'parent')) {
+  if (needsParent.includes(kind) && !isSet(device, 'parent')) {
     problems.push(problem('parent', `is required for nictype ${kind}: the bridge or interface of the host`));
   }
   if (isSet(device, 'limits.max') && (isSet(device, 'limits.ingress') || isSet(device, 'limits.egress'))) {
     problems.push(problem('limits.max', 'sets both directions: leave out limits.ingress and limits.egress'));
   }
-  return problems;
+  return [...problems, ...(layer3Types.includes(kind) ? layer3Rules(kind, device) : leaseRules(device))];
 }
+
+/** DHCP hands out one address of a family. */
+const leaseRules = (device: DeviceConfig): Problem[] =>
+  (
+    [
+      ['ipv4.address', is.ipv4],
+      ['ipv6.address', is.ipv6],
+    ] as const
+  ).flatMap(([key, check]) => {
+    const rule = isSet(device, key) ? orNone(check)(device[key] ?? '') : undefined;
+    return rule === undefined ? [] : [problem(key, rule)];
+  });

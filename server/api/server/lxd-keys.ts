@@ -160,8 +160,6 @@ export const lxdDeviceTypes: Readonly<Record<string, string>> = {
 };
 
 const nicTypes: Readonly<Record<string, string>> = {
-  routed: 'container_nic_routed',
-  ipvlan: 'container_nic_ipvlan',
   ovn: 'network_type_ovn',
 };
 
@@ -170,19 +168,10 @@ const properties: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     acceleration: 'ovn_nic_acceleration',
     'boot.priority': 'vm_boot_priority',
     gvrp: 'network_gvrp',
-    'ipv4.gateway': 'container_nic_routed_gateway',
-    'ipv4.host_address': 'container_nic_routed_host_address',
-    'ipv4.host_table': 'container_nic_routed_host_table',
-    'ipv4.neighbor_probe': 'instance_nic_routed_neighbor_probe',
     'ipv4.routes': 'container_nic_routes',
     'ipv4.routes.external': 'network_ovn_external_subnets',
-    'ipv6.gateway': 'container_nic_routed_gateway',
-    'ipv6.host_address': 'container_nic_routed_host_address',
-    'ipv6.host_table': 'container_nic_routed_host_table',
-    'ipv6.neighbor_probe': 'instance_nic_routed_neighbor_probe',
     'ipv6.routes': 'container_nic_routes',
     'ipv6.routes.external': 'network_ovn_external_subnets',
-    mode: 'container_nic_ipvlan_mode',
     nested: today,
     'security.acls': 'network_ovn_acl',
     'security.acls.default.egress.action': 'network_ovn_acl_defaults',

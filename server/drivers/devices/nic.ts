@@ -1,7 +1,6 @@
-// Nics: bridged and p2p (a veth pair), macvlan (a second address of a host interface), physical and sriov (host interfaces moved into the container).
+// Nics: bridged and p2p (a veth pair), macvlan (a second address of a host interface), physical and sriov (host interfaces moved into the
+// container). routed-nic.ts and ipvlan-nic.ts have those with addresses of the host's network.
 import { createHash } from 'node:crypto';
-import { existsSync, readlinkSync } from 'node:fs';
-import { basename, join } from 'node:path';
 import { parseBits } from '../../api/text/bit-rate.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { formatCidr, parseCidr, subnetOf } from '../../api/text/ip.ts';
@@ -10,11 +9,14 @@ import { isTrue } from '../../api/text/value-checks.ts';
 import { DriverError } from '../driver-error.ts';
 import type { NicRun } from '../device-parts.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceHandler } from './device.ts';
-import { interfaceDir } from './host-paths.ts';
+import { ipvlanParts } from './ipvlan-nic.ts';
+import { needAddress, needParent, set, vlanOf } from './nic-properties.ts';
+import { routedParts } from './routed-nic.ts';
 import { chooseVirtualFunction } from './sriov.ts';
 
 export const nicDevice: DeviceHandler = {
-  needsHost: ({ nictype = '' }) => !['bridged', 'p2p'].includes(nictype),
+  needsHost: ({ nictype = '', parent = '' }) =>
+    !['bridged', 'p2p'].includes(nictype) && (nictype !== 'routed' || parent !== ''),
   start: async (context: DeviceContext): Promise<DeviceRun> => {
     const { nictype } = context.properties;
     const name = set(context.properties, 'name') ?? set(context.volatile, 'name') ?? freeName(context.takenNames);
@@ -23,12 +25,17 @@ export const nicDevice: DeviceHandler = {
       ...nothing,
       nics: [nic],
       volatile: {
-        ...(nictype === 'physical' ? {} : { host_name: nic.hostName }),
+        ...(['physical', 'ipvlan'].includes(nictype ?? '') ? {} : { host_name: nic.hostName }),
         ...(set(context.properties, 'name') === undefined ? { name } : {}),
       },
     };
   },
+  // Addresses of a bridged nic are those of DHCP and of filters; these are inside.
+  change: (before, after) =>
+    JSON.stringify(before.nics.map(fixedParts)) === JSON.stringify(after.nics.map(fixedParts)) ? after : 'replug',
 };
+
+const fixedParts = ({ inside, routing }: NicRun): object => ({ inside, routing });
 
 function nicOf(context: DeviceContext, nictype: string, name: string): NicRun {
   const { device, properties } = context;
@@ -56,52 +63,20 @@ function nicOf(context: DeviceContext, nictype: string, name: string): NicRun {
       const virtualFunction = { parent, index: found.index };
       return { ...common, kind: 'physical', hostName: found.name, hwaddr: needAddress(context), virtualFunction };
     }
+    case 'routed':
+      return {
+        ...common,
+        kind: 'veth',
+        hostName,
+        hwaddr: needAddress(context),
+        ...routedParts(context),
+        ...shapeOf(properties),
+      };
+    case 'ipvlan':
+      return { ...common, kind: 'ipvlan', hostName, ...ipvlanParts(context) };
     default:
       throw new DriverError('Invalid', `nic ${device}: there is no nictype ${nictype === '' ? '(none)' : nictype}`);
   }
-}
-
-/** The property, with '' as unset. */
-const set = (properties: ConfigMap, name: string): string | undefined =>
-  properties[name] === '' ? undefined : properties[name];
-
-function needAddress({ device, properties, volatile }: DeviceContext): string {
-  const hwaddr = set(properties, 'hwaddr') ?? set(volatile, 'hwaddr');
-  if (hwaddr === undefined) throw new DriverError('Failed', `nic ${device} has no hardware address`);
-  return hwaddr.toLowerCase();
-}
-
-function needParent({ device, properties }: DeviceContext): string {
-  const parent = set(properties, 'parent');
-  if (parent === undefined) throw new DriverError('Invalid', `nic ${device} has no parent`);
-  return parent;
-}
-
-function masterOf(dir: string): string | undefined {
-  try {
-    return basename(readlinkSync(join(dir, 'master')));
-  } catch {
-    return undefined;
-  }
-}
-
-/** The host interface to use, and how it is made when it is that of a VLAN. */
-function vlanOf(context: DeviceContext): { readonly name: string; readonly vlan: Pick<NicRun, 'vlan'> } {
-  const parent = needParent(context);
-  const id = set(context.properties, 'vlan');
-  if (!existsSync(interfaceDir(context.host, parent))) {
-    throw new DriverError('NotFound', `nic ${context.device}: the parent ${parent} does not exist on the host`);
-  }
-  if (id === undefined) {
-    const owner = masterOf(interfaceDir(context.host, parent));
-    // The kernel gives a port of a bridge or bond to nothing else.
-    if (owner !== undefined) {
-      const why = `the parent ${parent} belongs to ${owner} on the host: take it out of ${owner}, or use nictype bridged with parent ${owner}`;
-      throw new DriverError('InUse', `nic ${context.device}: ${why}`);
-    }
-    return { name: parent, vlan: {} };
-  }
-  return { name: `${parent}.${id}`, vlan: { vlan: { parent, id: Number(id) } } };
 }
 
 /** Without the host's part of each address, which the kernel refuses; each once. */

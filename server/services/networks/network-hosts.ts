@@ -7,6 +7,7 @@ import { dnsName, plainName } from '../../api/project/project-names.ts';
 import { errors } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
 import { containersWith } from '../shared/used-by.ts';
+import { isLayer3 } from '../../api/devices/index.ts';
 import { nicNetwork } from '../shared/expand.ts';
 import { bridgeHwaddr } from './bridge-hwaddr.ts';
 import { claimsOfOthers } from './claims-of-others.ts';
@@ -158,7 +159,7 @@ export class NetworkHosts {
     const { config } = entry.document;
     const isUp = this.#isUp(entry.name);
     return Object.entries(devices).flatMap(([device, properties]) => {
-      if (nicNetwork(properties) !== network) return [];
+      if (nicNetwork(properties) !== network || isLayer3(properties)) return [];
       const hwaddr = properties['hwaddr'] || config[`volatile.${device}.hwaddr`];
       const ipv4 = fixedAddress(device, properties, config, 4) || undefined;
       const ipv6 = this.#handedOut(network, device, properties, config) || undefined;

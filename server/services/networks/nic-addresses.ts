@@ -6,6 +6,8 @@ import { addressProblem } from '../../api/network/address-in-subnet.ts';
 import { formatIp, parseCidr, parseIp } from '../../api/text/ip.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { Records } from '../../records/records.ts';
+import { splitList } from '../../api/network/network-values.ts';
+import { hasOwnHwaddr, isLayer3 } from '../../api/devices/index.ts';
 import { nicNetwork } from '../shared/expand.ts';
 import { fixedAddress, ipFamilies } from './nic-filtering.ts';
 
@@ -26,10 +28,16 @@ export function claimsOf(container: string, devices: DeviceMap, config: ConfigMa
     const hwaddr = properties['hwaddr'] || config[`volatile.${device}.hwaddr`];
     const of = (property: Claim['property'], value: string): Claim => ({ container, device, network, property, value });
     return [
-      ...(hwaddr === undefined || properties['nictype'] === 'physical' ? [] : [of('hwaddr', hwaddr.toLowerCase())]),
+      ...(hwaddr === undefined || !hasOwnHwaddr(properties) ? [] : [of('hwaddr', hwaddr.toLowerCase())]),
       ...ipFamilies.flatMap((family) => {
-        const ip = parseIp(fixedAddress(device, properties, config, family));
-        return ip === undefined ? [] : [of(`ipv${family}.address`, formatIp(ip))];
+        const key = `ipv${family}.address` as const;
+        const texts = isLayer3(properties)
+          ? splitList(properties[key]).map((text) => text.split('/')[0] ?? '')
+          : [fixedAddress(device, properties, config, family)];
+        return texts.flatMap((text) => {
+          const ip = parseIp(text);
+          return ip === undefined ? [] : [of(key, formatIp(ip))];
+        });
       }),
     ];
   });

@@ -115,7 +115,6 @@ describe('on gantryd', () => {
       'config.core.shutdown_timeout: it does not know the API extension instances',
       'config.security.shifted: it does not know the API extension storage_shifted',
       'config.linux.sysctl.net.core.somaxconn: it does not know the API extension linux_sysctl',
-      'devices.routed.nictype: it does not know the API extension container_nic_routed',
       'devices.tpm.type: it does not know the API extension tpm_device_type',
     ])
       expect(run.stderr).toContain(text);

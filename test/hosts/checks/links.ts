@@ -13,6 +13,13 @@ const documents = [
   ),
 ].join('\n---\n');
 
+const onTheWire = container(
+  'wired',
+  `devices:
+  ipv: { type: nic, nictype: ipvlan, parent: wire0, name: ipv, ipv4.address: 198.18.99.7, ipv4.gateway: none }
+  rou: { type: nic, nictype: routed, parent: wire0, vlan: 9, name: rou, ipv4.address: 10.99.19.5 }`,
+);
+
 /** Packets as large as both ends take are part of it: a tunnel takes some bytes of each. */
 const ping = (address: string): string =>
   `p="busybox ping"; for try in $(seq 60); do $p -c 1 -W 2 ${address} >/dev/null 2>&1 && break; sleep 0.5; done; $p -c 3 -W 5 ${address}; $p -c 2 -W 5 -s 1300 ${address}`;
@@ -29,7 +36,7 @@ export const linkChecks: readonly Check[] = [
         ip link set wire0 up; ip addr add 198.18.99.1/24 dev wire0
         ip -n far link set lo up; ip -n far link set wire1 up; ip -n far addr add 198.18.99.2/24 dev wire1
         ip -n far link add far9 type gretap local 198.18.99.2 remote 198.18.99.1; ip -n far addr add 10.99.9.9/24 dev far9; ip -n far link set far9 up
-        for tag in 7 8; do ip -n far link add link wire1 name wire1.$tag type vlan id $tag; ip -n far addr add 10.99.$tag.9/24 dev wire1.$tag; ip -n far link set wire1.$tag up; done`);
+        for tag in 7 8 9; do ip -n far link add link wire1 name wire1.$tag type vlan id $tag; ip -n far addr add 10.99.$tag.9/24 dev wire1.$tag; ip -n far link set wire1.$tag up; done`);
       expectMatch(await host.run(apply('links', documents), 300), /Apply complete! 2 added/, 'apply');
       await host.run(
         inside(
@@ -59,6 +66,17 @@ export const linkChecks: readonly Check[] = [
       expectMatch(await host.run(untagged), /100% packet loss/, 'pings without the tag');
     },
   })),
+  {
+    name: 'an ipvlan nic, and a routed one with a vlan, are reached from the other machine',
+    async run(host) {
+      expectMatch(await host.run(apply('wired', onTheWire), 300), /Apply complete! 1 added/, 'apply');
+      await host.run(`gantry exec wired -- ip route replace 198.18.99.2 dev ipv
+        ip addr add 10.99.19.1/24 dev wire0.9; ip -n far addr add 10.99.19.9/24 dev wire1.9`);
+      expectMatch(await host.run(far(ping('198.18.99.7'))), answered, 'pings of the ipvlan nic');
+      expectMatch(await host.run(far(ping('10.99.19.5'))), answered, 'pings of the routed nic');
+      await host.run(destroy('wired'));
+    },
+  },
   {
     name: 'the tunnel and the tagged interfaces go, and the wire stays',
     async run(host) {

@@ -201,7 +201,7 @@ function nicLines(nic: NicRun, index: number): readonly Line[] {
   checkNicNames(nic);
   const key = `lxc.net.${index}`;
   const link = nic.kind === 'physical' ? nic.hostName : nic.link;
-  const kinds = { veth: 'veth', macvlan: 'macvlan', physical: 'phys' } as const;
+  const kinds = { veth: 'veth', macvlan: 'macvlan', ipvlan: 'ipvlan', physical: 'phys' } as const;
   return [
     [`${key}.type`, kinds[nic.kind]],
     ...(link === undefined ? [] : [[`${key}.link`, link] as const]),
@@ -210,6 +210,15 @@ function nicLines(nic: NicRun, index: number): readonly Line[] {
     ...(nic.hwaddr === undefined ? [] : [[`${key}.hwaddr`, nic.hwaddr] as const]),
     ...(nic.kind === 'veth' ? [[`${key}.veth.pair`, nic.hostName] as const] : []),
     ...(nic.kind === 'macvlan' ? [[`${key}.macvlan.mode`, 'bridge'] as const] : []),
+    ...(nic.kind === 'ipvlan' ? [[`${key}.ipvlan.mode`, nic.mode ?? 'l3s'] as const] : []),
+    ...(nic.inside?.addresses ?? []).map(
+      // LXC would make the address of a single host that of all hosts as well.
+      (address) =>
+        address.includes(':')
+          ? ([`${key}.ipv6.address`, address] as const)
+          : ([`${key}.ipv4.address`, address.endsWith('/32') ? `${address} 0.0.0.0` : address] as const),
+    ),
+    ...Object.entries(nic.inside?.gateways ?? {}).map(([family, via]) => [`${key}.${family}.gateway`, via] as const),
     ...(nic.mtu === undefined ? [] : [[`${key}.mtu`, nic.mtu.toString()] as const]),
   ];
 }

@@ -13,8 +13,8 @@ import { makeNode, nodeMount, permitNode, removeNode } from '../mounts/device-no
 import { openMountTree, unmount } from '../mounts/mapped-mounts.ts';
 import { mountInside, unmountInside } from '../mounts/mount-inside.ts';
 import { isolatePort, type NicFilters } from '../nic/filters.ts';
-import { restoreInterface, plugInto, removeVlan, shape, unplugFrom } from '../nic/plug.ts';
-import { addRoutes, dropRoutes } from '../nic/routes.ts';
+import { joinHost, restoreInterface, plugInto, removeVlan, shape, unplugFrom } from '../nic/plug.ts';
+import { dropRoutes } from '../nic/routes.ts';
 import { joined, withoutParts } from './parts.ts';
 import type { DeviceState, RunningRecord } from './running-record.ts';
 
@@ -69,8 +69,8 @@ export class DeviceActions {
     if (nic.rates !== undefined || was?.rates !== undefined) await shape(nic, paths.tag);
     await filters.set(nic);
     isolatePort(nic);
-    if (was !== undefined) await dropRoutes(was, nic.routes);
-    await addRoutes(nic);
+    if (was !== undefined) await dropRoutes(was, nic);
+    await joinHost(nic);
   }
 
   async changeNodes(

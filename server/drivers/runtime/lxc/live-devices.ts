@@ -13,6 +13,8 @@ import { unmount } from '../mounts/mapped-mounts.ts';
 import type { InterfaceSettings } from '../nic/commands.ts';
 import {
   checkNicPlaces,
+  joinHost,
+  leaveHost,
   leaveSwitch,
   restoreInterface,
   readInterfaceSettings,
@@ -22,7 +24,6 @@ import {
   returnToHost,
 } from '../nic/plug.ts';
 import { isolatePort } from '../nic/filters.ts';
-import { addRoutes, dropRoutes } from '../nic/routes.ts';
 import { cablesOf, type DeviceState, type RunningRecord } from './running-record.ts';
 
 /** The runtime's records of its running containers. */
@@ -148,7 +149,7 @@ export class LxcLive implements LiveDevices {
     for (const nic of now.nics) {
       if (nic.rates !== undefined) await shape(nic, this.#deps.paths.tag);
       if (nic.isolated === true) isolatePort(nic);
-      await addRoutes(nic);
+      await joinHost(nic);
     }
     await followPriority(this.#deps, state);
     this.#actions.setRates(state, now, noParts);
@@ -203,7 +204,7 @@ export class LxcLive implements LiveDevices {
         if (nic.kind === 'veth') await removeShape(nic.hostName);
         await filters.remove(nic);
         await leaveSwitch(nic);
-        await dropRoutes(nic);
+        await leaveHost(nic);
         await removeVlan(nic, paths.tag);
       } catch (error) {
         log.warn('cannot clean up after an interface', { interface: nic.hostName, reason: errorText(error) });

@@ -39,7 +39,7 @@ import { CpuSets } from '../cgroup/cpu-sets.ts';
 import type { CheckpointPrograms } from '../checkpoint/criu.ts';
 import { readMetrics } from '../cgroup/metrics.ts';
 import type { NicFilters } from '../nic/filters.ts';
-import { sweepShapes } from '../nic/plug.ts';
+import { rejoinHost, sweepShapes } from '../nic/plug.ts';
 import { started, type RunningRecord, writeRunningRecord } from './running-record.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { peerOf } from '../host/socket-peer.ts';
@@ -124,10 +124,9 @@ export class LxcRuntime implements RuntimeDriver {
     const cables = [...this.#live.values()].flatMap((state) => Object.values(state.nics));
     const { filters, log } = this.#deps;
     await sweepShapes(cables, paths.tag, log);
-    await filters.restore(
-      [...this.#live.values()].flatMap((state) => state.devices?.now.nics ?? []),
-      log,
-    );
+    const nics = [...this.#live.values()].flatMap((state) => state.devices?.now.nics ?? []);
+    await filters.restore(nics, log);
+    await rejoinHost(nics, log);
     await sweepKeys(this.#deps, [...this.#live.keys()]);
   }
 

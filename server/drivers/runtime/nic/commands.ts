@@ -14,7 +14,8 @@ const word = /^[^\s/:#"'\\]{1,15}$/;
 
 /** Throws DriverError Invalid for names that the programs would misread. */
 export function checkNicNames(nic: NicRun): void {
-  for (const name of [nic.name, nic.hostName, ...(nic.link === undefined ? [] : [nic.link])]) {
+  for (const name of [nic.name, nic.hostName, nic.link, nic.routing?.parent]) {
+    if (name === undefined) continue;
     if (!word.test(name) || name === '.' || name === '..') {
       throw new DriverError(
         'Invalid',
@@ -28,7 +29,7 @@ export function checkNicNames(nic: NicRun): void {
 export function plugNic(nic: NicRun, pid: number, isOnSwitch = false): IpPlan {
   const mtu = nic.mtu === undefined ? '' : ` mtu ${nic.mtu}`;
   const address = nic.hwaddr === undefined ? '' : ` address ${nic.hwaddr}`;
-  const inside = [`link set dev ${nic.name} up`];
+  const inside = insideCommands(nic);
   switch (nic.kind) {
     case 'veth':
       return {
@@ -47,6 +48,14 @@ export function plugNic(nic: NicRun, pid: number, isOnSwitch = false): IpPlan {
         ],
         inside,
       };
+    case 'ipvlan':
+      return {
+        host: [
+          `link add name ${nic.hostName} link ${nic.link ?? ''}${mtu} type ipvlan mode ${nic.mode ?? 'l3s'} bridge`,
+          `link set dev ${nic.hostName} netns ${pid} name ${nic.name}`,
+        ],
+        inside,
+      };
     case 'physical':
       return {
         host: [...interfaceCommands(nic.hostName, nic), `link set dev ${nic.hostName} netns ${pid} name ${nic.name}`],
@@ -57,12 +66,31 @@ export function plugNic(nic: NicRun, pid: number, isOnSwitch = false): IpPlan {
   }
 }
 
+/** Default routes are appended: one that is there stays the first. */
+function insideCommands({ name, inside }: NicRun): readonly string[] {
+  const { addresses = [], gateways = {} } = inside ?? {};
+  const ways = Object.entries(gateways).map(([family, via]) => {
+    const hop = via === 'dev' ? '' : ` via ${via}`;
+    return `route append ${family === 'ipv6' ? '::/0' : '0.0.0.0/0'}${hop} dev ${name}${hop === '' ? '' : ' onlink'}`;
+  });
+  return [
+    ...addresses.map((address) => `address add ${address} dev ${name}${address.includes(':') ? ' nodad' : ''}`),
+    `link set dev ${name} up`,
+    ...ways,
+  ];
+}
+
+/** The interface of a VLAN that the nic sits on. */
+export const vlanName = (nic: NicRun): string =>
+  nic.kind === 'physical' ? nic.hostName : (nic.link ?? nic.routing?.parent ?? '');
+
 /** `hostPid`: a process in the host's network namespace, where physical interfaces return to. */
 export function unplugNic(nic: NicRun, hostPid: number): IpPlan {
   switch (nic.kind) {
     case 'veth':
       return { host: [`link delete dev ${nic.hostName}`], inside: [] };
     case 'macvlan':
+    case 'ipvlan':
       return { host: [], inside: [`link delete dev ${nic.name}`] };
     case 'physical':
       return {
@@ -91,7 +119,7 @@ export function interfaceCommands(name: string, { hwaddr, mtu }: InterfaceSettin
 export function prepareNic(nic: NicRun, exists: (name: string) => boolean, mark: string): readonly string[] {
   const lines: string[] = [];
   if (nic.vlan !== undefined) {
-    const name = nic.kind === 'macvlan' ? (nic.link ?? '') : nic.hostName;
+    const name = vlanName(nic);
     const { parent, id } = nic.vlan;
     if (!exists(name)) {
       lines.push(

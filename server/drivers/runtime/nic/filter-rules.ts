@@ -1,5 +1,6 @@
-// Renders the nftables rules that restrict nics of containers to their own addresses. Pure: builds text, runs nothing. One table per
-// daemon: a map from the host interface to the chain of its nic, so that neither a packet nor a change costs more with many nics.
+// Renders the nftables rules that restrict nics of containers to their own addresses. Pure: builds text, runs nothing. Per daemon one table
+// for nics on bridges and one for routed nics: a map from the host interface to the chain of its nic, so that neither a packet nor a change
+// costs more with many nics.
 import { createHash } from 'node:crypto';
 import { bitsOf, eui64Address, firstOf, formatCidr, formatIp, parseCidr, parseIp } from '../../../api/text/ip.ts';
 import type { Cidr } from '../../../api/text/ip.ts';
@@ -12,20 +13,29 @@ export const filterTable = (tag: string): string => `gantrynic_${tag}`;
 const chainOf = (hostName: string): string => `nic_${createHash('sha256').update(hostName).digest('hex').slice(0, 12)}`;
 
 export const isFiltered = (nic: NicRun): boolean =>
-  nic.kind === 'veth' && (nic.macFilter === true || nic.ipFilter !== undefined || nic.isolated === true);
+  nic.kind === 'veth' &&
+  (nic.macFilter === true || nic.ipFilter !== undefined || nic.isolated === true || nic.routing !== undefined);
+
+export type FilterFamily = 'bridge' | 'inet';
+
+/** Where the host sees the frames of a nic. */
+export const filterFamily = (nic: NicRun): FilterFamily => (nic.routing === undefined ? 'bridge' : 'inet');
 
 /** Text for `nft -f -` that replaces the filter of a nic in one transaction. The interface need not exist. */
 export function setFilter(nic: NicRun, tag: string): string {
   checkNicNames(nic);
   const table = filterTable(tag);
   const chain = chainOf(nic.hostName);
+  const family = filterFamily(nic);
   return lines([
-    ...frame(table),
+    ...frame(table, family),
     ...dropped(nic, table),
-    `add chain bridge ${table} ${chain}`,
-    ...filterRules(nic).map((rule) => `add rule bridge ${table} ${chain} ${rule}`),
-    `add element bridge ${table} ports { "${nic.hostName}" : jump ${chain} }`,
-    ...(nic.isolated === true ? [`add element bridge ${table} isolated { "${nic.hostName}" }`] : []),
+    `add chain ${family} ${table} ${chain}`,
+    ...(nic.routing === undefined ? filterRules(nic) : routedRules(nic)).map(
+      (rule) => `add rule ${family} ${table} ${chain} ${rule}`,
+    ),
+    `add element ${family} ${table} ports { "${nic.hostName}" : jump ${chain} }`,
+    ...(nic.isolated === true ? [`add element ${family} ${table} isolated { "${nic.hostName}" }`] : []),
   ]);
 }
 
@@ -33,12 +43,17 @@ export function setFilter(nic: NicRun, tag: string): string {
 export function removeFilter(nic: NicRun, tag: string): string {
   checkNicNames(nic);
   const table = filterTable(tag);
-  return lines([...frame(table), ...dropped(nic, table)]);
+  return lines([...frame(table, filterFamily(nic)), ...dropped(nic, table)]);
 }
 
 /** Adding first makes the deletion valid if there was no table. */
-export function removeFilters(tag: string): string {
-  return lines([`add table bridge ${filterTable(tag)}`, `delete table bridge ${filterTable(tag)}`]);
+export function removeFilters(tag: string, families: readonly FilterFamily[] = ['bridge', 'inet']): string {
+  return lines(
+    families.flatMap((family) => [
+      `add table ${family} ${filterTable(tag)}`,
+      `delete table ${family} ${filterTable(tag)}`,
+    ]),
+  );
 }
 
 /** Replaces all filters with those of exactly these nics, in one transaction. */
@@ -50,17 +65,23 @@ const lines = (list: readonly string[]): string => list.map((line) => `${line}\n
 
 /** Common to all nics. Filters frames where they enter the bridge, before it learns their source address. Frames to link-local addresses
  *  (01:80:c2:00:00:0x) skip that hook, so they are filtered where the bridge receives them. */
-function frame(table: string): string[] {
+function frame(table: string, family: FilterFamily): string[] {
   const chain = (name: string, hook: string, rule: string): string[] => [
-    `add chain bridge ${table} ${name} { type filter hook ${hook}; policy accept; }`,
-    `flush chain bridge ${table} ${name}`,
-    `add rule bridge ${table} ${name} ${rule}`,
+    `add chain ${family} ${table} ${name} { type filter hook ${hook}; policy accept; }`,
+    `flush chain ${family} ${table} ${name}`,
+    `add rule ${family} ${table} ${name} ${rule}`,
   ];
   return [
-    `add table bridge ${table}`,
-    `add map bridge ${table} ports { type ifname : verdict; }`,
-    `add set bridge ${table} isolated { type ifname; }`,
+    `add table ${family} ${table}`,
+    `add map ${family} ${table} ports { type ifname : verdict; }`,
+    `add set ${family} ${table} isolated { type ifname; }`,
     ...chain('entering', 'prerouting priority -300', 'iifname vmap @ports'),
+    ...(family === 'inet' ? [] : onBridges(chain)),
+  ];
+}
+
+function onBridges(chain: (name: string, hook: string, rule: string) => string[]): string[] {
+  return [
     ...chain(
       'received',
       'input priority -300',
@@ -73,16 +94,17 @@ function frame(table: string): string[] {
 /** Deleting a missing object fails, so each is added first. */
 function dropped(nic: NicRun, table: string): string[] {
   const chain = chainOf(nic.hostName);
-  const port = `element bridge ${table} ports { "${nic.hostName}" : jump ${chain} }`;
-  const isolated = `element bridge ${table} isolated { "${nic.hostName}" }`;
+  const family = filterFamily(nic);
+  const port = `element ${family} ${table} ports { "${nic.hostName}" : jump ${chain} }`;
+  const isolated = `element ${family} ${table} isolated { "${nic.hostName}" }`;
   return [
-    `add chain bridge ${table} ${chain}`,
+    `add chain ${family} ${table} ${chain}`,
     `add ${port}`,
     `delete ${port}`,
     `add ${isolated}`,
     `delete ${isolated}`,
-    `flush chain bridge ${table} ${chain}`,
-    `delete chain bridge ${table} ${chain}`,
+    `flush chain ${family} ${table} ${chain}`,
+    `delete chain ${family} ${table} ${chain}`,
   ];
 }
 
@@ -105,6 +127,18 @@ function filterRules(nic: NicRun): string[] {
           ipv6 === 'none' ? 'none' : ownIpv6(ipv6, nic.hwaddr),
           subnets.filter((one) => one.ip.family === 6),
         )),
+  ];
+}
+
+/** What a cable to a router may send: its addresses, what is behind it, and what IPv6 needs on the link. */
+function routedRules(nic: NicRun): string[] {
+  const subnets = (nic.routes ?? []).flatMap((text) => parseCidr(text) ?? []);
+  const own = [...(nic.routing?.addresses ?? []).flatMap(hostCidr), ...subnets];
+  const allowed = (family: 4 | 6): readonly Cidr[] => own.filter(({ ip }) => ip.family === family);
+  const link = ['fe80::/10', '::/128'].flatMap((text) => parseCidr(text) ?? []);
+  return [
+    allowed(4).length === 0 ? 'meta nfproto ipv4 drop' : `ip saddr != ${setOf(allowed(4))} drop`,
+    `ip6 saddr != ${setOf([...allowed(6), ...link])} drop`,
   ];
 }
 

@@ -7,7 +7,15 @@ import { errorText } from '../../../lib/shared/reason.ts';
 import type { NicRun } from '../../device-parts.ts';
 import { DriverError } from '../../driver-error.ts';
 import { findProgram } from '../host/programs.ts';
-import { allFilters, isFiltered, removeFilter, removeFilters, setFilter } from './filter-rules.ts';
+import {
+  allFilters,
+  filterFamily,
+  isFiltered,
+  removeFilter,
+  removeFilters,
+  setFilter,
+  type FilterFamily,
+} from './filter-rules.ts';
 import { ifMissing } from '../../../lib/shared/missing-files.ts';
 
 const limit = { timeoutMs: 15_000 };
@@ -15,8 +23,8 @@ const limit = { timeoutMs: 15_000 };
 export class NicFilters {
   readonly #tag: string;
   readonly #mutex = new KeyedMutex();
-  /** Host interfaces with a filter: the table is removed with the last one. */
-  readonly #filtered = new Set<string>();
+  /** Host interfaces with a filter, and the family of its table: the table is removed with the last one. */
+  readonly #filtered = new Map<string, FilterFamily>();
 
   constructor(tag: string) {
     this.#tag = tag;
@@ -27,7 +35,7 @@ export class NicFilters {
     if (!isFiltered(nic)) return this.remove(nic);
     await this.#run(async () => {
       await nft(setFilter(nic, this.#tag), `the filter of device ${nic.device} cannot be set`);
-      this.#filtered.add(nic.hostName);
+      this.#filtered.set(nic.hostName, filterFamily(nic));
     });
   }
 
@@ -35,8 +43,9 @@ export class NicFilters {
   async remove(nic: NicRun): Promise<void> {
     if (nic.kind !== 'veth' || !this.#filtered.has(nic.hostName)) return;
     await this.#run(async () => {
-      const isLast = this.#filtered.size === 1 && this.#filtered.has(nic.hostName);
-      const rules = isLast ? removeFilters(this.#tag) : removeFilter(nic, this.#tag);
+      const family = filterFamily(nic);
+      const isLast = [...this.#filtered].every(([name, other]) => name === nic.hostName || other !== family);
+      const rules = isLast ? removeFilters(this.#tag, [family]) : removeFilter(nic, this.#tag);
       await nft(rules, `the filter of device ${nic.device} cannot be removed`);
       this.#filtered.delete(nic.hostName);
     });
@@ -51,7 +60,7 @@ export class NicFilters {
         await nft(allFilters(filtered, this.#tag), 'filters of nics cannot be restored');
         if (filtered.length === 0) await nft(removeFilters(this.#tag), 'filters of nics cannot be removed');
         this.#filtered.clear();
-        for (const nic of filtered) this.#filtered.add(nic.hostName);
+        for (const nic of filtered) this.#filtered.set(nic.hostName, filterFamily(nic));
         for (const nic of filtered) isolatePort(nic);
       });
     } catch (error) {

@@ -15,9 +15,11 @@ import {
   prepareNic,
   shapeCommands,
   unplugNic,
+  vlanName,
 } from './commands.ts';
 import { attachPort, detachPort, isOvsBridge } from '../../openvswitch.ts';
 import { addRoutes, dropRoutes } from './routes.ts';
+import { checkAddresses, dropHostSide, hasProxies, hostSide, routeThrough } from './routing.ts';
 
 const isKernelBridge = (name: string): boolean => existsSync(`/sys/class/net/${name}/bridge`);
 
@@ -58,7 +60,7 @@ export async function checkNicPlaces(nic: NicRun, pid: number | undefined): Prom
   const fail = (code: 'NotFound' | 'NotSupported' | 'Exists', why: string): never => {
     throw new DriverError(code, `Device ${nic.device}: ${why}`);
   };
-  const below = nic.vlan?.parent ?? (nic.kind === 'physical' ? nic.hostName : nic.link);
+  const below = nic.vlan?.parent ?? (nic.kind === 'physical' ? nic.hostName : (nic.link ?? nic.routing?.parent));
   if (below !== undefined && !interfaceExists(below)) fail('NotFound', `the host has no interface ${below}`);
   if (nic.kind === 'veth' && nic.link !== undefined && !isKernelBridge(nic.link)) {
     if (!(await isOvsBridge(nic.link))) fail('NotFound', `the interface ${nic.link} of the host is no bridge`);
@@ -71,6 +73,7 @@ export async function checkNicPlaces(nic: NicRun, pid: number | undefined): Prom
   if (pid !== undefined && namesInside(pid).includes(nic.name)) {
     fail('Exists', `the container has an interface ${nic.name} already`);
   }
+  if (nic.vlan === undefined || interfaceExists(vlanName(nic))) await checkAddresses(nic);
 }
 
 function namesInside(pid: number): readonly string[] {
@@ -94,13 +97,38 @@ export async function plugInto(nic: NicRun, pid: number, tag: string): Promise<v
     if (isOnSwitch) await attachPort(nic.link ?? '', nic.hostName);
     await batch('ip', insideOf(pid), plan.inside);
     if (nic.rates !== undefined) await shape(nic, tag);
-    await addRoutes(nic);
+    await joinHost(nic);
   } catch (error) {
     await unplugFrom(nic, pid).catch(() => {});
     if (nic.kind !== 'physical' && interfaceExists(nic.hostName)) {
       await batch('ip', [], [`link delete dev ${nic.hostName}`]).catch(() => {});
     }
     throw error;
+  }
+}
+
+/** The host's side of an interface that is there: its routes, and what a router of its addresses needs. Idempotent. */
+export async function joinHost(nic: NicRun): Promise<void> {
+  await routeThrough(nic);
+  await addRoutes(nic);
+  await batch('ip', [], hostSide(nic));
+}
+
+/** After a start of the daemon: routed nics have the host's side, whatever became of it meanwhile. */
+export async function rejoinHost(nics: readonly NicRun[], log: Log): Promise<void> {
+  for (const nic of nics) {
+    if (nic.routing === undefined) continue;
+    await joinHost(nic).catch((error: unknown) =>
+      log.warn('the host may not reach a container', { interface: nic.hostName, reason: errorText(error) }),
+    );
+  }
+}
+
+/** Takes away what does not go with the interface. Idempotent. */
+export async function leaveHost(nic: NicRun): Promise<void> {
+  await dropRoutes(nic);
+  for (const line of dropHostSide(nic)) {
+    await exec([findProgram('ip') ?? 'ip', ...line.split(' ')], { ...limit, okCodes: [0, 1, 2, 255] });
   }
 }
 
@@ -113,7 +141,7 @@ export async function leaveSwitch(nic: NicRun): Promise<void> {
 /** Idempotent. */
 export async function unplugFrom(nic: NicRun, pid: number): Promise<void> {
   await unshape(nic);
-  await dropRoutes(nic);
+  await leaveHost(nic);
   await leaveSwitch(nic);
   const plan = unplugNic(nic, process.pid);
   if (nic.kind === 'veth') {
@@ -179,9 +207,10 @@ function aliasOf(name: string): string {
 /** Removes a VLAN interface that this daemon made and that has no users left. */
 export async function removeVlan(nic: NicRun, tag: string): Promise<void> {
   if (nic.vlan === undefined) return;
-  const name = nic.kind === 'macvlan' ? (nic.link ?? '') : nic.hostName;
+  const name = vlanName(nic);
   if (!interfaceExists(name) || aliasOf(name) !== markOf(tag)) return;
   if (readdirSync(`/sys/class/net/${name}`).some((entry) => entry.startsWith('upper_'))) return;
+  if (nic.routing !== undefined && (await hasProxies(name))) return;
   await batch('ip', [], [`link delete dev ${name}`]);
 }
 

@@ -90,7 +90,11 @@ function loopback(): InterfaceState {
 function nicState(nic: NicRun, aliveMs: number, given: readonly InterfaceAddress[]): InterfaceState {
   const hwaddr = nic.hwaddr ?? '00:16:3e:00:00:00';
   return {
-    addresses: [...given, { family: 'inet6', address: linkLocal(hwaddr), netmask: '64', scope: 'link' }],
+    addresses: [
+      ...given,
+      ...insideOf(nic),
+      { family: 'inet6', address: linkLocal(hwaddr), netmask: '64', scope: 'link' },
+    ],
     counters: counters(1 + Math.floor(aliveMs / 100)),
     hwaddr,
     host_name: nic.hostName,
@@ -99,6 +103,12 @@ function nicState(nic: NicRun, aliveMs: number, given: readonly InterfaceAddress
     type: 'broadcast',
   };
 }
+
+const insideOf = ({ inside }: NicRun): readonly InterfaceAddress[] =>
+  (inside?.addresses ?? []).map((text) => {
+    const [address = '', netmask = ''] = text.split('/');
+    return { family: address.includes(':') ? 'inet6' : 'inet', address, netmask, scope: 'global' };
+  });
 
 /** As the kernel derives it from the hardware address (modified EUI-64). */
 export function linkLocal(hwaddr: string): string {

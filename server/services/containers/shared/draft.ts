@@ -4,7 +4,7 @@ import { architectureName } from '../../../api/image/architectures.ts';
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { validateContainerConfig } from '../../../api/container/container-config.ts';
 import { rawLxcProblems } from '../../../api/container/raw-lxc.ts';
-import { isDisk, isNic, rootDisk, sharedPaths, validateDevices } from '../../../api/devices/index.ts';
+import { hasOwnHwaddr, isDisk, isNic, rootDisk, sharedPaths, validateDevices } from '../../../api/devices/index.ts';
 import { errors } from '../../../api/errors.ts';
 import { containerName } from '../../../api/names.ts';
 import { nearestName } from '../../../api/text/nearest-word.ts';
@@ -285,7 +285,7 @@ export function withHardwareAddresses(records: Records, config: ConfigMap, devic
   const added: Record<string, string> = {};
   const given = new Set<string>();
   for (const [name, device] of Object.entries(devices)) {
-    if (!isNic(device) || device['nictype'] === 'physical') continue;
+    if (!isNic(device) || !hasOwnHwaddr(device)) continue;
     const key = `volatile.${name}.hwaddr`;
     if (device['hwaddr'] !== undefined || config[key] !== undefined) continue;
     added[key] = freeHardwareAddress(records, given);

@@ -25,6 +25,13 @@ const samples: Readonly<Record<DeviceTypeName, Readonly<Record<string, DeviceSam
     },
     'a nic on a bridge': { properties: { nictype: 'bridged', parent: 'br1' }, home: 'alike' },
     'a nic of two ends': { properties: { nictype: 'p2p' }, home: 'alike' },
+    'a routed nic': { properties: { nictype: 'routed', 'ipv4.address': '10.0.0.5' }, home: 'alike' },
+    'a routed nic with a parent': {
+      properties: { nictype: 'routed', parent: 'ens1', 'ipv4.address': '10.0.0.5' },
+      prepare: virtualFunctions,
+      home: 'alike',
+    },
+    'an ipvlan nic': { properties: { nictype: 'ipvlan', parent: 'ens1' }, prepare: virtualFunctions, home: 'alike' },
     'a macvlan nic': { properties: { nictype: 'macvlan', parent: 'ens1' }, prepare: virtualFunctions, home: 'alike' },
     'a physical nic': { properties: { nictype: 'physical', parent: 'ens1' }, prepare: virtualFunctions, home: 'host' },
     'a virtual function': { properties: { nictype: 'sriov', parent: 'ens1' }, prepare: virtualFunctions, home: 'host' },

@@ -9,6 +9,8 @@ import type { NicRun } from '../../../../server/drivers/device-parts.ts';
 import type { RunConfig } from '../../../../server/drivers/runtime/driver.ts';
 import { diskRateValues } from '../../../../server/drivers/runtime/cgroup/disk-rate-values.ts';
 import { type LxcSettings, renderLxcConfig } from '../../../../server/drivers/runtime/lxc/config.ts';
+import { hostRoutes } from '../../../../server/drivers/runtime/nic/routes.ts';
+import { hostSide, routingSwitches } from '../../../../server/drivers/runtime/nic/routing.ts';
 import {
   checkNicNames,
   ifbName,
@@ -144,6 +146,30 @@ describe('the configuration of a start', () => {
     ]);
   });
 
+  test('addresses and gateways of ipvlan and routed nics are those that LXC gives the interface', () => {
+    const inside = { addresses: ['10.0.0.5/32', 'fd42::5/128'], gateways: { ipv4: 'dev', ipv6: 'dev' } };
+    const nics: NicRun[] = [
+      { device: 'a', kind: 'ipvlan', mode: 'l3s', name: 'eth0', hostName: 'iv0', link: 'eth5', inside },
+      { device: 'b', kind: 'veth', name: 'eth1', hostName: 'v1', inside: { addresses: ['10.1.0.5/24'], gateways: {} } },
+    ];
+    expect(lines({ nics }).filter((line) => line.startsWith('lxc.net.'))).toEqual([
+      'lxc.net.0.type = ipvlan',
+      'lxc.net.0.link = eth5',
+      'lxc.net.0.flags = up',
+      'lxc.net.0.name = eth0',
+      'lxc.net.0.ipvlan.mode = l3s',
+      'lxc.net.0.ipv4.address = 10.0.0.5/32 0.0.0.0',
+      'lxc.net.0.ipv6.address = fd42::5/128',
+      'lxc.net.0.ipv4.gateway = dev',
+      'lxc.net.0.ipv6.gateway = dev',
+      'lxc.net.1.type = veth',
+      'lxc.net.1.flags = up',
+      'lxc.net.1.name = eth1',
+      'lxc.net.1.veth.pair = v1',
+      'lxc.net.1.ipv4.address = 10.1.0.5/24',
+    ]);
+  });
+
   test('nodes are allowed on both generations of control groups', () => {
     const node = {
       device: 'n',
@@ -250,10 +276,54 @@ describe('commands for interfaces', () => {
     expect(unplugNic(lent, 7).inside).toEqual(['link set dev eth9 down', 'link set dev eth9 netns 7 name enp3s0']);
   });
 
+  test('ipvlan is made on the host and moved, with its addresses and a default route after the others', () => {
+    const inside = { addresses: ['10.0.0.5/32', 'fd42::5/128'], gateways: { ipv4: 'dev', ipv6: 'fe80::1' } };
+    const { hwaddr: _none, ...rest } = veth;
+    const plan = plugNic({ ...rest, kind: 'ipvlan', mode: 'l2', link: 'eth5', hostName: 'iv1', inside }, 42);
+    expect(plan.host).toEqual([
+      'link add name iv1 link eth5 mtu 1400 type ipvlan mode l2 bridge',
+      'link set dev iv1 netns 42 name eth0',
+    ]);
+    expect(plan.inside).toEqual([
+      'address add 10.0.0.5/32 dev eth0',
+      'address add fd42::5/128 dev eth0 nodad',
+      'link set dev eth0 up',
+      'route append 0.0.0.0/0 dev eth0',
+      'route append ::/0 via fe80::1 dev eth0 onlink',
+    ]);
+  });
+
+  test('a host answers for the addresses of ipvlan in the network of the parent, and says that they are its own', () => {
+    const routing = {
+      addresses: ['10.0.0.5', 'fd42::5'],
+      hostAddresses: [],
+      tables: { ipv4: 7 },
+      parent: 'eth5',
+      probed: [],
+    };
+    const nic: NicRun = { ...veth, kind: 'ipvlan', link: 'eth5', routing };
+    expect(hostSide(nic)).toEqual([
+      'neighbour replace proxy 10.0.0.5 dev eth5',
+      'neighbour replace proxy fd42::5 dev eth5',
+    ]);
+    expect(hostRoutes(nic)).toEqual([
+      { to: '10.0.0.5', dev: 'lo' },
+      { to: '10.0.0.5', dev: 'lo', table: 7 },
+      { to: 'fd42::5', dev: 'lo' },
+    ]);
+    expect(routingSwitches(nic).map(({ path }) => path)).toEqual([
+      '/proc/sys/net/ipv4/conf/eth5/forwarding',
+      '/proc/sys/net/ipv6/conf/eth5/proxy_ndp',
+    ]);
+  });
+
   test('a VLAN is made once, a virtual function gets its address through its parent', () => {
     const vlan: NicRun = { ...veth, kind: 'macvlan', link: 'eth5.7', vlan: { parent: 'eth5', id: 7 } };
     expect(prepareNic(vlan, () => false, 'm')[0]).toBe('link add link eth5 name eth5.7 type vlan id 7');
     expect(prepareNic(vlan, () => true, 'm')).toEqual([]);
+    const routing = { addresses: [], hostAddresses: [], tables: {}, parent: 'eth5.7', probed: [] };
+    const { link: _none, ...apart } = vlan;
+    expect(prepareNic({ ...apart, kind: 'veth', routing }, () => false, 'm')[0]).toContain('name eth5.7 type vlan');
     const vf: NicRun = { ...veth, kind: 'physical', virtualFunction: { parent: 'eth5', index: 3 } };
     expect(prepareNic(vf, () => true, 'm')).toEqual(['link set dev eth5 vf 3 mac 00:16:3e:00:00:01']);
   });

@@ -10,6 +10,7 @@ import {
   removeFilters,
   setFilter,
 } from '../../../../server/drivers/runtime/nic/filter-rules.ts';
+import { NicFilters } from '../../../../server/drivers/runtime/nic/filters.ts';
 import { nicDevice } from '../../../../server/drivers/devices/nic.ts';
 import { thisHost } from '../../../../server/drivers/devices/host-paths.ts';
 import { expectGolden } from '../../../support/golden.ts';
@@ -112,6 +113,22 @@ describe.skipIf(!canFilter)('in the kernel', () => {
   test('a nic that may send nothing of a family is taken by the kernel', () => {
     expect(nft(setFilter({ ...nicOf(4), ipFilter: { ipv4: [], ipv6: 'none' } }, tag))).toEqual({ status: 0, err: '' });
     expect(listed()).toContain('ether type ip6 drop');
+  });
+
+  test('a nic that the host routes to has a table of its own, which goes with the last of them', async () => {
+    const filters = new NicFilters(tag);
+    const routing = { addresses: ['10.0.9.5', 'fd42::5'], hostAddresses: [], tables: {}, probed: [] };
+    const { link: _none, ...rest } = veth;
+    const nic: NicRun = { ...rest, hostName: 'gtflr', routing, routes: ['10.0.0.0/8', '10.9.0.0/16'] };
+    const table = (): string =>
+      spawnSync('nft', ['list', 'table', 'inet', filterTable(tag)], { encoding: 'utf8' }).stdout;
+    await filters.set(nicOf(1));
+    await filters.set(nic);
+    expect(table()).toContain('ip6 saddr != { ::, fd42::5, fe80::/10 } drop');
+    await filters.remove(nic);
+    expect([table(), listed()]).toEqual(['', expect.stringContaining('gtfl1')]);
+    await filters.remove(nicOf(1));
+    expect(listed()).toBe('');
   });
 
   test('subnets that hold an address of the nic, or one another, are no mistake', () => {

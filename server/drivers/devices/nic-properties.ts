@@ -1,0 +1,51 @@
+// Reads what a nic was given: properties with '' as unset, its parent on the host, its address.
+import { existsSync, readlinkSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { ConfigMap } from '../../api/schema/common-schemas.ts';
+import type { NicRun } from '../device-parts.ts';
+import { DriverError } from '../driver-error.ts';
+import type { DeviceContext } from './device.ts';
+import { interfaceDir } from './host-paths.ts';
+
+/** The property, with '' as unset. */
+export const set = (properties: ConfigMap, name: string): string | undefined =>
+  properties[name] === '' ? undefined : properties[name];
+
+export function needAddress({ device, properties, volatile }: DeviceContext): string {
+  const hwaddr = set(properties, 'hwaddr') ?? set(volatile, 'hwaddr');
+  if (hwaddr === undefined) throw new DriverError('Failed', `nic ${device} has no hardware address`);
+  return hwaddr.toLowerCase();
+}
+
+export function needParent({ device, properties }: DeviceContext): string {
+  const parent = set(properties, 'parent');
+  if (parent === undefined) throw new DriverError('Invalid', `nic ${device} has no parent`);
+  return parent;
+}
+
+function masterOf(dir: string): string | undefined {
+  try {
+    return basename(readlinkSync(join(dir, 'master')));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The host interface to use, and how it is made when it is that of a VLAN. */
+export function vlanOf(context: DeviceContext): { readonly name: string; readonly vlan: Pick<NicRun, 'vlan'> } {
+  const parent = needParent(context);
+  const id = set(context.properties, 'vlan');
+  if (!existsSync(interfaceDir(context.host, parent))) {
+    throw new DriverError('NotFound', `nic ${context.device}: the parent ${parent} does not exist on the host`);
+  }
+  if (id === undefined) {
+    const owner = masterOf(interfaceDir(context.host, parent));
+    // The kernel gives a port of a bridge or bond to nothing else.
+    if (owner !== undefined) {
+      const why = `the parent ${parent} belongs to ${owner} on the host: take it out of ${owner}, or use nictype bridged with parent ${owner}`;
+      throw new DriverError('InUse', `nic ${context.device}: ${why}`);
+    }
+    return { name: parent, vlan: {} };
+  }
+  return { name: `${parent}.${id}`, vlan: { vlan: { parent, id: Number(id) } } };
+}
