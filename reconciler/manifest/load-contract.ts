@@ -2,6 +2,8 @@
 import type { Diagnostic } from '../core/documents/diagnostic.ts';
 import type { Address, Document, ImageFiles, Location } from '../core/documents/document.ts';
 import type { WrittenDocument } from '../core/history/revisions.ts';
+import type { SopsKeys } from './secrets/decrypt-file.ts';
+import type { DecryptedFiles } from './variables/secret-references.ts';
 import type { ReadSecret } from './secrets/vault-secrets.ts';
 import type { LiveData } from './terraform/load-with-data.ts';
 import type { HostFacts } from '../core/documents/host-pattern.ts';
@@ -31,8 +33,10 @@ export interface LoadInput {
   readonly host?: HostView;
   /** The environment that holds TF_VAR_NAME. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** The only age keys for sops files; absent: the keys of the environment. */
-  readonly ageKeys?: string;
+  /** The only keys that decrypt files of sops; absent: those of the environment and the keyring. */
+  readonly sopsKeys?: SopsKeys;
+  /** Shared by the loads of one revision. */
+  readonly decrypted?: DecryptedFiles;
   /** Reads secrets of Vault; absent: with what the environment says of it. */
   readonly vault?: ReadSecret;
   /** Read image files to know their fingerprint (default true); false for offline validation of big sets. */

@@ -100,13 +100,13 @@ async function loadParts(
 ): Promise<Loaded> {
   const { diagnostics, broken } = load;
   const placed: PlacedDocument[] = [];
-  const vault = load.vault === undefined ? vaultOfEnvironment(load.env ?? {}) : undefined;
-  const own = vault === undefined ? load : { ...load, vault: vault.read };
+  const vault = vaultOfEnvironment(load.env ?? {});
+  const own = { ...load, decrypted: load.decrypted ?? new Map(), vault: load.vault ?? vault.read };
   for (const { part, variables } of parts) {
     const found = await loadDocument(part, variables, own, signal);
     if (found !== undefined) placed.push({ ...found, source: part.source, offset: part.raw.offset });
   }
-  await vault?.close();
+  await vault.close();
   const documents = withoutDuplicates(placed, diagnostics);
   const byAddress = new Map(placed.map((entry) => [entry.document.address, entry]));
   const kept = new Set(documents);
@@ -188,8 +188,12 @@ async function loadDocument(
     const remedy = `give it one in its kind: vars document, with --var ${name}=..., or as \${${name}:-default}`;
     report({ severity: 'error', code: 'empty-variable', path, message, remedy });
   }
-  const { ageKeys, vault, env = {} } = load;
-  const keys = { ...(ageKeys === undefined ? {} : { ageKeys }), ...(vault === undefined ? {} : { vault }) };
+  const { sopsKeys, vault, decrypted, env = {} } = load;
+  const keys = {
+    ...(sopsKeys === undefined ? {} : { sopsKeys }),
+    ...(vault === undefined ? {} : { vault }),
+    ...(decrypted === undefined ? {} : { decrypted }),
+  };
   const setting = { folder: source.folder, env, ...keys };
   const resolved = await resolveSecrets(expanded.value, setting, load.readSecrets !== false, signal);
   resolved.findings.forEach(report);

@@ -80,6 +80,8 @@ export interface SetConfig {
   readonly environment?: string;
   /** Absolute path. */
   readonly ageKeyFile?: string;
+  /** Absolute path. */
+  readonly gpgKeyFile?: string;
   /** Where its manifests find secrets of Vault; files are absolute. */
   readonly vault?: VaultSettings & { readonly intervalMs: number };
   readonly dependsOn: readonly string[];

@@ -14,11 +14,12 @@ const podToken = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 const usualIntervalMs = 300_000;
 
 export function readSecrets(
-  { ageKeyFile, vault }: WrittenSecrets,
+  { ageKeyFile, gpgKeyFile, vault }: WrittenSecrets,
   reader: SecretsReader,
-): Pick<SetConfig, 'ageKeyFile' | 'vault'> {
+): Pick<SetConfig, 'ageKeyFile' | 'gpgKeyFile' | 'vault'> {
   return {
     ...(ageKeyFile === undefined ? {} : { ageKeyFile: reader.absolute(ageKeyFile) }),
+    ...(gpgKeyFile === undefined ? {} : { gpgKeyFile: reader.absolute(gpgKeyFile) }),
     ...(vault === undefined ? {} : readVault(vault, reader)),
   };
 }

@@ -42,6 +42,9 @@ export const SecretsSchema = object({
   ageKeyFile: Type.Optional(
     text('File with keys of age, as age-keygen writes it, for what sops encrypted in its source.'),
   ),
+  gpgKeyFile: Type.Optional(
+    text('File with a secret key of GPG without a passphrase, as gpg --export-secret-keys --armor writes it.'),
+  ),
   vault: Type.Optional({ ...VaultSchema, description: 'The server of what its manifests take from_vault.' }),
 });
 

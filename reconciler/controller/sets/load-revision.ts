@@ -10,8 +10,9 @@ import type { Host } from '../../manifest/hosts-file.ts';
 import { parsePins, type Pins } from '../../manifest/image-pins.ts';
 import type { ImageCache, Loaded, VariableSource } from '../../manifest/load-contract.ts';
 import { loadManifests } from '../../manifest/load.ts';
+import type { SopsKeys } from '../../manifest/secrets/decrypt-file.ts';
 import type { ReadSecret, VaultSecrets } from '../../manifest/secrets/vault-secrets.ts';
-import { vaultCode } from '../../manifest/variables/secret-references.ts';
+import { vaultCode, type DecryptedFiles } from '../../manifest/variables/secret-references.ts';
 import { findEnvironments } from '../../manifest/variables/environment-files.ts';
 import { inFence, withFence } from '../../manifest/text/fence.ts';
 import { cleaned } from '../decide/withhold.ts';
@@ -66,7 +67,8 @@ async function loadFenced(
   const found = new Map<string, LoadedSet>();
   const problems = new Map<string, Set<string>>();
   const kept = new Alike();
-  const ageKeys = config.ageKeyFile === undefined ? {} : { ageKeys: await keysIn(config.ageKeyFile) };
+  const sopsKeys = await sopsKeysOf(config);
+  const decrypted: DecryptedFiles = new Map();
   const pins = await pinsOf(path);
   for (const host of hosts) {
     const loaded = await loadManifests(
@@ -75,7 +77,8 @@ async function loadFenced(
         vars: config.variables,
         variables: [...before, { vars: { [hostVariable]: host.name, ...host.vars } }],
         env: {},
-        ...ageKeys,
+        ...sopsKeys,
+        decrypted,
         vault: vault?.read ?? noVault,
         ...(project === undefined ? {} : { into: project }),
         stdin: JSON.stringify({ kind: 'project', ...project }),
@@ -161,10 +164,20 @@ export function problemText({ file, line, column, message, remedy }: Diagnostic,
   return `${at}${message}${remedy === undefined ? '' : ` (${remedy})`}`.replaceAll(folder + sep, '');
 }
 
-/** The path is one of gantry.yaml, and so outside of the fence. */
-const keysIn = (file: string): Promise<string> =>
+/** The paths are those of gantry.yaml, and so outside of the fence. */
+async function sopsKeysOf({ ageKeyFile, gpgKeyFile }: SetConfig): Promise<{ readonly sopsKeys?: SopsKeys }> {
+  if (ageKeyFile === undefined && gpgKeyFile === undefined) return {};
+  return {
+    sopsKeys: {
+      ...(ageKeyFile === undefined ? {} : { age: await keysIn('ageKeyFile', ageKeyFile) }),
+      ...(gpgKeyFile === undefined ? {} : { gpg: await keysIn('gpgKeyFile', gpgKeyFile) }),
+    },
+  };
+}
+
+const keysIn = (name: string, file: string): Promise<string> =>
   readFile(file, 'utf8').catch((error: unknown) => {
-    throw new Error(`secrets.ageKeyFile cannot be read: ${reasonOf(error)}`, { cause: error });
+    throw new Error(`secrets.${name} cannot be read: ${reasonOf(error)}`, { cause: error });
   });
 
 function ifMissing(error: unknown): undefined {

@@ -1,33 +1,69 @@
-// Decrypts a file of sops: here where it is for keys of age, by the program `sops` where that has other keys.
+// Decrypts a file of sops: here where it is for keys of age or GPG, by the program `sops` where it has other keys.
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Json } from '../../core/documents/document.ts';
-import { readAgeKeys } from './age.ts';
-import { decryptSops, readSopsFile, SopsError } from './sops-file.ts';
+import { decryptAge, readAgeKeys } from './age.ts';
+import { withOwnKeys, withSecretKey } from './gpg.ts';
+import { decryptSops, isFor, readSopsFile, SopsError, type KeyOpener, type SopsFile } from './sops-file.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 const maxOutput = 1024 * 1024;
 
+/** Keys that a controller gives to a set: no others are used. */
+export interface SopsKeys {
+  /** As age-keygen writes them. */
+  readonly age?: string;
+  /** A secret key of GPG, as gpg --export-secret-keys --armor writes it. */
+  readonly gpg?: string;
+}
+
 export interface Keys {
-  /** Only these; absent: those that the environment names. */
-  readonly ageKeys: string | undefined;
+  /** Absent: those of the environment and of the person's keyring, or the program `sops`. */
+  readonly only: SopsKeys | undefined;
   readonly env: Environment;
 }
 
 export async function decryptFile(
   text: string,
   file: string,
-  { ageKeys, env }: Keys,
+  { only, env }: Keys,
   signal: AbortSignal | undefined,
 ): Promise<Json> {
   const found = readSopsFile(text);
-  const keys = ageKeys ?? (await keysOf(env));
-  if (found !== undefined && keys !== undefined) return decryptSops(found, await readAgeKeys(keys));
-  if (ageKeys !== undefined) throw new SopsError('it is not encrypted for keys of age: encrypt it with sops --age');
-  return JSON.parse(await runSops(file, env, signal)) as Json;
+  if (only !== undefined) return withKeys(found, only, signal);
+  const age = found !== undefined && isFor(found, 'age') ? await keysOf(env) : undefined;
+  if (found !== undefined && age !== undefined) return decryptSops(found, [await ageOpener(age)]);
+  if (found === undefined || !isFor(found, 'pgp')) return JSON.parse(await runSops(file, env, signal)) as Json;
+  try {
+    return await decryptSops(found, [{ method: 'pgp', open: withOwnKeys(env, signal) }]);
+  } catch (error) {
+    // The program may have another way, such as a key service.
+    const byProgram = await runSops(file, env, signal).catch(() => undefined);
+    if (byProgram === undefined) throw error;
+    return JSON.parse(byProgram) as Json;
+  }
+}
+
+async function withKeys(
+  found: SopsFile | undefined,
+  { age, gpg }: SopsKeys,
+  signal: AbortSignal | undefined,
+): Promise<Json> {
+  const byAge = age !== undefined && found !== undefined && isFor(found, 'age') ? [await ageOpener(age)] : [];
+  if (found !== undefined && gpg !== undefined && isFor(found, 'pgp'))
+    return withSecretKey(gpg, signal, (open) => decryptSops(found, [...byAge, { method: 'pgp', open }]));
+  if (found !== undefined && byAge.length > 0) return decryptSops(found, byAge);
+  throw new SopsError(
+    `it is not encrypted for keys of ${age === undefined ? 'GPG' : 'age'}: encrypt it with sops ${age === undefined ? '--pgp' : '--age'}`,
+  );
+}
+
+async function ageOpener(text: string): Promise<KeyOpener> {
+  const keys = await readAgeKeys(text);
+  return { method: 'age', open: (message) => decryptAge(message, keys) };
 }
 
 /** Where sops looks for keys of age. */

@@ -1,11 +1,9 @@
-// Decrypts files of sops that are encrypted for age keys, without the program: YAML and JSON. Whoever changed a value, or moved one to
+// Decrypts files of sops that are encrypted for keys of age or GPG, without the program: YAML and JSON. Whoever changed a value, or moved one to
 // another place, is found out: each value is bound to its path, and a code covers them all.
 import { createDecipheriv, createHash, timingSafeEqual } from 'node:crypto';
-import type { Decrypter } from 'age-encryption';
 import { parse } from 'yaml';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { asText, isMap, mapOf, textOf } from '../../core/documents/json-values.ts';
-import { decryptAge } from './age.ts';
 
 export class SopsError extends Error {
   override readonly name = 'SopsError';
@@ -16,17 +14,28 @@ export interface SopsFile {
   readonly metadata: JsonObject;
 }
 
-/** Undefined when it is no file of sops with age keys that can be read here: another program may know it. */
+/** Opens the key of a file. */
+export interface KeyOpener {
+  readonly method: 'age' | 'pgp';
+  readonly open: (message: string) => Promise<Buffer>;
+}
+
+/** Undefined when it is no file of sops that can be read here: another program may know it. */
 export function readSopsFile(text: string): SopsFile | undefined {
   const tree = treeOf(text);
   if (!isMap(tree) || !isMap(tree['sops'])) return undefined;
   const { sops, ...values } = tree;
-  const metadata = sops;
-  const hasAge = Array.isArray(metadata['age']) && metadata['age'].length > 0;
+  const file = { values, metadata: sops };
   // Keys that must be joined, and a code over a part of the values only, are for the program.
-  const isPlain = (metadata['shamir_threshold'] ?? 0) === 0 && metadata['mac_only_encrypted'] !== true;
-  return hasAge && isPlain ? { values, metadata } : undefined;
+  const isPlain = (sops['shamir_threshold'] ?? 0) === 0 && sops['mac_only_encrypted'] !== true;
+  return isPlain && (isFor(file, 'age') || isFor(file, 'pgp')) ? file : undefined;
 }
+
+export const isFor = ({ metadata }: SopsFile, method: KeyOpener['method']): boolean =>
+  entriesOf(metadata, method).length > 0;
+
+const entriesOf = (metadata: JsonObject, method: KeyOpener['method']): readonly JsonObject[] =>
+  Array.isArray(metadata[method]) ? (metadata[method] as readonly Json[]).map(mapOf) : [];
 
 function treeOf(text: string): Json {
   try {
@@ -38,8 +47,8 @@ function treeOf(text: string): Json {
 }
 
 /** Throws when no key fits or anything was changed. */
-export async function decryptSops({ values, metadata }: SopsFile, keys: Decrypter): Promise<JsonObject> {
-  const dataKey = await dataKeyOf(metadata, keys);
+export async function decryptSops({ values, metadata }: SopsFile, openers: readonly KeyOpener[]): Promise<JsonObject> {
+  const dataKey = await dataKeyOf(metadata, openers);
   const hash = createHash('sha512');
   const walk = (value: Json, path: readonly string[]): Json => {
     if (Array.isArray(value)) return (value as readonly Json[]).map((item) => walk(item, path));
@@ -57,19 +66,26 @@ export async function decryptSops({ values, metadata }: SopsFile, keys: Decrypte
   return tree;
 }
 
-async function dataKeyOf(metadata: JsonObject, keys: Decrypter): Promise<Buffer> {
-  const entries = (metadata['age'] as readonly Json[]).map((one) => textOf(mapOf(one)['enc']) ?? '');
+async function dataKeyOf(metadata: JsonObject, openers: readonly KeyOpener[]): Promise<Buffer> {
   let last: unknown;
-  for (const entry of entries) {
-    try {
-      return await decryptAge(entry, keys);
-    } catch (error) {
-      last = error;
+  for (const { method, open } of openers)
+    for (const { enc } of entriesOf(metadata, method)) {
+      try {
+        return await open(textOf(enc) ?? '');
+      } catch (error) {
+        last = error;
+      }
     }
-  }
-  const names = (metadata['age'] as readonly Json[]).map((one) => textOf(mapOf(one)['recipient']) ?? '?');
-  throw new SopsError(`none of the age keys decrypts it: it is for ${names.slice(0, 5).join(', ')}`, { cause: last });
+  const [age, pgp] = [entriesOf(metadata, 'age'), entriesOf(metadata, 'pgp')];
+  const names = [...age.map(({ recipient }) => textOf(recipient)), ...pgp.map(({ fp }) => textOf(fp))];
+  const shown = names.slice(0, 5).map((name) => name ?? '?');
+  throw new SopsError(`none of the ${kindsOf(openers)} keys decrypts it: it is for ${shown.join(', ')}`, {
+    cause: last,
+  });
 }
+
+const kindsOf = (openers: readonly KeyOpener[]): string =>
+  [...new Set(openers.map(({ method }) => (method === 'age' ? 'age' : 'GPG')))].join(' and ');
 
 const sealed = /^ENC\[AES256_GCM,data:(.*),iv:(.+),tag:(.+),type:(.+)\]$/s;
 

@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
-import { decryptFile } from '../secrets/decrypt-file.ts';
+import { decryptFile, type SopsKeys } from '../secrets/decrypt-file.ts';
 import { VaultError } from '../secrets/vault-http.ts';
 import type { ReadSecret } from '../secrets/vault-secrets.ts';
 import { inFence } from '../text/fence.ts';
@@ -15,12 +15,17 @@ import { wrong, type Finding } from '../text/finding.ts';
 /** A larger file is not a secret but a mistake. */
 const largestBytes = 256 * 1024;
 
+/** By absolute path. */
+export type DecryptedFiles = Map<string, Promise<Json>>;
+
 export interface SecretSetting {
   /** The folder to which paths are relative. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The only age keys for decryption, as age-keygen writes them; absent: the environment's, or the program `sops`. */
-  readonly ageKeys?: string;
+  /** The only keys for decryption; absent: those of the environment, the keyring, or the program `sops`. */
+  readonly sopsKeys?: SopsKeys;
+  /** Files decrypted once for several documents and hosts. */
+  readonly decrypted?: DecryptedFiles;
   /** Absent: nobody said where Vault is. */
   readonly vault?: ReadSecret;
   /** Replaces the decryption in tests; returns JSON. */
@@ -57,11 +62,11 @@ class Resolver {
   readonly #setting: SecretSetting;
   readonly #read: boolean;
   readonly #signal: AbortSignal | undefined;
-  /** Each encrypted file is decrypted once. */
-  readonly #decrypted = new Map<string, Promise<Json>>();
+  readonly #decrypted: DecryptedFiles;
 
   constructor(setting: SecretSetting, read: boolean, signal: AbortSignal | undefined) {
     this.#setting = setting;
+    this.#decrypted = setting.decrypted ?? new Map<string, Promise<Json>>();
     this.#read = read;
     this.#signal = signal;
   }
@@ -121,9 +126,9 @@ class Resolver {
   }
 
   async #decrypt(file: string): Promise<Json> {
-    const { decrypt, ageKeys, env } = this.#setting;
+    const { decrypt, sopsKeys: only, env } = this.#setting;
     if (decrypt !== undefined) return JSON.parse(await decrypt(file, this.#signal)) as Json;
-    return decryptFile(await readSmall(file, this.#signal), file, { ageKeys, env }, this.#signal);
+    return decryptFile(await readSmall(file, this.#signal), file, { only, env }, this.#signal);
   }
 }
 
@@ -149,7 +154,8 @@ const examples: Readonly<Record<Word, string>> = {
 const remedies: Readonly<Record<Word, string>> = {
   from_env: 'export it before gantry runs',
   from_file: 'paths are relative to the manifest',
-  from_sops: 'it needs a key of age: SOPS_AGE_KEY or SOPS_AGE_KEY_FILE, for a controller secrets.ageKeyFile of the set',
+  from_sops:
+    'it needs a key of age (SOPS_AGE_KEY or SOPS_AGE_KEY_FILE) or GPG, for a controller secrets.ageKeyFile or gpgKeyFile of the set',
   from_vault: 'it needs VAULT_ADDR and VAULT_TOKEN or vault login, for a controller secrets.vault of the set',
 };
 

@@ -1,13 +1,16 @@
 // Files of sops for keys of age are decrypted without the program, and every change of them is found out.
-import { writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Json } from '../../../reconciler/core/documents/document.ts';
 import { mapOf, textOf } from '../../../reconciler/core/documents/json-values.ts';
 import { AgeError, decryptAge, readAgeKeys } from '../../../reconciler/manifest/secrets/age.ts';
+import type { SopsKeys } from '../../../reconciler/manifest/secrets/decrypt-file.ts';
 import { decryptSops, readSopsFile } from '../../../reconciler/manifest/secrets/sops-file.ts';
 import { resolveSecrets } from '../../../reconciler/manifest/variables/secret-references.ts';
-import { ageKey, canEncrypt, sopsText, type AgeKey } from '../../support/controller/sops.ts';
+import { ageKey, canEncrypt, gpgKey, sopsText, type AgeKey, type GpgKey } from '../../support/controller/sops.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 const values = {
@@ -28,7 +31,8 @@ beforeAll(() => {
 const decrypt = async (changed: string, { secret }: AgeKey = mine): Promise<unknown> => {
   const file = readSopsFile(changed);
   if (file === undefined) throw new Error('it is no file of sops');
-  return decryptSops(file, await readAgeKeys(secret));
+  const keys = await readAgeKeys(secret);
+  return decryptSops(file, [{ method: 'age', open: (message) => decryptAge(message, keys) }]);
 };
 
 describe.runIf(canEncrypt)('a file of sops', () => {
@@ -55,7 +59,7 @@ describe.runIf(canEncrypt)('a file of sops', () => {
 
   test('is left to the program when it is for other keys, or when its keys must be joined', () => {
     expect(readSopsFile('a: b\n')).toBeUndefined();
-    expect(readSopsFile('a: b\nsops: { pgp: [{}], age: [] }\n')).toBeUndefined();
+    expect(readSopsFile('a: b\nsops: { kms: [{}], age: [] }\n')).toBeUndefined();
     expect(readSopsFile(text.replace('  age:', '  shamir_threshold: 2\n  age:'))).toBeUndefined();
   });
 });
@@ -91,9 +95,55 @@ test.runIf(canEncrypt)(
     const plain = { value: { a: values.db.password }, findings: [] };
     const env = { SOPS_AGE_KEY: mine.secret };
     expect(await resolveSecrets(reference, { folder, env }, true)).toMatchObject(plain);
-    expect(await resolveSecrets(reference, { folder, env: {}, ageKeys: mine.secret }, true)).toMatchObject(plain);
-    const { findings } = await resolveSecrets(reference, { folder, env, ageKeys: other.secret }, true);
+    expect(await resolveSecrets(reference, { folder, env: {}, sopsKeys: { age: mine.secret } }, true)).toMatchObject(
+      plain,
+    );
+    const { findings } = await resolveSecrets(reference, { folder, env, sopsKeys: { age: other.secret } }, true);
     expect(findings[0]?.message).toContain('none of the age keys decrypts it');
     expect(JSON.stringify(findings)).not.toContain('AGE-SECRET');
   },
 );
+
+describe('a file of sops for GPG', () => {
+  let folder = '';
+  let ann: GpgKey;
+  let bob: GpgKey;
+  const keys: GpgKey[] = [];
+  beforeAll(() => {
+    folder = mkdtempSync('/tmp/gty-');
+    keys.push((ann = gpgKey(folder, 'ann')), (bob = gpgKey(folder, 'bob')));
+    writeFileSync(join(folder, 's.yaml'), sopsText(values, ann));
+  });
+  afterAll(() => {
+    for (const key of keys) key.end();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const reference = { a: { from_sops: 's.yaml#db.password' } };
+  const openFolders = (): readonly string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('gty-gpg-'));
+
+  test('is decrypted without sops: with the key of a set alone, and with the keyring of a person', async () => {
+    const before = openFolders();
+    const setting = { folder, env: {} };
+    const plain = { value: { a: values.db.password }, findings: [] };
+    expect(await resolveSecrets(reference, { ...setting, sopsKeys: { gpg: ann.secret } }, true)).toMatchObject(plain);
+    const env = { PATH: process.env['PATH'], GNUPGHOME: ann.home };
+    expect(await resolveSecrets(reference, { folder, env }, true)).toMatchObject(plain);
+    const why = async (sopsKeys: SopsKeys): Promise<string | undefined> =>
+      (await resolveSecrets(reference, { ...setting, sopsKeys }, true)).findings[0]?.message;
+    expect(await why({ gpg: bob.secret })).toContain(`none of the GPG keys decrypts it: it is for ${ann.fingerprint}`);
+    expect(await why({ gpg: 'no key' })).toContain('the file holds no secret key without a passphrase');
+    expect(await why({ age: 'AGE-SECRET-KEY-1' })).toContain('it is not encrypted for keys of age');
+    // The keyring of a set is gone, and so is its agent.
+    expect(openFolders()).toEqual(before);
+    const running = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
+    expect(running.split('\n').filter((line) => /gpg-agent.*gty-gpg-/.test(line))).toEqual([]);
+  });
+
+  test('is decrypted once for all documents and hosts of a load', async () => {
+    const decrypted = new Map();
+    const setting = { folder, env: {}, sopsKeys: { gpg: ann.secret }, decrypted };
+    await resolveSecrets(reference, setting, true);
+    writeFileSync(join(folder, 's.yaml'), 'a: b');
+    expect((await resolveSecrets(reference, setting, true)).findings).toEqual([]);
+  });
+});

@@ -1,7 +1,8 @@
-// Encrypts values as sops does for a key of age: with the program `age`, which needs no network and no sops.
+// Encrypts values as sops does for a key of age or GPG: with the programs `age` and `gpg`, which need no network and no sops.
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { createCipheriv, createHash, randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { existsSync, mkdirSync } from 'node:fs';
 import { stringify } from 'yaml';
 import type { Json } from '../../../reconciler/core/documents/document.ts';
 
@@ -19,8 +20,45 @@ export function ageKey(): AgeKey {
   return { secret, recipient };
 }
 
+export interface GpgKey {
+  readonly secret: string;
+  readonly fingerprint: string;
+  /** Ends its agent. */
+  readonly end: () => void;
+  readonly home: string;
+}
+
+/** A key without a passphrase, in a keyring below the folder, whose path must be short. */
+export function gpgKey(folder: string, name: string): GpgKey {
+  const home = join(folder, name);
+  mkdirSync(home, { mode: 0o700 });
+  const gpg = (...args: readonly string[]): string =>
+    execFileSync('gpg', ['--homedir', home, '--batch', '--quiet', '--passphrase', '', ...args], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+  gpg('--quick-gen-key', `${name}@example.org`, 'future-default', 'default', 'never');
+  const fingerprint = /^fpr:+([0-9A-F]+):/m.exec(gpg('--with-colons', '--list-keys'))?.[1] ?? '';
+  const secret = gpg('--armor', '--export-secret-keys');
+  return { secret, fingerprint, home, end: () => void execFileSync('gpgconf', ['--homedir', home, '--kill', 'all']) };
+}
+
+function ofKey(key: AgeKey | GpgKey, data: Buffer): object {
+  if ('recipient' in key) {
+    const enc = execFileSync('age', ['-a', '-r', key.recipient], { encoding: 'utf8', input: data });
+    return { age: [{ recipient: key.recipient, enc }] };
+  }
+  const args = ['--homedir', key.home, '--batch', '--quiet', '--trust-model', 'always', '--armor'];
+  const enc = execFileSync('gpg', [...args, '--recipient', key.fingerprint, '--encrypt'], {
+    encoding: 'utf8',
+    input: data,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  return { pgp: [{ created_at: '2026-01-02T03:04:05Z', enc, fp: key.fingerprint }] };
+}
+
 /** The text of an encrypted file. Names that end with `_plain` stay readable, and are covered all the same. */
-export function sopsText(values: Readonly<Record<string, Json>>, { recipient }: AgeKey): string {
+export function sopsText(values: Readonly<Record<string, Json>>, owner: AgeKey | GpgKey): string {
   const key = randomBytes(32);
   const hash = createHash('sha512');
   const walk = (value: Json, path: readonly string[]): Json => {
@@ -34,12 +72,8 @@ export function sopsText(values: Readonly<Record<string, Json>>, { recipient }: 
   };
   const tree = walk(values, []) as Record<string, Json>;
   const lastmodified = '2026-01-02T03:04:05Z';
-  const enc = execFileSync('age', ['-a', '-r', recipient], { encoding: 'utf8', input: key });
   const mac = sealed(hash.digest('hex').toUpperCase(), 'str', key, lastmodified);
-  return stringify(
-    { ...tree, sops: { age: [{ recipient, enc }], lastmodified, mac, version: '3.10.2' } },
-    { lineWidth: 0 },
-  );
+  return stringify({ ...tree, sops: { ...ofKey(owner, key), lastmodified, mac, version: '3.10.2' } }, { lineWidth: 0 });
 }
 
 function sealed(text: string, type: string, key: Buffer, path: string): string {

@@ -1,0 +1,94 @@
+// Decrypts messages of GPG with the program gpg, which Debian has anyway: the one library that is kept up, openpgp, is under the LGPL and may not be bundled.
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { confined } from '../../../server/lib/confined.ts';
+
+export class GpgError extends Error {
+  override readonly name = 'GpgError';
+}
+
+export type DecryptGpg = (message: string) => Promise<Buffer>;
+
+const runMs = 30_000;
+const maxBytes = 64 * 1024;
+
+/** Uses the keys of the person who runs this, and their agent. */
+export const withOwnKeys =
+  (env: Readonly<Record<string, string | undefined>>, signal: AbortSignal | undefined): DecryptGpg =>
+  (message) =>
+    run(['gpg', ...quiet, '--decrypt'], message, env, signal);
+
+/** Uses this secret key alone, in a keyring that is gone when `work` ends. The key has no passphrase. */
+export async function withSecretKey<T>(
+  secretKey: string,
+  signal: AbortSignal | undefined,
+  work: (decrypt: DecryptGpg) => Promise<T>,
+): Promise<T> {
+  const home = await mkdtemp(join(tmpdir(), 'gty-gpg-'));
+  const env = { PATH: process.env['PATH'], HOME: home, GNUPGHOME: home, LC_ALL: 'C' };
+  // gpg parses what somebody pushed, so it is confined; it needs sockets for its agent.
+  const gpg = (args: readonly string[], input: string): Promise<Buffer> =>
+    run(
+      confined({ argv: ['gpg', ...quiet, ...args], confinement: { writes: [home], isServer: true } }),
+      input,
+      env,
+      signal,
+    );
+  try {
+    await gpg(['--import'], secretKey).catch((error: unknown) => {
+      throw new GpgError('the file holds no secret key without a passphrase, as gpg --export-secret-keys writes it', {
+        cause: error,
+      });
+    });
+    return await work((message) => gpg(['--decrypt'], message));
+  } finally {
+    await run(['gpgconf', '--kill', 'all'], '', env, undefined).catch(() => undefined);
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+const quiet = ['--batch', '--no-tty', '--quiet', '--pinentry-mode', 'error'];
+
+async function run(
+  [program = '', ...args]: readonly string[],
+  input: string,
+  env: Readonly<Record<string, string | undefined>>,
+  signal: AbortSignal | undefined,
+): Promise<Buffer> {
+  const child = spawn(program, args, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env,
+    timeout: runMs,
+    killSignal: 'SIGKILL',
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const out: Buffer[] = [];
+  let bytes = 0;
+  let said = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= maxBytes) out.push(chunk);
+  });
+  child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString('utf8')).slice(-2000)));
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(input);
+  const code = await new Promise<number>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (status) => resolve(status ?? -1));
+  }).catch((error: unknown) => {
+    signal?.throwIfAborted();
+    throw new GpgError('the program gpg cannot be started: install the package gnupg', { cause: error });
+  });
+  if (code === 0 && bytes <= maxBytes) return Buffer.concat(out);
+  throw new GpgError(
+    `gpg: ${
+      said
+        .trim()
+        .split('\n')
+        .at(-1)
+        ?.replace(/^gpg: /, '') ?? `it ended with ${code}`
+    }`,
+  );
+}
