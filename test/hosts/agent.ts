@@ -1,4 +1,4 @@
-// What a guest gets to obey the lane: a service that reads scripts from a virtio port, runs each and sends its output back.
+// The agent in a guest: a service that reads scripts from a virtio port, runs each and sends its output back.
 
 export const portName = 'gantry.lane';
 

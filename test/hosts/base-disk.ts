@@ -34,7 +34,7 @@ export async function baseDisk(release: Release, say: (text: string) => void, ex
   });
 }
 
-/** The folder with the disk that `make` makes of these inputs. Those of other inputs go. */
+/** The cached folder that `make` built from these inputs. Deletes folders of other inputs. */
 async function cached(
   family: string,
   inputs: readonly unknown[],
@@ -57,7 +57,7 @@ async function cached(
   return base;
 }
 
-/** By the disk's own apt, which builds the module for the disk's kernel. */
+/** Installs with the disk's own apt, which builds the module for the disk's kernel. */
 async function install(disk: string, { suite }: Release, { component, packages, module }: Extra): Promise<void> {
   const script = `
     disk=$1 line=$2 module=$3; shift 3
@@ -91,7 +91,7 @@ async function makeBase({ suite }: Release, work: string): Promise<void> {
     const text = await readFile(file, 'utf8').catch(() => '');
     await writeFile(file, `${text}root:1000000:1000000000\n`);
   }
-  // Debian 12 has Node 18; the product asks for 20.
+  // Debian 12 has Node 18; the product needs 20.
   await copyFile(process.execPath, join(tree, 'usr/local/bin/node'));
   await rm(join(tree, 'var/cache/apt/archives'), { recursive: true, force: true });
   await mkdir(join(tree, 'var/cache/apt/archives/partial'), { recursive: true });

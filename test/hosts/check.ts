@@ -1,9 +1,9 @@
-// What a check of the lane is: a sentence, and what it does to a booted machine. The checks of one machine run in order, on what those before left.
+// A check of the lane: a sentence, and its actions on a booted machine. The checks of one machine run in order and build on each other.
 import type { Machine } from './machine.ts';
 
 export interface Check {
   readonly name: string;
-  /** Later checks make no sense when it fails. */
+  /** If it fails, later checks are pointless. */
   readonly vital?: boolean;
   run(host: Machine): Promise<void>;
 }

@@ -3,7 +3,7 @@ import { cp, chmod, copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { program } from './program.ts';
 
-/** Part of the cache's key: raise it with each change of this file. */
+/** Part of the cache key; increase it with each change of this file. */
 export const earlyBootVersion = 1;
 
 const modules = ['virtio_pci', 'virtio_blk', 'virtio_rng', 'virtio_console', 'ext4', 'crc32c_generic'];
@@ -35,7 +35,7 @@ export async function earlyBoot(tree: string, version: string, initrd: string): 
   await rm(work, { recursive: true });
 }
 
-/** Debian 13 compresses its modules; busybox cannot read them so. */
+/** Debian 13 compresses its modules, which busybox cannot read. */
 async function unpack(folder: string): Promise<void> {
   await program('sh', ['-c', 'for each in "$1"/*.xz; do [ ! -e "$each" ] || unxz "$each"; done', 'sh', folder]);
 }

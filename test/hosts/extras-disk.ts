@@ -1,4 +1,4 @@
-// A disk with what a machine cannot make or fetch, as it has no network: the image of a container with systemd, Terraform.
+// A disk with files that a machine without network cannot fetch: the image of a container with systemd, Terraform.
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { guestImage } from './guest-image.ts';
@@ -11,7 +11,7 @@ export type ExtraFile = 'debian.tar.gz' | 'terraform';
 export const extras = '/run/extras';
 export const mountExtras = `mountpoint -q ${extras} || { mkdir -p ${extras}; mount -o ro /dev/disk/by-label/extras ${extras}; }`;
 
-/** Makes the disk `file`, in place of that of an earlier machine. */
+/** Makes the disk `file`, replacing that of an earlier machine. */
 export async function extrasDisk(
   release: Release,
   file: string,
@@ -33,7 +33,7 @@ export async function extrasDisk(
   return file;
 }
 
-/** Where a program of this machine is; empty when there is none. */
+/** The path of a program of this machine; empty if there is none. */
 export async function pathOf(name: string): Promise<string> {
   return (await program('sh', ['-c', `command -v ${name} || true`])).trim();
 }

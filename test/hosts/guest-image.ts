@@ -1,4 +1,4 @@
-// The image of a container with systemd that checks start: made once by the script that users have, kept in the cache.
+// The image of a container with systemd for checks: made once by the users' script, and cached.
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, rm } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { mirror, type Release } from './releases.ts';
 
 const script = 'examples/quickstart/build-debian.sh';
 
-/** The path of the image of a Debian of the suite of its host. */
+/** The path of an image of the same Debian suite as the host. */
 export async function guestImage({ name, suite }: Release, say: (text: string) => void): Promise<string> {
   const hash = createHash('sha256').update(await readFile(script));
   const file = join(cacheFolder, `guest-${suite}-${hash.digest('hex').slice(0, 12)}.tar.gz`);

@@ -24,7 +24,7 @@ interface Files {
   readonly base: BaseDisk;
   readonly disks: readonly string[];
   readonly console: string;
-  /** A folder of its own, which goes with it. */
+  /** A private folder, removed with the machine. */
   readonly work: string;
 }
 
@@ -38,7 +38,7 @@ function startQemu({ base, disks, console, work }: Files, cache: DiskCache): Chi
     `-chardev file,id=console,path=${console},append=on -serial chardev:console`,
     `-kernel ${base.kernel} -initrd ${base.initrd} -append`,
   ].flatMap((line) => line.split(' '));
-  // A kernel that tests its timer takes a busy machine for one without a timer, and panics.
+  // On a busy machine the kernel's timer check fails and panics.
   const kernelLine = 'console=ttyS0 quiet panic=-1 mitigations=off no_timer_check systemd.show_status=0';
   return spawn('qemu-system-x86_64', [...args, kernelLine], { stdio: ['ignore', 'inherit', 'inherit'] });
 }
@@ -85,7 +85,7 @@ export class Machine {
     await booted;
   }
 
-  /** Ends it in the middle of what it does, as a power cut: what it had not written is lost. Boots it again from its disk. */
+  /** Simulates a power cut, which loses unwritten data, then boots again from the disk. */
   async cut(): Promise<void> {
     await this.#kill();
     this.#rest = '';
@@ -94,12 +94,12 @@ export class Machine {
     await this.#up();
   }
 
-  /** What it has written to its console, /dev/ttyS0, in all its boots. */
+  /** The output of the console /dev/ttyS0 in all boots. */
   async console(): Promise<string> {
     return await readFile(this.#files.console, 'latin1');
   }
 
-  /** Runs a script of bash (-eu -o pipefail) as root; its output, or an error with it. */
+  /** Runs a bash script (-eu -o pipefail) as root. Returns its output, or throws an error with it. */
   async run(script: string, seconds = 180): Promise<string> {
     const id = String(++this.#next);
     const answer = new Promise<Answer>((resolve) => this.#answers.set(id, resolve));
@@ -111,14 +111,14 @@ export class Machine {
     return output.trim();
   }
 
-  /** Reboots as an administrator does, and returns when the machine obeys again. */
+  /** Reboots cleanly, and returns when the agent answers again. */
   async reboot(): Promise<void> {
     const booted = this.#nextBoot();
-    // Its answer may get lost: the machine goes down.
+    // The answer may get lost in the shutdown.
     await Promise.all([booted, this.run('systemctl --no-block reboot', 1).catch(() => undefined)]);
   }
 
-  /** Ends the machine at once and removes its disk. */
+  /** Kills the machine and removes its disk. */
   async remove(): Promise<void> {
     await this.#kill();
     await rm(this.#files.work, { recursive: true, force: true });

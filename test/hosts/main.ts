@@ -1,4 +1,4 @@
-// npm run hosts: boots stock releases with the product installed from its package and says what holds on them.
+// npm run hosts: boots stock releases with the product installed from its package, and reports which checks pass.
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs, stripVTControlCharacters } from 'node:util';
@@ -136,7 +136,7 @@ function seconds(began: number): string {
   return `${((Date.now() - began) / 1000).toFixed(0)} s`;
 }
 
-/** What AppArmor denied often tells why. */
+/** AppArmor denials often explain a failure. */
 const lastWords = `journalctl -b -k -o cat --no-pager | grep 'apparmor="DENIED"' | tail -15 || true
   journalctl -b -o short-monotonic --no-pager | tail -40`;
 

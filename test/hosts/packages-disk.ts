@@ -1,4 +1,4 @@
-// A disk with packages of the release, and all they depend on, that checks install beside the product: fetched once, kept beside the base disk.
+// A disk with packages of the release and their dependencies that checks install: downloaded once, cached beside the base disk.
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ export const packageSource = `
     echo 'deb [trusted=yes] file:${mounted} ./' >/etc/apt/sources.list
     apt-get -q update
   fi
-  # Making an initrd, which the lane does not boot, takes half an hour there.
+  # Building an initrd, which the lane does not boot, takes half an hour there.
   [ ! -f /etc/initramfs-tools/update-initramfs.conf ] || sed -i 's/^update_initramfs=.*/update_initramfs=no/' /etc/initramfs-tools/update-initramfs.conf`;
 
 /** Installs packages of that disk in the machine. */
@@ -44,7 +44,7 @@ export async function packagesDisk(release: Release, base: BaseDisk, names: read
   return disk;
 }
 
-/** As the apt of that release would, knowing what its base tree has. */
+/** Downloads like the apt of that release, which knows the packages of its base tree. */
 async function fetchPackages(
   { suite }: Release,
   base: BaseDisk,
@@ -70,7 +70,7 @@ async function fetchPackages(
   await apt('-q', '-y', '--no-install-recommends', '--download-only', 'install', ...names);
 }
 
-/** By it the apt of the machine knows what each package needs. */
+/** Makes the package index, which apt needs to resolve dependencies. */
 async function indexOf(folder: string): Promise<string> {
   const entries = (await readdir(folder)).toSorted().map(async (name) => {
     const file = join(folder, name);

@@ -1,4 +1,4 @@
-// The product as a user of Debian gets it: the packages of the built tree, on a disk of its own.
+// The product as Debian users get it: a disk with the packages of the built tree.
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { program } from './program.ts';

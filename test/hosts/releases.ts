@@ -13,23 +13,23 @@ export const releases: readonly Release[] = [
   { name: 'debian-13', suite: 'trixie', long: true },
 ];
 
-/** What a user of docs/install.md has, and what a server of Debian has anyway. The kernel is the release's own. */
+/** The packages of docs/install.md, and those of any Debian server, including the release's kernel. */
 export const basePackages: readonly string[] = [
   'linux-image-cloud-amd64 systemd-sysv dbus udev kmod procps iproute2 apparmor curl ca-certificates',
   'lxc uidmap dnsmasq-base nftables busybox-static squashfs-tools xz-utils zstd btrfs-progs',
   'attr acl e2fsprogs',
 ].flatMap((line) => line.split(' '));
 
-/** What a base tree has besides: packages of other components of the release, and what they build for its kernel. */
+/** Additions to a base tree: packages of other components of the release, and a module that they build for its kernel. */
 export interface Extra {
   readonly name: string;
   readonly component: string;
   readonly packages: readonly string[];
-  /** The kernel module that comes of it. */
+  /** The resulting kernel module. */
   readonly module: string;
 }
 
-/** Debian has ZFS as source only: it is built once for the kernel of the base tree. */
+/** Debian ships ZFS only as source, so it is built once for the kernel of the base tree. */
 export const zfsExtra: Extra = {
   name: 'zfs',
   component: 'contrib',

@@ -1,4 +1,4 @@
-// The machines that the lane boots on each release: what each gets besides the product, and the checks that run on it.
+// The machines that the lane boots on each release: additions to the product, and the checks.
 import type { Check } from './check.ts';
 import type { ExtraFile } from './extras-disk.ts';
 import type { DiskCache } from './machine.ts';
@@ -30,15 +30,15 @@ export interface Scenario {
   readonly name: string;
   /** Only with --long, or named by --only. */
   readonly long: boolean;
-  /** Packages of the release that checks install, on a disk of their own. */
+  /** Packages of the release that checks install, on a separate disk. */
   readonly packages: readonly string[];
-  /** What it gets on the disk of extras. */
+  /** Files on the disk of extras. */
   readonly extras?: readonly ExtraFile[];
-  /** What its base tree has besides. */
+  /** Additions to its base tree. */
   readonly base?: Extra;
-  /** Whether it gets the disk with the suite of storage drivers. */
+  /** Attaches the disk with the suite of storage drivers. */
   readonly suite?: boolean;
-  /** How its disk is written; unsafe when absent. */
+  /** The cache mode of its disk; default unsafe. */
   readonly cache?: DiskCache;
   readonly checks: readonly Check[];
 }
@@ -91,9 +91,9 @@ export const scenarios: readonly Scenario[] = [
     checks: [...installChecks, ...startChecks, ...quotaChecks],
   },
   {
-    // Not run as a whole yet. On Debian 12 each test of `pools of zfs`, the steps of the container with a plain backup, and the suite with clones
-    // passed, in parts and but for eight bad names of snapshots; with whole copies those of a copy and of many who create one volume.
-    // A test takes five to ten seconds on an idle host, up to a minute on a busy one.
+    // Not run as a whole yet. On Debian 12 these passed in parts: each test of `pools of zfs`, the steps of the container with a plain
+    // backup, the suite with clones except eight bad names of snapshots, and with whole copies the tests of a copy and of concurrent
+    // creations of one volume. A test takes five to ten seconds on an idle host, up to a minute on a busy one.
     name: 'zfs',
     long: true,
     packages: [],
@@ -116,7 +116,7 @@ export const scenarios: readonly Scenario[] = [
     checks: [...installChecks, ...startChecks, ...cephChecks],
   },
   {
-    // Passed on Debian 12 but for the live move, whose restore fails: its init ends at once.
+    // Passed on Debian 12 except the live move, whose restored init exits at once.
     name: 'checkpoints',
     long: true,
     packages: checkpointPackages,

@@ -1,22 +1,22 @@
-// A disk with the suite of storage drivers as one file, for machines whose kernel has what the drivers need.
+// A disk with the suite of storage drivers as one file, for machines whose kernel supports the drivers.
 import { build } from 'esbuild';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { program } from './program.ts';
 
-/** systemd reads all mounts again after each one that it sees: a fifth of the time. */
+/** Hides mounts from systemd, which re-reads all of them after each one: saves a fifth of the time. */
 const unseen = 'unshare --mount --propagation private';
 
-/** Root may exceed quotas of ext4 with this capability, which containers do not have. */
+/** Drops the capability with which root may exceed ext4 quotas, and which containers lack. */
 const withoutLeave = 'setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource';
 
-/** Runs in the machine those tests whose full names match the pattern. The product's own modules are beside it. */
+/** Runs the tests whose full names match the pattern, with the product's own modules. */
 export const runSuite = (pattern: string): string => `
   mountpoint -q /run/suite || { mkdir -p /run/suite; mount -o ro /dev/disk/by-label/suite /run/suite; }
   bin=$(dirname "$(readlink -f "$(command -v gantryd)")"); cp /run/suite/suite.js "$bin/storage-suite.js"
   ${unseen} ${withoutLeave} node "$bin/storage-suite.js" '${pattern}'`;
 
-/** Makes the disk `file`, in place of that of an earlier machine. */
+/** Makes the disk `file`, replacing that of an earlier machine. */
 export async function suiteDisk(file: string): Promise<string> {
   const work = await mkdtemp(`${file}-`);
   try {

@@ -11,7 +11,7 @@ import { apply, env, expectSettled, gantry, onDaemon } from './daemon-case.ts';
 import { forms, Material, secretText, stacks, withManage, type Written } from './arbitrary-stacks.ts';
 
 const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 2);
-/** Worlds for each law: every run of the suite takes others. */
+/** Worlds for each law; every run of the suite uses others. */
 const lawRuns = Number(process.env['PROPERTY_RUNS'] ?? (isLongRun ? 2 : 1));
 
 let material: Material;
@@ -121,7 +121,7 @@ describe('laws on a daemon', () => {
       await apply(daemon, ...yaml(documents));
       const config = (await client.get('profile', 'web')).metadata.config;
       await client.patch('profile', 'web', { config: { ...config, 'user.by-hand': 'kept' } });
-      // Two stacks may have little in common: the cap of deletions is another law's.
+      // Two stacks may have little in common, and another law covers the limit of deletions.
       const all = ['--prune', '--prune-limit', '100%', '--allow-destroy', '--allow-recreate'];
       await apply(daemon, '--set', 'default', ...all, ...yaml(other));
       expect((await client.get('profile', 'web')).metadata.config['user.by-hand']).toBe('kept');
@@ -371,7 +371,7 @@ describe('a run that fails at any change', () => {
     expect((await daemon.client.list('container')).map(({ name }) => name)).toEqual(names);
     const { config } = (await daemon.client.server()).metadata;
     const locks = Object.keys(config).filter((key) => key.includes('.lock.'));
-    // Only the very last write can leave one, which has no effect: a run without steps writes nothing, the next one takes it.
+    // Only the last write can leave a lock, which is harmless: a run without steps writes nothing, and the next run takes it.
     if (locks.length === 0) return;
     const more = [...documents, { kind: 'profile', name: 'late' }];
     await apply(daemon, ...yaml(more));
@@ -382,7 +382,7 @@ describe('a run that fails at any change', () => {
 
   test('a run that fails at any change with a change that is refused, or cut off before or after its effect, converges when it is run again', async () => {
     const ways: readonly Break['how'][] = ['fail', 'before', 'after'];
-    // Every run breaks at every change, each in another way than its neighbours; PROPERTY_RUNS above 2 tries all ways.
+    // Every run fails at every change, in alternating ways; PROPERTY_RUNS above 2 tries all ways.
     const first = fc.sample(fc.nat(2), 1)[0] ?? 0;
     const rounds = numRuns > 2 ? 3 : 1;
     for (let round = 0; round < rounds; round += 1) {

@@ -27,7 +27,7 @@ const features = fc.record({
 });
 type Features = Readonly<Record<string, boolean>>;
 
-/** The stack in `default`, and once more in a project: its containers, and of the rest what the project has of its own. */
+/** The stack in `default` and again in a project: its containers, and other objects of kinds that the project does not share. */
 function inTwoProjects(documents: readonly Written[], config: Features, limit: string): readonly Written[] {
   const own = documents.filter(({ kind }) => kind === 'container' || config[featureOf[kind] ?? ''] === true);
   return [

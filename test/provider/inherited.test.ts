@@ -1,4 +1,4 @@
-// What a copy inherits: noted on the container, left alone by its resource until the configuration declares it.
+// Inherited parts of a copy: recorded on the container, and left alone by its resource until the configuration declares them.
 import { expect, test } from 'vitest';
 import {
   inheritedBy,
@@ -21,13 +21,13 @@ test('the resource of a copy sees neither the keys nor the devices that the copy
   });
 });
 
-test('a declared key is inherited no longer, and the note goes with the last name in it', () => {
+test('a declared key is no longer inherited, and the record is removed with its last name', () => {
   const left = stillInherited(inheritedBy(live.config), { config: { 'user.old': '9' }, devices: { data: {} } });
   expect(left).toEqual({ config: [], devices: [] });
   expect(withInherited(live.config, left)).toEqual({ 'user.old': '1', 'user.own': '2' });
 });
 
-test('a note with other content names nothing, so that no key escapes its container', () => {
+test('a malformed record names nothing, so that no key escapes its container', () => {
   for (const text of ['', 'x', '[]', 'null', '{"config":"user.old"}', '{"config":[1,null],"devices":{}}'])
     expect(inheritedBy({ [inheritedKey]: text })).toEqual({ config: [], devices: [] });
 });

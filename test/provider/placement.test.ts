@@ -1,4 +1,4 @@
-// The target of an object of a cluster in the state, and what is against a planned one.
+// The target of an object of a cluster in the state, and problems of a planned one.
 import { describe, expect, test } from 'vitest';
 import type { Member } from '../../provider/connection/cluster-members.ts';
 import { isAt, seenTarget, targetProblem } from '../../provider/resources/shared/placement.ts';
@@ -43,18 +43,18 @@ describe('the target after a read', () => {
     ['m4', at('m1'), 'm4 is evacuated'],
     ['@slow', at('m1'), 'no member of @slow is online'],
     ['m1', at('m3'), 'm3 is offline'],
-  ])('stays when nothing can move: %s', (target, live, stays) => {
+  ])('the target stays when nothing can move: %s', (target, live, stays) => {
     expect(seenTarget(target, live, members)).toEqual({ target, stays });
   });
 });
 
-test('a server that lists no groups is taken at its word', () => {
+test('a group of a server without a list of groups matches any member', () => {
   const { groups: _, ...old } = member('m1', 'Online');
   expect(isAt('@fast', 'm1', new Map([['m1', old as Member]]))).toBe(true);
   expect(isAt('@fast', 'm1', members)).toBe(false);
 });
 
-test('a planned target that cannot be is an error with what there is', () => {
+test('an impossible target is an error with the possible ones', () => {
   const said = (target: string): string | undefined => targetProblem(target, members)?.summary;
   expect(said('m1')).toBeUndefined();
   expect(said('@fast')).toBeUndefined();

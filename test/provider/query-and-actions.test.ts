@@ -111,7 +111,7 @@ test('the schema names list resources, each with the type of a resource, and act
   ]);
 });
 
-test('a list finds containers that no state has, by prefix and limit, and with the whole object when asked', async () => {
+test('a list finds containers outside the state, by prefix and limit, and with the whole object on request', async () => {
   for (const name of ['web1', 'web2', 'db']) await createContainer(daemon, name, { config: { 'user.is': name } });
   const scope = { project: null, remote: null };
   expect(await list('gantry_container')).toMatchObject(
@@ -163,7 +163,7 @@ test('the action gantry_container_restart restarts a container and starts a stop
   expect((await invoke('gantry_container_restart', { container: 'gone' })).problems?.[0]).toContain('gone');
 });
 
-test('the action gantry_container_exec tells how the command ended, and its output only when asked', async () => {
+test('the action gantry_container_exec reports the exit code of the command, and its output only on request', async () => {
   await createContainer(daemon, 'web');
   await daemon.run('PUT', '/1.0/containers/web/state', { action: 'start' });
   const config = { container: 'web', command: ['sh', '-c', 'echo one; echo two; exit $CODE'] };
@@ -178,7 +178,7 @@ test('the action gantry_container_exec tells how the command ended, and its outp
   expect(failed).toEqual({ lines: [], problems: [expect.stringMatching(/A command in web failed: It exited with 7/)] });
 });
 
-test('the action gantry_snapshot_restore puts a container back, and warns at the plan of a snapshot that is not there yet', async () => {
+test('the action gantry_snapshot_restore restores a container, and the plan warns about a missing snapshot', async () => {
   await createContainer(daemon, 'web', { config: { 'user.is': 'old' } });
   await daemon.ok('POST', '/1.0/containers/web/snapshots', { name: 'before' });
   await daemon.call('PATCH', '/1.0/containers/web', { config: { 'user.is': 'new' } });

@@ -1,4 +1,4 @@
-// The token with which the provider logs in: its file, its end, the server that it is for, and what it excludes.
+// The token of the provider: its file, its expiry, its server, and the settings that it excludes.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -42,7 +42,7 @@ describe('settings with a token', () => {
 });
 
 describe('the file of a token', () => {
-  test('is read again when the token is about to end', async () => {
+  test('is re-read when the token is about to expire', async () => {
     let nowMs = 1_000_000;
     login('first', nowMs + 60_000);
     const found = await tokenOf(settingsOf({ token_file: file }), () => nowMs);
@@ -55,7 +55,7 @@ describe('the file of a token', () => {
     await expect(found?.bearer.fresh()).rejects.toThrow(`log in again with gantry login ${address}`);
   });
 
-  test('may hold the token alone, and is then read again every half minute', async () => {
+  test('may hold only the token, and is then re-read every half minute', async () => {
     let nowMs = 0;
     writeFileSync(file, 'first\n');
     const found = await tokenOf(settingsOf({ token_file: file }), () => nowMs);

@@ -51,7 +51,7 @@ describe.skipIf(missing !== undefined)('a provider with a trust token', () => {
     run.write(using(token(fingerprint)));
     await run.settle();
     expect(await daemon.get('/1.0/certificates')).toHaveLength(1);
-    // It was good for one use.
+    // The token was valid once.
     await be('other');
     const said = await run.fails('plan');
     expect(said).toContain('The daemon cannot be used');

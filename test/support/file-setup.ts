@@ -1,4 +1,4 @@
-// Runs before each test file: what all files leave to it.
+// Runs before each test file: removes its temporary folders afterwards.
 import { afterAll } from 'vitest';
 import { removeTempFolders } from './temp-folder.ts';
 

@@ -1,5 +1,5 @@
-// Test files that the usual run leaves out, because each takes long and repeats on a whole what others show in parts. `npm run test:long`
-// runs them and those that the usual run shortens; GANTRY_LONG=1 adds both to any run, and naming a file runs it.
+// Test files that the usual run skips, because each takes long and repeats as a whole what others show in parts. `npm run test:long` runs
+// them and the tests that the usual run shortens; GANTRY_LONG=1 adds both to any run, and naming a file runs it.
 import { readdirSync, readFileSync } from 'node:fs';
 
 export const longRuns: readonly string[] = [
@@ -27,14 +27,14 @@ export const longRuns: readonly string[] = [
 
 export const isLongRun = process.env['GANTRY_LONG'] === '1';
 
-/** Left out in this process, whose command line names the files that are wanted. */
+/** The files to skip in this process; files on its command line run. */
 export const leftOut: readonly string[] = isLongRun
   ? []
   : longRuns.filter(
       (file) => !process.argv.some((word) => word !== '' && file.includes(word) && word.startsWith('test/')),
     );
 
-/** What `npm run test:long` runs: the files above, and those that ask whether this is a long run. */
+/** The files of `npm run test:long`: those above, and those that check for a long run. */
 export function longFilesIn(folder: string): readonly string[] {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.ts'));
   const files = names.map((name) => `${folder}/${name}`);

@@ -1,5 +1,5 @@
-// Where tests keep what they make: in memory where the machine has enough of it. ext4 looks for free inodes among those just deleted, which
-// took a tenth of the time of a whole run. Decides nothing for who has set TMPDIR.
+// Puts temporary files of tests in memory if there is enough: on ext4, finding free inodes among deleted ones took a tenth of a whole
+// run. Respects TMPDIR.
 import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { freemem, release } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ function isRoomy(): boolean {
   }
 }
 
-/** Makes a folder of this run in memory and names it in TMPDIR; what it returns removes it. Leaves TMPDIR alone where memory will not do. */
+/** Makes a folder in memory and sets TMPDIR to it; the returned function removes it. Leaves TMPDIR alone if memory is unsuitable. */
 export function keepTestsInMemory(): () => void {
   if (process.platform !== 'linux' || process.env['TMPDIR'] !== undefined) return () => {};
   if (!isRecentKernel(release()) || !isRoomy()) return () => {};

@@ -1,5 +1,5 @@
-// Values that are legal and rarely written so: sizes in all units, booleans in all forms, addresses in long form, texts with white space
-// and line ends. Made from the tables that judge manifests, so that a new key is tried without being named here.
+// Unusual but valid values: sizes in all units, booleans in all forms, long addresses, texts with white space and line ends. Made from
+// the tables that validate manifests, so that new keys are covered automatically.
 import { parse } from 'yaml';
 import { containerConfigKeys, type ConfigKey } from '../../server/api/container/container-config-keys.ts';
 import { deviceSchemas, validateDevices, type DeviceConfig } from '../../server/api/devices/index.ts';

@@ -1,4 +1,4 @@
-// Prints at the end of a run which tests passed only at their second try. Changes no result.
+// Prints at the end of a run which tests passed only on retry. Changes no result.
 import { relative } from 'node:path';
 import type { Reporter, TestCase } from 'vitest/node';
 

@@ -1,18 +1,18 @@
-// Prints at the end of a run why tests were skipped, and ends it red where a program is missing that this machine is said to have.
+// Prints at the end of a run why tests were skipped, and fails it if a program is missing that this machine must have.
 import type { UserConsoleLog } from 'vitest';
 import type { Reporter } from 'vitest/node';
 
-/** Not installed by .ci/run: Debian has no terraform, and its CRIU does not work on each kernel. Their tests run where they are. */
+/** Not installed by .ci/run: Debian has no terraform, and its CRIU does not work on every kernel. */
 const withoutPackage = ['terraform', 'criu'];
 
-/** Lines in which tests say why they are skipped. */
+/** Lines with the reason of a skipped test. */
 export const skipLines = (text: string): readonly string[] =>
   text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => /\bskipped\b/u.test(line) && !line.startsWith('expect'));
 
-/** The lines that name a program which is not there, but for those that Debian does not have. */
+/** The lines that name a missing program, except those that Debian lacks. */
 export const missingPrograms = (lines: readonly string[]): readonly string[] =>
   lines.filter(
     (line) =>

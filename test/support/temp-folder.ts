@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 const made = new Set<string>();
 
-/** A new folder, as a path without links; nobody else has to remove it. `name`: how its name begins. */
+/** A new folder without links in its path, removed automatically. `name`: the prefix of its name. */
 export const tempFolder = (name: string): string => removedAtEnd(mkdtempSync(join(realpathSync(tmpdir()), name)));
 
 /** The same for a folder that exists elsewhere. */

@@ -1,12 +1,12 @@
-// Containers as objects, through the API of the members of a cluster: what is written is the description, and the place is a member.
+// Uses containers as objects through the API of cluster members: the content is the description, the place is a member.
 import type { Answer } from '../../support/daemons/daemon.ts';
 import type { Member } from '../../support/cluster/three-members.ts';
 import type { Shown, Target } from './clients.ts';
 import type { Answered, Seen } from './history.ts';
 
-/** What a request was answered: 'lost' when the connection broke or nothing came in time, 'never' when there was no connection. */
+/** The answer to a request: 'lost' if the connection broke or timed out, 'never' if there was no connection. */
 type Reply = Answer | 'lost' | 'never';
-/** An operation that failed, and why. */
+/** The reason of a failed operation. */
 interface Undone {
   readonly undone: string;
 }
@@ -38,7 +38,7 @@ export function apiTarget(members: readonly Member[]): Target {
     read: async (name, object): Promise<Shown> => {
       const reply = await ask(name, 'GET', path(object));
       if (typeof reply === 'string') return { outcome: 'unknown' };
-      // The member says itself that the store does not answer, and that what it shows may be old.
+      // The member marks its answer as stale, since the store does not answer.
       if (isMarkedStale(reply)) return { outcome: 'unknown' };
       if (reply.status === 404) return { outcome: 'ok', saw: undefined };
       if (reply.status !== 200) return { outcome: 'unknown' };
@@ -66,7 +66,7 @@ export function apiTarget(members: readonly Member[]): Target {
       outcomeOf(await settle(name, 'DELETE', path(object)), (reply) => reply.status === 404),
     move: async (name, object, to) => {
       const moved = await settle(name, 'POST', `${path(object)}?target=${to}`, { name: object, migration: true });
-      // A move whose operation fails leaves the container where it was, unless it says that it does not know.
+      // A failed move leaves the container where it was, unless its outcome is unknown.
       if (typeof moved !== 'string' && 'undone' in moved)
         return { outcome: moved.undone.includes('is not known') ? 'unknown' : 'failed' };
       return outcomeOf(moved, (reply) => reply.status === 404 || textOf(reply).includes(`on the member ${to} already`));
@@ -83,17 +83,17 @@ interface Container {
 const path = (object: string): string => `/1.0/containers/${object}`;
 const seenOf = ({ description, location }: Container) => ({ value: description, on: location });
 
-/** `isRefusal`: an answer that says that the object was not in the needed state. */
+/** `isRefusal`: the answer means that the object was not in the needed state. */
 function outcomeOf(reply: Reply | Undone, isRefusal: (reply: Answer) => boolean): Answered {
   if (reply === 'never') return { outcome: 'failed' };
-  // The member may have been killed while it was being made: others show it until the member is back and undoes that.
+  // The member may have been killed during the creation: others show the object until the member is back and undoes it.
   if (reply === 'lost') return { outcome: 'unknown', isUndone: true };
   if ('undone' in reply) {
-    // Somebody else was faster.
+    // Another client was faster.
     if (/already exists|was not found/.test(reply.undone)) return { outcome: 'refused' };
-    // Nothing was done to it where it was, nor where it is now.
+    // Nothing was done at the old place or at the new one.
     if (reply.undone.includes('moved to another member')) return { outcome: 'failed' };
-    // It may have been seen before it was undone.
+    // Others may have seen it before it was undone.
     return { outcome: 'unknown', isUndone: true };
   }
   if (isRefusal(reply)) return { outcome: 'refused' };
@@ -105,10 +105,10 @@ const isMarkedStale = ({ headers }: Answer): boolean => headers['x-svc-stale'] =
 
 const textOf = ({ bytes }: Answer): string => bytes.toString();
 
-/** The member that was asked had no connection to the one that has the object. */
+/** The contacted member had no connection to the member with the object. */
 const isNeverSent = (reply: Answer): boolean => textOf(reply).includes('ECONNREFUSED');
 
-/** A request that comes to nothing continues behind the back of its client; its outcome is unknown then. */
+/** A request without an answer may still be carried out, so its outcome is unknown. */
 async function replyOf(asked: Promise<Answer>): Promise<Reply> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Reply>((resolve) => {

@@ -1,15 +1,15 @@
-// The checker of histories: what a cluster may never have answered. Pure. Each rule names its anomaly; `linearize` finds the rest.
+// Checks histories for answers that a cluster must never give. Each rule names its anomaly; `linearize` finds the rest. Pure.
 import { describeEntry, describeSeen, type Entry, type History, type Seen, type Sighting } from './history.ts';
 import { linearize } from './linearize.ts';
 
 export interface Findings {
   /** One line for each anomaly. */
   readonly wrong: readonly string[];
-  /** Objects with so many operations of unknown outcome that not every order could be tried. */
+  /** Objects with too many operations of unknown outcome to try every order. */
   readonly undecided: readonly string[];
 }
 
-/** `last`: the state of each object when everything has come to rest. */
+/** `last`: the final state of each object. */
 export function check(history: History, last: ReadonlyMap<string, Seen> = new Map()): Findings {
   const wrong: string[] = [...twiceAtOnce(history.sightings)];
   const undecided: string[] = [];
@@ -41,7 +41,7 @@ function finalRead(object: string, entries: readonly Entry[], saw: Seen): Entry 
   return { client: -1, member: 'all', object, action: { type: 'read', saw }, start: end, end, outcome: 'ok' };
 }
 
-/** Two clients were told that their If-Match held, for the same content. */
+/** Two clients succeeded with If-Match for the same content. */
 function twoWinners(entries: readonly Entry[]): readonly string[] {
   const winners = new Map<string, Entry>();
   return entries.flatMap((entry) => {
@@ -57,7 +57,7 @@ function twoWinners(entries: readonly Entry[]): readonly string[] {
 const valueOf = ({ action }: Entry): string | undefined =>
   action.type === 'create' || action.type === 'update' ? action.value : undefined;
 
-/** A read shows content that nobody wrote, that was refused, or that was not yet asked for. */
+/** A read shows content that was never written, was refused, or was only written later. */
 function strangeReads(entries: readonly Entry[]): readonly string[] {
   const writes = new Map(entries.flatMap((entry) => (valueOf(entry) === undefined ? [] : [[valueOf(entry), entry]])));
   return reads(entries).flatMap(({ entry, saw }) => {
@@ -70,7 +70,7 @@ function strangeReads(entries: readonly Entry[]): readonly string[] {
   });
 }
 
-/** A read that began after an acknowledged change shows what was before it. */
+/** A read that began after an acknowledged change shows the old state. */
 function staleReads(entries: readonly Entry[]): readonly string[] {
   const writes = new Map(entries.flatMap((entry) => (valueOf(entry) === undefined ? [] : [[valueOf(entry), entry]])));
   const acked = entries.filter(({ outcome, action }) => outcome === 'ok' && action.type !== 'read');
@@ -89,7 +89,7 @@ function staleReads(entries: readonly Entry[]): readonly string[] {
   });
 }
 
-/** Nothing shows where there must be something: a create was acknowledged before, and no delete was asked for meanwhile. */
+/** A read shows no object although a creation was acknowledged before and no deletion was requested since. */
 function staleAbsence(read: Entry, entries: readonly Entry[]): readonly string[] {
   const created = entries.find(
     ({ action, outcome, end }) => action.type === 'create' && outcome === 'ok' && end < read.start,
@@ -106,7 +106,7 @@ function staleAbsence(read: Entry, entries: readonly Entry[]): readonly string[]
     : [`a stale read: ${describeEntry(read)}, after ${describeEntry(created)}`];
 }
 
-/** An acknowledged update that nothing has replaced is not there when everything has come to rest. */
+/** The final state lacks an acknowledged update that nothing has replaced. */
 function lostWrites(entries: readonly Entry[], final: Entry | undefined): readonly string[] {
   if (final?.action.type !== 'read') return [];
   const { saw } = final.action;

@@ -1,18 +1,18 @@
-// Clients that work on a few objects through all members of a cluster at once, and record what they are answered.
+// Clients that work on a few objects through all members of a cluster at once, and record the answers.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../../support/random.ts';
 import { type Answered, isWrite, type Recorder, type Seen } from './history.ts';
 
-/** What a client saw, with the tag that a conditional update of it sends. */
+/** The state that a client saw, with its ETag for conditional updates. */
 export type Shown =
   | { readonly outcome: 'ok'; readonly saw: Seen; readonly tag?: string }
   | { readonly outcome: 'unknown' };
 
-/** How clients reach a cluster. Nothing throws for a fault: that is an outcome. */
+/** The requests of clients to a cluster. Faults are outcomes, not exceptions. */
 export interface Target {
   readonly members: readonly string[];
   read(member: string, object: string): Promise<Shown>;
-  /** Each object as often as the list shows it; undefined without an answer. */
+  /** Each object as often as the list contains it; undefined without an answer. */
   list(member: string): Promise<ReadonlyMap<string, readonly Exclude<Seen, undefined>[]> | undefined>;
   create(member: string, object: string, value: string): Promise<Answered>;
   update(member: string, object: string, value: string, tag: string): Promise<Answered>;
@@ -32,7 +32,7 @@ export interface Work {
 /** Each kind of request and how often it is sent, of 100. */
 const shares = { update: 50, read: 22, list: 6, delete: 8, move: 14 } as const;
 
-/** They work until `over` aborts; the promise then resolves when the last answer has come. */
+/** Clients work until `over` aborts; resolves after the last answer. */
 export async function startClients(work: Work, over: AbortSignal): Promise<void> {
   let values = 0;
   const nextValue = (): string => `v${(values += 1)}`;
@@ -62,7 +62,7 @@ async function oneRequest(work: Work, client: number, nextValue: () => string): 
   } else {
     const shown = await readOnce(work, about);
     if (shown.outcome === 'unknown' || kind === 'read') return shown.outcome === 'ok';
-    // The tag holds at every member.
+    // The ETag is valid at every member.
     const asked = { ...about, member: memberFor(work, client) };
     if (shown.saw === undefined) {
       const value = nextValue();
@@ -80,7 +80,7 @@ async function oneRequest(work: Work, client: number, nextValue: () => string): 
       );
     }
   }
-  // What was just acknowledged must show at any member.
+  // Every member must show an acknowledged change.
   return (await readOnce(work, { ...about, member: memberFor(work, client) })).outcome === 'ok';
 }
 
@@ -99,7 +99,7 @@ async function readOnce(
   return shown;
 }
 
-/** Two clients of three ask one member only, so that work continues where members answer while others do not; the rest ask all of them. */
+/** Two of three clients use one member only, so that work continues on healthy members; the others use all members. */
 const memberFor = ({ target: { members }, random }: Work, client: number): string =>
   client % 3 === 2 ? pick(members, random) : members[Math.floor(client / 3) % members.length]!;
 

@@ -1,4 +1,4 @@
-// A container on shared storage while its member freezes, dies and is cut off for times around those of healing: no two starts overlap.
+// A container on shared storage whose member freezes, dies or is cut off for times around the healing threshold: no two starts overlap.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +10,7 @@ import type { Random } from '../../support/random.ts';
 import { until } from '../../support/until.ts';
 import type { FaultContext, Figures } from '../suite.ts';
 
-/** From well before the lease ends until well after the container went on elsewhere. */
+/** From well before the lease ends until well after the container continues elsewhere. */
 const shortestMs = 2_000;
 const longestMs = 30_000;
 const patienceMs = 120_000;
@@ -79,7 +79,7 @@ export async function runHealingFaults({
   }
 }
 
-/** What was wrong. */
+/** Returns the violations. */
 async function oneRound(world: HealingWorld, fault: Fault, random: Random): Promise<readonly string[]> {
   const before = world.runs().length;
   const member = await world.holder();
@@ -90,7 +90,7 @@ async function oneRound(world: HealingWorld, fault: Fault, random: Random): Prom
   return overlaps(world.runs().slice(Math.max(0, before - 1)));
 }
 
-/** All members are there again, and the container runs at the one that has it. */
+/** Whether all members are online and the container runs on its member. */
 async function isWhole({ members }: HealingWorld): Promise<boolean> {
   for (const { gantryd } of members) {
     const shown = (await gantryd.get('/1.0/cluster/members?recursion=1').catch(() => [])) as { status: string }[];

@@ -1,28 +1,28 @@
-// The requests of clients of a cluster and their answers, with times: the only thing that the checker sees.
+// Records the requests of clients and their answers with times, as the only input of the checker.
 import { assertNever } from '../../../server/lib/shared/assert-never.ts';
 
 /** State of one object: absent, or its content and, where objects have a place, the member that holds it. */
 export type Seen = { readonly value: string; readonly on?: string } | undefined;
 
-/** Every written value occurs once in a history, so a value that is read names the write that made it. */
+/** Every value is written only once, so a read value identifies its write. */
 export type Action =
   | { readonly type: 'create'; readonly value: string; readonly on?: string }
   /** `from`: the content that If-Match named; without it the update is unconditional. */
   | { readonly type: 'update'; readonly value: string; readonly from?: string }
-  /** `from`: only while it has this content, as the undo of its creation. */
+  /** `from`: only if it has this content, as when a creation is undone. */
   | { readonly type: 'delete'; readonly from?: string }
   | { readonly type: 'move'; readonly on: string }
   | { readonly type: 'read'; readonly saw: Seen };
 
 /**
  * `ok`: done. `refused`: not done, because of the object's state at that moment (it exists, it is absent, it has other content).
- * `failed`: certainly not done, for another reason. `unknown`: nobody knows.
+ * `failed`: certainly not done, for another reason. `unknown`: done or not.
  */
 export type Outcome = 'ok' | 'refused' | 'failed' | 'unknown';
 
 export interface Entry {
   readonly client: number;
-  /** The member that was asked. */
+  /** The contacted member. */
   readonly member: string;
   readonly object: string;
   readonly action: Action;
@@ -32,7 +32,7 @@ export interface Entry {
   readonly outcome: Outcome;
 }
 
-/** Where containers ran at one moment: members and the names that run there. */
+/** The containers that ran on each member at one moment. */
 export interface Sighting {
   readonly at: number;
   readonly running: Readonly<Record<string, readonly string[]>>;
@@ -43,7 +43,7 @@ export interface History {
   readonly sightings: readonly Sighting[];
 }
 
-/** `isUndone`: it may have been done and then undone. */
+/** `isUndone`: the action may have been done and then undone. */
 export type Answered = { readonly outcome: Outcome; readonly action?: Action; readonly isUndone?: boolean };
 
 /** Collects entries while clients work. */
@@ -60,7 +60,7 @@ export class Recorder {
     return { entries: this.entries, sightings: this.sightings };
   }
 
-  /** Records what `ask` was answered; its `action` replaces the asked one (what a read saw). */
+  /** Records the answer of `ask`, whose `action` replaces the requested one (the value that a read saw). */
   async record(about: Pick<Entry, 'client' | 'member' | 'object' | 'action'>, ask: () => Promise<Answered>) {
     const start = this.#now();
     const { outcome, action = about.action, isUndone = false } = await ask();
@@ -71,7 +71,7 @@ export class Recorder {
     return entry;
   }
 
-  /** One answer that shows several objects: a read of each of `names`, of those that it leaves out as absent. */
+  /** Records one list as a read of each of `names`; unlisted ones as absent. */
   async recordList(
     about: Pick<Entry, 'client' | 'member'>,
     names: readonly string[],

@@ -12,7 +12,7 @@ interface Past {
 export type Verdict =
   | { readonly fits: true }
   | { readonly fits: false; readonly entry: Entry; readonly why: string }
-  /** Too many pasts are possible to look at all of them. */
+  /** There are too many possible pasts to check all. */
   | { readonly fits: undefined };
 
 export const maxPasts = 50_000;
@@ -76,7 +76,7 @@ function after(
   return [...found.values()];
 }
 
-/** Reads and refusals that fit the state take effect at once: that leaves no order out. */
+/** Reads and refusals that fit the state take effect at once, which excludes no order. */
 function withNeutral({ state, done }: Past, open: ReadonlySet<number>, asked: readonly Entry[]): Past {
   const neutral = [...open].filter((id) => {
     const entry = asked[id]!;
@@ -87,11 +87,11 @@ function withNeutral({ state, done }: Past, open: ReadonlySet<number>, asked: re
   return neutral.length === 0 ? { state, done } : { state, done: new Set([...done, ...neutral]) };
 }
 
-/** What has no answer and names its predecessor fits once only: no content occurs twice. */
+/** An unanswered conditional action fits at most once, since no content occurs twice. */
 const canRecur = ({ outcome, action }: Entry): boolean =>
   outcome !== 'unknown' || (action.type !== 'update' && action.type !== 'delete') || action.from === undefined;
 
-/** The state after it; impossible when its answer contradicts the state before. */
+/** The state after the entry; impossible if its answer contradicts the state before. */
 export function apply(state: Seen, { action, outcome }: Entry): { readonly now: Seen } | 'impossible' {
   const isPossible = isAllowed(state, action);
   if (outcome === 'refused') return isPossible ? 'impossible' : { now: state };
@@ -130,7 +130,7 @@ function isAllowed(state: Seen, action: Entry['action']): boolean {
   }
 }
 
-/** Where the server chose the place, it is unknown until the first read shows it. */
+/** A place that the server chose is unknown until the first read shows it. */
 const isShown = (state: Seen, saw: Seen): boolean =>
   state === undefined || saw === undefined
     ? state === saw

@@ -1,4 +1,4 @@
-// Faults of three members of a cluster and their etcd, one function each; all of them end with everything mended.
+// Faults of three cluster members and their etcd, one function each; all of them end with everything repaired.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hostsMissing } from '../../support/cluster/hosts.ts';
 import { slowDisk, slowDiskMissing } from '../../support/cluster/slow-disk.ts';
@@ -79,7 +79,7 @@ export const memberFaults = {
 
 export type MemberFault = keyof typeof memberFaults;
 
-/** Those that this machine can cause. */
+/** The faults that this machine can cause. */
 export const memberFaultNames = (Object.keys(memberFaults) as MemberFault[]).filter((name) => {
   if (name.endsWith('the others')) return hostsMissing() === undefined;
   return name !== 'the leader of the etcd has a slow disk' || slowDiskMissing() === undefined;

@@ -1,4 +1,4 @@
-// One round: clients work before, during and after a fault; then everything comes to rest and the checker judges what they recorded.
+// One round: clients work before, during and after a fault; then everything settles, and the checker checks their records.
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export interface Round {
   /** Unique: objects of a round are new. */
   readonly label: string;
   readonly fault: () => Promise<void>;
-  /** Looks where containers run, while clients work. */
+  /** Records where containers run while clients work. */
   readonly watch?: (recorder: Recorder, over: AbortSignal) => Promise<void>;
   readonly clients?: number;
 }
@@ -67,7 +67,7 @@ export async function runRound({ target, random, label, fault, watch, clients = 
   };
 }
 
-/** Keeps what clients were answered about an object for whoever looks for the cause. */
+/** Saves the answers about an object for the search for the cause. */
 function keep(object: string, { entries }: History): string {
   const file = join(mkdtempSync(join(tmpdir(), 'gantry-history-')), `${object}.txt`);
   const lines = entries
@@ -78,7 +78,7 @@ function keep(object: string, { entries }: History): string {
   return `the history of ${object} is in ${file}`;
 }
 
-/** What every member must agree on now. */
+/** The final state, on which every member must agree. */
 async function atRest(target: Target, objects: readonly string[]): Promise<ReadonlyMap<string, Seen>> {
   const found = new Map<string, Seen>();
   for (const object of objects) {

@@ -1,4 +1,4 @@
-// Faults between three writers and an etcd of three members, one function each; all of them end with everything mended.
+// Faults between three writers and an etcd of three members, one function each; all of them end with everything repaired.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../../support/random.ts';
 import { type ClusterHosts, hostsMissing, makeHosts } from '../../support/cluster/hosts.ts';
@@ -12,9 +12,9 @@ import { leaderFaults, outageMs } from '../etcd/faults.ts';
 export interface StoreWorld {
   readonly etcd: TestEtcd;
   readonly target: StoreTarget;
-  /** The ways of each writer to all members of the etcd. */
+  /** The connections of each writer to all members of the etcd. */
   readonly ways: Readonly<Record<string, readonly Relay[]>>;
-  /** A host of its own for each member of the etcd; undefined where this machine has none. */
+  /** A separate host for each member of the etcd; undefined if this machine supports none. */
   readonly hosts: ClusterHosts | undefined;
   close(): Promise<void>;
 }
@@ -104,7 +104,7 @@ const needsHosts: readonly StoreFault[] = [
   'the leader does not hear the others',
   'the leader has a slow network',
 ];
-/** Those that this machine can cause. */
+/** The faults that this machine can cause. */
 export const storeFaultNames = (Object.keys(storeFaults) as StoreFault[]).filter((name) => {
   if (needsHosts.includes(name)) return hostsMissing() === undefined;
   return name !== 'the leader has a slow disk' || slowDiskMissing() === undefined;

@@ -1,4 +1,4 @@
-// Objects as records of an etcd, written by several stores at once: what the members of a cluster do, without their daemons.
+// Uses etcd records as objects, written by several stores at once like cluster members without their daemons.
 import { type EtcdBackend, openEtcdStore } from '../../../server/store/etcd/etcd.ts';
 import { StoreError, type StoreRecord } from '../../../server/store/store.ts';
 import { text, bytes } from '../../support/store/watching.ts';
@@ -55,7 +55,7 @@ export async function openStoreTarget(
       const { outcome } = await answered(
         at(member).txn([{ key: found.key, modRev: found.modRev }], [{ del: found.key }]),
       );
-      // Refused means here that somebody else was faster, not that the object was absent.
+      // A refusal here means that another writer was faster, not that the object was absent.
       return { outcome: outcome === 'refused' ? 'failed' : outcome };
     },
   };

@@ -1,4 +1,4 @@
-// The fault suite "cluster": clients of all members record what they are answered while members die, freeze and are cut off.
+// The fault suite "cluster": clients of all members record their answers while members die, freeze and are cut off.
 import { threeMembers } from '../../support/cluster/three-members.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import type { FaultContext, FaultSuite, Figures } from '../suite.ts';
@@ -26,7 +26,7 @@ async function runClusterFaults(context: FaultContext): Promise<readonly Figures
   return figures;
 }
 
-/** Each takes as long as healing. */
+/** Fewer rounds, since each takes as long as healing. */
 const healingRounds = ({ rounds }: FaultContext): number => Math.ceil(rounds / 5);
 
 /** Several writers of one store, without daemons. */
@@ -55,7 +55,7 @@ export async function runMemberFaults(context: FaultContext): Promise<readonly F
   }
 }
 
-/** Every word of `only` is part of what the report says: "members: a member is killed". */
+/** Selects faults whose name in the report contains every word of `only`: "members: a member is killed". */
 const wanted = <Name extends string>({ only = '' }: FaultContext, what: string, names: readonly Name[]): Name[] =>
   names.filter((name) => only.split(' ').every((word) => `${what}: ${name}`.includes(word)));
 
@@ -90,7 +90,7 @@ async function runAll<Name extends string>(
   return figures;
 }
 
-/** Its failures are those of the single rows. */
+/** Sums up rows; the rows themselves list the failures. */
 const sumOf = (what: string, rows: readonly Figures[]): Figures => ({
   what,
   rounds: rows.reduce((sum, { rounds }) => sum + rounds, 0),

@@ -1,4 +1,4 @@
-// The git server of the suite: a process with a process group of its own, that dies with the `git http-backend` processes that it started.
+// The git server of the suite: a process in its own process group, which dies together with its `git http-backend` processes.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// A git server as a process of its own, so that it can be killed: serves the repositories below a folder and prints its URL.
+// A git server as a separate process that can be killed: serves the repositories below a folder and prints its URL.
 import { startGitServer } from '../../support/git/git-server.ts';
 
 const [root = '', port = '0'] = process.argv.slice(2);

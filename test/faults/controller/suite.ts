@@ -1,6 +1,6 @@
-// Kills the controller, one of its hosts or its git server with SIGKILL while commits of five teams arrive, some of which reach for objects of
-// another team. In the end each host has what the newest good commit of each team declares and nothing that earlier ones declared; no host got
-// a change twice or went back to an older commit, and no team wrote what is another's.
+// Kills the controller, one of its hosts or its git server with SIGKILL while commits of five teams arrive, some with objects of another
+// team. In the end each host has exactly the objects of the newest good commit of each team; no host got a change twice or went back to
+// an older commit, and no team wrote an object of another.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,9 +19,9 @@ const hostNames = ['h1', 'h2'] as const;
 const teams = ['t1', 't2', 't3', 't4', 't5'] as const;
 type Team = (typeof teams)[number];
 const commitsEachRound = 2;
-/** How many of the commits are hostile; a good one follows each. */
+/** The share of hostile commits; a good one follows each. */
 const hostileShare = 0.1;
-/** Between two deeds of a round, at most. */
+/** Max pause between two actions of a round. */
 const longestPauseMs = 1000;
 const convergedMs = 120_000;
 
@@ -164,7 +164,7 @@ class World {
     this.#newest.set(team, commit);
   }
 
-  /** A commit that also declares an object of another team: nothing of it is applied. */
+  /** Pushes a commit that also declares an object of another team, which must not be applied at all. */
   #reachOut(team: Team, other: Team): void {
     const commit = this.#newest.get(team) ?? 0;
     this.#push(team, [...namesOf(team, commit), `${other}-rest`], hostileNote, 'A hostile commit');
@@ -220,5 +220,5 @@ tenants: [${teams.map((team) => `{ name: ${team}, sources: [{ name: ${team} }], 
 /** Each commit declares a new profile and keeps one. */
 const namesOf = (team: Team, commit: number): readonly string[] => [`${team}-r${commit}`, `${team}-rest`];
 
-/** Greater than that of any good commit, so that one which is applied shows as a step back afterwards. */
+/** Greater than the note of any good commit, so that a later good one shows as a step back. */
 const hostileNote = 999_999;

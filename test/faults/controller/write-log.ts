@@ -1,16 +1,16 @@
-// A socket in front of a host that notes each change of a profile that the host has confirmed, and judges them afterwards.
+// A socket in front of a host that records each confirmed change of a profile, and checks the records afterwards.
 import { createServer, request as ask, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { joinSockets } from '../../support/daemons/join-sockets.ts';
 
-/** One confirmed change: of which profile, and its note afterwards; deletions have none. */
+/** One confirmed change: the profile and its new note; deletions have none. */
 export interface Write {
   readonly method: string;
   readonly profile: string;
   readonly note: string | undefined;
-  /** Whose manifests it is from, where they say so. */
+  /** The team of the manifests, if they name it. */
   readonly team?: string | undefined;
 }
 
@@ -76,7 +76,7 @@ interface Written {
   readonly config?: Readonly<Record<string, string>>;
 }
 
-/** PURE: what was changed twice, what went back to an older note, and what a team wrote that is another's. The notes are numbers that only grow. */
+/** Finds repeated changes, steps back to an older note (notes are growing numbers), and changes of another team's objects. Pure. */
 export function wrongWrites(host: string, writes: readonly Write[]): readonly string[] {
   const seen = new Set<string>();
   const newest = new Map<string, number>();

@@ -28,7 +28,7 @@ export const leaderFaults = {
 export const etcdFaults = {
   ...leaderFaults,
   'the way to a member is cut': async ({ relays }, random) => {
-    // Whichever member is in use, one of two cuts meets it.
+    // One of the two cuts hits the member in use.
     for (const relay of relays) {
       relay.cut(random.next() < 0.5 ? 'answers' : 'both');
       await sleep(900);

@@ -1,4 +1,4 @@
-// An etcd of three members under a store with writers and a watcher, and what must hold after any fault.
+// An etcd of three members under a store with writers and a watcher, and the invariants after any fault.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEtcdStore } from '../../../server/store/etcd/etcd.ts';
 import { errorText } from '../../../server/lib/shared/reason.ts';
@@ -10,10 +10,10 @@ import { until } from '../../support/until.ts';
 
 export interface EtcdWorld {
   readonly etcd: TestEtcd;
-  /** One in front of each member. */
+  /** One relay in front of each member. */
   readonly relays: readonly Relay[];
   readonly store: Store;
-  /** Each with a fence of its own. */
+  /** Writers with separate fences. */
   readonly writers: readonly Store[];
   close(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export async function openEtcdWorld(): Promise<EtcdWorld> {
 }
 
 const writerCount = 4;
-/** As many writes as the processor can do would show no more. */
+/** Writing faster would show no more. */
 const betweenWritesMs = 5;
 const parts = ['a', 'b', 'c'] as const;
 
@@ -50,7 +50,7 @@ export interface Verdict {
   readonly acknowledged: number;
   /** One line each: lost, torn, or applied although it was refused. */
   readonly wrong: readonly string[];
-  /** Writes whose caller was told that nobody knows. */
+  /** Count of writes with an unknown outcome. */
   readonly unknown: number;
 }
 
@@ -115,7 +115,7 @@ interface Watcher {
   readonly stop: () => Promise<void>;
 }
 
-/** Keeps a view as a reader must: reads everything, follows, and reads again when it is told that history is gone. */
+/** Maintains a view like a reader: reads everything, follows, and re-reads after a compaction. */
 function startWatcher(store: Store, from: Rev): Watcher {
   const view = new Map<string, Rev>();
   const wrong: string[] = [];

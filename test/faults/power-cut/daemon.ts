@@ -12,7 +12,7 @@ export interface GroupedDaemon {
   kill(): Promise<void>;
 }
 
-/** `prefix`: a program that becomes the daemon. Throws with its log when it ends instead of becoming ready. */
+/** `prefix`: a program that execs the daemon. Throws with its log if it ends before it is ready. */
 export async function startGrouped(
   gantryd: string,
   stateDir: string,

@@ -13,8 +13,8 @@ export interface MountedDisk {
 }
 
 /**
- * Used in turn. The first one commits metadata every ten minutes only, so that unsynced data is not on the disk by luck; the other one
- * is the default of hosts.
+ * Used in turn. The first commits metadata only every ten minutes, so that unsynced data does not reach the disk by luck; the second is
+ * the default of hosts.
  */
 export const mountOptions = ['commit=600', 'defaults'] as const;
 export type MountOptions = (typeof mountOptions)[number];
@@ -63,8 +63,8 @@ export function privateDisk(file: string, mountPoint: string, options: MountOpti
 const maxCopies = 20;
 
 /**
- * The disk at this moment, without data that only the kernel's memory has: call it while no program writes. Copied again when the
- * kernel wrote meanwhile, as the copy would then mix several moments.
+ * Copies the disk without data that is only in kernel memory. Call it while no program writes. Repeats the copy if the kernel wrote
+ * during it, since it would mix several moments.
  */
 export function cutPower(file: string, disk: MountedDisk, target: string): void {
   for (let count = 0; count < maxCopies; count += 1) {

@@ -22,7 +22,7 @@ import { backupWriter, containerWriter, fileWriter, publishWriter, snapshotWrite
 import type { Server, Writer, Written } from './writer.ts';
 import { loopDeviceMissing } from '../../support/hosts/loop-device.ts';
 
-/** In turn, with a disk each: a pool that syncs its volumes syncs all other data on their file system. */
+/** Run in turn on separate disks, since a pool that syncs its volumes syncs all other data on the file system. */
 const groups: readonly (readonly Writer[])[] = [
   [profileWriter, imageWriter, volumeWriter, backupWriter, publishWriter, fileWriter],
   [containerWriter, snapshotWriter],
@@ -46,7 +46,7 @@ interface Tally {
   readonly lost: string[];
 }
 
-/** `cutsOfDisk`: the next group of writers begins after so many. */
+/** `cutsOfDisk`: cuts per disk before the next group of writers begins. */
 export async function runPowerCuts(context: FaultContext, cutsOfDisk = maxCutsOfDisk): Promise<readonly Figures[]> {
   const tallies = new Map<string, Tally>(writers.map(({ kind }) => [kind, { rounds: 0, acknowledged: 0, lost: [] }]));
   for (let done = 0; done < context.rounds; done += cutsOfDisk) {

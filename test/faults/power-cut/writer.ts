@@ -10,7 +10,7 @@ export interface Server {
 export interface Written {
   /** Such as `profile p3`. */
   readonly what: string;
-  /** The loss or damage on this server; undefined when it is as acknowledged, or newer. */
+  /** The loss or damage on this server; undefined if the object is as acknowledged, or newer. */
   check(server: Server): Promise<string | undefined>;
 }
 

@@ -6,7 +6,7 @@ import { runSuite } from '../suite-disk.ts';
 import { apply, destroy } from './shell.ts';
 import { momentsOf, on } from './storage.ts';
 
-/** Emulated, each group of the suite takes many minutes. */
+/** Each group of the suite takes many minutes under emulation. */
 const groupSeconds = 5_400;
 
 const documents = [

@@ -1,11 +1,11 @@
-// Checkpoints by the CRIU of the release: a process counts on from where it was, also in a snapshot and at another daemon.
+// Checkpoints with the CRIU of the release: a process continues counting, also from a snapshot and on another daemon.
 import { expectMatch, type Check } from '../check.ts';
 import { installing } from '../packages-disk.ts';
 import { apply, operations } from './shell.ts';
 
 export const checkpointPackages = ['criu', 'iptables'] as const;
 
-/** Counts five times a second in /count, as a child of init: CRIU does not store what a command from outside has left. */
+/** Counts five times a second in /count, as a child of init, since CRIU cannot store processes of outside commands. */
 const counting =
   '#!/bin/sh\\n(n=0; while true; do n=$((n+1)); echo $n >/count; sleep 0.2; done) </dev/null >/dev/null 2>&1 &\\n';
 
@@ -18,7 +18,7 @@ ${more}`;
 
 const plain = 'profiles: []\ndevices: { root: { type: disk, path: /, pool: quick } }\nstate: stopped';
 
-/** Defines `count ARGUMENTS OF EXEC`, which prints the number, and `power NAME BODY`, which ends when the operation went well. */
+/** Defines `count ARGUMENTS OF EXEC`, which prints the number, and `power NAME BODY`, which waits for success. */
 const words = `${operations}
   count() { gantry exec "$@" -- cat /count; }
   power() { said=$(operation PUT /1.0/containers/$1/state "$2"); echo "$said" >&2; [[ $said == *'"err":""'* ]]; }`;

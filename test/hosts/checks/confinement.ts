@@ -1,4 +1,4 @@
-// Guests that try to leave, under the AppArmor profile that the daemon makes for each container.
+// Guests that try to escape, under the AppArmor profile that the daemon makes for each container.
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import type { Machine } from '../machine.ts';
 import { api, operations } from './shell.ts';
@@ -14,7 +14,7 @@ config:
 END
 gantry apply -f /var/tmp/guests.yaml --set guests --auto-approve`;
 
-/** Says for each attempt whether it worked. A privileged container has no user namespace: what stops it is its profile. */
+/** Prints for each attempt whether it worked. A privileged container has no user namespace, so only its profile stops it. */
 const attempts = `
 try() { what=$1; shift; if ("$@") >/dev/null 2>&1; then echo "$what: done"; else echo "$what: refused"; fi; }
 put() { echo "$1" >"$2"; }
@@ -66,7 +66,7 @@ look at its own processes: done`;
 
 const profiles = `sed -n 's/^\\(lxc-gantry-[^ ]*\\) .*/\\1/p' /sys/kernel/security/apparmor/profiles`;
 
-/** Profiles and namespaces of containers, which have the same names. */
+/** Expects the profiles and namespaces of these containers, which have equal names. */
 async function expectProfilesOf(host: Machine, names: readonly string[]): Promise<void> {
   const found = await host.run(`${profiles} | sort; ls /sys/kernel/security/apparmor/policy/namespaces | sort`);
   const wanted = names.map((name) => `lxc-gantry-TAG-${name}`).join('\n');

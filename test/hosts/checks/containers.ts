@@ -1,9 +1,9 @@
-// The quickstart as its page says it, and containers that outlive what happens to the daemon and to the host.
+// The quickstart as on its page, and containers that survive failures of the daemon and the host.
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import { remains } from './host-state.ts';
 import { answers, containerPids, initPid } from './shell.ts';
 
-/** A copy: it is built and applied where a user has write permission. */
+/** A copy of the quickstart in a writable folder. */
 export const stack = '/root/quickstart';
 
 export const startChecks: readonly Check[] = [

@@ -21,7 +21,7 @@ const things = {
   eth0: '{ type: nic, nictype: bridged, parent: quick0, name: eth0, ipv4.address: 10.123.0.77 }',
 };
 
-/** What no machine of the lane has: the device, and what is said about it. */
+/** Devices that no machine of the lane has, with the expected message. */
 const absent: Readonly<Record<string, readonly [device: string, reason: RegExp]>> = {
   usb: ['{ type: usb, vendorid: "1d6b", required: true }', /usb|USB/],
   gpu: ['{ type: gpu, id: "7" }', /gpu|card/],
@@ -34,7 +34,7 @@ const absent: Readonly<Record<string, readonly [device: string, reason: RegExp]>
 const document = (devices: Readonly<Record<string, string>>): string =>
   container('things', ['devices:', ...Object.entries(devices).map(([name, one]) => `  ${name}: ${one}`)].join('\n'));
 
-/** Looks at each of them from inside; a service that answers with what it gets is behind the proxies. */
+/** Checks each device from inside; an echo service is behind the proxies. */
 const looks = `
 [ -e /data/mark ] && echo "data: $(cat /data/mark) $(stat -c %u /data/mark)" && echo x >/data/new && echo "data: written"
 [ -e /look/mark ] && { echo x >/look/new || echo "look: read-only"; }
@@ -61,7 +61,7 @@ ask tcp http://127.0.0.1:7001/tcp; ask unix --unix-socket /var/tmp/lane-socket h
 
 const thingsPid = initPid('things');
 
-/** Opens nodes of the host as a process of the container's control group, which no missing path hides. */
+/** Opens device nodes of the host from the container's control group, so that a missing path cannot hide the result. */
 const opened = `pid=$(${thingsPid}); (echo $BASHPID >/sys/fs/cgroup$(cut -d: -f3 /proc/$pid/cgroup)/cgroup.procs
   for node in /dev/zero /dev/loop-control /dev/lane-block; do : <$node && echo "$node: open" || echo "$node: closed"; done) 2>/dev/null`;
 

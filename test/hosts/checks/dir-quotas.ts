@@ -1,4 +1,4 @@
-// Project quotas of dir pools, which need a kernel and a file system that has them: the suite on ext4 and xfs, and a container that is held.
+// Project quotas of dir pools, which need support of kernel and file system: the suite on ext4 and xfs, and a limited container.
 import { expectMatch, type Check } from '../check.ts';
 import { installing } from '../packages-disk.ts';
 import { runSuite } from '../suite-disk.ts';
@@ -6,7 +6,7 @@ import { api, apply, container, destroy } from './shell.ts';
 
 export const quotaPackages = ['xfsprogs'];
 
-/** Emulated, each group of the suite takes many minutes. */
+/** Each group of the suite takes many minutes under emulation. */
 const groupSeconds = 5_400;
 
 const documents = [

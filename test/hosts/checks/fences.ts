@@ -1,9 +1,9 @@
-// What holds only by the kernel and file systems of a real host: filters of nics, confined helpers, disks of block devices, a full ext4.
+// Limits that only the kernel and file systems of a real host enforce: nic filters, confined helpers, block device disks, a full ext4.
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import { stack } from './containers.ts';
 import { api } from './shell.ts';
 
-/** Sends a file as an image; the words of the operation's end. */
+/** Uploads a file as an image, and prints the result of the operation. */
 const importImage = `import_image() {
   url=$(${api} -X POST -H 'Content-Type: application/octet-stream' -H "X-LXD-filename: x" --data-binary "@$1" http://gantryd/1.0/images | grep -o '"operation":"[^"]*"' | cut -d'"' -f4)
   ${api} "http://gantryd$url/wait"

@@ -1,4 +1,4 @@
-// A Debian with systemd as a container: made by debootstrap, unprivileged, under its AppArmor profile.
+// A Debian with systemd as an unprivileged container: made by debootstrap, under its AppArmor profile.
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import { extras, mountExtras } from '../extras-disk.ts';
 import { apply, container, destroy, initPid } from './shell.ts';

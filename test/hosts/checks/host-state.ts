@@ -1,7 +1,7 @@
-// What a host has that a program can leave behind; noted before the product comes, compared after it has gone.
+// The state of a host that a program can leave behind, recorded before the installation and compared after the purge.
 import type { Machine } from '../machine.ts';
 
-/** Files that change on any host that runs, and those of dpkg and apt themselves. */
+/** Files that change on any running host, and those of dpkg and apt. */
 const ofAnyHost = [
   '^/(proc|sys|dev|run|tmp)(/|$)',
   '^/var/(log|cache|tmp|lib/systemd|lib/dpkg|lib/apt)(/|$)',
@@ -25,7 +25,7 @@ export async function notesHost(host: Machine): Promise<void> {
   await host.run(`{ ${noting} } >/var/tmp/lane-host-before`);
 }
 
-/** What is there now and was not; empty: nothing is left. */
+/** Leftovers that were not there before; empty: none. */
 export async function remains(host: Machine): Promise<string> {
   return await host.run(
     `{ ${noting} } >/var/tmp/lane-host-after; diff /var/tmp/lane-host-before /var/tmp/lane-host-after | grep '^>' || true`,

@@ -2,7 +2,7 @@
 import { expectMatch, type Check } from '../check.ts';
 import { notesHost } from './host-state.ts';
 
-/** Unpacking Node.js under emulation takes most of it. */
+/** Mostly for unpacking Node.js under emulation. */
 const installSeconds = 600;
 
 export const bootCheck: Check = {
@@ -28,7 +28,7 @@ export const installChecks: readonly Check[] = [
     async run(host) {
       await host.run(`${beforeInstall}; DEBIAN_FRONTEND=noninteractive dpkg -i /run/product/*.deb`, installSeconds);
       expectMatch(await host.run('cat /etc/subuid'), /^root:1000000:1000000000$/m, 'the reserved ids');
-      // The machine has no man.
+      // The machine has no `man`.
       const complaints = await host.run(
         'systemd-analyze verify --man=no gantryd.service gantry-containers.service 2>&1',
       );

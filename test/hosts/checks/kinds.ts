@@ -1,4 +1,4 @@
-// Containers of each kind, by what they are seen from inside.
+// Containers of each kind, checked from inside.
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import { apply, container, destroy } from './shell.ts';
 
@@ -10,7 +10,7 @@ const kinds = [
   container('mapped', 'config: { raw.idmap: "both 0 0" }'),
 ].join('\n---\n');
 
-/** A container made by hand in a container: namespaces of all kinds and a root of its own. */
+/** A manual container inside a container: namespaces of all kinds and its own root. */
 const inner = `
 mkdir -p /tmp/inner && mount -t tmpfs tmpfs /tmp/inner
 mkdir -p /tmp/inner/bin /tmp/inner/proc /tmp/inner/sys /tmp/inner/old

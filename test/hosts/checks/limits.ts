@@ -1,4 +1,4 @@
-// Limits of every controller of cgroup v2, each by what it does to a process inside.
+// Limits of every cgroup v2 controller, each checked by its effect on a process inside.
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import type { Machine } from '../machine.ts';
 import { apply, container, destroy } from './shell.ts';
@@ -14,7 +14,7 @@ async function limit(host: Machine, config: string): Promise<void> {
 
 const inside = (script: string): string => `gantry exec limited -- sh <<'END'\n${script}\nEND`;
 
-/** Fills memory through a file, and prints the status of dd: 137 when the kernel ended it, because its group may have no more. */
+/** Fills memory through a file, and prints the status of dd: 137 if the kernel killed it at the limit. */
 const fill = `mkdir -p /tmp/fill; mount -t tmpfs -o size=200M tmpfs /tmp/fill
 dd if=/dev/zero of=/tmp/fill/file bs=1M count=64 2>/dev/null || status=$?; echo \${status:-0}; umount /tmp/fill`;
 

@@ -20,7 +20,7 @@ const onTheWire = container(
   rou: { type: nic, nictype: routed, parent: wire0, vlan: 9, name: rou, ipv4.address: 10.99.19.5 }`,
 );
 
-/** Packets as large as both ends take are part of it: a tunnel takes some bytes of each. */
+/** Also sends packets of maximum size, since a tunnel uses some bytes of each. */
 const ping = (address: string): string =>
   `p="busybox ping"; for try in $(seq 60); do $p -c 1 -W 2 ${address} >/dev/null 2>&1 && break; sleep 0.5; done; $p -c 3 -W 5 ${address}; $p -c 2 -W 5 -s 1300 ${address}`;
 const inside = (script: string): string => `gantry exec linked -- sh <<'END'\n${script}\nEND`;

@@ -1,11 +1,11 @@
-// The suite of storage drivers on LVM, which needs a device mapper, and what only a real LVM shows of pools.
+// The suite of storage drivers on LVM, which needs a device mapper, and tests of pools that need a real LVM.
 import { expectMatch, type Check } from '../check.ts';
 import { installing } from '../packages-disk.ts';
 import { runSuite } from '../suite-disk.ts';
 
 export const lvmPackages = ['lvm2', 'thin-provisioning-tools', 'xfsprogs', 'btrfs-progs'];
 
-/** Emulated, each group of the suite takes many minutes. */
+/** Each group of the suite takes many minutes under emulation. */
 const groupSeconds = 5_400;
 
 export const lvmChecks: readonly Check[] = [

@@ -1,4 +1,4 @@
-// The LXD of the release beside gantryd: what it has moves over, and works here.
+// The LXD of the release beside gantryd: its objects move over and work.
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import { installing } from '../packages-disk.ts';
 

@@ -1,11 +1,11 @@
-// Programs that also set up firewalls and links, installed beside the product: they keep working, and so do its networks, with no more than what docs/daemon/networks.md says.
+// Other programs with firewalls and links beside the product: they and our networks keep working with the steps of docs/daemon/networks.md.
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import { installing } from '../packages-disk.ts';
 import { answers } from './shell.ts';
 
 export const neighbourPackages = ['ufw', 'firewalld', 'network-manager', 'docker.io', 'iptables'] as const;
 
-/** A machine beyond the host that answers with what it gets, and the same in a container. */
+/** An echo server on a machine beyond the host, and in a container. */
 const outside = `
 ip netns add outside; ip link add outside0 type veth peer name eth0 netns outside
 ip addr add 192.0.2.1/24 dev outside0; ip link set outside0 up
@@ -13,7 +13,7 @@ ip -n outside addr add 192.0.2.2/24 dev eth0; ip -n outside link set eth0 up; ip
 systemd-run -q --unit lane-outside ip netns exec outside busybox nc -ll -p 8 -e cat
 gantry exec db -- sh -c 'nc -ll -p 8 -e cat >/dev/null 2>&1 &'`;
 
-/** Says who reaches whom by TCP, and whether a container gets a lease; `no` after five tries. One command in the container tries all: a command of gantry takes seconds to start here. */
+/** Prints who reaches whom by TCP, and whether a container gets a lease; `no` after five tries. One command in the container tries all, since gantry takes seconds to start here. */
 const reach = `
 db=$(gantry exec db -- ip -4 addr show dev eth0 | grep -o 'inet [0-9.]*' | cut -d' ' -f2)
 gantry exec web -- sh -s "$db" <<'END'
@@ -73,7 +73,7 @@ export const neighbourChecks: readonly Check[] = [
     name: 'docker that drops what is forwarded does not cut containers off, and its own reach the outside',
     async run(host) {
       await host.run(`${installing('docker.io', 'iptables')}; until docker info >/dev/null; do sleep 1; done`, 300);
-      // As it does when it comes first; and it lets frames between ports of a bridge pass the firewall.
+      // Like docker when it starts first; it also sends frames between bridge ports through the firewall.
       await host.run(`iptables -P FORWARD DROP; systemctl restart gantryd; ${answers}`);
       expectSame(await host.run(reach), reached, 'with docker');
       const text = await host.run(`tar -C / -c bin/busybox | docker import - box >/dev/null

@@ -1,4 +1,4 @@
-// Power cuts: a machine ends while it acknowledges creations; what it had acknowledged is there when it has booted again.
+// Power cuts: a machine dies while it acknowledges creations; acknowledged objects exist after the next boot.
 import { setTimeout as pause } from 'node:timers/promises';
 import { seededRandom, type Random } from '../../support/random.ts';
 import { expectSame, type Check } from '../check.ts';
@@ -8,7 +8,7 @@ import { answers, api, operations } from './shell.ts';
 const cuts = Number(process.env['GANTRY_HOSTS_CUTS'] ?? 3);
 const kinds = ['profile', 'volume', 'image', 'container', 'file'];
 
-/** Makes objects of each kind until it is ended, and says on the console which ones it was answered for. */
+/** Creates objects of each kind until it dies, and prints acknowledged ones on the console. */
 const writer = `#!/bin/bash
 ${operations}
 round=$1
@@ -30,7 +30,7 @@ done
 wait
 `;
 
-/** Reads names of acknowledged objects, and prints those that are not there, or not as they were. */
+/** Reads names of acknowledged objects, and prints missing and changed ones. */
 const reader = `
 there() { [ "$(${api} -o /dev/null -w '%{http_code}' "http://gantryd/1.0/$1")" = 200 ]; }
 while read -r kind name; do
@@ -47,7 +47,7 @@ async function acknowledged(host: Machine): Promise<string[]> {
   return [...(await host.console()).matchAll(/^acknowledged (\w+ [\w-]+)\r?$/gm)].flatMap(([, what = '']) => what);
 }
 
-/** Cuts in the middle of the work of a round: when each kind has an acknowledged object, and some random time later. */
+/** Cuts the power during a round: a random time after each kind has an acknowledged object. */
 async function cutDuring(host: Machine, round: number, random: Random): Promise<void> {
   await host.run(`systemd-run --quiet /bin/bash /var/tmp/writer ${round}`);
   const before = (await acknowledged(host)).length;

@@ -1,4 +1,4 @@
-// Words of the shell that the scripts of checks share.
+// Shell functions that the scripts of checks share.
 
 export const api = 'curl -sS --unix-socket /var/lib/gantry/unix.socket';
 
@@ -8,7 +8,7 @@ export const operations = `operation() {
   ${api} "http://gantryd$url/wait"
 }`;
 
-/** Makes the documents a set of that name; what is printed is what \`gantry\` prints. */
+/** Applies the documents as a set of that name. */
 export const apply = (set: string, documents: string): string =>
   `cat >/var/tmp/${set}.yaml <<'END'\n${documents}\nEND\ngantry apply -f /var/tmp/${set}.yaml --set ${set} --auto-approve`;
 
@@ -19,14 +19,14 @@ export const destroy = (set: string): string =>
 export const container = (name: string, lines = '', image = 'quick/busybox'): string =>
   `kind: container\nname: ${name}\nprofiles: [quick]\nsource: { type: image, alias: ${image} }\n${lines}`;
 
-/** Prints the process id that the host has for the first process of a running container. */
+/** Prints the host's process id of a running container's init. */
 export const initPid = (name: string): string =>
   `${api} http://gantryd/1.0/containers/${name}/state | grep -o '"pid":[0-9]*' | cut -d: -f2`;
 
-/** Ends when the daemon answers; curl starts sooner here than a command of gantry. */
+/** Waits until the daemon answers; curl starts faster here than gantry. */
 export const answers = `until ${api} -f -o /dev/null http://gantryd/1.0 2>/dev/null; do sleep 0.2; done`;
 
-/** Prints each running container, of which there is one at least, with its process id, which changes when it is started again. */
+/** Prints each running container (at least one) with its process id, which changes at a restart. */
 export const containerPids = `${api} 'http://gantryd/1.0/containers?recursion=2' | node -e '
   const { metadata } = JSON.parse(require("node:fs").readFileSync(0));
   for (const { name, state } of metadata) if (state.pid > 0) console.log(name, state.pid)' | sort | grep .`;

@@ -1,4 +1,4 @@
-// Pools of both drivers, snapshots, copies and images, with what a container finds in its files afterwards.
+// Pools of both drivers, snapshots, copies and images, checked by the files of a container.
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import { api, apply, container, destroy } from './shell.ts';
 
@@ -16,7 +16,7 @@ const documents = [
   on('on-dir', 'lane-dir'),
 ].join('\n---\n');
 
-/** Each step shows in a file: what a snapshot keeps, what a copy takes along. */
+/** Each step writes a file that shows the contents of snapshots and copies. */
 const life = (name: string, form: string): string => `
   note() { gantry exec $1 -- sh -c "echo $2 >/root/note"; }
   read_note() { gantry exec $1 -- cat /root/note; }

@@ -1,4 +1,4 @@
-// The example of two teams that share a host, with filtered nics, quotas and certificates of their own.
+// The example of two teams that share a host, with filtered nics, quotas and separate certificates.
 import { expectMatch, type Check } from '../check.ts';
 import { api } from './shell.ts';
 

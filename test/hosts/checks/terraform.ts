@@ -1,4 +1,4 @@
-// Terraform and the provider of the package, in the machine, with the example that its page shows.
+// Terraform and the packaged provider in the machine, with the example of its page.
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import { extras, mountExtras } from '../extras-disk.ts';
 import { initPid } from './shell.ts';
@@ -6,7 +6,7 @@ import { initPid } from './shell.ts';
 const examples = '/usr/share/doc/gantry/examples';
 const folder = '/root/lane-terraform';
 
-/** Runs Terraform on the example; it may take long: it is a program of 90 MB under emulation. */
+/** Runs Terraform on the example, which takes long: a 90 MB program under emulation. */
 const terraform = (words: string): string => `cd ${folder}/terraform
   CHECKPOINT_DISABLE=1 GANTRY_ADDRESS=unix:///var/lib/gantry/unix.socket ${extras}/terraform ${words} -no-color -input=false`;
 

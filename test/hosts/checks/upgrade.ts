@@ -1,4 +1,4 @@
-// The page of the packages as it is written: install, upgrade, downgrade, remove, purge, with many containers that run.
+// The packages as on their page: install, upgrade, downgrade, remove, purge, with many running containers.
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import { remains } from './host-state.ts';
 import { packageSource } from '../packages-disk.ts';
@@ -12,7 +12,7 @@ const documents = numbers.map((name) =>
   container(name, 'state: running', 'busybox').replace('profiles: [quick]', 'profiles: [base]'),
 );
 
-/** Other packages of the release recommend or suggest some of what came; apt would keep that. */
+/** Otherwise apt would keep packages that others recommend or suggest. */
 const forgetAdvice = '-o APT::AutoRemove::RecommendsImportant=false -o APT::AutoRemove::SuggestsImportant=false';
 
 const apt = 'DEBIAN_FRONTEND=noninteractive apt-get -q -y';
@@ -23,7 +23,7 @@ const newer = `mkdir -p /var/tmp/newer; for name in gantry gantryd; do
   sed -i 's/^Version: .*/Version: 99.0/; s/gantry (= [^)]*)/gantry (= 99.0)/' /var/tmp/newer/$name/DEBIAN/control
   dpkg-deb -Znone --root-owner-group -b /var/tmp/newer/$name /var/tmp/newer/\${name}_99.0_amd64.deb; rm -r /var/tmp/newer/$name; done`;
 
-/** Runs a script while the API is asked again and again; the longest time without an answer in ms is in the file `away`. */
+/** Runs a script while polling the API; writes the longest time without an answer in ms to the file `away`. */
 const watched = (script: string): string => `
   (while :; do ${api} -f -m 5 -o /dev/null http://gantryd/1.0 2>/dev/null && date +%s%3N; done >/var/tmp/answered) & watcher=$!
   until [ -s /var/tmp/answered ]; do sleep 0.1; done
@@ -31,12 +31,12 @@ const watched = (script: string): string => `
   ${answers}
   kill $watcher; awk 'NR > 1 && $1 - last > most { most = $1 - last } { last = $1 } END { print most + 0 }' /var/tmp/answered >/var/tmp/away`;
 
-/** Ends when the listener has written about a profile that is made after it has lost its connection. */
+/** Waits until the listener, after a lost connection, reports a new profile. */
 const heard = (name: string): string =>
   `until ${api} -o /dev/null -X DELETE http://gantryd/1.0/profiles/${name}
      ${api} -o /dev/null -d '{"name":"${name}"}' http://gantryd/1.0/profiles; grep -q 'profiles/${name}' /var/tmp/heard; do sleep 1; done`;
 
-/** What apt installs beside the product when nobody tells it not to. */
+/** Packages that apt installs with the product by default. */
 export const recommendedPackages = ['lxcfs', 'rsync', 'bash-completion'] as const;
 
 export const upgradeChecks: readonly Check[] = [

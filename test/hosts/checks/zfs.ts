@@ -1,10 +1,10 @@
-// The suite of storage drivers on ZFS, whose module Debian has as source only, and what only a real ZFS shows of pools.
+// The suite of storage drivers on ZFS, whose module Debian ships only as source, and tests of pools that need a real ZFS.
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import { runSuite } from '../suite-disk.ts';
 import { apply, destroy } from './shell.ts';
 import { momentsOf, on } from './storage.ts';
 
-/** Emulated, each group of the suite takes many minutes. */
+/** Each group of the suite takes many minutes under emulation. */
 const groupSeconds = 5_400;
 
 const documents = [
@@ -31,7 +31,7 @@ export const zfsChecks: readonly Check[] = [
       expectMatch(said, /Disk quota exceeded|No space left/, 'what dd said');
     },
   },
-  // ZFS before 2.2 has given the files to the ids of the container.
+  // ZFS before 2.2 stores files with the shifted ids of the container.
   momentsOf('on-zfs', '--optimized'),
   {
     name: 'the pool of zfs goes without a mount or ZFS pool left',

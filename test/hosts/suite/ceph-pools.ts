@@ -1,5 +1,5 @@
-// What only a real cluster shows of pools of ceph: what is refused and shared, what clones keep, and what a daemon that dies leaves. On the kernel's own RBD in a
-// booted machine; here qemu-storage-daemon and loop devices stand in for `rbd map`.
+// Pools on a real Ceph cluster: refused and shared OSD pools, clones of deleted volumes, and leftovers of a killed daemon. Uses the
+// kernel's RBD in a booted machine; here qemu-storage-daemon and loop devices replace `rbd map`.
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

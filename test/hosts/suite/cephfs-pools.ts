@@ -1,4 +1,4 @@
-// What only a real CephFS shows of pools of cephfs: what is refused, what snapshots outlive, and what another daemon finds.
+// Pools on a real CephFS: refused sources, snapshots across restores and renames, and a pool found by another daemon.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// What only a real file system with project quotas shows of dir pools: whose writes are refused, and what copies, restores and removals leave.
+// Dir pools on a real file system with project quotas: refused writes, and the quotas after copies, restores and removals.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';

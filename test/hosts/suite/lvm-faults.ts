@@ -1,4 +1,4 @@
-// What pools of LVM do when they are full, when their device is gone, and when a program of LVM is killed in the middle.
+// LVM pools that are full, lose their device, or have an LVM program killed in the middle.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ const run = (...argv: readonly [string, ...string[]]): string =>
 const mebibyte = 1_048_576;
 const offset = 2048;
 
-/** A device of its own under the volume group, which the test can take away and give back. */
+/** A separate device under the volume group, which the test can remove and restore. */
 const deviceName = 'lane-disk';
 const device = `/dev/mapper/${deviceName}`;
 
@@ -36,7 +36,7 @@ export function lvmFaults(): void {
       storage = openLvmStorage({ root, log: silentLog, unpackImage: () => Promise.reject(new Error('no image')) });
       run('truncate', '--size=400M', join(base, 'disk'));
       loop = run('losetup', '--find', '--show', join(base, 'disk'));
-      // LVM finds one label: none is at the beginning of the loop device.
+      // The offset keeps the beginning of the loop device free, so that LVM finds only one label.
       sectors = Number(run('blockdev', '--getsz', loop)) - offset;
       table = `0 ${sectors} linear ${loop} ${offset}`;
       run('dmsetup', 'create', deviceName, '--table', table);
@@ -54,7 +54,7 @@ export function lvmFaults(): void {
       storage.createVolume(pool, custom(name), { kind: 'empty' }, () => {}, never);
     const fileOf = (name: string): string => join(storage.volumePath(pool, custom(name)), 'file');
     const names = async (): Promise<readonly string[]> => (await storage.listVolumes(pool)).map(({ name }) => name);
-    /** Also what is in none of the lists. */
+    /** All logical volumes, including hidden ones. */
     const logicals = (): string =>
       run('lvs', '--noheadings', '--options', 'lv_name', '--select', 'lv_name=~tmp', 'lane');
     const swap = (to: string): void => {

@@ -1,4 +1,4 @@
-// What only a real LVM shows of pools: whose devices and volume groups they take, what they rename, and what a pool that is full does.
+// Pools on a real LVM: which devices and volume groups they accept, and renames while in use.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// What runs inside a booted machine: the suite of storage drivers on those that need its kernel. Arguments: a pattern of test names.
+// Runs inside a booted machine: the suite of storage drivers on those that need its kernel. Argument: a pattern of test names.
 import { storageConformance } from '../../conformance/storage.ts';
 import { openCephFixture } from '../../support/drivers/storage-ceph.ts';
 import { openLvmFixture } from '../../support/drivers/storage-lvm.ts';

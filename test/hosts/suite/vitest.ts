@@ -1,4 +1,4 @@
-// Stands in for vitest inside a booted machine, where vitest takes minutes to start: the same words, one test after the other.
+// Replaces vitest inside a booted machine, where vitest takes minutes to start: the same interface, tests run one after another.
 import { JestAsymmetricMatchers, JestChaiExpect, JestExtend } from '@vitest/expect';
 import * as chai from 'chai';
 
@@ -55,7 +55,7 @@ export interface Result {
   failed: number;
 }
 
-/** Runs what was described: the tests whose full name `only` matches. Prints each with its time. */
+/** Runs the tests whose full name matches `only`. Prints each with its time. */
 export async function runAll(only: RegExp): Promise<Result> {
   const result: Result = { passed: 0, failed: 0 };
   await runGroup(top, '', only, result);
@@ -77,7 +77,7 @@ async function runGroup(group: Group, path: string, only: RegExp, result: Result
   for (const work of group.after) await work();
 }
 
-/** What is done before each test of the group: that of the outermost first. */
+/** The beforeEach hooks of the group, outermost first. */
 const eachBefore = (group: Group | undefined): readonly Work[] =>
   group === undefined ? [] : [...eachBefore(group.parent), ...group.beforeEach];
 

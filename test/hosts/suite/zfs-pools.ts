@@ -1,4 +1,4 @@
-// What only a real ZFS shows of pools: which devices and datasets they take, what a daemon or a host that dies leaves, and what clones keep.
+// Pools on a real ZFS: which devices and datasets they accept, leftovers of a killed daemon or host, and clones of deleted volumes.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

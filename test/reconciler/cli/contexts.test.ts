@@ -1,4 +1,4 @@
-// Contexts: servers by names, and what goes before the one in use.
+// Contexts: named servers, and what overrides the one in use.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -36,7 +36,7 @@ test('commands go to the context in use and say so, and back to this machine', a
   });
 });
 
-test('flags and variables go before the context in use, and a certificate of the command line replaces both of its', async () => {
+test('flags and variables override the context in use, and a certificate on the command line replaces its certificate and key', async () => {
   const { env, file } = own();
   mkdirSync(join(file, '..'), { recursive: true });
   const prod = { host: 'https://a:8443', clientCert: '/c', clientKey: '/k', project: 'team' };
@@ -58,7 +58,7 @@ test('flags and variables go before the context in use, and a certificate of the
     expect(await chosenServer({}, { ...env, ...more })).toEqual({ options: {} });
 });
 
-test('a wrong name, address or file is refused with what to do', async () => {
+test('a wrong name, address or file is refused with a remedy', async () => {
   const { run, file } = own();
   expect((await run('context', 'add', 'local', 'unix:///x')).stderr).toContain('cannot be the name of a context');
   expect((await run('context', 'add', 'a', 'web1')).stderr).toContain('https://HOST[:PORT] or unix:///PATH');

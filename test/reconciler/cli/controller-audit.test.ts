@@ -1,4 +1,4 @@
-// `gantry controller audit`: prints and exports what a running controller was asked for.
+// `gantry controller audit`: prints and exports the audit log of a running controller.
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AuditLog } from '../../../reconciler/controller/audit/audit-log.ts';
@@ -21,7 +21,7 @@ afterAll(async () => {
 const audit = (...args: readonly string[]) =>
   cli(['controller', 'audit', ...args, '--url', http.listener.url, '--token-file', join(http.directory, 'operate')]);
 
-test('the log is a table, whose cells hold no control characters of others', async () => {
+test('the log is a table without foreign control characters', async () => {
   const { code, stdout } = await audit('web');
   expect(code).toBe(0);
   expect(stdout).toMatch(/operateer +127\.0\.0\.1 +sync +web +asked/);
@@ -36,6 +36,6 @@ test('the log is exported whole as JSON, and a set without entries has none', as
   expect((await audit('db')).stdout.trim()).toBe('Nothing was asked.');
 });
 
-test('a time that is none is refused', async () => {
+test('an invalid time is refused', async () => {
   expect(await audit('--since', 'yesterday')).toMatchObject({ code: 64, stderr: expect.stringContaining('--since') });
 });

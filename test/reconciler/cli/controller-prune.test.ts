@@ -1,4 +1,4 @@
-// `gantry controller prune`: shows what waits for an approval, and approves what it has shown.
+// `gantry controller prune`: shows objects that await an approval, and approves exactly those.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ beforeEach(() => {
 const prune = (...args: readonly string[]) =>
   cli(['controller', 'prune', ...args, '--url', http.listener.url, '--token-file', tokenFile]);
 
-test('the objects that wait are shown, and nothing is asked without --approve', async () => {
+test('waiting objects are shown, and nothing is approved without --approve', async () => {
   const { code, stdout } = await prune('web');
   expect({ code, stdout }).toEqual({
     code: 0,
@@ -43,7 +43,7 @@ test('an approval names the revision that was shown, and needs a reason', async 
   expect(http.controller.asked).toEqual([{ what: 'prune', set: 'web', request, by: 'operateer' }]);
 });
 
-test('a set of which nothing waits says so, and an unknown set is refused with the known ones', async () => {
+test('a set without waiting objects is reported, and an unknown set is refused with the known ones', async () => {
   expect((await prune('db')).stdout).toBe('Nothing of the set db waits for an approval.\n');
   expect(await prune('none')).toMatchObject({ code: 1, stderr: expect.stringContaining('it has web, db') });
 });

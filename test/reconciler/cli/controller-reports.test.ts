@@ -31,7 +31,7 @@ const jsonOf = async (...args: readonly string[]) =>
     .map((line) => JSON.parse(line) as unknown);
 
 describe('explain', () => {
-  test('a set that is held says by whom, what it waits for, and what ends that', async () => {
+  test('a waiting set shows who holds it, what it waits for, and what ends the wait', async () => {
     http.controller.sets = [
       aSet('base', { status: 'failed' }),
       aSet('web', {
@@ -61,7 +61,7 @@ It depends on base, which is failed.
     });
   });
 
-  test('a host that failed says why', async () => {
+  test('a failed host shows the reason', async () => {
     const objects = { total: 3, synced: 2, drifted: 0, failed: 1 };
     http.controller.sets = [
       aSet('web', { status: 'failed', hosts: [{ host: 'h1', status: 'failed', error: 'no space', objects }] }),
@@ -131,7 +131,7 @@ describe('plan', () => {
     differences: [],
   } as const;
 
-  test('a branch is planned on the hosts of the set; without one the revision in force is', async () => {
+  test('a branch is planned on the hosts of the set; without a branch, the current revision', async () => {
     http.controller.previewed = {
       hosts: [
         {
@@ -155,7 +155,7 @@ h1: 0 to create, 1 to update, 0 to delete, 1 to restart
     expect(http.controller.asked.at(-1)).toMatchObject({ request: { ref: 'c0ffee' } });
   });
 
-  test('what is refused, wrong or not to be planned has an exit code', async () => {
+  test('refused, wrong and impossible plans have exit codes', async () => {
     const host = { host: 'h1', changes: { create: 0, update: 0, delete: 1 }, restarts: 0 };
     http.controller.previewed = {
       hosts: [
@@ -208,7 +208,7 @@ describe('history and logs', () => {
     expect(await jsonOf('history', 'web')).toMatchObject([{ type: 'controller_history', items: [{ id: 'r1' }] }]);
   });
 
-  test('the log is printed, and followed without a gap or a line twice', async () => {
+  test('the log is printed, and followed without gaps and duplicates', async () => {
     http.controller.lines = [line('first')];
     expect((await ask('logs', 'web')).stdout).toBe(`${at} info  first (web)\n`);
     expect(await jsonOf('logs')).toMatchObject([{ '@level': 'info', '@message': 'first', type: 'log', set: 'web' }]);

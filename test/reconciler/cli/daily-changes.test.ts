@@ -50,7 +50,7 @@ test('set changes and removes keys, and names a container that no set declares',
   });
 });
 
-test('set says that the next apply takes back a declared key, and leaves one that no manifest declares', async () => {
+test('set warns that the next apply reverts a declared key, and keeps an undeclared one', async () => {
   const declared = await gantry(['set', 'web', 'user.a=2']);
   expect([declared.code, declared.stderr]).toEqual([0, expect.stringContaining('declares config.user.a')]);
   expect(declared.stderr).toContain('set default (declared in tests)');
@@ -60,7 +60,7 @@ test('set says that the next apply takes back a declared key, and leaves one tha
   expect(await configOf('web')).toMatchObject({ 'user.a': '1', 'user.other': '2' });
 });
 
-test('set changes nothing for a missing object, a word without =, a wrong key and a record of gantry', async () => {
+test('set refuses a missing object, a word without =, a wrong key and a record of gantry', async () => {
   const before = await configOf('own');
   expect(await gantry(['set', 'nothing', 'user.a=1'])).toMatchObject({ code: 1 });
   expect(await gantry(['set', 'own', 'user.a'])).toMatchObject({ code: 64 });

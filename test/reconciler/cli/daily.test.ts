@@ -1,4 +1,4 @@
-// The verbs of daily work against a simulated daemon: power, deletion, lists, logs, and who declares what.
+// The verbs of daily work against a simulated daemon: power, deletion, lists, logs, and the owners of objects.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -45,7 +45,7 @@ const statusOf = async (name: string): Promise<string> =>
   ((await daemon.get(`/1.0/containers/${name}`)) as { status: string }).status;
 
 describe('power', () => {
-  test('start, stop, restart and pause change a container, and say so when it is there already', async () => {
+  test('start, stop, restart and pause change a container, or report that it already is in that state', async () => {
     await begin();
     expect((await ok(['start', 'own'])).stdout).toBe('container/own started\n');
     expect((await ok(['start', 'own'])).stdout).toBe('container/own runs already\n');
@@ -91,7 +91,7 @@ describe('power', () => {
 });
 
 describe('delete', () => {
-  test('a container of no set is deleted at once and named as such', async () => {
+  test('a container without a set is deleted at once and reported as such', async () => {
     await begin();
     expect(await ok(['delete', 'own'])).toMatchObject({ stdout: 'container/own deleted (no set declared it)\n' });
   });
@@ -130,7 +130,7 @@ describe('delete', () => {
     await ok(['delete', 'kept']);
   });
 
-  test('users go before what they use, whatever their order on the command line', async () => {
+  test('users are deleted before the objects that they use, in any order on the command line', async () => {
     await daemon.call('POST', '/1.0/profiles', { name: 'passing' });
     await daemon.ok('POST', '/1.0/containers', {
       name: 'user',
@@ -176,7 +176,7 @@ describe('list and info', () => {
 });
 
 describe('several hosts', () => {
-  test('power, lists and deletion reach the hosts that have the container, and exit with 7 for one that is away', async () => {
+  test('power, lists and deletion reach the hosts with the container, and exit with 7 for an unreachable one', async () => {
     await begin();
     const other = await makeDaemon();
     try {
@@ -220,7 +220,7 @@ describe('logs', () => {
     expect((await gantry(['logs', 'nothing'])).stderr).toContain('container/nothing does not exist');
   });
 
-  test('a log that goes on is followed by its new part, also when the server dropped its beginning', () => {
+  test('a growing log is followed, even when the server dropped its beginning', () => {
     expect(newPart('one\n', 'one\ntwo\n')).toBe('two\n');
     expect(newPart('one\ntwo\n', 'two\nthree\n')).toBe('two\nthree\n');
     const long = 'x'.repeat(300);
@@ -236,7 +236,7 @@ describe('logs', () => {
   });
 });
 
-describe('a verb that is none', () => {
+describe('an unknown verb', () => {
   test.each([
     ['ps', 'gantry list'],
     ['kill', 'gantry stop --force'],
@@ -250,7 +250,7 @@ describe('a verb that is none', () => {
     expect([ran.code, ran.stderr]).toEqual([64, expect.stringContaining(`(did you mean ${meant}?)`)]);
   });
 
-  test('a word that is close to none gets no suggestion, and a group names its own verbs', async () => {
+  test('a word without a similar verb gets no suggestion, and a group suggests its own verbs', async () => {
     expect((await gantry(['frobnicate'])).stderr).not.toContain('did you mean');
     expect((await gantry(['bi'])).stderr).not.toContain('did you mean');
     expect((await gantry(['image', 'lisst'])).stderr).toContain('did you mean gantry image list?');

@@ -24,7 +24,7 @@ test('docs --search prints the lines that hold all words, and exits with 1 when 
   expect(await cli(['docs', '--search', 'xyzzyx'])).toMatchObject({ code: 1, stdout: '' });
 });
 
-test('docs suggests the nearest topic, and says where it looked when there are no pages', async () => {
+test('docs suggests the nearest topic, and names the searched folders if there are no pages', async () => {
   const wrong = await cli(['docs', 'drfit']);
   expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('did you mean drift?')]);
   const lost = await cli(['docs'], { env: { GANTRY_DOCS: '/nonexistent' } });

@@ -14,7 +14,7 @@ let daemon: TestDaemon;
 beforeAll(async () => {
   daemon = await makeDaemon();
   mkdirSync(join(daemon.dir, 'home/gantry'), { recursive: true });
-  // Nothing listens there: a host without a network.
+  // An address without a listener simulates a host without a network.
   const remotes = { images: { url: 'http://127.0.0.1:1', protocol: 'simplestreams' } };
   writeFileSync(join(daemon.dir, 'home/gantry/remotes.json'), JSON.stringify(remotes));
 });
@@ -71,7 +71,7 @@ test('init without a terminal writes the first manifest only', async () => {
   expect(await daemon.get('/1.0/containers')).toEqual([]);
 });
 
-test('init makes a Debian with debootstrap, offers it where no image server is reached, and says why that failed', async () => {
+test('init builds a Debian with debootstrap, offers it without an image server, and reports why it failed', async () => {
   const programs = folder('programs');
   mkdirSync(programs);
   const PATH = `${programs}:${process.env['PATH'] ?? ''}`;
@@ -92,7 +92,7 @@ test('init makes a Debian with debootstrap, offers it where no image server is r
   expect(failed.stderr).toContain('a Debian with debootstrap, from the mirror of apt (--image debootstrap)');
   expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('no mirror http://mirror.test/debian')]);
   expect(existsSync(join(folder('five'), 'stack.yaml'))).toBe(false);
-  // As debootstrap, which does not find the package behind the virtual one that systemd-resolved needs.
+  // Like debootstrap, which cannot resolve the virtual package that systemd-resolved needs.
   stub(
     'case $2 in *,dbus,*) ;; *) exit 1 ;; esac; mkdir -p "$4/etc" "$4/var/lib/apt/lists"; echo "$3" > "$4/etc/suite"',
   );

@@ -1,4 +1,4 @@
-// What gantry writes as manifests, gantry fmt --check accepts: the templates of init, and export.
+// Manifests that gantry writes (templates of init, exports) pass gantry fmt --check.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -17,7 +17,7 @@ test.each(Object.entries({ ...templates, first: { files: firstContainer('', 'deb
   },
 );
 
-test('What export prints and writes is formatted, with volumes, scripts and variables for secrets', async () => {
+test('Exports are formatted, with volumes, scripts and variables for secrets', async () => {
   await withDaemon({}, async (daemon) => {
     await seed(daemon);
     await createContainer(daemon, 'c1');

@@ -57,7 +57,7 @@ describe('launch', () => {
     expect((await gantry(daemon, 'image', 'copy', 'debian/12')).stderr).toContain('names no server');
   });
 
-  test('a server without a pool, an unknown remote and an unknown image are told apart, and nothing is made', async () => {
+  test('a missing pool, an unknown remote and an unknown image have different errors, and nothing is created', async () => {
     const unknown = await gantry(daemon, 'launch', 'imagse:debian/12', 'web');
     expect([unknown.code, unknown.stderr]).toEqual([64, expect.stringContaining('did you mean images?')]);
     const none = await gantry(daemon, 'launch', 'debian/12', 'web');

@@ -1,4 +1,4 @@
-// A command over many objects listens to its interruption many times, and Node prints no warning about that.
+// A command over many objects adds many listeners for interruptions without a warning of Node.
 import { expect, test } from 'vitest';
 import { cli } from '../../support/cli/io.ts';
 import { useCliWorld } from '../../support/cli/world.ts';

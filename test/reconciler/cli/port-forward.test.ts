@@ -1,4 +1,4 @@
-// Ports that port-forward carries: the program that runs in containers, tried in a shell of this machine, and the words for ports.
+// The in-container program of port-forward, tried in a local shell, and the notation of ports.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -37,7 +37,7 @@ test('a container that does not run is refused with exit code 6, a wrong port wi
   expect((await cli(['port-forward', 'nothing', '80'], { env })).code).toBe(1);
 });
 
-/** Runs the program with nothing but cat and these in its PATH, by the names that they have in containers. */
+/** Runs the program with only cat and these programs in its PATH, under their names in containers. */
 async function carried(
   programs: Readonly<Record<string, string>>,
   port: number,
@@ -74,6 +74,6 @@ test.each([
   }
 });
 
-test('a container without any of the programs is told apart by exit code 127', async () => {
+test('a container without any of the programs causes exit code 127', async () => {
   expect((await carried({}, 9)).code).toBe(127);
 });

@@ -1,4 +1,4 @@
-// The audit log on the disk: its chain, its files, the end of its process, a full disk.
+// The audit log on disk: hash chain, files, killed processes, a full disk.
 import { execFileSync, spawn } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ const lines = (path = file): string[] => readFileSync(path, 'utf8').trimEnd().sp
 const edit = (change: (all: string[]) => string[]): void => writeFileSync(file, `${change(lines()).join('\n')}\n`);
 
 describe('the chain of the audit log', () => {
-  test('is whole after restarts, and has a number and a hash for its end', async () => {
+  test('is intact after restarts, and ends with a number and a hash', async () => {
     await (await filled(3)).close();
     const log = await filled(2);
     const { hash, ...check } = await log.verify();
@@ -60,7 +60,7 @@ describe('the chain of the audit log', () => {
     edit(change);
     const log = new AuditLog(file, Date.now);
     const check = await log.verify();
-    // Older files may be kept elsewhere, so a later begin is said and is no mistake.
+    // Older files may be archived elsewhere, so a later beginning is reported but is not a problem.
     if (problem === '') expect(check).toMatchObject({ first: 2, problems: [] });
     else expect(check.problems.join('\n')).toContain(problem);
   });
@@ -75,7 +75,7 @@ describe('the chain of the audit log', () => {
 });
 
 describe('the files of the audit log', () => {
-  test('are kept when they are long, and are read and verified as one', async () => {
+  test('are rotated when long, and are read and verified as one log', async () => {
     const log = await filled(40, 2000);
     const names = readdirSync(folder).sort();
     expect(names.length).toBeGreaterThan(3);
@@ -86,13 +86,13 @@ describe('the files of the audit log', () => {
     expect(await numbers({ after: 0, limit: 1000 })).toEqual(Array.from({ length: 40 }, (_one, at) => at + 1));
     expect(await numbers({ after: 17, limit: 4 })).toEqual([18, 19, 20, 21]);
     expect(await numbers({ set: 's0', after: 30, limit: 3 })).toEqual([32, 34, 36]);
-    // One in the middle is gone.
+    // Removes a file in the middle.
     rmSync(join(folder, names[2] ?? ''));
     expect((await log.verify()).problems[0]).toMatch(/entry \d+ follows entry \d+: what was between them is gone/);
     await log.close();
   });
 
-  test('are written by two controllers that share a directory, one after the other', async () => {
+  test('are written alternately by two controllers that share a directory', async () => {
     const [one, other] = [new AuditLog(file, Date.now, 2000), new AuditLog(file, Date.now, 2000)];
     for (let at = 0; at < 12; at += 1) await (at % 3 === 0 ? other : one).add({ ...entry, why: 'x'.repeat(300) });
     expect(await one.verify()).toMatchObject({ entries: 12, last: 12, problems: [] });
@@ -111,7 +111,7 @@ describe('the files of the audit log', () => {
 });
 
 describe('the end of a process', () => {
-  test('a kill -9 loses no entry that was confirmed, and breaks no chain', async () => {
+  test('a kill -9 loses no confirmed entry, and does not break the chain', async () => {
     const program = join(folder, 'writer.mjs');
     const contents = `import { AuditLog } from './reconciler/controller/audit/audit-log.ts';
       const log = new AuditLog(process.argv[2], Date.now, 4000);
@@ -147,7 +147,7 @@ const isRoot = process.getuid?.() === 0;
 if (!isRoot) console.log('skipped: the audit log on a full disk: needs root');
 
 describe.skipIf(!isRoot)('a full disk', () => {
-  test('lets nothing be done, and the log goes on whole when there is room again', async () => {
+  test('prevents all changes, and the log continues intact when there is room again', async () => {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder]);
     const log = new AuditLog(file, Date.now);
     const http = await startHttp({ audit: log });

@@ -1,4 +1,4 @@
-// The state of a controller in one file and back: while it works, after a loss, after kill -9, and what is refused.
+// Backup and restore of a controller's state: while it runs, after a loss, after kill -9, and refusals.
 import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -28,13 +28,13 @@ const state = () => join(folder, 'state');
 const file = () => join(folder, 'backup');
 const other = () => join(folder, 'other');
 
-test('a backup of a directory that changes meanwhile is of one moment', async () => {
+test('a backup of a changing directory is consistent', async () => {
   const names = ['asked.json', 'sets/web/state.json'];
   const write = (count: number): void => names.forEach((name) => put(name, JSON.stringify({ count, earlier: [] })));
   for (let round = 0; round < 10; round += 1) {
     let count = 0;
     write(count);
-    // It ends by itself: a slow machine may need all of this time for one look.
+    // The writer stops by itself, since a slow machine may need all of this time for one copy.
     const timer = setInterval(() => (count < 20 ? write((count += 1)) : clearInterval(timer)), 2);
     await backupState(state(), 'main', file(), at);
     clearInterval(timer);
@@ -45,7 +45,7 @@ test('a backup of a directory that changes meanwhile is of one moment', async ()
   }
 });
 
-test('a backup leaves out checkouts, journals and the line that is being written', async () => {
+test('a backup omits checkouts, journals and an incomplete last line', async () => {
   put('audit.jsonl', '{"at":"x"}\n{"at"');
   put('sources/site/mirror/x', 'x');
   put('hosts/h1/journal.json', '{}');
@@ -55,7 +55,7 @@ test('a backup leaves out checkouts, journals and the line that is being written
   expect(readFileSync(join(other(), 'audit.jsonl'), 'utf8')).toBe('{"at":"x"}\n');
 });
 
-test('a restore refuses what it should not restore, and leaves nothing behind', async () => {
+test('a restore refuses unsuitable backups, and leaves nothing behind', async () => {
   put('asked.json', '{}');
   await backupState(state(), 'main', file(), at);
   const refused = (path = file(), name = 'main', to = other()) => expect(restoreState(path, to, name)).rejects;
@@ -99,7 +99,7 @@ const putSets = (): void => {
   }
 };
 
-test('a restore that kill -9 ends in the middle makes nothing, and the next one makes all', async () => {
+test('a restore that is killed in the middle creates nothing, and the next one restores everything', async () => {
   putSets();
   await backupState(state(), 'main', file(), at);
   // Half of the backup comes through a pipe, and then no more.
@@ -121,7 +121,7 @@ test('a restore that kill -9 ends in the middle makes nothing, and the next one 
   expect(readdirSync(folder).filter((name) => name.startsWith('other'))).toEqual(['other']);
 });
 
-test('a restore that kill -9 ends at any moment makes all of the state or none', async () => {
+test('a restore that is killed at any moment creates all of the state or none', async () => {
   putSets();
   await backupState(state(), 'main', file(), at);
   for (let round = 0; round < 3; round += 1) {
@@ -135,12 +135,12 @@ test('a restore that kill -9 ends at any moment makes all of the state or none',
   }
 });
 
-test('a backup that kill -9 ends leaves the one before it', async () => {
+test('a killed backup keeps the previous file', async () => {
   putSets();
   await backupState(state(), 'main', file(), at);
   const before = readFileSync(file());
   putSets();
-  // Nobody reads what it writes, so that it cannot end.
+  // A pipe without a reader keeps the backup from ending.
   execFileSync('mkfifo', [`${file()}.new`]);
   const { begun, ended, kill } = child('backupState', state(), 'main', file(), at);
   await begun;
@@ -152,7 +152,7 @@ test('a backup that kill -9 ends leaves the one before it', async () => {
   expect(await backupState(state(), 'main', file(), at)).toBe(count);
 });
 
-test('a set begins with what its source has, and can go back to what the backup took for the newest', async () => {
+test('a restored set begins with the revision of its source, and can roll back to the newest of the backup', async () => {
   const current = { revision: 'b', at, isGood: true };
   const pin = { revision: 'a', reason: 'x', by: 'ann', since: at };
   put(

@@ -39,7 +39,7 @@ const configured = (hosts: readonly Host[], more: Partial<ControllerConfig> = {}
 const none = { added: [], removed: [], changed: [] };
 
 describe('changesBetween', () => {
-  test('finds nothing where nothing differs', () => {
+  test('finds no changes in equal configurations', () => {
     const changes = changesBetween(configured([host('h1')]), configured([host('h1')]));
     expect(changesText(changes)).toBe('');
     expect(changes.refused).toEqual([]);
@@ -53,7 +53,7 @@ describe('changesBetween', () => {
     expect(changes.sets).toEqual(none);
   });
 
-  test('another label describes the host anew, another address connects to it anew', () => {
+  test('another label only changes the description of a host, another address reconnects', () => {
     const old = configured([host('h1'), host('h2')]);
     const labels = changesBetween(old, configured([host('h1', { labels: { rack: 'r2' } }), host('h2')]));
     expect(labels).toMatchObject({ hosts: none, described: ['h1'], moved: ['web'] });
@@ -61,7 +61,7 @@ describe('changesBetween', () => {
     expect(address).toMatchObject({ hosts: { ...none, changed: ['h1'] }, described: [], moved: ['web'] });
   });
 
-  test('sets begin anew with their own entry, with that of their source, and with the parallelism', () => {
+  test('sets restart after a change of their entry, of their source, or of the parallelism', () => {
     const sets = [set('web'), set('db', { source: 'other' })];
     const sources = [
       { name: 'shop', directory: { path: 'shop' } },
@@ -82,7 +82,7 @@ describe('changesBetween', () => {
     expect(wide).toMatchObject({ hosts: { changed: ['h1'] }, sets: { changed: ['web', 'db'] } });
   });
 
-  test('says what needs a restart', () => {
+  test('reports changes that need a restart', () => {
     const { refused } = changesBetween(
       configured([host('h1')]),
       configured([host('h1')], { name: 'other', stateDir: '/x', listen: '127.0.0.1:1' }),
@@ -93,7 +93,7 @@ describe('changesBetween', () => {
     );
   });
 
-  test('tells access and notifications apart from the rest', () => {
+  test('distinguishes access and notifications from the rest', () => {
     const auth = { tokens: [{ name: 'ann', role: 'operate' as const, file: '/t' }] };
     const changes = changesBetween(configured([host('h1')]), configured([host('h1')], { auth }));
     expect(changesText(changes)).toBe('access to the API changed');

@@ -1,4 +1,4 @@
-// gantry.yaml: defaults, and every problem at its place.
+// gantry.yaml: defaults, and every problem with its place.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -27,7 +27,7 @@ async function problems(text: string): Promise<readonly string[]> {
   return diagnostics.map(({ line, message }) => `${line ?? 0}: ${message}`);
 }
 
-describe('a config that is whole', () => {
+describe('a valid config', () => {
   test('gets defaults, absolute paths and durations in milliseconds', async () => {
     const { config, diagnostics } = await read(`${head}sets:
   - { name: web, source: shop, interval: 90s, prune: { max: 20% }, hosts: [web*, "@edge"] }
@@ -75,7 +75,7 @@ describe('a problem is reported with its line', () => {
     ]);
   });
 
-  test('names that name nothing', async () => {
+  test('names without an object', async () => {
     const found = await problems(`${head}sets:
   - name: web
     source: shap
@@ -91,7 +91,7 @@ describe('a problem is reported with its line', () => {
     );
   });
 
-  test('sets that wait for each other in a ring', async () => {
+  test('sets with circular dependencies', async () => {
     const found = await problems(`${head}sets:
   - { name: a, source: shop, dependsOn: [b] }
   - { name: b, source: shop, dependsOn: [a] }
@@ -133,7 +133,7 @@ sets:
     ]);
   });
 
-  test('an API that others reach without TLS, or that nobody may call', async () => {
+  test('an API reachable from elsewhere without TLS, or without any user', async () => {
     const found = await problems(
       `controller: { listen: "0.0.0.0:8440" }\n${head}sets:\n  - { name: web, source: shop }\n`,
     );
@@ -177,7 +177,7 @@ test('image updates need a git source, and a branch where it follows tags', asyn
   });
 });
 
-test('the stricter of what a set and its tenant ask approvals for holds, also of a trusted tenant', async () => {
+test('the stricter approval rule of a set and its tenant applies, also for a trusted tenant', async () => {
   const { config, diagnostics } = await read(`${head}sets:
   - { name: web, source: shop, path: web, approval: { for: all, expires: 2d } }
   - { name: db, source: shop, path: db }

@@ -1,4 +1,4 @@
-// The decisions of the controller: windows, drift rules, batches, pauses, verdicts on comparisons, sets that wait for sets, hosts that share documents.
+// The decisions of the controller: windows, drift rules, batches, backoff, verdicts, dependencies between sets, shared documents.
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -68,14 +68,14 @@ describe('drift rules', () => {
     { hosts: { by: 'name', name: 'h2' }, action: 'report' },
   ]);
 
-  test('the last rule that fits holds, else the mode of the set', () => {
+  test('the last matching rule applies, else the mode of the set', () => {
     expect(rules.actionFor(host, 'container/web', 'config.user.a')).toBe('heal');
     expect(rules.actionFor(host, 'container/web', 'config.limits.memory')).toBe('report');
     expect(rules.actionFor(host, 'container/db2', 'config.limits.memory')).toBe('ignore');
     expect(rules.actionFor(host, 'container/db1', 'state')).toBe('heal');
   });
 
-  test('a rule for hosts counts on these only', () => {
+  test('a rule for hosts applies only to them', () => {
     expect(rules.actionFor({ ...host, name: 'h2' }, 'container/web', 'config.user.a')).toBe('report');
   });
 });
@@ -92,7 +92,7 @@ describe('rollouts', () => {
     expect(batchesOf({ size: { percent: 100 }, canary: 0 }, hosts)).toEqual([hosts]);
   });
 
-  test('the next batch waits for every host but those that are away, and stops after failures', () => {
+  test('the next batch waits for every reachable host, and stops after failures', () => {
     const host = (word: 'synced' | 'failed' | 'away' | 'busy') => ({
       isSynced: word === 'synced',
       isFailed: word === 'failed',
@@ -132,13 +132,13 @@ describe('verdicts', () => {
   };
   const verdict = (part: Partial<HostFacts>) => verdictOn({ ...free, ...part });
 
-  test('changes that nothing stops are made; without changes the host is synced, or drifted when drift is only reported', () => {
+  test('unhindered changes are made; without changes the host is synced, or drifted if drift is only reported', () => {
     expect(verdict({})).toEqual({ kind: 'apply' });
     expect(verdict({ steps: 0 })).toEqual({ kind: 'settled', status: 'synced' });
     expect(verdict({ steps: 0, hasReportedDrift: true })).toEqual({ kind: 'settled', status: 'drifted' });
   });
 
-  test('a suspension comes before everything else', () => {
+  test('a suspension takes precedence over everything else', () => {
     const expected = { kind: 'suspended', status: 'suspended', why: 'moving house' };
     const suspended = { why: 'moving house', isAway: false };
     expect(verdict({ suspended, refusals: ['too much'], closedMs: () => 5 })).toEqual(expected);
@@ -180,7 +180,7 @@ describe('verdicts', () => {
 });
 
 describe('a set that depends on sets', () => {
-  /** Hosts with the revision to which they are synced; undefined: they are not. */
+  /** Hosts with their synced revision; undefined: not synced. */
   const set = (name: string, dependsOn: readonly string[], synced: Readonly<Record<string, string | undefined>>) => ({
     config: { name, dependsOn, source: 'shop' },
     isHeld: false,
@@ -229,7 +229,7 @@ describe('suspensions', () => {
     expect(ofHost([object, whole], 'h2')).toEqual(whole);
   });
 
-  test('the first end is when the set is looked at again', () => {
+  test('the set is compared again at the first end of a suspension', () => {
     const until = (text: string) => ({ ...base, id: text, until: text });
     const now = at('2026-05-04T12:00:00Z');
     expect(endsInMs([{ ...base, id: '1' }], now)).toBeUndefined();
@@ -237,7 +237,7 @@ describe('suspensions', () => {
   });
 });
 
-test('hosts whose documents are alike share them; a variable of a host sets it apart', async () => {
+test('hosts with equal documents share them, and a host variable separates them', async () => {
   const folder = tempFolder('gantry-alike-');
   try {
     writeFileSync(join(folder, 'a.yaml'), 'kind: profile\nname: web\nconfig: { user.rack: "${rack}" }\n');

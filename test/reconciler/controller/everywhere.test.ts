@@ -1,4 +1,4 @@
-// What is asked across all sets: search, timeline, and what hosts say of themselves.
+// Queries across all sets: search, timeline, and facts about hosts.
 import { expect, test } from 'vitest';
 import { search } from '../../../reconciler/controller/decide/search.ts';
 import { timelineOf } from '../../../reconciler/controller/decide/timeline.ts';
@@ -14,7 +14,7 @@ const overview: Overview = {
   sets: [aSet('web'), aSet('base')],
 };
 
-test('a search finds places first, then objects that are not synced, counts all and shows no more than asked', () => {
+test('a search lists places first, then objects that are not synced, counts all and respects the limit', () => {
   const items = [
     anObject('shop1'),
     anObject('shop2', { status: 'failed', message: 'no address is free' }),
@@ -33,7 +33,7 @@ test('a search finds places first, then objects that are not synced, counts all 
   expect(search({ overview, objects }, '  ', 9)).toEqual({ hits: [], total: 0 });
 });
 
-test('a timeline has runs and drift of all sets, newest first, of one host when asked, and goes on where it ended', () => {
+test('a timeline has runs and drift of all sets or one host, newest first, in pages', () => {
   const run = (at: string, hosts: string[]) => ({ id: at, at, hosts }) as unknown as RunRecord;
   const drift = (at: string, host: string) => ({ id: at, at, host }) as unknown as DriftRecord;
   const sets = [
@@ -47,7 +47,7 @@ test('a timeline has runs and drift of all sets, newest first, of one host when 
   expect(hours({ before: '2030-01-01T03:00:00Z', limit: 1 })).toEqual(['base 02']);
 });
 
-test('a host tells its processors and memory, and its new warnings, the worst first', async () => {
+test('a host shows its processors and memory, and unacknowledged warnings, the worst first', async () => {
   const daemon = await openMemoryDaemon();
   try {
     const { capacity } = await readFacts(daemon.client, new AbortController().signal);

@@ -1,4 +1,4 @@
-// No path in the manifests of a source leads out of its files: each field that names a file is tried with absolute paths, .. and links.
+// No path in the manifests of a source leaves its files: tries each field for files with absolute paths, `..` and links.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -32,7 +32,7 @@ async function load(): Promise<{ readonly problems: readonly string[]; readonly 
   };
 }
 
-/** What a manifest may write for the file `secret` outside of the source. */
+/** Notations for the file `secret` outside the source. */
 const ways = (): readonly (readonly [string, string])[] => [
   ['an absolute path', join(work, 'outside/secret')],
   ['a path with ..', '../outside/secret'],
@@ -68,7 +68,7 @@ describe.each(Object.keys(fields))('%s', (field) => {
     writeFileSync(join(source, name), text);
   };
 
-  test('is refused out of the source in every way, and nothing of the file is told', async () => {
+  test('is refused outside the source in every notation, and the error does not reveal the file', async () => {
     for (const [way, path] of ways()) {
       write(path);
       const { problems, text } = await load();
@@ -78,17 +78,14 @@ describe.each(Object.keys(fields))('%s', (field) => {
   });
 });
 
-// sops itself would be needed for the other one.
-test.each(Object.keys(fields).filter((field) => field !== 'from_sops'))(
-  '%s is taken from the source',
-  async (field) => {
-    const [name, text] = fields[field]?.('inside/secret') ?? ['', ''];
-    writeFileSync(join(source, name), text);
-    expect((await load()).problems).toEqual([]);
-  },
-);
+// The other field would need sops.
+test.each(Object.keys(fields).filter((field) => field !== 'from_sops'))('%s is read from the source', async (field) => {
+  const [name, text] = fields[field]?.('inside/secret') ?? ['', ''];
+  writeFileSync(join(source, name), text);
+  expect((await load()).problems).toEqual([]);
+});
 
-test('a module of Terraform JSON is refused out of the source', async () => {
+test('a module of Terraform JSON is refused outside the source', async () => {
   for (const folder of ['../outside/module', './linked/module']) {
     writeFileSync(join(source, 'a.tf.json'), JSON.stringify({ module: { m: { source: folder } } }));
     expect((await load()).problems.join()).toContain('out of the files of the source');
@@ -115,7 +112,7 @@ test('a set may be a single file', async () => {
   expect((await loadRevision(source, one, [host], new AbortController().signal)).problems).toEqual([]);
 });
 
-test('the environment of the controller gives manifests nothing', async () => {
+test('manifests cannot read the environment of the controller', async () => {
   process.env['GANTRY_FENCE_SECRET'] = secret;
   try {
     writeFileSync(
@@ -130,7 +127,7 @@ test('the environment of the controller gives manifests nothing', async () => {
   }
 });
 
-test('the manifests of a person may name any file', async () => {
+test('the manifests of a local user may name any file', async () => {
   writeFileSync(
     join(source, 'a.yaml'),
     'kind: profile\nname: p\nconfig: { user.note: { from_file: ../outside/secret } }\n',

@@ -1,5 +1,5 @@
-// The revision of a set on each host, over random commits, edits of gantry.yaml, kills, failures and rollbacks: a host leaves the revision
-// that it has, in full or in part, only for the one that a rollout or an asked rollback brings.
+// The revision of a set on each host, over random commits, edits of gantry.yaml, kills, failures and rollbacks: a host changes its
+// revision, full or partial, only by a rollout or a requested rollback.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -39,10 +39,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: fc.record({ do: fc.constant('rollback' as const), back: fc.nat(3) }), weight: 1 },
 );
 
-/** What a host has stays there, whatever becomes of the controller. */
+/** The state of a host, which outlives the controller. */
 interface RealHost {
   at: string | undefined;
-  /** The turn in which it was given `at`; it comes there later. */
+  /** The turn in which it was sent `at`, which arrives later. */
   givenAt: number;
   /** The turn in which a rollback last ended, or a revision was withdrawn. */
   allowedAt: number;
@@ -72,7 +72,7 @@ class World {
     this.#takesBack = takesBack;
   }
 
-  /** A controller starts, or a set is made again with an edited configuration. */
+  /** Starts a controller, or recreates a set with an edited configuration. */
   async begin(): Promise<void> {
     const isEnded = { value: false };
     const stored = new StoredSet(this.#folder, 'web');
@@ -151,7 +151,7 @@ class World {
     for (const host of this.real.values()) host.allowedAt = allowedAt;
   }
 
-  /** `isKilled`: what is being written is lost. */
+  /** `isKilled`: pending writes are lost. */
   async end(isKilled: boolean): Promise<void> {
     this.#isEnded.value = true;
     this.#rollouts.stop('over');
@@ -253,7 +253,7 @@ async function ranSteps(steps: readonly Step[], takesBack: boolean): Promise<Wor
 const commit: Step = { do: 'commit' };
 const wait: Step = { do: 'wait' };
 const good = (host: HostName): readonly Step[] => [{ do: 'end', host, isGood: true }, wait];
-/** All hosts have r0; h1 has r1, h2 is on the way to it, h3 waits for its batch. */
+/** All hosts had r0; h1 has r1, h2 is getting it, h3 waits for its batch. */
 const partly: readonly Step[] = [commit, wait, ...hostNames.flatMap(good), commit, wait, ...good('h1')];
 
 test.each(['edit', 'kill'] as const)('an %s while a revision is partly applied moves no host', async (change) => {
@@ -262,7 +262,7 @@ test.each(['edit', 'kill'] as const)('an %s while a revision is partly applied m
   expect(hostNames.map((name) => real.get(name)?.at)).toEqual(['r1', 'r1', 'r0']);
 });
 
-test('no sequence of commits, edits, kills and failures moves a host to a revision that nobody asked for', async () => {
+test('no sequence of commits, edits, kills and failures moves a host to an unrequested revision', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 20 }), fc.boolean(), async (steps, takesBack) => {
       expect((await ranSteps([...partly, ...steps], takesBack)).wrong).toEqual([]);

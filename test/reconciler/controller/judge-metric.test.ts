@@ -1,4 +1,4 @@
-// Answers of Prometheus for a check: what holds, what does not, and what is no answer.
+// Answers of Prometheus for a check: passed, failed and malformed ones.
 import { expect, test } from 'vitest';
 import { judgeMetric } from '../../../reconciler/controller/decide/judge-metric.ts';
 import { withNumbers } from '../../../reconciler/controller/config/numbers.ts';
@@ -9,7 +9,7 @@ const vector = (...values: readonly unknown[]) => ({
   data: { resultType: 'vector', result: values.map((value) => ({ metric: {}, value: [1, value] })) },
 });
 
-test('all values must stay within the bounds; none and no number are bad', () => {
+test('all values must stay within the bounds; an empty answer and NaN fail', () => {
   expect(judgeMetric(vector('0.5', '1'), { max: 1 })).toBeUndefined();
   expect(judgeMetric(vector('0.5', '1.01'), { max: 1 })).toBe('1.01 is above 1');
   expect(judgeMetric(vector('-2'), { min: -1 })).toBe('-2 is below -1');
@@ -22,7 +22,7 @@ test('all values must stay within the bounds; none and no number are bad', () =>
   ).toBeUndefined();
 });
 
-test('what is no answer of Prometheus is an error, never a value', () => {
+test('a malformed answer is an error, never a value', () => {
   for (const hostile of [
     null,
     'x',
@@ -48,7 +48,7 @@ test('fractions are numbers where the schema asks for a number, and stay texts w
   });
 });
 
-test('a hook around a sync runs on the first host or on those of its pattern, and another revision knows of no hook that ran', () => {
+test('a hook around a sync runs on the first host or the hosts of its pattern, and another revision starts without finished hooks', () => {
   const hook = { name: 'a', container: 'c', command: ['x'], timeoutMs: 1000, isOptional: false };
   const hosts = ['h1', 'h2', 'h3'].map((name) => ({ name, labels: {}, groups: [] }));
   const names = (pattern: string | undefined, at?: number) =>

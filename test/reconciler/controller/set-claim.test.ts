@@ -1,4 +1,4 @@
-// Whether a controller may bring a set to a host that another one may have, and the identity by which it knows its own claims.
+// Claims of controllers on sets of a host, and the identity by which a controller recognizes its own claims.
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -25,13 +25,13 @@ const first = claimant('1', 'main', 'h1', 'h2', 'h3');
 const made: SetClaim = claimBy(first, undefined, 1000);
 const isRefused = (own: Claimant, atMs: number, found = made): boolean => othersClaim(found, own, atMs) !== undefined;
 
-test('a controller has a set that nobody has, that it has under any name and with any hosts, or whose controller it shares a lock with', () => {
+test('a controller may claim an unclaimed set, its own under any name and hosts, and one of a controller with a common lock host', () => {
   expect(othersClaim(undefined, claimant('2', 'second', 'h9'), 2000)).toBeUndefined();
   expect(isRefused(claimant('1', 'renamed', 'h9'), 2000)).toBe(false);
   expect(isRefused(claimant('2', 'main', 'h3', 'h4', 'h5'), 2000)).toBe(false);
 });
 
-test('another controller gets a set ten minutes after the last sign of the one that has it', () => {
+test('another controller gets a set ten minutes after the last renewal of its claim', () => {
   for (const own of [claimant('2', 'second', 'h1'), claimant('2', 'main', 'h4')]) {
     expect(isRefused(own, 2000)).toBe(true);
     expect(isRefused(own, claimMs + 999)).toBe(true);
@@ -42,14 +42,14 @@ test('another controller gets a set ten minutes after the last sign of the one t
   }
 });
 
-test('a claim of a clock that is far ahead keeps nobody away, and what is no claim counts as none', () => {
+test('a claim from a clock far ahead blocks no one, and a malformed claim counts as none', () => {
   expect(isRefused(claimant('2', 'second', 'h9'), 1000, claimBy(first, undefined, 10 * claimMs))).toBe(false);
   expect(claimIn({ key: JSON.stringify(made) }, 'key')).toEqual(made);
   for (const junk of ['', 'null', '{}', '{"id":"1","controller":"x","who":"y","since":"","at":"z","locks":{}}', '['])
     expect(claimIn({ key: junk }, 'key')).toBeUndefined();
 });
 
-test('a state directory has one identity, whoever asks first, and a damaged one is not replaced silently', async () => {
+test('a state directory has one identity despite concurrent readers, and a damaged one is not replaced silently', async () => {
   const folder = join(tempFolder('identity-'), 'state');
   const found = await Promise.all(Array.from({ length: 5 }, () => identityIn(folder)));
   expect(new Set([...found, await identityIn(folder)]).size).toBe(1);

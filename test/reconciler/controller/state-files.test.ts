@@ -1,4 +1,4 @@
-// The files of the controller's state after the end of a process, and with several changes at once.
+// The state files of the controller after killed processes and concurrent changes.
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ import { tempFolder } from '../../support/temp-folder.ts';
 let folder: string;
 beforeEach(async () => void (folder = tempFolder('gantry-state-')));
 
-test('a record after one that was cut off is not lost', async () => {
+test('a record after a truncated one is not lost', async () => {
   const file = join(folder, 'log');
   const first = new RecordLog<{ readonly id: string }>(file, 10);
   first.put({ id: 'a' });
@@ -35,7 +35,7 @@ test('a record after one that was cut off is not lost', async () => {
   expect((await readFile(file, 'utf8')).endsWith('{"id":"d"}\n')).toBe(true);
 });
 
-test('a record that was removed stays away for the next process', async () => {
+test('a removed record stays removed for the next process', async () => {
   const file = join(folder, 'log');
   const first = new RecordLog<{ readonly id: string }>(file, 3);
   for (const id of ['a', 'b', 'c']) first.put({ id });
@@ -48,7 +48,7 @@ test('a record that was removed stays away for the next process', async () => {
   expect(second.list(10).map(({ id }) => id)).toEqual(['d', 'c', 'a']);
 });
 
-/** The hosts with the lock, as far as notes go. `isDown`: they take and give none. */
+/** The lock hosts, reduced to notes. `isDown`: they neither read nor write notes. */
 const hostsWith = (note?: AskedNote) => {
   const hosts = {
     note,
@@ -63,7 +63,7 @@ const hostsWith = (note?: AskedNote) => {
 };
 const reasons = (asked: Asked): readonly string[] => asked.of('web', 0).map(({ reason }) => reason);
 
-test('suspensions that come at the same time are all kept, and another process finds them', async () => {
+test('concurrent suspensions are all stored, and another process finds them', async () => {
   const file = join(folder, 'suspensions.json');
   const own = new Asked(file, hostsWith());
   const names = ['a', 'b', 'c', 'd'];
@@ -101,14 +101,14 @@ test('a suspension from before the notes of the hosts were read is added to them
   const own = new Asked(join(folder, 'own.json'), hosts);
   await own.load();
   await own.add('web', { reason: 'here' }, 'ann', 0);
-  // A controller reads its state again when it takes over.
+  // A controller re-reads its state when it takes over.
   await own.load();
   await own.recall();
   expect(reasons(own)).toEqual(['there', 'here']);
   expect(hosts.note?.suspensions.map(({ reason }) => reason)).toEqual(['there', 'here']);
 });
 
-test('a suspension that the hosts cannot take now is noted there later', async () => {
+test('a suspension that the hosts cannot store now is stored there later', async () => {
   const hosts = hostsWith();
   const own = new Asked(join(folder, 'own.json'), hosts);
   await own.recall();
@@ -121,7 +121,7 @@ test('a suspension that the hosts cannot take now is noted there later', async (
   expect(hosts.note?.suspensions).toHaveLength(1);
 });
 
-test('suspensions of a version that noted none on hosts are kept', async () => {
+test('suspensions of versions without notes on hosts are kept', async () => {
   const old = { id: 'x', set: 'web', reason: 'old', by: 'ann', since: '2030-01-31T12:00:00Z' };
   await writeFile(join(folder, 'suspensions.json'), JSON.stringify([old]));
   const own = new Asked(join(folder, 'asked.json'), hostsWith(), join(folder, 'suspensions.json'));
@@ -130,7 +130,7 @@ test('suspensions of a version that noted none on hosts are kept', async () => {
   expect(own.of('web', 0)).toEqual([old]);
 });
 
-test('an approval that somebody writes into the state directory does not count', async () => {
+test('a forged approval in the state directory is ignored', async () => {
   const file = join(folder, 'asked.json');
   const forged = {
     id: 'x',
@@ -149,7 +149,7 @@ test('an approval that somebody writes into the state directory does not count',
   expect(own.approvalsOf('web', 0)).toEqual([]);
 });
 
-test('an approval does not count while the hosts cannot take it', async () => {
+test('an approval does not count until the hosts have stored it', async () => {
   const hosts = hostsWith();
   const own = new Asked(join(folder, 'asked.json'), hosts);
   await own.recall();
@@ -166,7 +166,7 @@ test('an approval does not count while the hosts cannot take it', async () => {
   expect(lost.approvalsOf('web', Date.parse(until))).toEqual([]);
 });
 
-test('a failed revision goes back to the newest good one; what older states say of no revision is taken as good', async () => {
+test('a failed revision rolls back to the newest good one; revisions of older states count as good', async () => {
   const set = new StoredSet(folder, 'web');
   await set.load();
   const at = '2026-01-01T00:00:00Z';
@@ -183,7 +183,7 @@ test('a failed revision goes back to the newest good one; what older states say 
   expect(other.wanted).toBe('two');
 });
 
-test('as many earlier revisions are kept as the set asks for, and no rollback goes to others', async () => {
+test('only the configured number of earlier revisions is kept for rollbacks', async () => {
   const set = new StoredSet(folder, 'web', 2);
   await set.load();
   for (const revision of ['one', 'two', 'three', 'four']) await set.advance({ revision, at: '2026-01-01T00:00:00Z' });
@@ -191,7 +191,7 @@ test('as many earlier revisions are kept as the set asks for, and no rollback go
   expect(() => set.named('one')).toThrow('the set web has no revision one: it has four, three, two');
 });
 
-test('a run of thousands of objects is kept for each object, and the oldest changes go when there are too many', async () => {
+test('a run of thousands of objects is stored per object, and the oldest changes are dropped beyond the limit', async () => {
   const names = Array.from({ length: 3304 }, (_, at) => `container/c${at}`);
   const changes = names.map((address) => ({ address, action: 'create', steps: [address] }));
   const record = (run: string): HostChanges => {
@@ -211,7 +211,7 @@ test('a run of thousands of objects is kept for each object, and the oldest chan
   }
 });
 
-test('drift of an object as a whole is named in words', () => {
+test('drift of an object as a whole has a readable text', () => {
   expect([pathsText(['']), pathsText([]), pathsText(['a', ''])]).toEqual([
     'the object as a whole',
     'the object as a whole',

@@ -1,4 +1,4 @@
-// `gantry ui`: what it shows of one host with and without manifests, how it follows changes, and what can be changed through it.
+// `gantry ui`: the view of one host with and without manifests, updates after changes, and possible actions.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -72,7 +72,7 @@ const statusesOf = async (page: Opened): Promise<Record<string, string>> => {
 };
 
 describe('gantry ui', () => {
-  test('shows what the host has when no manifests are given', async () => {
+  test('shows the live objects without manifests', async () => {
     const page = await open();
     try {
       await until(async () => (await statusesOf(page))['profile/other'] === 'unknown');
@@ -138,7 +138,7 @@ describe('gantry ui', () => {
     }
   });
 
-  test('leaves what is declared to gantry apply, also for a session that works with containers', async () => {
+  test('refuses changes of declared objects, also in a session that works with containers', async () => {
     const page = await open();
     try {
       await until(async () => (await setOf(page)) !== undefined);
@@ -158,7 +158,7 @@ describe('gantry ui', () => {
     }
   });
 
-  test('lets nobody in without the address, and the address works once', async () => {
+  test('admits only the printed address, once', async () => {
     const page = await open();
     try {
       expect((await ask(`${page.url}/api/v1/overview`)).status).toBe(401);

@@ -92,7 +92,7 @@ describe('values that can hold a secret or a command', () => {
     for (const text of kept) expect([...texts, JSON.stringify(heard)].join()).not.toContain(text);
   });
 
-  test('are found in documents by one rule, which leaves words of messages alone', () => {
+  test('are found in documents by one rule, which does not match ordinary words of messages', () => {
     const values = {
       config: {
         'raw.lxc': 'lxc.a = b c d\nlxc.e = f g h',

@@ -1,4 +1,4 @@
-// Plans that may not restart or recreate: what an object changes without that is changed, and the rest is refused and found again.
+// Plans that may not restart or recreate: harmless changes are made, the rest is refused and found again later.
 import { describe, expect, test } from 'vitest';
 import { checkPlan } from '../../../reconciler/core/decide/check-plan.ts';
 import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
@@ -81,7 +81,7 @@ describe('a container', () => {
       manage,
     );
 
-  test('gets its live changes, and the guard names those that wait', () => {
+  test('gets its live changes, and the guard names the waiting ones', () => {
     const made = plan([declared()], observedWith(owned(before)));
     expect(edited(made)).toEqual(['config.limits.memory', 'config.user.note']);
     expect(made.changes[0]).toMatchObject({ isSplit: true, action: 'update', guard: { code: 'disruption' } });
@@ -145,7 +145,7 @@ describe('a profile', () => {
   const changed = document('profile', 'p', { config: { 'user.note': 'b', 'security.nesting': 'true' } }, still);
   const container = (manage: object): Document => document('container', 'c1', { profiles: ['p'] }, manage);
 
-  test('keeps what would restart a container of the plan, which is left alone', () => {
+  test('keeps values that would restart a container of the plan, which is left alone', () => {
     const made = plan([changed, container(still)], observed);
     expect(made.steps.filter(({ address }) => address === 'profile/p')).toHaveLength(1);
     expect(edited(made)).toEqual(['config.user.note']);

@@ -91,7 +91,7 @@ describe('diff', () => {
     const directory = livePool('p', { config: { source: '/srv/pool' } });
     expect(sourceAt('/srv//pool/', directory)).toEqual([]);
     expect(sourceAt('/srv/other', directory)).toEqual([['config.source', 'recreate']]);
-    // Nobody remembers where it was found.
+    // The original source is unknown.
     const found = livePool('p', { config: { source: '0a0a0a0a-1b1b-2c2c-3d3d-4e4e4e4e4e4e' } });
     expect(sourceAt('/dev/sdb', found)).toEqual([]);
     expect(diff('storage_pool', { driver: 'zfs' }, live).changes).toMatchObject([

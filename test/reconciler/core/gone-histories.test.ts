@@ -1,4 +1,4 @@
-// Histories of sets without objects: the latest stay, older ones leave room for them.
+// Histories of sets without objects: the latest stay, older ones are dropped.
 import { expect, test } from 'vitest';
 import { dropOldHistories, setsWithHistory } from '../../../reconciler/core/history/revisions.ts';
 import { historyKey } from '../../../reconciler/core/ownership/set-state.ts';

@@ -1,5 +1,5 @@
-// Images that move on: what the lock file pins, which containers follow, and that a rebuild keeps what it must, undoes what
-// fails, and is gone on with wherever it broke off.
+// Updated images: pins of the lock file, which containers follow, and rebuilds, which keep settings, undo failures and continue after
+// an interruption at any step.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -149,7 +149,7 @@ describe('a rebuild', () => {
       world.config = { ...config };
       point('base', next);
       let count = 0;
-      // As a daemon that dies: nothing is done after that, not even undone.
+      // Like a dying daemon: no further calls, not even for the undo.
       world.beforeChange = () => {
         if ((count += 1) > stage) throw new Error('gone');
       };

@@ -71,13 +71,13 @@ describe('the order of steps', () => {
     expect(stepsOf(plan(container(values), after))).toEqual(['start', 'exec first', 'exec second']);
   });
 
-  test('dropped files are removed before the record forgets them, and new files are written after it', () => {
+  test('dropped files are removed before the record drops them, and new files are written after it', () => {
     const before = container({ files: { '/srv': { type: 'directory' }, '/srv/a': file('1'), '/b': file('1') } });
     const after = container({ files: { '/b': file('2') } });
     expect(stepsOf(plan(after, applied(before)))).toEqual(['-/srv/a -/srv', 'update', '+/b']);
   });
 
-  test('files that the set never wrote and ignored files are not removed', () => {
+  test('files of others and ignored files are not removed', () => {
     const live = Object.assign(liveContainer('c1'), { files: { '/own': file('1') } });
     const observed = world({ profiles: [liveProfile('default')], containers: [live] });
     // Only the record is written.
@@ -108,7 +108,7 @@ describe('a command is due', () => {
     const other = plan(exec({ environment: { A: '1' } }), after);
     expect(reasonsOf(other)).toEqual(['exec["it"] runs: the command differs from the one that ran']);
     expect(stepsOf(plan(exec({ once: true, command: ['b'] }), after))).toEqual([]);
-    // How long it may take says nothing of what it does.
+    // A new timeout does not make the command due.
     expect(stepsOf(plan(exec({ timeout_ms: 5 }), after))).toEqual([]);
   });
 
@@ -123,7 +123,7 @@ describe('a command is due', () => {
     const drifted = new Map([['c1', { object: Object.assign({}, live, { files: { '/etc/a': file('3') } }) }]]);
     const repaired = plan(of('1'), { ...after, containers: drifted });
     expect(stepsOf(repaired)).toEqual(['update', '+/etc/a', 'exec it']);
-    // A run that dies after the file was written leaves it due: its mark went before.
+    // If a run dies after writing the file, the command stays due, since its mark was removed first.
     const [update, files] = repaired.steps;
     const cut = applyPlan(
       { ...repaired, steps: [update, files].flatMap((step) => step ?? []) },
@@ -201,7 +201,7 @@ test('two sets may declare one snapshot with equal attributes; attributes of one
   expect(planOfTeam(described).guards).toEqual([]);
   const both = applyPlan(planOfTeam(described), after, team);
   expect(plan(until(2099), both).steps).toEqual([]);
-  // Taken over, it is no longer the other's.
+  // After the takeover the snapshot no longer belongs to the other set.
   const taken = applyPlan(planOfTeam(until(2098), true), after, team);
   expect(plan(until(2099), taken).guards).toMatchObject([{ code: 'conflict' }]);
 });

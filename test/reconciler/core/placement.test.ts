@@ -1,4 +1,4 @@
-// Where containers of a cluster are and where they should be: moves, groups, and members that are evacuated or offline.
+// Actual and declared members of containers: moves, groups, evacuated and offline members.
 import { describe, expect, test } from 'vitest';
 import { checkPlan } from '../../../reconciler/core/decide/check-plan.ts';
 import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
@@ -104,7 +104,7 @@ describe('evacuated members', () => {
     ]);
   });
 
-  test('nothing is created on one, and nothing moves to one', () => {
+  test('nothing is created on an evacuated member or moved to it', () => {
     expect(guards(plan(cluster(evacuated), web('m2')))).toEqual([
       'member: container/web cannot be created on m2: it is evacuated',
     ]);
@@ -135,7 +135,7 @@ describe('a member is offline', () => {
     return [...ids(made), ...guards(made)];
   };
 
-  test('its own objects, and those that every member has, are not deleted; the rest is', () => {
+  test('its own objects and cluster-wide ones are not deleted; the rest is', () => {
     const observed = cluster(offline, ['web', { ...stopped, location: 'm2' }], ['b', { ...stopped, location: 'm1' }]);
     expect(destroyed(observed, web('m2'), document('container', 'b', {}))).toEqual([
       'container/b#delete',
@@ -151,7 +151,7 @@ describe('a member is offline', () => {
     expect(destroyed(bare(three), pool)).toEqual(['storage_pool/fast#delete']);
   });
 
-  test('a volume that no list shows may be there, unless it belongs to another member', () => {
+  test('an unlisted volume may exist, unless it belongs to another member', () => {
     const unseen = 'member: storage_volume/fast/data may be on the member m2, which is offline: it is not deleted';
     expect(destroyed(cluster(offline), volume())).toEqual([unseen]);
     expect(destroyed(cluster(offline), volume('@fast'))).toEqual([unseen]);

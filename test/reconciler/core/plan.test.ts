@@ -208,7 +208,7 @@ describe('replacement', () => {
     expect(plan(guarded, live, { replace: ['container/a'] }).guards).toMatchObject([{ code: 'protected' }]);
   });
 
-  test('another image is no reason to touch a container', () => {
+  test('another image does not change a container', () => {
     const other = world({
       containers: [liveContainer('a')],
       profiles: [liveProfile('default')],
@@ -301,7 +301,7 @@ describe('references', () => {
     expect(plan([...documents].reverse()).diagnostics.map((one) => one.message)).toEqual([message]);
   });
 
-  test('a chain of fifty thousand dependencies is no problem', () => {
+  test('a chain of fifty thousand dependencies is planned', () => {
     const documents = Array.from({ length: 50_000 }, (_, index) =>
       document(
         'container',
@@ -402,7 +402,7 @@ describe('references', () => {
     expect(plan([lan('lan2', '10.1.9.1/24')], known).diagnostics).toMatchObject([{ severity: 'error' }]);
   });
 
-  test('a plan finds static addresses outside their network, also of networks and profiles that it makes', () => {
+  test('a plan finds static addresses outside their network, also for networks and profiles that it creates', () => {
     const nic = (address: string) => ({ eth0: { type: 'nic', network: 'lan0', 'ipv4.address': address } });
     const lan = document('network', 'lan0', { config: { 'ipv4.address': '10.1.0.1/24', 'ipv6.address': 'none' } });
     const container = (address: string, more: object = {}) =>
@@ -425,13 +425,13 @@ describe('references', () => {
       document('container', 'c', { source: { type: 'none' }, profiles: ['default', 'fixed'] }),
     ];
     expect(told(profiled, true)[0]).toContain(`error ${outside}`);
-    // The server has yet to pick the subnet.
+    // The server has not picked the subnet yet.
     expect(told([document('network', 'lan0', {}), container('10.2.0.5')], true)).toEqual([]);
     const live = liveContainer('c', { devices: nic('10.2.0.5') });
     expect(told([lan, container('10.2.0.5')], true, withContainers(live))[0]).toContain(`warning ${outside}`);
   });
 
-  test('an export writes that a network has no NAT, as a server that picks the address would give it', () => {
+  test('an export writes that a network has no NAT, which a server would otherwise enable', () => {
     const config = { 'ipv4.address': '10.9.0.1/24', 'ipv4.nat': 'false', 'ipv6.address': 'none', 'ipv4.dhcp': 'true' };
     const observed = world({ networks: [liveNetwork('lan9', { config })] });
     const values = JSON.stringify(exportObject('network', 'lan9', observed, 'default'));
@@ -744,7 +744,7 @@ test.each([
 
 test('ten thousand unchanged documents are planned within a second of processor time', () => {
   const scene = unchangedWorld(10_000);
-  // The first round compiles, and beside other load any one of them may be slow: the best of three is what the code costs.
+  // The best of three: the first round compiles, and load may slow down any one.
   const rounds = [1, 2, 3].map(() => {
     const before = process.cpuUsage();
     const made = planChanges(scene);

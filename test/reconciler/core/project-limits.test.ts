@@ -1,4 +1,4 @@
-// A plan warns before it breaks a limit or a restriction of a project, by the rules of the daemon and without asking one.
+// A plan warns about broken limits and restrictions of projects, by the rules of the daemon but without a request.
 import { describe, expect, test } from 'vitest';
 import type { Document, JsonObject } from '../../../reconciler/core/documents/document.ts';
 import type { Container } from '../../../server/api/container/container.ts';
@@ -94,7 +94,7 @@ describe('a plan', () => {
     expect(warnings(documents.slice(1), observed)).toEqual([]);
   });
 
-  test('says nothing about limits that are broken already and get no worse', () => {
+  test('does not warn about broken limits that do not get worse', () => {
     const observed = withTeam({ 'limits.containers': '1' }, { a: {}, b: {} });
     expect(warnings([container('a', { 'user.a': '1' })], observed)).toEqual([]);
   });

@@ -1,4 +1,4 @@
-// Plans across projects, made of nothing but data: whose names are meant, what an edit reaches, what goes in which order.
+// Plans across projects: the meaning of names, the reach of edits, the order of steps.
 import { describe, expect, test } from 'vitest';
 import { checkPlan } from '../../../reconciler/core/decide/check-plan.ts';
 import type { Document, JsonObject } from '../../../reconciler/core/documents/document.ts';
@@ -27,7 +27,7 @@ const shared = { 'features.images': 'false', 'features.profiles': 'false', 'feat
 const inTeam = (kind: Document['kind'], name: string, values: JsonObject = {}): Document =>
   document(kind, scopedName(name, 'team'), values, { project: 'team' });
 
-/** As `observe` would put it together: a project, and what is in it under names with that project. */
+/** The result of `observe` for a project, with its objects under names with that project. */
 function withTeam(config: Record<string, string> | undefined, parts: Partial<Observed> = {}): Observed {
   const used = [
     '/1.0/profiles/default?project=team',
@@ -71,9 +71,9 @@ describe('names in documents of a project', () => {
   const team = document('project', 'team');
   const container = inTeam('container', 'c1', { profiles: ['web'], source: { type: 'image', alias: 'base' } });
 
-  test('are those of the project itself, which is made first', () => {
+  test('refer to the project itself, which is created first', () => {
     const made = plan([container, team, inTeam('profile', 'web', { devices: { root } })], withTeam(undefined));
-    // The alias is one of default: the project has images of its own.
+    // The alias is in default, but the project has its own images.
     expect(codes(made)).toEqual(['missing-reference container/c1@team']);
     const none = inTeam('container', 'c1', { profiles: ['web'], source: { type: 'none' } });
     expect(steps(plan([none, team, inTeam('profile', 'web', { devices: { root } })], withTeam(undefined)))).toEqual([
@@ -84,7 +84,7 @@ describe('names in documents of a project', () => {
     ]);
   });
 
-  test('are those of default for kinds that the project shares with it', () => {
+  test('refer to default for kinds that the project shares with it', () => {
     const sharing = document('project', 'team', { config: shared });
     expect(steps(plan([container, sharing], withTeam(undefined)))).toContain('container/c1@team#create');
     expect(codes(plan([container], withTeam({ ...shared, 'features.profiles': 'true' })))).toEqual([

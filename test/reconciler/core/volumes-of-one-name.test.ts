@@ -1,4 +1,4 @@
-// The volume that a document means among several of one name, and the member that the steps about it name.
+// The choice among several volumes of one name for a document, and the member in its steps.
 import { expect, test } from 'vitest';
 import {
   chooseVolumes,
@@ -26,7 +26,7 @@ const document = (target?: string) => ({
 const chosen = (observed: Observed, ...documents: readonly ReturnType<typeof document>[]): string | undefined =>
   chooseVolumes(observed, documents, 's').observed.volumes.get('p/v')?.object.location;
 
-test('the target decides, then the record of the set, and otherwise the document has to say it', () => {
+test('the target decides, then the record of the set; otherwise the document must name a target', () => {
   const two = world(on('m3'), on('m1'));
   expect(chosen(two, document('m1'))).toBe('m1');
   expect(chosen(two, document('m3'))).toBe('m3');
@@ -44,13 +44,13 @@ test('an undeclared volume of the set counts, otherwise the first by its member'
   expect(chosen(world(on('m1'), on('m3', ours)))).toBe('m3');
 });
 
-test('a volume that is alone stays as it was listed', () => {
+test('a unique volume stays as it was listed', () => {
   const alone = world(on('m1'));
   expect(chooseVolumes(alone, [document('m2')], 's').observed).toBe(alone);
   expect(onMember(alone.volumes.get('p/v'), 'm2')?.object).toMatchObject({ location: 'm1' });
 });
 
-test('steps name the member of the volume, and a snapshot that of the volume that was just made', () => {
+test('steps name the member of the volume, also for a snapshot of a new volume', () => {
   const step = (action: string, more: object = {}): Step =>
     ({
       id: `x#${action}`,

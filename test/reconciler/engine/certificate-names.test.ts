@@ -21,7 +21,7 @@ function seenOf(username: string, source = '/1.0/containers/web1'): LifecycleCha
   return seen;
 }
 
-/** Lists `answers` one after the other, and counts how often it was asked. */
+/** Returns `answers` one after another, and counts the requests. */
 function bookOf(...answers: readonly (readonly object[] | Error)[]): { book: CertificateBook; asked: () => number } {
   let count = 0;
   const list = async (): Promise<readonly object[]> => {

@@ -1,4 +1,4 @@
-// Notes of sets in both of their places, by one suite; then which place is selected, and what the notes of a project may say.
+// Notes of sets in both places, by one suite; the selection of the place, and the limits of notes in a project.
 import { describe, expect, test } from 'vitest';
 import { joinedNotes, joinedStates } from '../../../reconciler/core/ownership/project-notes.ts';
 import { emptySetState, lockKey, renderSetState, stateKey } from '../../../reconciler/core/ownership/set-state.ts';
@@ -24,7 +24,7 @@ const places: readonly [string, (world: FakeWorld) => Notes][] = [
   ['a profile of the project', ({ client }) => new ProjectNotes(client)],
 ];
 describe.each(places)('notes in %s', (_place, open) => {
-  test('keep what is written, drop emptied keys, and keep the keys of others', async () => {
+  test('keep written keys, drop emptied ones, and keep keys of others', async () => {
     const notes = open(new FakeWorld());
     await changeNotes({ notes, pause }, () => ({ [stateKey('a')]: '1', [stateKey('b')]: '2' }), signal);
     await changeNotes({ notes, pause }, () => ({ [stateKey('a')]: '' }), signal);
@@ -52,7 +52,7 @@ describe.each(places)('notes in %s', (_place, open) => {
 });
 
 describe('the profile with notes', () => {
-  test('goes with the last note', async () => {
+  test('is deleted with the last note', async () => {
     const world = new FakeWorld();
     const notes = new ProjectNotes(world.client);
     await changeNotes({ notes, pause }, () => ({ [stateKey('a')]: '1' }), signal);
@@ -61,7 +61,7 @@ describe('the profile with notes', () => {
     expect(profileOf(world)).toBeUndefined();
   });
 
-  test('the profile with notes that a dead writer left half deleted is deleted and made again', async () => {
+  test('a profile with notes that a killed writer half deleted is deleted and recreated', async () => {
     const world = new FakeWorld();
     world.objects.profile.set('gantry-notes', {
       name: 'gantry-notes',
@@ -122,13 +122,13 @@ describe('notes of clients of a project', () => {
     'core.https_address': ':1',
   };
 
-  test('is about sets of their project that the server config has not', () => {
+  test('only cover sets of their project that the server config lacks', () => {
     expect(Object.keys(joinedNotes({}, profile, 'red'))).toEqual([stateKey('web@red')]);
     expect(joinedNotes({ [stateKey('web@red')]: 'x' }, profile, 'red')).toEqual({ [stateKey('web@red')]: 'x' });
     expect(Object.keys(joinedNotes({}, profile, undefined))).toEqual([stateKey('web')]);
   });
 
-  test('gives their sets no objects outside of the project', () => {
+  test('give their sets no objects outside the project', () => {
     const own = joinedStates({}, profile, 'red', () => true).get('web@red')?.inventory ?? new Map<string, unknown>();
     expect([...own.keys()]).toEqual(['image/abc']);
     const shared = joinedStates({}, profile, 'red', () => false).get('web@red')?.inventory;

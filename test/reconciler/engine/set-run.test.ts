@@ -1,4 +1,4 @@
-// Runs of a set against a daemon in memory: their records on the server, the debts of an interrupted run, and the lock.
+// Runs of a set against a daemon in memory: records on the server, pending restarts of an interrupted run, and the lock.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -94,7 +94,7 @@ describe('keys of a set', () => {
     const gone = await run(['destroy', '-y', join(here.folder, 'main.yaml')]);
     expect(gone.stdout).toContain('it was there before the set default');
     expect(configOf('profile', 'web')).toEqual({ 'user.z': '1' });
-    // The history outlives the set.
+    // The history remains after the set.
     expect(Object.keys(here.world.config).filter((key) => !/\.(history|documents)\./.test(key))).toEqual([]);
   });
 
@@ -191,7 +191,7 @@ describe('a run that dies', () => {
     expect((await run(['plan', '--detailed-exitcode', file])).code).toBe(0);
   });
 
-  test('A run owes no restart that someone else made meanwhile', async () => {
+  test('A run has no pending restart after someone else restarted the container', async () => {
     await apply(here.manifest(container('limits.memory: 1GiB')));
     here.world.beforeChange = (what) => {
       if (what.startsWith('restart')) throw new Error('no cgroup');
@@ -295,7 +295,7 @@ describe('the lock of a set', () => {
     expect(configOf('profile', 'web')['user.a']).toBe('2');
   });
 
-  test('An administrator and a client that is restricted to the project never have a set at once, whoever is first', async () => {
+  test('An administrator and a restricted client never lock a set at once, in any order', async () => {
     const { world } = here;
     world.objects.certificate.set('abc', { fingerprint: 'abc', restricted: true, projects: ['default'] });
     const made = await plan(profile('user.a: 1'));

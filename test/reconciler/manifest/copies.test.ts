@@ -1,5 +1,5 @@
-// Objects that begin as something else: volumes as copies, with snapshots of their own; containers as copies and images with properties of
-// which, in exact mode, only what is written stays. On a whole daemon, through the commands.
+// Copies on a whole daemon through the command line: volumes with their own snapshots, and containers and images whose undeclared parts
+// are removed in exact mode.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
@@ -20,7 +20,7 @@ const run = (...argv: readonly string[]): Promise<CliRun> =>
   cli([...argv, '--host', `unix://${daemon.socketPath}`, '-f', join(folder, 'all.yaml')]);
 const say = (text: string): void => writeFileSync(join(folder, 'all.yaml'), text);
 
-/** Applied, and nothing is left to do. */
+/** Applies, and expects an empty second plan. */
 async function applied(): Promise<string> {
   const done = await run('apply', '-y');
   expect(done, done.stdout + done.stderr).toMatchObject({ code: 0 });
@@ -106,7 +106,7 @@ state: stopped
   expect(await run('destroy', '-y')).toMatchObject({ code: 0 });
 });
 
-test('an image in exact mode has the properties that are written, and no others', async () => {
+test('an image in exact mode has only the declared properties', async () => {
   packImage(folder, 'image.tar.gz', 'gcopies');
   const image = (properties: string): string =>
     `kind: image\nname: i\nfile: image.tar.gz\nproperties: ${properties}\nmanage: { mode: exact }\n`;

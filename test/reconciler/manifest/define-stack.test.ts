@@ -1,9 +1,9 @@
-// Stacks written in TypeScript are the documents that the same YAML would be.
+// Stacks in TypeScript give the same documents as the equivalent YAML.
 import { expect, test } from 'vitest';
 import { defineStack } from '../../../reconciler/manifest/define-stack.ts';
 import { loadManifests } from '../../../reconciler/manifest/load.ts';
 
-test('a stack is YAML that loads without a complaint, references and all', async () => {
+test('a stack is YAML that loads without diagnostics, including references', async () => {
   const stack = defineStack((s) => {
     s.serverConfig({ 'images.remote_cache_expiry': 5 });
     const pool = s.storagePool('fast', { driver: 'dir' });

@@ -1,4 +1,4 @@
-// `gantry import compose`: the documents of a compose file, what is named with its line, and a plan of the result.
+// `gantry import compose`: the documents of a compose file, listed parts with lines, and a plan of the result.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { tempFolder } from '../../support/temp-folder.ts';
 
 const file = join(import.meta.dirname, '../../fixtures/compose/shop.yaml');
 
-test('services become containers, and what does not come along is named with its line', () => {
+test('services become containers, and unconverted parts are listed with their line', () => {
   const { documents, notes, errors } = importCompose(readFileSync(file, 'utf8'), '/srv/shop');
   expect(errors).toEqual([]);
   expectGolden('import/compose-shop.json', `${JSON.stringify({ documents, notes }, null, 2)}\n`);
@@ -20,14 +20,14 @@ test.each([
   ['services: [', 1, /flow/i],
   ['version: "3"\n', 1, /has no services/],
   ['services:\n  web: nginx\n', 2, /services\.web must be a map/],
-])('a file that is no compose file is refused with its line (%#)', (text, line, why) => {
+])('an invalid compose file is refused with its line (%#)', (text, line, why) => {
   const { documents, errors } = importCompose(text, '/');
   expect(documents).toEqual([]);
   expect(errors[0]).toMatchObject({ text: expect.stringMatching(why) });
   expect(errors[0]?.line).toBe(line);
 });
 
-test('the result plans on a server, and is not written over a file', async () => {
+test('the result can be planned, and overwrites no file', async () => {
   const folder = tempFolder('gic-');
   const out = join(folder, 'stack.yaml');
   const made = await cli(['import', 'compose', file, '-o', out]);

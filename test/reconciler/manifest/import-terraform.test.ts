@@ -1,4 +1,4 @@
-// `gantry import lxd-terraform`: the texts of whole configurations, what is named with its line, and how a folder is written.
+// `gantry import lxd-terraform`: the texts of whole configurations, listed parts with lines, and the written folder.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -59,7 +59,7 @@ describe('An argument', () => {
     ['wait_for {\n type = var.w\n}', /wait_for of type var\.w/],
     ['tomorrow = 1', /argument tomorrow has no counterpart/],
     ['tomorrow {\n}', /block tomorrow has no counterpart/],
-  ])('%s keeps the whole instance with its provider, and says why', (written, why) => {
+  ])('%s keeps the whole instance with its provider, and the reason is listed', (written, why) => {
     const text = `resource "lxd_instance" "a" {\n  ${written}\n}\noutput "a" { value = lxd_instance.a.name }\n`;
     const [note] = main(text).notes;
     expect(note?.text).toMatch(/^lxd_instance\.a stays with its provider: /);
@@ -68,7 +68,7 @@ describe('An argument', () => {
   });
 });
 
-test('A resource of a type that is not here stays, and resources that refer to it are converted', () => {
+test('A resource of an unsupported type stays, and resources that refer to it are converted', () => {
   const text =
     'resource "lxd_network_zone" "a" {\n  name = "a"\n}\nresource "lxd_network" "n" {\n  name   = lxd_network_zone.a.name\n}\n';
   expect(notesOf(text)).toEqual(['1: lxd_network_zone.a stays with its provider: there is no such type here']);
@@ -86,7 +86,7 @@ test('A network ACL and the network that names it are converted with their rules
   for (const prefix of ['lxd', 'incus']) expect(converted(text(prefix))).toContain(text('gantry'));
 });
 
-test('References are renamed wherever they stand, and names that only look like them are not', () => {
+test('References are renamed everywhere, and similar names are not', () => {
   const text = `resource "incus_instance" "a" {
   name = "a"
 }
@@ -112,7 +112,7 @@ resource "null_resource" "b" {
   );
 });
 
-test('Server settings are forgotten by the old state and imported by their keys', () => {
+test('Server settings are removed from the old state and imported by their keys', () => {
   const { files } = main('resource "incus_server" "s" {\n  config = { "core.https_address" = ":8443" }\n}\n');
   expect(files[1]?.text).toContain('removed {\n  from = incus_server.s\n');
   expect(files[1]?.text).toContain('id = "core.https_address"');
@@ -174,7 +174,7 @@ describe('Bad input', () => {
   });
 });
 
-test('The new folder has the whole configuration: other files and the state too, without what Terraform keeps', async () => {
+test('The new folder has the whole configuration with other files and the state, but no private files of Terraform', async () => {
   const folder = tempFolder('gitf-');
   const from = join(folder, 'from');
   mkdirSync(join(from, '.terraform/modules'), { recursive: true });

@@ -32,7 +32,7 @@ async function told(text: string): Promise<readonly string[]> {
 const hash = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
 
 describe('files', () => {
-  test('say what they are by content, source, target and type; owner and mode are as usual unless written', async () => {
+  test('are declared by content, source, target and type; owner and mode have defaults', async () => {
     writeFileSync(join(folder, 'tool'), '#!/bin/sh\n', { mode: 0o755 });
     const { values, contents } = await read(`files:
   - { path: /etc/motd, content: "hi\\n" }
@@ -66,7 +66,7 @@ describe('files', () => {
     });
   });
 
-  test('a directory is copied with all that is in it; links in it are not followed', async () => {
+  test('a directory is copied with all contents, without following links', async () => {
     const tree = join(folder, 'site');
     mkdirSync(join(tree, 'css'), { recursive: true });
     writeFileSync(join(tree, 'index.html'), 'index');
@@ -133,7 +133,7 @@ describe('files', () => {
 });
 
 describe('commands', () => {
-  test('are words, or text for the shell, with when they run and what counts as success', async () => {
+  test('are words or shell text, with conditions and success codes', async () => {
     const { values } = await read(`files: [{ path: /etc/app.conf, content: x }]
 config: { limits.memory: 64MiB }
 exec:
@@ -173,7 +173,7 @@ exec:
     });
   });
 
-  test('secrets in them are known by the name of the command', async () => {
+  test('secrets in commands are identified by the name of the command', async () => {
     const line = '  - { name: b, command: [login, { from_env: PW }], environment: { PW: { from_env: PW } } }\n';
     const { secrets } = await read(`exec:\n  - { name: a, command: { from_env: PW } }\n${line}`, { PW: 'hush' });
     expect(secrets).toEqual(['exec.a.command.2', 'exec.b.command.1', 'exec.b.environment.PW']);

@@ -1,4 +1,4 @@
-// Loading manifests: what is accepted, and what people are told about what is not.
+// Loading manifests: accepted forms, and messages for mistakes.
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -133,7 +133,7 @@ manage:
       'bad-value: manage.wait.0 must name one of running, ipv4, ipv6, exec, tcp, file, cloud_init, names ipv4 and tcp',
     ],
     ['{ timeout: 5 }', expect.stringMatching(/names nothing$/)],
-  ])('a wait for %s is refused where it is written', async (item, problem) => {
+  ])('a wait for %s is refused at its place', async (item, problem) => {
     const loaded = await load(`kind: container\nname: c\nmanage:\n  wait:\n    - ${item}\n`);
     expect(problems(loaded).map((one) => one.replace(/^5:\d+ /, ''))).toEqual([problem]);
   });
@@ -171,7 +171,7 @@ describe('variables', () => {
     expect(await config(line)).toEqual({ 'user.a': expected });
   });
 
-  test('the command line wins and declares', async () => {
+  test('the command line overrides and declares', async () => {
     expect(await config('$MEM $NEW', { vars: { MEM: '1GiB', NEW: 'n' } })).toEqual({ 'user.a': '1GiB n' });
   });
 
@@ -220,7 +220,7 @@ describe('images', () => {
 });
 
 describe('files', () => {
-  test('a directory gives its yaml files in order, and not those below', async () => {
+  test('a directory gives its YAML files in order, without subdirectories', async () => {
     put('b.yaml', 'kind: profile\nname: b\n');
     put('a.yml', 'kind: profile\nname: a\n');
     put('c.txt', 'kind: profile\nname: c\n');
@@ -322,7 +322,7 @@ test.each([
     'devices: { p: { type: proxy, bind: outside, listen: "tcp:0.0.0.0:80", connect: "tcp:127.0.0.1:80" } }',
     'error bad-value devices.p.bind',
   ],
-])('a profile with %s is judged as %s', async (line, expected) => {
+])('a profile with %s is reported as %s', async (line, expected) => {
   const { diagnostics } = await load(`kind: profile\nname: p\n${line}\n`);
   const told = diagnostics.map(
     ({ severity, code, path, message }) =>
@@ -331,7 +331,7 @@ test.each([
   expect(told).toEqual(expected === undefined ? [] : [expected]);
 });
 
-test('undeclared variables are named: an error where a declared one was nearly written, a warning elsewhere and in scripts', async () => {
+test('undeclared variables are errors if close to a declared one, and warnings elsewhere and in scripts', async () => {
   const text = `kind: vars
 vars: { NAME: x, OTHER: y }
 ---

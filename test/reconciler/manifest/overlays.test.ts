@@ -1,4 +1,4 @@
-// Overlays: what is merged, replaced and taken out, whose place a problem has, and overlays that fit nothing.
+// Overlays: merging, replacing and removing, places of problems, and overlays without a base.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -37,7 +37,7 @@ async function load(...texts: readonly string[]): Promise<Loaded> {
   return loadManifests({ paths });
 }
 
-test('maps are merged, other values replaced, null takes out, variables hold in both, the last overlay wins', async () => {
+test('maps are merged, other values replaced, null removes, variables work in both, the last overlay wins', async () => {
   const prod = `
 kind: profile
 name: web
@@ -82,7 +82,7 @@ test('a problem is reported where it was written', async () => {
   expect(other.diagnostics).toMatchObject([{ file: join(folder, '0.yaml'), line: 8, path: 'config.limits.cpu' }]);
 });
 
-test('an overlay over nothing is an error', async () => {
+test('an overlay without a base is an error', async () => {
   const { diagnostics } = await load(base, 'kind: profile\nname: wbe\npatch: true\n', 'patch: true\n');
   expect(diagnostics.map(({ code, message }) => `${code}: ${message}`)).toEqual([
     'bad-overlay: there is no profile/wbe to lay this over (did you mean profile/web?)',

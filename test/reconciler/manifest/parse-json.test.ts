@@ -1,4 +1,4 @@
-// JSON with places: values as JSON.parse makes them, numbers among them, and everything that Terraform would refuse told where it is.
+// JSON with places: the values of JSON.parse, including numbers, and an error with a place for everything that Terraform refuses.
 import { assert, jsonValue, nat, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseJson, parseText } from '../../../reconciler/manifest/text/parse-json.ts';
@@ -8,7 +8,7 @@ const problemOf = (text: string): readonly unknown[] =>
   parseJson(text).problems.map(({ code, offset }) => `${code} ${offset}`);
 
 describe('JSON with places', () => {
-  test('any JSON is what JSON.parse makes of it', () => {
+  test('any JSON gives the same value as JSON.parse', () => {
     const value = jsonValue().map((json) => JSON.parse(JSON.stringify(json)) as unknown);
     assert(
       property(value, nat(3), (json, indent) => {
@@ -41,11 +41,11 @@ describe('JSON with places', () => {
     expect(problemOf(text)).toEqual([expected]);
   });
 
-  test('numbers are numbers, a byte order mark is passed over', () => {
+  test('numbers are numbers, and a byte order mark is skipped', () => {
     expect(valueOf('\ufeff{"a": 1, "b": 0.1, "c": 1e3}')).toEqual({ a: 1, b: 0.1, c: 1000 });
   });
 
-  test('paths lead to keys and values, also where keys hold dots', () => {
+  test('paths lead to keys and values, also if keys contain dots', () => {
     const text = '{"resource": {"x": [{"config": {"limits.memory": "1GiB", "limits": {}}}]}}';
     const place = (path: string, part: 'key' | 'value'): string => {
       const { offset, length } = parseJson(text).documents[0]?.placeOf(path, part) ?? { offset: 0, length: 0 };

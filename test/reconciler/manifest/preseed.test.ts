@@ -1,4 +1,4 @@
-// Preseed documents: what dumps of servers hold, our lists beside them, nothing taken away, and what is wrong told at its place.
+// Preseed documents: dumps of servers, our additional lists, no removals, and problems with their place.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ containers:
 `;
 
 describe('a preseed document', () => {
-  test('is one document for each thing in its lists, and prunes nothing', async () => {
+  test('is one document for each entry of its lists, and prunes nothing', async () => {
     const { documents, diagnostics } = await load(preseed);
     expect(diagnostics).toEqual([]);
     expect(documents.map(({ address }) => address)).toEqual([
@@ -76,7 +76,7 @@ describe('a preseed document', () => {
     ]);
   });
 
-  test('has projects, and what is in them; default is as it is on every server', async () => {
+  test('has projects with contents; default is skipped, since every server has it', async () => {
     const { documents, diagnostics } = await load(
       'projects: [{ name: default }, { name: other, config: { features.networks: true } }]\n' +
         'profiles: [{ name: a, project: other }, { name: a, project: default }]\n' +
@@ -99,7 +99,7 @@ describe('applied', () => {
   });
   afterAll(() => daemon.cleanUp());
 
-  test('it is true, and a shorter one takes nothing away', async () => {
+  test('its settings are live, and a shorter one removes nothing', async () => {
     const run = (text: string, ...argv: string[]): Promise<CliRun> => {
       writeFileSync(join(folder, 'preseed.yaml'), text);
       return cli([...argv, '-f', join(folder, 'preseed.yaml'), '--host', `unix://${daemon.socketPath}`]);
@@ -128,7 +128,7 @@ describe.skipIf(missing !== undefined)('a dump of a stock LXD', () => {
   });
   afterAll(() => lxd.cleanUp());
 
-  test('changes nothing there, and is settled after an apply', async () => {
+  test('changes nothing there, and has an empty plan after an apply', async () => {
     await lxd.call('POST', '/1.0/storage-pools', { name: 'pre', driver: 'dir' });
     await lxd.call('POST', '/1.0/storage-pools/pre/volumes/custom', { name: 'data', type: 'custom' });
     await lxd.call('PUT', '/1.0/profiles/default', { devices: { root: { type: 'disk', path: '/', pool: 'pre' } } });

@@ -1,4 +1,4 @@
-// Secrets that a manifest only points at: put in from the environment, files and sops, and shown by nothing that gantry writes.
+// References to secrets in the environment, files and sops: resolved, and in no output of gantry.
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -27,7 +27,7 @@ const resolve = (value: Json, read = true): Promise<ResolvedSecrets> =>
   );
 
 describe('references', () => {
-  test('are followed anywhere in a document, and their paths are kept', async () => {
+  test('are resolved anywhere in a document, and their paths are recorded', async () => {
     writeFileSync(join(folder, 'pw'), 'from file\n');
     const { value, secrets, findings } = await resolve({
       config: { 'environment.A': { from_env: 'DB_PASSWORD' }, 'user.b': { from_file: 'pw' } },
@@ -85,7 +85,7 @@ describe('files that gantry writes', () => {
   });
   afterAll(() => daemon.cleanUp());
 
-  test('never holds a secret, whatever its key: not plans, saved plans, journals, ownership', async () => {
+  test('never contain a secret under any key: plans, saved plans, journals, ownership', async () => {
     const state = join(folder, 'state');
     const env = { NOTE: 'very-hidden-1', XDG_STATE_HOME: state };
     const shown: string[] = [];

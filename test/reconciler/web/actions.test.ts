@@ -1,4 +1,4 @@
-// Actions of people on the page: every button, the keyboard alone, logging in, and what happens when the controller goes away.
+// Actions on the page: every button, keyboard only, logging in, and a controller that goes away.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { replaceSet } from '../../support/page/answers.ts';
@@ -140,7 +140,7 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       ]);
     }));
 
-  test('offers the way back to kept revisions only, and once to each', () =>
+  test('offers a rollback only to kept revisions, once each', () =>
     visiting({ place: '#/sets/web/history' }, async ({ page }) => {
       await page.getByText('commit: First version').waitFor();
       expect(await page.getByRole('button', { name: /^Roll back to/ }).allInnerTexts()).toHaveLength(1);
@@ -221,7 +221,7 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       await page.getByText('online', { exact: true }).waitFor();
     }));
 
-  test('keeps buttons for changes from those who may only view', () =>
+  test('hides buttons for changes from viewers', () =>
     visiting({ place: web1, anonymous: 'view' }, async ({ page }) => {
       await page.getByText('config.user.password').first().waitFor();
       const names = await page.getByRole('button').allTextContents();
@@ -234,7 +234,7 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       await page.getByLabel('Token').waitFor();
     }));
 
-  test('lets in with a token, tells a wrong one, sends the CSRF token, and lets out', () =>
+  test('logs in with a token, rejects a wrong one, sends the CSRF token, and logs out', () =>
     visiting({ anonymous: 'nobody', place: '#/sets/web' }, async ({ page, server }) => {
       expect(await page.getByRole('link', { name: 'Log in with your organization' }).getAttribute('href')).toBe(
         './auth/login',
@@ -257,7 +257,7 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       expect(server.readers).toBe(0);
     }));
 
-  test('shows news as they arrive, says when it is cut off, and reads everything again', () =>
+  test('shows events as they arrive, reports a lost connection, and reloads everything', () =>
     visiting({ place: '#/sets/web' }, async ({ page, server }) => {
       const object = server.world.objects.get('web')?.[1];
       const set = server.world.overview.sets[0];
@@ -282,7 +282,7 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       await page.getByText('a new line').waitFor();
     }));
 
-  test('offers to try again what could not be read', () =>
+  test('offers a retry after a failed read', () =>
     visiting({ place: '#/operations' }, async ({ page, server }) => {
       await page.getByText('slow, but at work').first().waitFor();
       server.isBroken = true;
@@ -373,7 +373,7 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       expect(await focused()).toBe('skip');
       await page.keyboard.press('Enter');
       expect(await focused()).toBe('main');
-      // The two approvals that base waits for come first, then what is wrong with web.
+      // The two approvals for base come first, then the problem of web.
       await page.keyboard.press('Tab');
       await page.keyboard.press('Tab');
       await page.keyboard.press('Tab');
@@ -457,7 +457,7 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       await page.getByRole('application', { name: 'Graph of 5 kinds.' }).waitFor();
       await page.getByLabel('Nodes').selectOption('always objects');
       await page.getByRole('application', { name: 'Graph of 36 objects.' }).waitFor();
-      // A tap opens the object under it: the picture is searched from its middle outwards.
+      // Searches for an object from the middle of the picture outwards, since a tap opens the object under it.
       await button(page, 'Show everything').click();
       const box = await graph.boundingBox();
       for (let at = 0; at < 60 && (await page.getByRole('complementary').count()) === 0; at++)
@@ -470,7 +470,7 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       await page.getByRole('complementary').waitFor();
     }));
 
-  test('opens the objects of a group of ten thousand, kind first', () =>
+  test('opens the objects of a group of ten thousand by kind', () =>
     visiting(
       { place: '#/sets/web/graph' },
       async ({ page }) => {
@@ -486,7 +486,7 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       largeWorld(),
     ));
 
-  test('leads from a host to the sets on it, and from there to their objects', () =>
+  test('links from a host to its sets, and from there to their objects', () =>
     visiting({}, async ({ page }) => {
       await page.getByRole('link', { name: 'node02', exact: true }).last().click();
       await page.getByRole('heading', { name: 'node02', level: 1 }).waitFor();

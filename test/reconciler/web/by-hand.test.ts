@@ -1,4 +1,4 @@
-// Pure parts of work on containers by hand: rates of figures, logs as plain text, paths.
+// Pure parts of manual work on containers: rates of figures, logs as plain text, paths.
 import { expect, test } from 'vitest';
 import type { ContainerFigures } from '../../../reconciler/controller/contract/index.ts';
 import { bytesText, cpuText, ratesOf, withSample, type Samples } from '../../../reconciler/web/data/figures.ts';
@@ -37,7 +37,7 @@ test.each([
   [cpuText(1.5), '150 %'],
 ])('%s is written as %s', (text, wanted) => expect(text).toBe(wanted));
 
-test('a log loses colours, titles and moves of the cursor, and shows what a line was written over with', () => {
+test('a log loses colours, titles and cursor movements, and shows the last text of an overwritten line', () => {
   expect(plainLog('\u001b[0;32m  OK  \u001b[0m\r\n10 %\r100 %\n\u001b]0;title\u0007a\u0000b\u001b[2Jc')).toBe(
     '  OK  \n100 %\nabc',
   );

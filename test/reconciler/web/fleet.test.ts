@@ -1,4 +1,4 @@
-// The fleet in groups: which hosts stand where, the worst first, and the sums of a group.
+// The fleet in groups: their hosts, the worst first, and the sums of a group.
 import { expect, test } from 'vitest';
 import type { HostStatus, SetStatus } from '../../../reconciler/controller/contract/index.ts';
 import { fleetOf, groupsOf, labelKeys } from '../../../reconciler/web/views/fleet/groups.ts';
@@ -30,7 +30,7 @@ const fleet = {
   ],
 };
 
-test('hosts stand in groups by a label, those without it last, the worst of a group first, then by number', () => {
+test('hosts are grouped by a label, unlabelled ones last, the worst of a group first, then by number', () => {
   expect(labelKeys(fleet)).toEqual(['zone']);
   const groups = groupsOf(fleetOf(fleet, ''), 'zone');
   expect(groups.map(({ value, hosts }) => [value, hosts.map((one) => [one.host.name, one.status])])).toEqual([

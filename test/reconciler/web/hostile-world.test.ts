@@ -1,5 +1,5 @@
-// The hostile world of the page has markup in every text that somebody outside of the controller writes: the rest is listed here, with
-// the reason, so that a new field of the API cannot be forgotten by the test that looks for markup that runs.
+// The hostile world of the page has markup in every text from outside the controller. All other texts are listed here with the reason, so
+// that the test for executed markup cannot miss a new field of the API.
 import { expect, test } from 'vitest';
 import { hostileMarkup, hostileWorld } from '../../support/page/worlds.ts';
 
@@ -14,7 +14,7 @@ const own = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-/** Instead of secrets. */
+/** Texts that replace secrets. */
 const masks = new Set(['***', '(secret)']);
 /** Names of sets: lower case letters, digits, - and _ (config/check-names.ts). */
 const ofSets = ['.overview.sets[].name', '.overview.sets[].dependsOn[]'];
@@ -36,7 +36,7 @@ function leaves(value: unknown, path: string, key: string): readonly Leaf[] {
   return Object.entries(value).flatMap(([name, item]) => leaves(item, `${path}.${name}`, name));
 }
 
-test('every text of others is hostile', () => {
+test('every text from outside the controller is hostile', () => {
   const world = hostileWorld();
   const [object] = world.objects.get('web') ?? [];
   if (object === undefined) throw new Error('the hostile world has no object');

@@ -19,11 +19,11 @@ describe('the first look', () => {
     groups: noGroups(60),
   });
 
-  test('is at everything on a wide screen', () => {
+  test('shows everything on a wide screen', () => {
     expect(opened(layout, wide)).toEqual(fitted(layout, wide));
   });
 
-  test('the first look on a phone is at the root, where texts can be read; a small graph is seen whole', () => {
+  test('the first view on a phone shows the root with readable texts; a small graph is shown whole', () => {
     const { x, y, scale } = opened(layout, phone);
     expect(scale).toBe(1);
     const root = { x: (layout.x[0] ?? 0) - x, y: (layout.y[0] ?? 0) - y };
@@ -34,7 +34,7 @@ describe('the first look', () => {
     expect(opened(small, phone)).toEqual(fitted(small, phone));
   });
 
-  test('begins at the top of more roots than a phone has room for', () => {
+  test('begins at the top if a phone has no room for all roots', () => {
     const many = layoutGraph({ count: 100, edges: edgesOf(), groups: noGroups(100) });
     const { y } = opened(many, phone);
     expect(y).toBeLessThan(0);
@@ -43,7 +43,7 @@ describe('the first look', () => {
 });
 
 describe('layoutGraph', () => {
-  test('puts each node to the right of all that it depends on', () => {
+  test('puts each node to the right of its dependencies', () => {
     const edges = edgesOf([1, 0], [2, 1], [3, 0], [3, 2]);
     expect([...layersOf(4, edges)]).toEqual([0, 1, 2, 3]);
     const { x } = layoutGraph({ count: 4, edges, groups: noGroups(4) });
@@ -51,7 +51,7 @@ describe('layoutGraph', () => {
       expect(x[edges[at] ?? 0]).toBeGreaterThanOrEqual((x[edges[at + 1] ?? 0] ?? 0) + node.width);
   });
 
-  test('ends when nodes depend on each other in a circle', () => {
+  test('terminates for circular dependencies', () => {
     const edges = edgesOf([0, 1], [1, 2], [2, 0], [3, 2]);
     const { x, width } = layoutGraph({ count: 4, edges, groups: noGroups(4) });
     expect([...x].every(Number.isFinite)).toBe(true);
@@ -86,7 +86,7 @@ describe('layoutGraph', () => {
   });
 });
 
-test('lanes stand below each other, each laid out as if it were alone, with room for its name', () => {
+test('lanes are stacked, each laid out separately, with room for its name', () => {
   // Two lanes of a chain of three, in turns; an edge between lanes has no place in either.
   const edges = edgesOf([2, 0], [4, 2], [3, 1], [5, 3], [5, 0]);
   const lanes = Uint16Array.from([0, 1, 0, 1, 0, 1]);

@@ -1,4 +1,4 @@
-// What the nodes of the graph stand for: objects, or groups of them when there are more than can be read.
+// The nodes of the graph: objects, or groups of them if there are too many to read.
 import { describe, expect, test } from 'vitest';
 import type { ObjectStatusName } from '../../../reconciler/controller/contract/index.ts';
 import type { Entry } from '../../../reconciler/web/data/entry.ts';
@@ -41,7 +41,7 @@ describe('the graph', () => {
     expect(facesOf(graph, world).notes).toEqual(['2 objects, 1 apart', '2 objects, 1 apart']);
   });
 
-  test('leaves out what the filter hides, and references to it', () => {
+  test('omits filtered objects and references to them', () => {
     const graph = graphOf(world, ({ object }) => object.kind === 'container' && object.host === 'h1', 'object');
     expect([graph.keys, [...graph.input.edges]]).toEqual([['h1 container/web'], []]);
   });

@@ -1,4 +1,4 @@
-// What the overview says that a person must do, and in which order.
+// The tasks for people in the overview, and their order.
 import { expect, test } from 'vitest';
 import type { Overview, SetStatus } from '../../../reconciler/controller/contract/index.ts';
 import { needsOf } from '../../../reconciler/web/views/overview/needs.ts';
@@ -17,7 +17,7 @@ const world = (more: Partial<Overview>): Overview => ({
 const suspension = { id: 's', set: 'web', reason: 'a pause', by: 'ann', since: '2030-01-31T12:00:00Z' };
 const drifted = [{ host: 'h1', status: 'drifted', objects: { ...objects, synced: 1, drifted: 2 } }] as const;
 
-test('what is as it should be, heals by itself or ends by itself needs nobody', () => {
+test('healthy and self-healing sets and expiring suspensions need no person', () => {
   const sets = [
     well('web'),
     well('healing', { status: 'drifted', hosts: drifted }),

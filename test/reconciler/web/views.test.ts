@@ -41,7 +41,7 @@ const looks = [
   { look: 'dark on a phone', theme: 'dark', width: 360 },
 ] as const;
 
-test('every view, dialog, drawer and folding part of the source is among those that are looked at', () => {
+test('every view, dialog, drawer and folding part of the source is tested', () => {
   const { rooms, parts } = knownPlaces();
   const missing = [
     ...rooms.filter((room) => !places.some(({ place }) => place.startsWith(`#/${room}`))),
@@ -62,7 +62,7 @@ describe.skipIf(chromiumPath === undefined)('views', () => {
     try {
       for (const { place, shows } of places) {
         await page.goto(server.url + place);
-        // On a phone some texts have no room; there the view is known by its place in the document.
+        // On a phone some texts have no room, so the view is identified by its place in the document.
         await page
           .getByText(shows)
           .first()
@@ -78,7 +78,7 @@ describe.skipIf(chromiumPath === undefined)('views', () => {
     }
   });
 
-  test.each(looks)('open dialogs, drawers and folding parts that axe finds no fault with, $look', async (look) => {
+  test.each(looks)('open dialogs, drawers and folding parts without axe findings, $look', async (look) => {
     const server = await harness.serve(smallWorld());
     onTestFinished(() => server.stop());
     for (const [name, opening] of Object.entries(openings)) {
@@ -91,7 +91,7 @@ describe.skipIf(chromiumPath === undefined)('views', () => {
     }
   });
 
-  test.each(looks)('say why a new configuration of the controller is not in use, $look', async ({ theme, width }) => {
+  test.each(looks)('show why a new configuration of the controller is not in use, $look', async ({ theme, width }) => {
     const server = await harness.serve(withRefusedConfig(smallWorld()));
     const { page, complaints, close } = await harness.open(server, { theme, width });
     try {

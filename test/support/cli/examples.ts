@@ -8,7 +8,7 @@ import { expectOutput, readTranscript, withoutChance } from './transcript.ts';
 
 export const exampleFolder = (name: string): string => join(repository, 'examples', name);
 
-/** A walk on real containers shows what one on the simulation does, and more: that one is for machines without, and for GANTRY_LONG=1. */
+/** Only on machines without real containers, or with GANTRY_LONG=1: a walk on real containers covers more. */
 export const walksOnSimulation = (noRealContainers: string | undefined): boolean =>
   isLongRun || noRealContainers !== undefined;
 

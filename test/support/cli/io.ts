@@ -37,7 +37,7 @@ export async function cli(argv: readonly string[], setting: CliSetting = {}): Pr
   if (setting.piped !== undefined) stdin.end(setting.piped);
   const io: CliIo = {
     argv,
-    // Tests write each stack into a folder of its own, and have another working directory: all of that is one place.
+    // Tests write each stack into a separate folder and working directory, which must all count as one place.
     env: { XDG_STATE_HOME: stateHome(), GANTRY_PLACE: 'tests', ...setting.env },
     stdin: Object.assign(stdin, { isTTY: setting.typed !== undefined }),
     stdout: stdout.stream,

@@ -1,5 +1,5 @@
-// A client whose certificate is restricted to some projects, on a server that is there already: adds its certificate, and gives the
-// flags with which gantry connects.
+// A client whose certificate is restricted to some projects: adds the certificate to an existing server, and returns gantry's
+// connection flags.
 import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -6,7 +6,7 @@ export interface Typed {
   readonly output: readonly string[];
 }
 
-/** `$ command` lines of all ```console blocks, each with the lines up to the next; `> ` goes on with the command. */
+/** `$ command` lines of all ```console blocks, each with the lines up to the next; `> ` continues the command. */
 export function readTranscript(markdown: string): readonly Typed[] {
   const typed: { command: string; output: string[] }[] = [];
   for (const [, block = ''] of markdown.matchAll(/^```console\n([\s\S]*?)^```$/gm)) {

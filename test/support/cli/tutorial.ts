@@ -1,4 +1,4 @@
-// Types a page of docs/tutorials into a shell of its own: exports stay, programs in the background end with the page.
+// Types a page of docs/tutorials into one shell: exports persist, background programs end with the page.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { expectOutput, readTranscript } from './transcript.ts';
 interface Typing {
   /** A folder with the programs. */
   readonly path: string;
-  /** The command as it is run here, where ports are others. */
+  /** The command as it is run here, with other ports. */
   readonly typed?: (text: string) => string;
   readonly env?: Readonly<Record<string, string>>;
 }

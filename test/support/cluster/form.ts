@@ -12,7 +12,7 @@ export interface Candidate {
   call(method: string, path: string, body?: object): Promise<Answer>;
 }
 
-/** LXD takes the token as a password, and the certificate of the cluster, which its client fetches, apart from it. */
+/** LXD takes the token as a password, and separately the certificate of the cluster, which its client fetches. */
 export type Kind = 'gantryd' | 'lxd';
 
 export async function formCluster(kind: Kind, candidates: readonly Candidate[]): Promise<void> {
@@ -41,7 +41,7 @@ export async function joinCluster(kind: Kind, member: Candidate, host: Candidate
   });
 }
 
-/** What a client of LXD 5.0 makes of the operation that the request for a token starts. */
+/** The token that a client of LXD 5.0 builds from the operation. */
 export async function joinToken(member: Candidate, name: string): Promise<string> {
   const answer = await member.call('POST', '/1.0/cluster/members', { server_name: name });
   if (answer.status !== 202) throw refusal(member, 'POST /1.0/cluster/members', answer.bytes.toString());

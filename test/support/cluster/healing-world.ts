@@ -1,5 +1,5 @@
-// Three members with a shared pool and one container whose program says, line by line in a file of that pool, which start of it runs: what
-// nobody can deny afterwards when two ran at once.
+// Three members with a shared pool and one container that logs which of its starts is running to a file of that pool, which proves
+// afterwards whether two ran at once.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,13 +19,13 @@ export interface Run {
 }
 
 export interface HealingWorld extends ThreeMembers {
-  /** The member that has the container. */
+  /** The member with the container. */
   holder(): Promise<Member>;
-  /** Every start so far, in order of its first line. */
+  /** All starts so far, in order of their first line. */
   runs(): readonly Run[];
 }
 
-/** A line a tenth of a second: the id of the boot of this container, and the time. */
+/** Writes ten lines a second: the boot id of this container, and the time. */
 const script = `#!/bin/sh
 id=$(cat /proc/sys/kernel/random/uuid)
 while :; do read now rest < /proc/uptime; echo "$id $now" >> /beats; usleep 50000; done

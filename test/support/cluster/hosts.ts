@@ -11,7 +11,7 @@ export interface ClusterHost {
   readonly address: string;
   /** Address on the vxlan between the hosts, when there is one. */
   readonly overlay: string | undefined;
-  /** Words before a program that shall run on this host; the process keeps its id. */
+  /** The command prefix that runs a program on this host; the process keeps its id. */
   readonly run: readonly string[];
 }
 
@@ -19,13 +19,13 @@ export interface ClusterHosts {
   readonly hosts: readonly ClusterHost[];
   /** First three numbers of the subnet. */
   readonly prefix: string;
-  /** Nothing passes between the two groups. */
+  /** Cuts all traffic between the two groups. */
   part(some: readonly ClusterHost[], others: readonly ClusterHost[]): void;
-  /** What `from` sends does not arrive at `to`; the other way stays open. */
+  /** Drops traffic from `from` to `to`; the other direction stays open. */
   deafen(to: ClusterHost, from: readonly ClusterHost[]): void;
-  /** The host and the machine itself cannot reach each other: its clients are cut off. */
+  /** Cuts the host off from the machine itself, and so from its clients. */
   hide(host: ClusterHost): void;
-  /** What the host sends is late, or as slow as a bad line where the kernel cannot delay. */
+  /** Delays what the host sends, or limits its rate if the kernel cannot delay. */
   slow(host: ClusterHost, delayMs: number): void;
   /** Ends all cuts and delays. */
   mend(): void;
@@ -51,7 +51,7 @@ const table = 'gantry_cut';
 export interface HostsOptions {
   /** A second network over the first, as between hosts of different sites. */
   readonly vxlan?: boolean;
-  /** Programs of a host see only its interfaces in /sys; mounts that they make are those of this host alone. */
+  /** Programs of a host see only its interfaces in /sys, and have private mounts. */
   readonly ownSys?: boolean;
 }
 
@@ -144,7 +144,7 @@ function connect({ netns, address }: ClusterHost, hostEnd: string, bridge: strin
   run('ip', ['-n', netns, '-batch', '-'], `${lines.join('\n')}\n`);
 }
 
-/** A process whose mount namespace has the /sys of the host; its id. The control groups are the machine's. */
+/** Starts a process whose mount namespace has the /sys of the host, and the machine's control groups. Returns its id. */
 function keepSys({ run: [file = '', ...words] }: ClusterHost): number {
   const script = [
     'set -e',
@@ -160,7 +160,7 @@ function keepSys({ run: [file = '', ...words] }: ClusterHost): number {
   return Number(execFileSync(file, [...words, ...unshare], { encoding: 'utf8' }));
 }
 
-/** Each host sends what it does not know where to send to all others. */
+/** Each host floods frames with an unknown destination to all others. */
 function addOverlay({ netns, address, overlay }: ClusterHost, hosts: readonly ClusterHost[]): void {
   const lines = [
     `link add name vxlan0 type vxlan id 77 dstport 4789 local ${address} dev eth0`,

@@ -1,5 +1,5 @@
-// The wall clock of one Node process jumps: a module loaded before the program adds what a file says to Date. Monotonic time continues,
-// as on a host whose clock is set.
+// Makes the wall clock of one Node process jump: a preloaded module adds an offset from a file to Date. Monotonic time continues, as
+// on a host whose clock is set.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

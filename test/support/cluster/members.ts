@@ -1,4 +1,4 @@
-// A cluster of daemons in this process, with simulated hosts, on an etcd of its own: formed and joined through the API.
+// A cluster of daemons in this process, with simulated hosts and a private etcd: formed and joined through the API.
 import { freePort, freePorts } from '../hosts/free-port.ts';
 import { startEtcd, type TestEtcd } from '../store/etcd.ts';
 import { makeDaemon, type TestDaemon, type TestDaemonOptions } from '../daemons/daemon.ts';
@@ -17,14 +17,14 @@ export interface TestCluster {
   cleanUp(): Promise<void>;
 }
 
-/** The text that a client makes of the operation that waits for a host. */
+/** The token that a client builds from the operation. */
 export function tokenOf(metadata: Readonly<Record<string, unknown>>): string {
   const { serverName, fingerprint, addresses, secret, expiresAt } = metadata;
   const token = { server_name: serverName, fingerprint, addresses, secret, expires_at: expiresAt };
   return Buffer.from(JSON.stringify(token)).toString('base64');
 }
 
-/** The names are m1, m2 and so on. `own`: the members run the etcds themselves. `optionsOf`: what a member is started with besides. */
+/** Members are named m1, m2 and so on. `own`: they run etcd themselves. `optionsOf`: more options of a member. */
 export async function makeCluster(
   count: number,
   etcdMembers: number | 'own' = 1,

@@ -1,4 +1,4 @@
-// Three stock LXD servers on this machine as one cluster: what clusters of our own are compared with, and what manifests manage.
+// Three stock LXD servers on this machine as one cluster, for comparison with ours and for manifests.
 import { freePort } from '../hosts/free-port.ts';
 import { startStockLxd, type StockLxd } from '../hosts/stock-lxd.ts';
 import { done, formCluster, type Candidate } from './form.ts';
@@ -7,7 +7,7 @@ import { makeHosts } from './hosts.ts';
 export interface StockCluster {
   readonly members: readonly (StockLxd & {
     readonly name: string;
-    /** Words before a program that shall run on its host; none without hosts of their own. */
+    /** The command prefix that runs a program on the member's host; empty without separate hosts. */
     readonly run: readonly string[];
   })[];
   /** Deletes the containers, ends the servers, removes their mounts and files. */
@@ -19,7 +19,7 @@ export interface StockClusterOptions {
   readonly pool?: string;
   /** Where state directories are made. */
   readonly parent?: string;
-  /** Each member has a network of its own, so that all can have a bridge of one name. */
+  /** Each member has a separate network, so that all can have a bridge of one name. */
   readonly ownHosts?: boolean;
 }
 

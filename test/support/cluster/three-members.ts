@@ -1,4 +1,4 @@
-// A cluster of three gantryds as processes, formed over their public API: each on a host of its own where this machine has network
+// A cluster of three gantryds as processes, formed over their public API: each on a separate host if this machine has network
 // namespaces, with an etcd of one or three members on the same hosts.
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -35,7 +35,7 @@ export interface ThreeMembersOptions {
   readonly etcdMembers?: 1 | 3;
   /** Where state directories are made. */
   readonly parent?: string;
-  /** All on the loopback interface, also where there could be hosts. */
+  /** Uses the loopback interface instead of separate hosts. */
   readonly isLocal?: boolean;
   /** Containers have interfaces of their hosts. */
   readonly ownSys?: boolean;

@@ -1,4 +1,4 @@
-// An engine without sets at work: answers from what a test puts in, remembers what it was asked to do.
+// A fake engine: answers with the data of a test, and records requests.
 import type { Client } from '../../../server/client/client.ts';
 import { ControllerError, type Controller, type Person } from '../../../reconciler/controller/controller.ts';
 import type {
@@ -75,7 +75,7 @@ export class FakeController implements Controller {
   previewed: Partial<Preview> = {};
   isNowReady = true;
   details: Partial<ObjectDetail> = {};
-  /** Thrown by the next question for an object. */
+  /** Thrown by the next query of an object. */
   broken: Error | undefined;
   readonly asked: Asked[] = [];
   readonly listeners = new Set<(event: ControllerEvent) => void>();

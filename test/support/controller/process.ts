@@ -1,4 +1,4 @@
-// A controller as a process of its own, to be killed; and what it wrote.
+// A controller as a separate process that can be killed, with its output.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { plainEnv } from '../cli/programs.ts';
 import { until } from '../until.ts';

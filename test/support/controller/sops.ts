@@ -1,4 +1,4 @@
-// Encrypts values as sops does for a key of age or GPG: with the programs `age` and `gpg`, which need no network and no sops.
+// Encrypts values like sops for an age or GPG key, with the programs `age` and `gpg`, which need neither network nor sops.
 import { execFileSync } from 'node:child_process';
 import { createCipheriv, createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';

@@ -21,10 +21,10 @@ export interface ControllerWorld {
   /** `config` replaces gantry.yaml. */
   start(config?: string, tracing?: OpenTracer): Promise<Engine>;
   stop(): Promise<void>;
-  /** Another controller beside it, of another gantry.yaml. */
+  /** Another controller with another gantry.yaml. */
   beside(name: string, config: string): Promise<Beside>;
   profile(host: number, name: string): Promise<Record<string, string> | undefined>;
-  /** Changes a profile as somebody else. */
+  /** Changes a profile as another client. */
   meddle(host: number, name: string, config: Record<string, string>): Promise<void>;
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export interface Beside {
 
 export const waitMs = 60_000;
 
-/** One set `web` of the directory `manifests`, looked at every 200 ms; `set`: further members of the set. */
+/** One set `web` of the directory `manifests`, checked every 200 ms; `set`: more members of the set. */
 export const simpleConfig = (set = ''): string => `hosts: { file: hosts.yaml }
 sources:
   - { name: shop, directory: { path: manifests, interval: 200ms } }

@@ -1,5 +1,5 @@
-// A socket in front of a daemon's socket that causes failures: a change is refused, or cut off permanently before or after it is made;
-// another client is faster.
+// A socket in front of a daemon's socket that causes failures: it refuses a change, breaks the connection before or after it, or lets
+// another client be faster.
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';

@@ -36,7 +36,7 @@ export interface ChildDaemon {
 
 export class DaemonFailed extends Error {}
 
-/** Resolves when it reports that it is ready. Throws DaemonFailed with its log when it ends before. It ends with this process. */
+/** Resolves when the daemon is ready. Throws DaemonFailed with its log if it exits first. It ends with this process. */
 export async function startChild(
   bundle: Pick<Bundle, 'entry'> & {
     /** Words before the program, such as those of a network namespace. */ readonly run?: readonly string[];

@@ -1,4 +1,4 @@
-// Clocks of daemons on which tests set the minutes: one that stands still, and one that continues.
+// Daemon clocks whose minutes tests control: a frozen one, and a running one.
 import { renderNanos, systemClock, type Clock } from '../../../server/lib/clock.ts';
 import type { MinuteTimer } from '../../../server/services/shared/scheduler.ts';
 
@@ -36,7 +36,7 @@ export function testMinutes(start: string): TestMinutes {
   };
 }
 
-/** Ahead of the clock of this machine by what has passed. */
+/** A running clock, ahead of this machine's by the passed time. */
 export function runningMinutes(): TestMinutes {
   let aheadMs = 0;
   const real = systemClock();

@@ -1,4 +1,4 @@
-// A collector of OpenTelemetry traces on loopback: keeps the spans that it gets as OTLP over HTTP with JSON.
+// An OpenTelemetry collector on loopback: stores the spans that arrive as OTLP over HTTP with JSON.
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -35,7 +35,7 @@ export interface Collector {
   close(): Promise<void>;
 }
 
-/** `answer`: of another collector; one that never answers, for example. */
+/** `answer`: replaces the answers, to never answer for example. */
 export async function startCollector(
   answer = (response: ServerResponse) => void response.end('{}'),
 ): Promise<Collector> {
@@ -80,7 +80,7 @@ const valuesOf = ({
 }: Pick<WireSpan, 'attributes'>): Readonly<Record<string, string | number | undefined>> =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]));
 
-/** The spans from this one up to the first of its trace, as far as the collector has them. */
+/** The spans from this one up to the root of its trace, as far as the collector has them. */
 export function ancestors({ spans }: Pick<Collector, 'spans'>, span: CollectedSpan): readonly CollectedSpan[] {
   const parent = spans.find(({ spanId }) => spanId === span.parentSpanId);
   return parent === undefined ? [] : [parent, ...ancestors({ spans }, parent)];

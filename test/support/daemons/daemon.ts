@@ -62,7 +62,7 @@ export function call(
       },
     );
     request.on('error', reject);
-    // A server that answers before it reads the body would break the sending of it, and the answer would be lost.
+    // If the server answered before reading the body, sending would fail and the answer would be lost.
     if (headers['expect'] === '100-continue') request.once('continue', () => request.end(bytes));
     else if (isStream) body.pipe(request);
     else request.end(bytes);
@@ -321,7 +321,7 @@ export async function listenOn(url: string, options: object = {}): Promise<Liste
 export const lifecycleOf = (event: Event): { action: string; source: string; context?: Json } =>
   event.type === 'lifecycle' ? (event.metadata as { action: string; source: string }) : { action: '', source: '' };
 
-/** The reason why a daemon cannot run real containers here; undefined when it can. Printed once a test file. */
+/** The reason why a daemon cannot run real containers here; undefined if it can. Printed once per test file. */
 export async function realRuntimeMissing(): Promise<string | undefined> {
   const { lxcAvailable } = await import('../../../server/drivers/runtime/lxc/host.ts');
   const { bridgeAvailable } = await import('../../../server/drivers/network/bridge.ts');
@@ -332,7 +332,7 @@ export async function realRuntimeMissing(): Promise<string | undefined> {
   return missing;
 }
 
-/** Stops it, removes everything, and fails when anything of it is left on the host. */
+/** Stops the daemon, removes everything, and fails if anything of it is left on the host. */
 export async function leaveNothing(daemon: TestDaemon | undefined): Promise<void> {
   await daemon?.cleanUp();
   const remains = daemon === undefined ? [] : hostRemains(daemon.dir);

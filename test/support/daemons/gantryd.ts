@@ -26,7 +26,7 @@ export class Gantryd {
   readonly #programs: Pick<Programs, 'gantryd'>;
   readonly #options: GantrydOptions;
   #child: ChildDaemon | undefined;
-  /** What the processes before this one printed. */
+  /** Output of earlier processes. */
   #earlierLog = '';
 
   constructor(programs: Pick<Programs, 'gantryd'>, options: GantrydOptions) {
@@ -45,7 +45,7 @@ export class Gantryd {
     return this.#child?.pid ?? 0;
   }
 
-  /** Freezes it, or lets it go on. */
+  /** Freezes or continues the process. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
     if (this.#child !== undefined) process.kill(this.#child.pid, signal);
   }
@@ -71,7 +71,7 @@ export class Gantryd {
     return this;
   }
 
-  /** As by a power cut of the process: SIGKILL. Resolves when it has ended. */
+  /** Sends SIGKILL. Resolves when the process has ended. */
   kill(): Promise<void> {
     return this.#end('SIGKILL');
   }

@@ -1,4 +1,4 @@
-// A gantryd on the simulation that keeps nothing and is there at once: for properties that take a fresh one for every case.
+// A gantryd on the simulation that stores nothing and starts at once, for properties with a fresh one per case.
 import type { ServerContents } from '../../../server/api/server/server-contents.ts';
 import { createClient, type Client } from '../../../server/client/client.ts';
 import { startDryRunDaemon } from '../../../server/daemon/dry-run-daemon.ts';

@@ -1,4 +1,4 @@
-// Passes bytes between two connections, both ways; the end of one is the end of the other.
+// Pipes two connections into each other; the end of one ends the other.
 import type { Duplex } from 'node:stream';
 
 export function joinSockets(near: Duplex, far: Duplex): void {

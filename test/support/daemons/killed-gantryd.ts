@@ -4,7 +4,7 @@ import { buildPrograms } from '../cli/programs.ts';
 import { remove } from '../hosts/remains.ts';
 import { startGantryd, type Gantryd } from './gantryd.ts';
 
-/** Builds it once for a file. The function runs a test on one of its own. */
+/** Builds the daemon once per file. The returned function runs a test on a new one. */
 export function useGantryd(): (work: (gantryd: Gantryd) => Promise<void>) => Promise<void> {
   const programs = buildPrograms();
   return async (work) => {

@@ -4,7 +4,7 @@ import { emptySource, type TestDaemon } from './daemon.ts';
 
 const root = { type: 'disk', path: '/', pool: 'default' };
 
-/** A project; where it has profiles of its own, `default` has a root disk. Returns its path. */
+/** Creates a project; if it has its own profiles, `default` gets a root disk. Returns its path. */
 export async function makeProject(
   daemon: Pick<TestDaemon, 'call'>,
   name: string,

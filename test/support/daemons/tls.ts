@@ -11,7 +11,7 @@ export interface ClientCertificate extends KeyAndCertificate {
 
 const hour = 3_600_000;
 
-/** A certificate that is its own authority, good from an hour ago for two hours. */
+/** A self-signed certificate, valid from an hour ago for two hours. */
 export const makePair = (commonName: string, more: Partial<CertificateRequest> = {}): Promise<KeyAndCertificate> =>
   makeSelfSigned({
     commonName,

@@ -1,12 +1,12 @@
-// Describes a tree in a form in which two trees compare, wherever they are and whoever owns them on the disk.
+// Describes a tree so that two trees can be compared regardless of their place and their owners on disk.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { lstatSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Kind, mode, owner, device, content, other names and extended attributes (access lists too) of everything below a path; owners as the
- * container sees them. `times`: also when each changed, to the second, as backups of LXD have it; a boot changes that.
+ * Kind, mode, owner (as the container sees it), device, content, hard links and extended attributes including ACLs of everything below a
+ * path. `times`: also mtimes in seconds, as in LXD backups; a boot changes them.
  */
 export function treeFacts(root: string, { times = false } = {}): Readonly<Record<string, string>> {
   const base = lstatSync(root).uid;
@@ -41,7 +41,7 @@ export function treeFacts(root: string, { times = false } = {}): Readonly<Record
 /** Names are any bytes. */
 const bytesOf = (path: string): Buffer => Buffer.from(path, 'latin1');
 
-/** Sorted: the order in which a directory lists its names says nothing. */
+/** Sorted, since the order of directory entries is arbitrary. */
 function attributesBelow(root: string): string {
   const all = execFileSync('getfattr', ['-R', '-h', '-d', '-m', '-', '.'], {
     cwd: root,

@@ -31,7 +31,7 @@ export interface TwoDaemons {
 export interface TwoOptions {
   readonly runtime?: TestDaemonOptions['runtime'];
   readonly drivers?: readonly ['dir' | 'btrfs', 'dir' | 'btrfs'];
-  /** More for the daemon whose state is in `dir`. */
+  /** More options for the daemon with the state directory `dir`. */
   readonly more?: (dir: string) => Partial<TestDaemonOptions>;
 }
 
@@ -98,7 +98,7 @@ export const volumeDir = ({ daemon }: Pick<Side, 'daemon'>, name: string): strin
 export const snapshotDir = ({ daemon }: Pick<Side, 'daemon'>, name: string, snapshot: string): string =>
   join(daemon.dir, 'storage-pools/default/containers-snapshots', name, snapshot);
 
-/** A tree with everything that copies tend to lose: owners, modes, links of both kinds, holes, old times, odd names. */
+/** Makes a tree with everything that copies tend to lose: owners, modes, both kinds of links, holes, old times, odd names. */
 export function plant(root: string): void {
   const rootfs = join(root, 'rootfs');
   mkdirSync(join(rootfs, 'etc/deep'), { recursive: true });

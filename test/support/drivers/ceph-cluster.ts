@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isInstalled } from '../../../server/drivers/storage/programs.ts';
 
-/** A script of sh. Arguments: the name of the cluster, a new directory for all that it has, a free port. */
+/** A shell script. Arguments: the name of the cluster, a new directory for its files, a free port. */
 export const clusterScript = `
 set -eu
 name=$1 dir=$2 port=$3 conf=/etc/ceph/$1.conf uuid=$(uuidgen) fsid=$(uuidgen)
@@ -71,7 +71,7 @@ until ceph mds stat | grep up:active; do sleep 0.5; done
 
 export const cephPackages = ['ceph-mon', 'ceph-mgr', 'ceph-osd', 'ceph-mds', 'ceph-common'];
 
-/** What this host lacks for a cluster; undefined: nothing. */
+/** Why no cluster can run here; undefined if one can. */
 export async function clusterMissing(more: readonly string[] = []): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'root is needed to mount';
   for (const program of ['ceph-mon', 'ceph-mgr', 'ceph-osd', 'ceph', 'rbd', ...more])

@@ -1,5 +1,5 @@
-// Stand-ins for criu and lxc-checkpoint that need no CRIU: a dump kills the container's init, a restore starts the container again. The
-// driver around them is real. Tests nothing itself.
+// Fakes of criu and lxc-checkpoint: a dump kills the container's init, a restore starts the container again. The driver around them is
+// real. Tests nothing itself.
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckpointPrograms } from '../../../server/drivers/runtime/checkpoint/criu.ts';

@@ -1,4 +1,4 @@
-// A MAAS server for tests: the part of API 2.0 that reserves addresses, refusing what MAAS refuses, with its words and statuses.
+// A MAAS server for tests: the address reservation of API 2.0, with the refusals, messages and statuses of MAAS.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { containsIp, formatIp, parseCidr, parseIp } from '../../../server/api/text/ip.ts';

@@ -25,7 +25,7 @@ export interface BridgeHarness extends NetworkHarness {
 /** Subnets of one part. */
 const partSize = 84;
 
-/** `part`: test files that run at the same time use different parts of 10.213.0.0/16. `onSwitch`: the bridges are those of Open vSwitch. */
+/** `part`: concurrent test files use different parts of 10.213.0.0/16. `onSwitch`: uses Open vSwitch bridges. */
 export async function makeBridgeHarness(part: 0 | 1 | 2, onSwitch = false): Promise<BridgeHarness> {
   const dir = await mkdtemp(join(tmpdir(), 'gtyn-bridge-'));
   const files = openNetworkFiles(dir, runDir);

@@ -38,7 +38,7 @@ export async function lxcHarness(tag: string, log: Log = silentLog): Promise<Lxc
   const map = await hostIdMap();
   const names = new Set<string>();
   let count = 0;
-  // What a killed run left behind.
+  // Removes the leftover of a killed run.
   spawnSync('ip', ['link', 'delete', bridge]);
   run('ip', 'link', 'add', bridge, 'type', 'bridge');
   run('ip', 'link', 'set', bridge, 'up');
@@ -83,7 +83,7 @@ export async function lxcHarness(tag: string, log: Log = silentLog): Promise<Lxc
       try {
         execFileSync('lxc-attach', [...lxcArgs, '--', '/bin/sh', '-c', command], { stdio: 'ignore' });
       } catch {
-        // It dies with its container.
+        // The process dies with its container.
       }
       await until(() => !existsSync(`/proc/${initPid}/root/etc`));
       if (target === 'stop') await until(() => !existsSync(`/proc/${monitorPid}/exe`) || isZombie(monitorPid ?? 0));

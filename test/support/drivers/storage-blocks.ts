@@ -1,4 +1,4 @@
-// A store of block devices in files with loop devices, which every kernel here has, and a driver over it: for what all drivers of blocks share.
+// A store of block devices as files with loop devices, and a driver over it, to test the shared part of all block drivers on any kernel.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, realpath, rename, rm, stat, writeFile, readFile } from 'node:fs/promises';
@@ -21,12 +21,12 @@ import { unmountBelow } from './storage-btrfs.ts';
 
 const unit = 1_048_576;
 
-/** `broken`: called before each change with its name; what it throws is the end of the process that makes it. */
+/** `broken`: called before each change with its name; throwing simulates the end of the process. */
 export interface FileBlocks extends BlockStore {
   broken: (step: string) => void;
 }
 
-/** The files are in DIR/POOL; beside each its id. `clones`: whether they are made, as thin volumes, or not. */
+/** The files are in DIR/POOL, each beside its id. `clones`: whether copies are clones, as with thin volumes. */
 export function fileBlocks(dir: string, clones: boolean): FileBlocks {
   const fileOf = (pool: PoolSpec, id: string): string =>
     join(dir, pool.name, createHash('sha256').update(id).digest('hex').slice(0, 20));
@@ -185,7 +185,7 @@ export async function openBlocksFixture(
     imageFile: { path: 'etc/hostname', content: 'busybox\n' },
     unpacked: () => unpacked,
     close: async () => {
-      // What was deleted behind an answer is still being removed.
+      // Waits for deletions that continue in the background.
       await storage.close?.();
       removeFileBlocks(base);
       await rm(base, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-// Opens the ceph storage driver on a cluster of its own; closing removes all. Where the kernel has no RBD, qemu-storage-daemon and loop devices stand in for it.
+// Opens the ceph storage driver on a private cluster; closing removes all. Without RBD in the kernel, qemu-storage-daemon and loop devices replace it.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
@@ -26,7 +26,7 @@ interface Served extends MappedImage {
   readonly pid: number;
 }
 
-/** Each image is a file that a program of QEMU serves, and a loop device of that. */
+/** Each image is a file that a QEMU program exports over FUSE, with a loop device on it. */
 export function fuseDevices(base: string, cluster: CephCluster, host = 'this'): FuseDevices {
   const fsid = cluster.run('ceph', 'fsid');
   const mapped = new Map<string, Served>();
@@ -84,7 +84,7 @@ function waitFor(isDone: () => boolean): void {
   }
 }
 
-/** A new one for all that a cluster keeps: on a busy disk each of its writes, which is synced, takes long. */
+/** A new folder for a cluster, in memory if possible, since each of its synced writes takes long on a busy disk. */
 export const clusterFolder = (): Promise<string> =>
   mkdtemp(join(existsSync('/dev/shm') && totalmem() > 8 * 1024 ** 3 ? '/dev/shm' : tmpdir(), 'gantry-ceph-'));
 
@@ -93,9 +93,9 @@ const hasKernel = existsSync('/sys/bus/rbd');
 export interface CephFixture extends StorageFixture {
   readonly base: string;
   readonly cluster: CephCluster;
-  /** Undefined: those of the kernel. */
+  /** Undefined: uses the kernel's devices. */
   readonly devices: FuseDevices | undefined;
-  /** Another daemon. What another host has mapped is not known here. */
+  /** Opens the driver of another daemon, which does not know the mapped images of another host. */
   readonly other: (state: string, at?: 'another host') => StorageDriver;
 }
 
@@ -130,7 +130,7 @@ export async function openCephFixture(config: Readonly<Record<string, string>>):
       const own = { 'ceph.cluster_name': cluster.name, 'ceph.osd.pg_num': '4', 'volume.size': '48MiB', ...config };
       return { name: `pool${pools}`, driver: 'ceph', config: own };
     },
-    // Each would be an OSD pool.
+    // Every new pool would be another OSD pool.
     reusesPools: true,
     image: await buildBusyboxImage(join(base, 'images'), { compression: 'zstd' }),
     imageFile: { path: 'etc/hostname', content: 'busybox\n' },

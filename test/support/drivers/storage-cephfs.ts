@@ -1,5 +1,5 @@
-// Opens the cephfs storage driver on a CephFS of its own; closing removes all. Where the kernel has no module for it, ceph-fuse stands in: a dead mount of
-// FUSE stalls `sync` of the whole host, so all of it is unmounted before the cluster ends.
+// Opens the cephfs storage driver on a private CephFS; closing removes all. Without the kernel module, ceph-fuse replaces it: a dead FUSE
+// mount stalls `sync` of the whole host, so everything is unmounted before the cluster ends.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ const fuseMounts: CephfsMounts = {
 export interface CephfsFixture extends StorageFixture {
   readonly base: string;
   readonly cluster: CephCluster;
-  /** Another daemon. */
+  /** Opens the driver of another daemon. */
   readonly other: (state: string) => StorageDriver;
 }
 
@@ -50,7 +50,7 @@ export async function openCephfsFixture(): Promise<CephfsFixture> {
     });
   const close = async (): Promise<void> => {
     for (const target of mountsBelow(base).toReversed()) execFileSync('umount', [target]);
-    // It writes what it still has to a cluster that is there.
+    // ceph-fuse must flush before the cluster ends.
     await until(() => spawnSync('pgrep', ['-f', `ceph-fuse --cluster ${cluster.name} `]).status !== 0);
     cluster.close();
     for (const each of [base, kept]) await rm(each, { recursive: true, force: true });

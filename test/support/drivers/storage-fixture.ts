@@ -16,7 +16,7 @@ interface Parts {
   }) => StorageDriver;
   /** The pool of this number; earlier ones exist. */
   readonly pool: (number: number, base: string) => ReturnType<StorageFixture['newPool']>;
-  /** Removes what the pools up to this number have outside of the directory. */
+  /** Removes resources outside the directory of the pools up to this number. */
   readonly remove?: (pools: number, base: string) => void | Promise<void>;
   readonly folder?: string;
   /** See StorageFixture. */
@@ -52,7 +52,7 @@ export async function openStorageFixture({
     imageFile: { path: 'etc/hostname', content: 'busybox\n' },
     unpacked: () => unpacked,
     close: async () => {
-      // What was deleted behind an answer is still being removed.
+      // Waits for deletions that continue in the background.
       await storage.close?.();
       await remove?.(pools, base);
       await rm(base, { recursive: true, force: true });

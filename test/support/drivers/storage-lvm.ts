@@ -6,7 +6,7 @@ import type { StorageFixture } from '../../conformance/storage.ts';
 import { unmountBelow } from './storage-btrfs.ts';
 import { openStorageFixture } from './storage-fixture.ts';
 
-/** Each volume group slows every command of LVM down: tests use two at most. */
+/** Each volume group slows down every LVM command, so tests use max two. */
 const keptPools = 3;
 const nameOf = (number: number): string => `t${process.pid}-${number}`;
 
@@ -23,7 +23,7 @@ export const openLvmFixture = (config: Readonly<Record<string, string>>): Promis
     },
   });
 
-/** Whatever state a test has left it in. */
+/** Removes a group in any state. */
 export function removeGroup(base: string, name: string): void {
   const file = join(base, 'state', 'disks', `${name}.img`);
   unmountBelow(join(base, 'state', 'storage-pools', name));

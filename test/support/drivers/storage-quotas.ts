@@ -1,4 +1,4 @@
-// Opens the dir storage driver on a file system with project quotas in a loop file; closing unmounts it. For hosts whose kernel has them.
+// Opens the dir storage driver on a file system with project quotas in a loop file; closing unmounts it. Needs kernel support.
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

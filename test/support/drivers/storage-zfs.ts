@@ -6,7 +6,7 @@ import type { StorageFixture } from '../../conformance/storage.ts';
 import { unmountBelow } from './storage-btrfs.ts';
 import { openStorageFixture } from './storage-fixture.ts';
 
-/** Each pool takes memory of the kernel: tests use two at most. */
+/** Each pool uses kernel memory, so tests use max two. */
 const keptPools = 3;
 const nameOf = (number: number): string => `t${process.pid}-${number}`;
 
@@ -23,7 +23,7 @@ export const openZfsFixture = (config: Readonly<Record<string, string>>): Promis
     },
   });
 
-/** Whatever state a test has left it in. */
+/** Removes a pool in any state. */
 function removeZpool(base: string, name: string): void {
   unmountBelow(join(base, 'state', 'storage-pools', name));
   execFileSync('sh', [

@@ -1,4 +1,4 @@
-// Open vSwitch for tests: its database and its switch, started where ovs-vsctl looks for them, unless the host runs one already.
+// Open vSwitch for tests: starts its database and switch at their default paths, unless the host already runs them.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,13 +10,13 @@ const runDir = '/var/run/openvswitch';
 const socket = join(runDir, 'db.sock');
 
 export interface SwitchDaemon {
-  /** As at a power cut of both programs; the database stays. */
+  /** Kills both programs; the database file stays. */
   kill(): Promise<void>;
   start(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Undefined: Open vSwitch can be started here; else why not. */
+/** Why Open vSwitch cannot be started here; undefined if it can. */
 export function switchMissing(): string | undefined {
   if (process.getuid?.() !== 0) return 'it needs root';
   if (!existsSync('/dev/net/tun')) return 'the kernel has no tap interfaces';

@@ -43,7 +43,7 @@ export class FakeWorld {
   /** Content by path of the API: `/1.0/containers/c1/console`, `/1.0/containers/c1/files?/etc/motd`. */
   readonly contents = new Map<string, string>();
   readonly leases = new Map<string, readonly NetworkLease[]>();
-  /** Clean stops fail, as those of a container that ignores the signal. */
+  /** Containers whose clean stop fails, as if they ignored the signal. */
   stubborn = new Set<string>();
   /** The config of the server; changed by patchServer, which does not count among `changes`. */
   config: Record<string, string> = {};

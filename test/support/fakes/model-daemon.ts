@@ -203,7 +203,7 @@ class ModelDaemon {
     return stored(kind, { ...blanks[kind](name), ...body });
   }
 
-  /** Without the rules of an ACL a network would let through what they deny. */
+  /** Without an ACL's rules, a network would allow what they deny. */
   #checkAcls({ id, kind }: Step, { config }: JsonObject): void {
     if (kind !== 'network') return;
     const missing = splitList(presentTexts(config)['security.acls']).find((acl) => !this.#tables.network_acl.has(acl));
@@ -277,7 +277,7 @@ function stored(kind: KindName, object: JsonObject | object): object {
     config['volatile.bridge.hwaddr'] ??= '00:16:3e:00:00:01';
   }
   if (kind === 'storage_pool')
-    // A source in generated documents is always this one: a pool without a source gets the same.
+    // Generated documents only use this source, so a pool without a source gets the same.
     Object.assign(config, {
       source: '/var/pools/rewritten',
       'volatile.initial_source': config['volatile.initial_source'] ?? config['source'] ?? '/dev/sdb',

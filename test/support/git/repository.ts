@@ -50,7 +50,7 @@ export class Repository {
     }
   }
 
-  /** Commits the files and pushes the branch; the id of the commit. */
+  /** Commits the files and pushes the branch. Returns the commit id. */
   commit(files: Readonly<Record<string, string>>, message = 'Change', branch = 'main'): string {
     this.write(files);
     this.git('add', '-A');
@@ -68,7 +68,7 @@ export class Repository {
     this.git('push', '--quiet', '--force', 'origin', `refs/tags/${name}`);
   }
 
-  /** Writes an object as it is, also when git would refuse to make it. */
+  /** Writes a raw object, even one that git would refuse. */
   writeObject(type: 'blob' | 'tree' | 'commit', contents: Buffer): string {
     const args = ['hash-object', '-w', '-t', type, '--literally', '--stdin'];
     return execFileSync('git', args, { cwd: this.work, env, input: contents, encoding: 'utf8' }).trim();

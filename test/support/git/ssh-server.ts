@@ -8,10 +8,10 @@ import { freePort } from '../hosts/free-port.ts';
 import { until } from '../until.ts';
 
 const sshd = ['/usr/sbin/sshd', '/usr/bin/sshd', '/usr/local/sbin/sshd'].find((file) => existsSync(file));
-/** Root's sshd wants it; the package of a running service makes it. */
+/** Root's sshd needs this folder, which the package only creates for a running service. */
 const emptyFolder = '/run/sshd';
 
-/** Why there can be none here. */
+/** Why no server can run here. */
 export function whyNoSshServer(): string | undefined {
   if (sshd === undefined) return 'sshd is not installed (package openssh-server)';
   try {
@@ -30,7 +30,7 @@ export interface SshServer {
   readonly knownHosts: string;
   /** A key pair that the server accepts; the file of the private key has mode 0600. */
   readonly key: string;
-  /** The commands that were asked for, in order. */
+  /** The requested commands, in order. */
   commands(): readonly string[];
   close(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export async function startSshServer(folder: string): Promise<SshServer> {
   const hostKey = newKey(own, 'host');
   const port = await freePort();
   const runner = join(own, 'run');
-  // What is asked for is noted, then done by git's own shell, which knows git's commands only.
+  // Records the request, then runs it in git-shell, which only allows git's commands.
   writeFileSync(
     runner,
     `#!/bin/sh\nprintf '%s\\n' "$SSH_ORIGINAL_COMMAND" >> '${own}/commands'\nexec git shell -c "$SSH_ORIGINAL_COMMAND"\n`,
@@ -94,7 +94,7 @@ export function newKey(folder: string, name: string): string {
   return file;
 }
 
-/** The line of known_hosts for a server on this port of loopback that has this public key. */
+/** The known_hosts line for a loopback server with this port and public key. */
 export function knownHost(port: number | string, publicKeyFile: string): string {
   return `[127.0.0.1]:${port} ${readFileSync(publicKeyFile, 'utf8')}`;
 }

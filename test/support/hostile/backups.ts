@@ -1,4 +1,4 @@
-// Backups as a stranger would write them by hand: an index that says what the test wants, and the files that it names.
+// Handwritten hostile backups: an index chosen by the test, and its files.
 import { tarOf, type TarPiece } from '../images/hostile.ts';
 
 export interface SavedByHand {
@@ -15,7 +15,7 @@ export interface ByHand extends SavedByHand {
   readonly index?: object;
   readonly container?: object;
   readonly files?: readonly TarPiece[];
-  /** As old releases wrote it: the container is described beside its files only. */
+  /** The form of old releases, which describe the container only beside its files. */
   readonly isOld?: boolean;
 }
 

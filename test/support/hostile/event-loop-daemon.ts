@@ -12,7 +12,7 @@ export interface HeldDaemon {
   readonly daemon: ChildDaemon;
   /** Its socket with the dialect of LXD. */
   readonly lxdSocket: string;
-  /** Fails when the loop was blocked above the daemon's own limit, on a slow machine above one as much longer, in each of several tries. */
+  /** Fails if the loop was blocked beyond the daemon's limit (scaled on a slow machine) in each of several tries. */
   expectFree(send: () => Promise<unknown>): Promise<void>;
   close(): Promise<void>;
 }
@@ -23,10 +23,10 @@ interface Figures {
   readonly over_limit: number;
 }
 
-/** Slow code is slow each time; a pause of the host or of the garbage collector occurs once. */
+/** Slow code is slow at each try; a pause of the host or the garbage collector is not. */
 const tries = 5;
 
-/** What `fixedWork` takes on the machine for which the daemon's limit was chosen. */
+/** The duration of `fixedWork` on the reference machine of the daemon's limit. */
 const usualWorkMs = 14;
 const workText = JSON.stringify(
   Array.from({ length: 20_000 }, (_none, index) => ({ [`k${index}`]: [`${index}`, index] })),
@@ -38,7 +38,7 @@ function fixedWork(): number {
   return performance.now() - begin;
 }
 
-/** How many times slower this machine is at present, 1 at least: the same code holds the loop of a slow machine for longer. */
+/** How many times slower this machine currently is, at least 1. */
 function slowness(): number {
   const shortest = Math.min(...Array.from({ length: 9 }, fixedWork));
   return Math.max(1, shortest / usualWorkMs);
@@ -60,7 +60,7 @@ export async function openHeldDaemon(): Promise<HeldDaemon> {
     await sleep(30);
     return (await read(daemon, '/1.0')).environment.event_loop as Figures;
   }
-  /** Those at the end of a try are those before the next one: nothing is sent between. */
+  /** The figures after a try, reused before the next one, since nothing is sent in between. */
   let latest: Figures | undefined;
 
   return {

@@ -1,7 +1,7 @@
 // Exchanges two directory entries as fast as the kernel allows, over and over, as a hostile program in a container would.
 import { spawn, spawnSync } from 'node:child_process';
 
-/** The reason why there is none here; undefined when there is. */
+/** Why it cannot run here; undefined if it can. */
 export function flipperMissing(): string | undefined {
   if (process.platform !== 'linux' || !(process.arch in exchangeCall)) return 'renameat2 is not known here';
   return spawnSync('perl', ['-e', '1']).status === 0 ? undefined : 'perl is not installed';

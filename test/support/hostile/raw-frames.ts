@@ -1,4 +1,4 @@
-// Frames that a hostile root may send, built byte by byte, and sent and seen in the network namespace of a container.
+// Frames of a hostile root, built byte by byte, sent and received in the network namespace of a container.
 import { execFileSync, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { formatIp, parseIp } from '../../../server/api/text/ip.ts';
@@ -61,7 +61,7 @@ const icmp = (type: number, rest: Buffer): Buffer => Buffer.concat([Buffer.from(
 export const icmp6 = (from: string, to: string, type: number, rest: Buffer): Buffer =>
   ip6(from, to, 58, icmp(type, rest));
 
-/** The same behind a header of options, where a careless filter does not look. */
+/** The same behind an option header, which a careless filter does not parse. */
 export const hiddenIcmp6 = (from: string, to: string, type: number, rest: Buffer): Buffer =>
   ip6(from, to, 0, Buffer.concat([Buffer.from('3a00010400000000', 'hex'), icmp(type, rest)]));
 
@@ -89,7 +89,7 @@ while True:
 const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' };
 const inside = (pid: number): readonly string[] => ['-t', String(pid), '-n', 'python3', '-c'];
 
-/** The frame with its name at its end, inside of the packet: a bridge may cut off what lies behind it. */
+/** Appends the name to the frame, inside the packet, since a bridge may cut off trailing bytes. */
 function marked(name: string, frame: Buffer): string {
   const mark = Buffer.from(`<mark:${name}>`);
   const out = Buffer.concat([frame, Buffer.alloc(Math.max(0, 60 - frame.length)), mark]);
@@ -115,10 +115,10 @@ export function send(pid: number, frames: Readonly<Record<string, Buffer>>): voi
   execFileSync('nsenter', [...inside(pid), sender], { input: input.join('\n'), env });
 }
 
-/** The names of frames that reach the network namespace of `pid` while `work` runs and until the frame called `end` comes, in order of name. */
+/** The sorted names of frames that reach the network namespace of `pid` during `work`, until the frame `end` arrives. */
 export async function seenBy(pid: number, end: string, work: () => void): Promise<readonly string[]> {
   const child = spawn('nsenter', [...inside(pid), watcher], { stdio: ['ignore', 'pipe', 'inherit'], env });
-  // What a receiver refuses comes back with the name in it.
+  // A receiver's error reply contains the name too.
   const seen = new Set<string>();
   const limit = setTimeout(() => child.kill('SIGKILL'), 20_000);
   try {

@@ -1,4 +1,4 @@
-// One host that two teams share, for the tests of a file: what the victim has beforehand, and a directory of the host that nobody may reach.
+// One host that two teams share, for the tests of a file: the victim's objects, and a directory of the host that must stay unreachable.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { openSharedHost, type SharedHost } from './shared-host.ts';
 export interface SharedHostSuite {
   /** From the first test on. */
   readonly host: SharedHost;
-  /** What others have, as last seen: before the first test, or by `look`. */
+  /** The last observed objects of others, from before the first test or from `look`. */
   readonly before: string;
   look(): Promise<void>;
   readonly outside: string;

@@ -1,5 +1,5 @@
-// A host that two teams share: the project of a tenant, whose client certificate is restricted to it, and that of a victim, with one of
-// everything. For tests that try to get from one to the other.
+// A host that two teams share: the project of a tenant with a restricted client certificate, and the project of a victim with one object
+// of each kind. For tests that try to cross over.
 import { randomBytes } from 'node:crypto';
 import { Agent } from 'node:https';
 import { type Answer, type Json, makeSeeded, type TestDaemon } from '../daemons/daemon.ts';

@@ -1,7 +1,7 @@
-// What a hostile repository of a tenant may try, as a table: the manifests, and the rule of the tenant that refuses them.
+// A table of attacks from a tenant's hostile repository: the manifests, and the tenant rule that refuses them.
 export interface Attempt {
   readonly what: string;
-  /** Empty: every source is refused this, with or without a tenant. */
+  /** Empty: refused for every source, with or without a tenant. */
   readonly rule: string;
   readonly text: string;
   /** gantry.lock beside it. */

@@ -1,16 +1,15 @@
-// TCP ports of the loopback interface that nobody else takes: the kernel gives none of them to connections and to listeners without a port,
-// and each belongs to one process of tests at a time.
+// Reserves TCP ports on loopback below the kernel's ephemeral range, each for one test process at a time.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 
 const lowest = 15_000;
-/** The kernel gives away those from here on. */
+/** The start of the kernel's ephemeral range. */
 const limit = Number(/^\d+/.exec(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8'))?.[0] ?? 32_768);
 let next = lowest + Math.floor(Math.random() * (limit - lowest));
 
 export const freePort = (): Promise<number> => freePorts(1);
 
-/** The first of so many ports in a row. */
+/** Reserves `count` consecutive ports. Returns the first. */
 export async function freePorts(count: number): Promise<number> {
   for (;;) {
     if (next + count > limit) next = lowest;
@@ -22,7 +21,7 @@ export async function freePorts(count: number): Promise<number> {
 }
 
 const take = async (port: number): Promise<boolean> =>
-  // The first one is kept until this process ends.
+  // The abstract socket is held until this process ends.
   (await canListen({ path: `\0gantry-test-port-${port}` }, true)) &&
   (await canListen({ port, host: '127.0.0.1' }, false));
 

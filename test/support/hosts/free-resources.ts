@@ -46,7 +46,7 @@ export function freeSubnet(): string {
   throw new Error('this machine has no free subnet 10.100.0.0/24 to 10.199.9.0/24');
 }
 
-/** A port of five digits without a listener; the wanted one when it is free. */
+/** A port of five digits without a listener; the wanted one if it is free. */
 export function portNear(wanted: number): number {
   const listening = listeningPorts();
   const candidates = [wanted, ...Array.from({ length: 200 }, () => 20_000 + Math.floor(Math.random() * 10_000))];
@@ -70,9 +70,9 @@ function listeningPorts(): ReadonlySet<number> {
 
 /** Addresses of an example, and their replacements on this machine. */
 export interface Replacements {
-  /** As this machine can have it. */
+  /** Replaces documented values by local ones. */
   readonly here: (text: string) => string;
-  /** As the example has it. */
+  /** Replaces local values by documented ones. */
   readonly documented: (text: string) => string;
 }
 

@@ -26,7 +26,7 @@ export function attachLoop(file: string, files?: string): string {
   return run('losetup', '-f', '--show', file);
 }
 
-/** Also one that is in use is let go, when that ends. */
+/** Detaches a device; the kernel detaches a busy one at its last use. */
 export function detachLoop(device: string): void {
   run('losetup', '-d', device);
 }

@@ -1,4 +1,4 @@
-// Whether a program of this machine can be run, asked once in a process, which runs many test files.
+// Checks whether a program can be run here, once per process, which runs many test files.
 import { spawnSync } from 'node:child_process';
 
 const known = new Map<string, boolean>();

@@ -27,7 +27,7 @@ export interface StockLxd {
   ok(method: string, path: string, body?: Sent): Promise<void>;
   /** Deletes containers, profiles and networks, ends the server, removes its mounts and files. */
   cleanUp(): Promise<void>;
-  /** Ends it as it is, removes its mounts and files: for the members of a cluster, of which the last ones answer no more. */
+  /** Kills the server and removes its mounts and files, for cluster members, the last of which no longer answer. */
   end(): Promise<void>;
 }
 
@@ -88,8 +88,8 @@ export async function startStockLxd(parent = tmpdir(), run: readonly string[] = 
 }
 
 /**
- * A file is sent when the server begins to read it. On a busy machine its database may be too slow for a request, which is then
- * answered before: that one is sent again for a while.
+ * Sends a file when the server begins to read it. On a busy machine a slow database makes the server answer before that; such a request
+ * is retried for some time.
  */
 async function sendPatiently(
   wire: { readonly socketPath: string },
@@ -105,7 +105,7 @@ async function sendPatiently(
       const answer = await call(wire, method, path, body, { ...headers, expect: '100-continue' });
       if (answer.status < 500 || Date.now() > deadline) return answer;
     } catch (error) {
-      // It had begun to read.
+      // The server had begun to read.
       const isCut = ['EPIPE', 'ECONNRESET'].includes((error as NodeJS.ErrnoException).code ?? '');
       if (!isCut || Date.now() > deadline) throw error;
     }

@@ -91,7 +91,7 @@ function makeImage(file: string): string {
   }
 }
 
-/** An address by DHCP on eth0, a journal that is kept over reboots, a separate id for each machine. */
+/** Configures DHCP on eth0, a persistent journal, and a unique machine id. */
 function settle(root: string): void {
   writeFileSync(join(root, 'etc/systemd/network/eth0.network'), '[Match]\nName=eth0\n\n[Network]\nDHCP=ipv4\n');
   const wants = join(root, 'etc/systemd/system/multi-user.target.wants');

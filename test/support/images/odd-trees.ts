@@ -1,5 +1,5 @@
-// A root file system with everything that real distributions and odd builders put into one, the real tools that pack it, and what is
-// in a tree as one comparable text.
+// A root file system with everything that real distributions and odd builders produce, the real tools that pack it, and a comparable
+// text of a tree.
 import { execFileSync } from 'node:child_process';
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -119,7 +119,7 @@ function split(pack: (root: string, to: string) => void): Pack {
 
 export type Attributes = 'all' | 'without access lists' | 'none';
 
-/** What of a tree a packing holds. */
+/** The features of a tree that a packing preserves. */
 interface Kept {
   readonly attributes: Attributes;
   /** Names that have one. */
@@ -183,7 +183,7 @@ export function contentsOf(root: string, { attributes, lineBreaks }: Kept): stri
 
 const lines = (text: string): readonly string[] => text.split('\0').filter((line) => line !== '');
 
-/** Names that are one file, whatever its number. */
+/** Groups of names that are one file, regardless of inode numbers. */
 function groups(inodes: readonly string[]): readonly string[] {
   const byNumber = new Map<string, string[]>();
   for (const line of inodes) {

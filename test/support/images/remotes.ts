@@ -157,7 +157,7 @@ export const serveDirect =
     response.end(request.url === '/files/image.tar' ? image : '');
   };
 
-/** A proxy that maps every name to the port of `target`: requests through it cannot have been direct. */
+/** A proxy that maps every name to the port of `target`, which proves that requests used it. */
 export async function fakeProxy(target: () => FakeServer): Promise<FakeServer> {
   const port = (): number => Number(new URL(target().url).port);
   return fakeServer(

@@ -1,4 +1,4 @@
-// Answers of the controller of tests, and the events that follow: pure steps over a world, apart from sessions and sockets.
+// Answers of the fake controller, and the resulting events: pure steps over a world, without sessions and sockets.
 import type {
   ControllerEvent,
   Operation,

@@ -1,4 +1,4 @@
-// What a host says of its containers in worlds for the page: a running and a stopped one, a log, files.
+// A host's containers in worlds for the page: a running and a stopped one, a log, files.
 import type { ContainerView, FileView } from '../../../reconciler/controller/contract/index.ts';
 
 export interface HandWorld {

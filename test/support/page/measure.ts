@@ -64,10 +64,10 @@ export async function measureInteractions(page: Page, act: () => Promise<void>):
   return summed(times, 'interactions');
 }
 
-/** No person is faster than twenty keys a second; a flood of keys would measure its own queue. */
+/** The pace of a fast person, since a flood of keys would measure its own queue. */
 const paceMs = 50;
 
-/** What a person does with the list of a set: searches, moves, opens objects, scrolls, filters. */
+/** Uses the list of a set like a person: searches, moves, opens objects, scrolls, filters. */
 export async function useList(page: Page): Promise<void> {
   const press = async (key: string, times: number): Promise<void> => {
     for (let at = 0; at < times; at++) {

@@ -1,4 +1,4 @@
-// What opens over or inside the views of the page, by the component that draws it, and the parts of views: for tests that look at each of them.
+// Dialogs, drawers and folding parts of the page by component, and the parts of views, for tests of each of them.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';

@@ -1,5 +1,5 @@
-// A controller for tests of the page: the contract over a world in memory, with sessions, roles, events, a console that echoes, the
-// headers that a browser obeys, and ways to make trouble.
+// A fake controller for tests of the page: the contract over a world in memory, with sessions, roles, events, an echoing console, real
+// security headers, and ways to make trouble.
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -30,7 +30,7 @@ const types: Readonly<Record<string, string>> = {
 
 export class PageServer {
   readonly world: PageWorld;
-  /** Changes that were asked for, in order. */
+  /** Requested changes, in order. */
   readonly asked: Recorded[] = [];
   readonly consoleInput: string[] = [];
   readonly consoleSizes: string[] = [];

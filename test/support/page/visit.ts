@@ -1,4 +1,4 @@
-// A visit to the page in Chromium: opens it, collects what the browser complains of, and asks axe.
+// A visit to the page in Chromium: opens it, collects complaints of the browser, and runs axe.
 import { readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
@@ -63,7 +63,7 @@ export class PageHarness {
     const complaints: string[] = [];
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('console', (message) => {
-      // A refused or interrupted request is an error to Chromium: what the page makes of it is what counts here.
+      // Chromium logs refused and interrupted requests as errors, but only the page's reaction to them matters here.
       if (message.type() === 'error' && !/Failed to load resource|ERR_|WebSocket/.test(message.text()))
         complaints.push(message.text());
     });
@@ -82,7 +82,7 @@ export class PageHarness {
   }
 }
 
-/** Resolves when nothing fades or moves any more; marks of what is at work turn without an end, and what leaves the page ends early. */
+/** Resolves when all animations have ended, except endless spinners and elements that were removed. */
 const settled = (page: Page): Promise<unknown> =>
   page.evaluate(`Promise.allSettled(document.getAnimations()
     .filter((each) => each.effect.getComputedTiming().endTime !== Infinity).map((each) => each.finished))`);

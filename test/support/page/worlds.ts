@@ -1,4 +1,4 @@
-// Worlds for the page: what a controller would answer, small with every status in it, large for speed, hostile with markup in every text.
+// Answers of a fake controller for the page: a small world with every status, a large one for speed, a hostile one with markup in every text.
 import { handWorld } from './hand-world.ts';
 import type {
   ContainerView,

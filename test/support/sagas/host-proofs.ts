@@ -313,7 +313,7 @@ export const hostProofs = {
   ],
   'image-add': [
     proof(undone, async (at) => {
-      // Outside the comparison: the upload itself is gone afterwards in any case.
+      // Outside the compared directory, since the upload is always removed afterwards.
       const uploads = `${at.dir}-uploads`;
       await mkdir(uploads);
       const metadataPath = join(uploads, 'one');

@@ -1,4 +1,4 @@
-// Proofs of the sagas of moves between members: two members on one store, each with directories of its own.
+// Proofs of the sagas of moves between members: two members on one store, each with its own directories.
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -55,7 +55,7 @@ async function world() {
   });
   const stop = new AbortController();
   for (const { records } of [one, two]) void records.follow(stop.signal, () => {});
-  /** Each member sees what the other one wrote. */
+  /** Waits until each member sees the writes of the other. */
   const settle = async (): Promise<void> => {
     for (;;) {
       const { rev } = await store.range('/', { limit: 1 });
@@ -146,7 +146,7 @@ export const moveProofs: Pick<SagaProofs, 'container-arrive' | 'container-leave'
 
 export { arrival, takeAway, world as moveWorld, container as movedContainer };
 
-/** A pool deletes in its directory for temporary files on the side: one that goes while it is listed is listed again. */
+/** Repeats a listing during which the pool deleted a temporary file in the background. */
 async function filesIn(dir: string): Promise<readonly string[]> {
   for (;;) {
     const found = await readdir(dir, { recursive: true }).catch((error: NodeJS.ErrnoException) => error);

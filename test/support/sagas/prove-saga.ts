@@ -21,9 +21,9 @@ export interface SagaUnderTest<P> {
 }
 
 export interface SagaFacts {
-  /** False for deletions: a step cannot restore deleted data; a failed run must then be possible again. */
+  /** False for deletions, which no step can undo: a failed run must be repeatable instead. */
   readonly restores: boolean;
-  /** Once this step has done its work there is no way back: a failure is recovered from by finishing. */
+  /** After this step a failure is recovered by finishing instead of undoing. */
   readonly pointOfNoReturn?: string;
 }
 
@@ -49,7 +49,7 @@ export type SagaProofs<K extends SagaKind = SagaKind> = {
 
 class Planned extends Error {}
 
-/** As that release stored them for the same change; the directory of the test is written as DIR there. */
+/** The params that an older release stored for the same change, with DIR for the directory of the test. */
 function olderParams(kind: SagaKind, title: string | undefined, now: unknown): unknown {
   const known = JSON.parse(readFileSync('test/fixtures/sagas/version-0.json', 'utf8')) as Record<string, unknown>;
   const found = known[[kind, title].join(' ').trim()];
@@ -203,7 +203,7 @@ async function expectFailure<P>(subject: SagaUnderTest<P>, failing: Saga<P>): Pr
   await sagas.close();
 }
 
-/** The intent is the one that a release without versions left behind. */
+/** Stores the intent in the form of a release without versions. */
 async function crashAfter<P>(
   { records, saga, params }: SagaUnderTest<P>,
   steps: number,

@@ -87,7 +87,7 @@ export async function storageWorld() {
   const make = async (ref: VolumeRef): Promise<void> => {
     await pools.createVolume('p', ref, { kind: 'empty' }, () => {}, signal);
     await writeFile(join(pools.volumePath('p', ref), 'since'), '');
-    // Not by the driver: these worlds are many, and a copy takes programs.
+    // Not with the driver, which starts programs for each copy of these many worlds.
     const { driver, pool } = pools.use('p');
     const then = driver.snapshotPath(pool, { volume: ref, snapshot: 's' });
     await mkdir(then, { recursive: true });

@@ -1,4 +1,4 @@
-// A lease clock that moves only when told to.
+// A manually advanced lease clock.
 import type { LeaseClock } from '../../../server/store/leases.ts';
 
 export interface ScriptedClock extends LeaseClock {

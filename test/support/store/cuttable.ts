@@ -4,9 +4,9 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 export interface Relay {
   readonly address: string;
-  /** `answers`: what the server sends back is held. `both`: everything is held. */
+  /** `answers`: holds back what the server sends. `both`: holds back everything. */
   cut(which: 'answers' | 'both'): void;
-  /** What was held arrives after all. */
+  /** Delivers everything that was held back. */
   mend(): void;
   close(): void;
 }

@@ -37,7 +37,7 @@ export interface TestEtcd {
   stop(): Promise<void>;
 }
 
-/** The reason why there is no etcd; undefined when there is one. Printed once a test file. */
+/** Why there is no etcd; undefined if there is one. Printed once per test file. */
 export function etcdMissing(): string | undefined {
   if (programRuns(['etcd', '--version']) && programRuns(['etcdctl', 'version'], { ETCDCTL_API: '3' })) return undefined;
   const missing = 'etcd and etcdctl are not installed (apt-get install etcd-server etcd-client)';

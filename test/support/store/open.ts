@@ -29,7 +29,7 @@ export async function openSqlite(): Promise<StoreUnderTest> {
   return { store, clock, reopen, dispose };
 }
 
-/** Where an answer only has to come: a busy machine writes slowly. */
+/** A generous limit, since a busy machine writes slowly. */
 const totalMs = 60_000;
 
 /**

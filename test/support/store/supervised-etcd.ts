@@ -18,7 +18,7 @@ export interface EtcdNest {
   readonly logged: string[];
   /** A member that was not started yet. */
   member(name: string, first: EtcdFirstStart, tuning?: EtcdTuning): Promise<SupervisedEtcd>;
-  /** What a client shows, as files and read. */
+  /** The client certificates, as files and loaded. */
   readonly files: EtcdTlsFiles;
   readonly tls: { readonly ca: Buffer; readonly cert: Buffer; readonly key: Buffer };
   close(): Promise<void>;

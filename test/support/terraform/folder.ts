@@ -17,7 +17,7 @@ const quiet = { CHECKPOINT_DISABLE: '1', TF_IN_AUTOMATION: '1', TF_CLI_CONFIG_FI
 
 export interface FolderLoad extends TerraformLoad {
   readonly diagnostics: readonly Diagnostic[];
-  /** What was said about values and data sources. */
+  /** Notices about values and data sources. */
   readonly said: readonly string[];
 }
 

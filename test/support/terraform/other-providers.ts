@@ -1,5 +1,4 @@
-// Stand-ins for the providers for LXD and Incus: schemas that Terraform loads when a state names these providers, and such states. Nothing calls the
-// servers of those providers.
+// Fakes of the LXD and Incus providers: only schemas, which Terraform loads if a state names these providers, and such states.
 import { text, type Attributes } from '../../../provider/framework/attribute.ts';
 import { resource, type AnyProvider, type AnyResource } from '../../../provider/framework/provider.ts';
 import { pluginHere, reattached } from './plugin-here.ts';
@@ -72,7 +71,7 @@ export function attachBeside({ env }: Terraform, others: readonly StandIn[]): vo
   env['TF_REATTACH_PROVIDERS'] = JSON.stringify(Object.assign({}, own, ...others.map(({ entry }) => entry)));
 }
 
-/** One instance of a resource in a state of theirs. */
+/** One resource instance in a state of those providers. */
 export interface Old {
   readonly type: string;
   readonly name: string;

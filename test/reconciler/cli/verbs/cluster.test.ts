@@ -31,7 +31,7 @@ describe('gantry cluster on a single host', () => {
     });
   });
 
-  test('join refuses a text that is no token before it asks any server', async () => {
+  test('join refuses an invalid token before it contacts any server', async () => {
     expect(await cli(['cluster', 'join', 'half', '--host', 'unix:///nowhere'])).toMatchObject({
       code: 64,
       stderr: expect.stringContaining('copied whole'),

@@ -1,4 +1,4 @@
-// What a move from LXD decides: order of steps, what stays behind and what differs, each with what to do. No server is asked.
+// Decisions of a move from LXD: the order of steps, and objects that stay behind or differ, each with a remedy. Contacts no server.
 import { describe, expect, test } from 'vitest';
 import { decideMoves } from '../../../../reconciler/cli/verbs/moving/decide-moves.ts';
 import type { Inventory, MovePlan, MoveRequest } from '../../../../reconciler/cli/verbs/moving/moves.ts';
@@ -59,7 +59,7 @@ describe('the decisions of a move', () => {
     expect(plan.differences).toEqual([]);
   });
 
-  test('a pool whose driver the target lacks stays behind with what is on it', () => {
+  test('a pool whose driver the target lacks stays behind with its contents', () => {
     const plan = decide(
       world({
         pools: [livePool('default', { driver: 'zfs' })],
@@ -95,7 +95,7 @@ describe('the decisions of a move', () => {
     ]);
   });
 
-  test('a pool of that name on the target takes them, whatever its driver is', () => {
+  test('a pool of that name on the target gets the contents, regardless of its driver', () => {
     const source = world({
       pools: [livePool('default', { driver: 'zfs' })],
       containers: [liveContainer('web', { expanded_devices: { root } })],
@@ -104,7 +104,7 @@ describe('the decisions of a move', () => {
     expect(ids(plan)).toEqual(['container/web']);
   });
 
-  test('keys that the target lacks are taken out and named', () => {
+  test('keys that the target lacks are removed and listed', () => {
     const config = { 'linux.sysctl.net.ipv4.ip_forward': '1', 'user.a': 'b' };
     const plan = decide(world({ profiles: [liveProfile('p', { config })] }));
     expect(plan.moves).toMatchObject([{ id: 'profile/p', body: { config: { 'user.a': 'b' } } }]);
@@ -203,7 +203,7 @@ describe('the decisions of a move', () => {
     ]);
   });
 
-  test('leased addresses become static ones when that is asked for', () => {
+  test('leased addresses become static ones on request', () => {
     const source = world({
       networks: [liveNetwork('lxdbr0')],
       containers: [

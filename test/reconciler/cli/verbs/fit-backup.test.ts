@@ -52,7 +52,7 @@ test.each([100, 512, 700, 1_000_000])(
   },
 );
 
-test('a backup that does not begin with its index, or is cut off, is refused', async () => {
+test('a truncated backup, or one that does not begin with its index, is refused', async () => {
   await expect(collect(fitBackup(inPieces(tarOf('backup/other'), 512), move))).rejects.toThrow(
     /it begins with "backup\/other"/,
   );

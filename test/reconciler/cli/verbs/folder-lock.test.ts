@@ -1,4 +1,4 @@
-// The lock of a move's state folder: one process at a time, and free again however that process ends.
+// The lock of a move's state folder admits one process at a time and is released however that process ends.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { realpathSync, symlinkSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { lockName, withFolder } from '../../../../reconciler/cli/verbs/moving/fo
 import { cli } from '../../../support/cli/io.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
-test('a second move with the folder is refused, by another path too, and the folder is free after an error', async () => {
+test('a second move with the folder is refused, even by another path, and an error releases the folder', async () => {
   const folder = join(tempFolder('glock-'), 'state');
   const link = `${folder}-link`;
   await withFolder(folder, async () => {

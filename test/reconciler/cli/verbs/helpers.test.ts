@@ -184,7 +184,7 @@ describe('doctor', () => {
     expect(levels(run)).toEqual({ program: 'ok', state: 'warning', daemon: 'error' });
   });
 
-  test('doctor says what is wrong with a server, and what to do', () => {
+  test('doctor reports problems of a server with remedies', () => {
     const environment = {
       server: 'gantry',
       server_version: '0.0.1',
@@ -212,7 +212,7 @@ describe('doctor', () => {
     expect(clockFinding(undefined, noon, noon).level).toBe('warning');
   });
 
-  test('doctor shows the warnings that nobody has acknowledged, the severe ones first', () => {
+  test('doctor shows unacknowledged warnings, the severe ones first', () => {
     const warning = (type: string, more: object = {}) => ({
       uuid: type,
       location: 'none',

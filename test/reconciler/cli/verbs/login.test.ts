@@ -40,7 +40,7 @@ const run = (...words: string[]) => cli([...words, '--host', host], { env: env()
 const file = (): string => join(home, 'gantry', 'logins', readdirSync(join(home, 'gantry', 'logins'))[0] ?? '');
 
 describe('gantry login', () => {
-  test('shows address and code, waits for the user, and keeps the tokens where only the user reads them', async () => {
+  test('shows address and code, waits for the user, and stores the tokens readable only by the user', async () => {
     const done = await logIn();
     expect(done).toMatchObject({ code: 0, stdout: `Logged in at ${host}\n` });
     expect(done.stderr).toContain(`Open ${issuer.url}/verify and enter the code WDJB-MJHT`);
@@ -73,7 +73,7 @@ describe('gantry login', () => {
     await client.close();
   });
 
-  test('is renewed when it is about to end, and says so when that fails', async () => {
+  test('is renewed shortly before it expires, and a failure is reported', async () => {
     issuer.lifeS = 20;
     await logIn();
     const before = readFileSync(file(), 'utf8');
@@ -89,7 +89,7 @@ describe('gantry login', () => {
     });
   });
 
-  test('tells a user whom the server does not trust, one who refused, and a server without an issuer', async () => {
+  test('reports an untrusted user, a refusal by the user, and a server without an issuer', async () => {
     issuer.claims = { groups: ['others'] };
     expect((await logIn()).stderr).toContain('does not trust this user');
     expect((await run('get', 'profiles')).code).toBe(7);

@@ -21,7 +21,7 @@ const tokenFor = async (name: string, ...flags: string[]) =>
   (await local('trust', 'add', name, ...flags)).stdout.trim();
 
 describe('gantry trust', () => {
-  test('add prints a token; join makes a pair, adds it, and says how to connect', async () => {
+  test('add prints a token; join makes a key pair, adds it, and explains how to connect', async () => {
     const made = await local('trust', 'add', 'laptop');
     expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('Good for one use') });
     expect(decodeTrustToken(made.stdout)).toMatchObject({ client_name: 'laptop' });
@@ -45,7 +45,7 @@ describe('gantry trust', () => {
     expect(readFileSync(join(dir, 'c.key'), 'utf8')).toBe(key);
   });
 
-  test('join refuses what cannot be right, and sends a token to no other server', async () => {
+  test('join refuses invalid input, and sends the token to no other server', async () => {
     const token = await tokenFor('laptop');
     expect(await cli(['trust', 'join', token])).toMatchObject({ code: 64 });
     expect(await cli(['trust', 'join', 'half', ...pair()])).toMatchObject({
@@ -70,7 +70,7 @@ describe('gantry trust', () => {
     expect((await local('get', 'certificates', '-o', 'name')).stdout).toBe('');
   });
 
-  test('a restricted token is good for its projects', async () => {
+  test('a restricted token is valid for its projects', async () => {
     expect(await local('trust', 'add', 'ci', '--projects', 'default')).toMatchObject({ code: 64 });
     expect(await local('trust', 'add', 'ci', '--restricted', '--projects', 'gone')).toMatchObject({
       code: 1,

@@ -1,4 +1,4 @@
-// Generators: variables of lists, hosts and directories make sets; what a template cannot mean is said; sets leave only where that is asked for.
+// Generators: lists, hosts and directories make sets; template mistakes are reported; sets leave only with prune.
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -23,7 +23,7 @@ const template = {
 };
 
 describe('a template', () => {
-  test('makes a set of each entry, with defaults for what an entry leaves empty', () => {
+  test('makes a set of each entry, with defaults for empty variables', () => {
     const { sets, problems } = expand(generator(template), [{ shop: 'berlin', memory: '1GiB' }, { shop: 'bonn' }]);
     expect(problems).toEqual([]);
     expect(sets.map(({ set }) => set)).toEqual([
@@ -32,7 +32,7 @@ describe('a template', () => {
     ]);
   });
 
-  test('names an entry without a value where the template has no default', () => {
+  test('reports an entry without a value if the template has no default', () => {
     const { sets, problems } = expand(generator({ ...template, environment: '$memory' }), [
       { shop: 'berlin', memory: '1GiB' },
       { shop: 'bonn' },
@@ -41,7 +41,7 @@ describe('a template', () => {
     expect(problems).toEqual([{ path: 'set.environment', message: 'the variable memory has no value (of shop=bonn)' }]);
   });
 
-  test('names a variable that no entry has, with the nearest one', () => {
+  test('reports an unknown variable with the nearest one', () => {
     const { sets, problems } = expand(generator({ ...template, path: '$shopp' }), [{ shop: 'bonn', memory: '1' }]);
     expect(sets).toEqual([]);
     expect(problems[0]?.message).toBe(
@@ -49,7 +49,7 @@ describe('a template', () => {
     );
   });
 
-  test('is judged as an entry of sets, with the path of each problem', () => {
+  test('is checked like an entry of sets, with the path of each problem', () => {
     const { problems } = expand(generator({ ...template, name: 'Shop $shop', depends: [] }), [
       { shop: 'bonn', memory: '1' },
     ]);
@@ -74,7 +74,7 @@ test('hosts give their names and labels as variables', () => {
   ]);
 });
 
-test('directories are found by stars and left out by exclude; links and hidden ones do not count', async () => {
+test('directories match stars and are excluded by exclude; links and hidden ones are ignored', async () => {
   const folder = tempFolder('gantry-directories-');
   for (const path of ['apps/a', 'apps/b/deep', 'apps/old', 'apps/.git', 'other/a'])
     await mkdir(join(folder, path), { recursive: true });
@@ -101,8 +101,8 @@ const made = (name: string, more: Partial<MadeSet> = {}): MadeSet => ({
   ...more,
 });
 
-describe('sets that a generator makes no more', () => {
-  test('leave nothing behind only where prune asks for it', () => {
+describe('sets that a generator no longer makes', () => {
+  test('leave nothing behind only with prune', () => {
     const before = [made('a'), made('b')];
     expect(decideLeaving({ name: 'shops' }, before, new Set(['a']))).toEqual({ leaving: [], kept: [] });
     expect(decideLeaving({ name: 'shops', prune: {} }, before, new Set(['a'])).leaving).toEqual([
@@ -110,7 +110,7 @@ describe('sets that a generator makes no more', () => {
     ]);
   });
 
-  test('stay when too many would go at once; those that go already continue', () => {
+  test('stay if too many would leave at once; those that already leave continue', () => {
     const before = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => made(name));
     const going = made('i', { isLeaving: true });
     const { leaving, kept, problem } = decideLeaving({ name: 'shops', prune: {} }, [...before, going], new Set(['a']));
@@ -133,7 +133,7 @@ async function completed(text: string, hosts: readonly Host[] = [host('h1')]): P
 const sources = 'sources: [{ name: shop, directory: { path: manifests } }]\n';
 
 describe('a configuration with generators', () => {
-  test('has the sets of the file and those of each list and host, with their tenants', async () => {
+  test('has the sets of the file and of each list and host, with their tenants', async () => {
     const { config, findings } = await completed(
       `${sources}tenants:
   - { name: shops, sources: [{ name: shop, path: shops }], hosts: [h1], kinds: [profile], names: ['*'] }

@@ -1,4 +1,4 @@
-// Open pull and merge requests as the APIs of GitHub, Gitea and GitLab list them; a stand-in answers, also what it should not.
+// Open pull and merge requests from fake APIs of GitHub, Gitea and GitLab, including malformed answers.
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -65,7 +65,7 @@ describe('open requests', () => {
     expect(asked[0]?.authorization).toBe('Bearer a token of the generator');
   });
 
-  test('count only with all the labels that are asked for', async () => {
+  test('count only with all required labels', async () => {
     answer = () => JSON.stringify([pull(1, 'a'), pull(2, 'b', { labels: [] }), pull(3, 'c', { labels: null })]);
     expect((await read({ provider: 'github', labels: ['preview'] })).map(({ number }) => number)).toEqual(['1']);
     expect(asked[0]?.url).toContain('per_page=50');
@@ -87,12 +87,12 @@ describe('open requests', () => {
     expect(asked[0]?.url).toContain('/projects/team%2Fsub%2Fshop/merge_requests?state=opened');
   });
 
-  test('leave those out whose branch has a name that git refuses', async () => {
+  test('are skipped if git refuses the name of their branch', async () => {
     answer = () => JSON.stringify([pull(1, '--upload-pack=x'), pull(2, '../x'), pull(3, 'a b'), pull(4, '$(reboot)')]);
     expect((await read()).map(({ branch, slug }) => [branch, slug])).toEqual([['$(reboot)', 'reboot']]);
   });
 
-  test('are unknown, and not gone, when the answer is no list of them', async () => {
+  test('are unknown, not closed, after a malformed answer', async () => {
     for (const text of ['', '<html>', '{"message":"Not Found"}', '[{"number":"x"}]', 'null']) {
       answer = () => text;
       await expect(read(), text).rejects.toThrow(

@@ -1,4 +1,4 @@
-// Access to the endpoints of a controller: every row of the table, tokens, sessions, pages of other sites.
+// Access to the endpoints of a controller: every row of the table, tokens, sessions, requests of other sites.
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -46,17 +46,17 @@ describe('a caller without a login', () => {
   });
 
   test.each(guarded.filter(({ access }) => access === 'operate'))(
-    'is refused by $method $url also where everyone may look',
+    'is refused by $method $url even with anonymous viewing',
     async (row) => expect((await open.ask(row.url, asking(row))).status).toBe(401),
   );
 
-  test('may look where the configuration says so', async () => {
+  test('may view with anonymous viewing', async () => {
     expect((await open.ask('/api/v1/overview')).status).toBe(200);
     expect((await open.ask('/api/v1/session')).json()).toMatchObject({ role: 'view' });
   });
 
   test.each(['evil.test', 'evil.test:8440', '127.0.0.1.evil.test'])(
-    'may not look under the foreign name %j, which a page of that name would use',
+    'is refused under the foreign host name %j, which prevents DNS rebinding',
     async (host) => expect((await open.ask('/api/v1/overview', { headers: { host } })).status).not.toBe(200),
   );
 });
@@ -85,7 +85,7 @@ describe('tokens', () => {
     },
   );
 
-  test('change and end with their files, and so do the sessions that they began', async () => {
+  test('change and expire with their files, and so do their sessions', async () => {
     let now = Date.now();
     const own = await startHttp({ nowMs: () => now });
     const { cookie } = await logIn(own, tokens.view);
@@ -102,7 +102,7 @@ describe('tokens', () => {
     await own.close();
   });
 
-  test('are no longer compared after some wrong ones, but those that were good before stay good', async () => {
+  test('are rate-limited after wrong ones, except tokens that were accepted before', async () => {
     let now = Date.now();
     const own = await startHttp({ nowMs: () => now });
     await own.ask('/api/v1/overview', { token: tokens.view });
@@ -120,7 +120,7 @@ describe('tokens', () => {
 });
 
 describe('a session', () => {
-  test('has a cookie that scripts and other sites do not get', async () => {
+  test('has a cookie that is inaccessible to scripts and other sites', async () => {
     const reply = await http.ask('/api/v1/session', { body: { token: tokens.operate } });
     expect(reply.headers['set-cookie']).toEqual([
       expect.stringMatching(/^gantry-session=[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/),
@@ -128,7 +128,7 @@ describe('a session', () => {
     expect(reply.json()).toMatchObject({ name: 'operateer', role: 'operate', login: { token: true, oidc: false } });
   });
 
-  test('changes something only with its own token against forged requests', async () => {
+  test('needs its CSRF token for changes', async () => {
     const mine = await logIn(http, tokens.operate);
     const other = await logIn(http, tokens.operate);
     const sync = (headers: Readonly<Record<string, string>>) =>
@@ -146,7 +146,7 @@ describe('a session', () => {
     ['another port', { origin: 'http://127.0.0.1:1' }],
     ['another site', { 'sec-fetch-site': 'cross-site' }],
     ['a neighbouring site', { 'sec-fetch-site': 'same-site' }],
-  ])('changes nothing for a page of %s, and such a page cannot log in', async (_, headers) => {
+  ])('is refused for a page of %s, and such a page cannot log in', async (_, headers) => {
     const { cookie, csrf } = await logIn(http, tokens.operate);
     const reply = await http.ask('/api/v1/sets/web/sync', {
       body: {},
@@ -157,14 +157,14 @@ describe('a session', () => {
     expect(http.controller.asked).toEqual([]);
   });
 
-  test('changes something for our own page', async () => {
+  test('allows changes for our own page', async () => {
     const { cookie, csrf } = await logIn(http, tokens.operate);
     const headers = { cookie, 'x-csrf-token': csrf, origin: http.listener.url, 'sec-fetch-site': 'same-origin' };
     expect((await http.ask('/api/v1/sets/web/sync', { body: {}, headers })).status).toBe(202);
     http.controller.asked.splice(0);
   });
 
-  test('is not one with a forged cookie, or with two', async () => {
+  test('is refused with a forged cookie, or with two', async () => {
     const { cookie } = await logIn(http, tokens.operate);
     const forged = [
       'gantry-session=',
@@ -200,7 +200,7 @@ describe('a session', () => {
     await own.close();
   });
 
-  test('begins with a ticket, once', async () => {
+  test('begins with a one-time ticket', async () => {
     const url = http.listener.ticketUrl({ name: 'root', role: 'operate' });
     const reply = await ask(url);
     expect(reply.text).toContain('http-equiv="refresh"');

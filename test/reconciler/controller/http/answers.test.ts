@@ -1,4 +1,4 @@
-// Answers of a controller: results of the contract, streams of events, probes, metrics, files of the page, and bad requests.
+// Answers of a controller: results of the contract, event streams, probes, metrics, page files, and bad requests.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
@@ -43,7 +43,7 @@ const operate = { token: tokens.operate };
 const refusal = (code: string, message: unknown) => ({ error: { code, message } });
 
 describe('answers', () => {
-  // Those about containers need a host: containers.test.ts has them.
+  // containers.test.ts covers those that need a host.
   const read = endpoints.filter(
     ({ mode, method, id, path }) =>
       mode === 'json' && method === 'GET' && id !== 'object' && !path.startsWith('/api/v1/hosts/'),
@@ -56,7 +56,7 @@ describe('answers', () => {
     if (result !== undefined) expect(validateBody(result, reply.json(), { unknownKeys: 'report' })).toEqual([]);
   });
 
-  test('carry 10,000 objects at once, compressed for those who take that', async () => {
+  test('carry 10,000 objects at once, compressed on request', async () => {
     const own = await startHttp();
     own.controller.items = Array.from({ length: 10_000 }, (_, index) => anObject(`c${index}`));
     const reply = await own.ask('/api/v1/sets/web/objects?limit=20000', view);
@@ -79,7 +79,7 @@ describe('answers', () => {
     expect(second.json()).toEqual({ total: 2, objects: [anObject('web2')] });
   });
 
-  test('pass what operators ask for on to the engine, with their name', async () => {
+  test('pass requests of operators to the engine, with their name', async () => {
     const until = '2031-01-01T00:00:00Z';
     const reply = await http.ask('/api/v1/sets/web/suspend', {
       ...operate,
@@ -91,7 +91,7 @@ describe('answers', () => {
     ]);
   });
 
-  test('describe themselves as OpenAPI, every path with its role', async () => {
+  test('are described as OpenAPI, every path with its role', async () => {
     const document = (await http.ask('/openapi.json', view)).json<{ paths: Record<string, Record<string, object>> }>();
     for (const { id, path, method, access } of endpoints)
       expect(document.paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]).toMatchObject({
@@ -183,7 +183,7 @@ describe('bad requests', () => {
     expect(webhooks).toEqual([]);
   });
 
-  test('bad requests that fail for reasons of ours keep those to the log', async () => {
+  test('internal errors are only described in the log', async () => {
     http.controller.broken = new Error('cannot open /root/secret');
     const reply = await http.ask('/api/v1/sets/web/object?host=h1&address=container/web1', view);
     http.controller.broken = undefined;
@@ -294,7 +294,7 @@ describe('the stream of events', () => {
     }
   });
 
-  test('goes on after a lost connection with what was missed', async () => {
+  test('continues after a lost connection with the missed events', async () => {
     const first = await listenTo(http);
     http.controller.emit(changed('drifted'));
     await until(() => first.events().length === 1);
@@ -316,7 +316,7 @@ describe('the stream of events', () => {
     },
   );
 
-  test('leaves out a listener that does not read, and tells it later', async () => {
+  test('skips a listener that does not read, and notifies it later', async () => {
     const controller = new FakeController();
     const own = await startHttp({ controller });
     const { hostname, port } = new URL(own.listener.url);
@@ -337,7 +337,7 @@ describe('the stream of events', () => {
     await own.close();
   });
 
-  test('ends with the login of its listener, and has room for so many', async () => {
+  test('ends with the login of its listener, and limits listeners', async () => {
     const controller = new FakeController();
     const stream = new EventStream(controller, { listeners: 1, keptBytes: 1000, backlogBytes: 1000, heartbeatMs: 10 });
     const { createServer } = await import('node:http');
@@ -366,7 +366,7 @@ describe('the stream of events', () => {
 });
 
 describe('probes and metrics', () => {
-  test('say whether the controller lives, and whether it has looked at its sets', async () => {
+  test('report whether the controller is alive, and whether it has compared its sets', async () => {
     expect((await http.ask('/healthz')).status).toBe(200);
     expect((await http.ask('/readyz')).status).toBe(200);
     http.controller.isNowReady = false;
@@ -443,7 +443,7 @@ describe('webhooks', () => {
 });
 
 describe('the page', () => {
-  test('is served with its views, and asked for again each time', async () => {
+  test('is served for its views, without caching', async () => {
     for (const path of ['/', '/index.html', '/sets/web']) {
       const reply = await http.ask(path);
       expect(reply.text, path).toContain('<title>page</title>');
@@ -453,7 +453,7 @@ describe('the page', () => {
     }
   });
 
-  test('has files that browsers keep, compressed', async () => {
+  test('has compressed files that browsers cache', async () => {
     const reply = await http.ask('/assets/app-Ab12Cd34.js');
     expect(reply.headers['cache-control']).toBe('public, max-age=31536000, immutable');
     expect(reply.text).toBe(script);

@@ -1,4 +1,4 @@
-// The address of a client: behind trusted proxies it is the one that they name, from others the header means nothing.
+// The address of a client: the header of trusted proxies counts, others are ignored.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clientAddress } from '../../../../reconciler/controller/http/access/client-address.ts';
 import { startHttp, tokens, type HttpHarness } from '../../../support/controller/http-harness.ts';
@@ -40,7 +40,7 @@ describe('a caller behind a proxy', () => {
     expect(seen).toEqual(['198.51.100.7', '127.0.0.1']);
   });
 
-  test('is slowed down by its own wrong tokens, not by those of others behind the same proxy', async () => {
+  test('is throttled for its own wrong tokens, not for those of others behind the same proxy', async () => {
     const guess = { token: 'wrong-token-0123456789', headers };
     for (let at = 0; at < 6; at += 1) await trusting.ask('/api/v1/overview', guess);
     expect((await trusting.ask('/api/v1/overview', guess)).status).toBe(429);

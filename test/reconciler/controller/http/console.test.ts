@@ -39,7 +39,7 @@ type Headers = Readonly<Record<string, string>>;
 const operate: Headers = { authorization: `Bearer ${tokens.operate}` };
 const pathOf = (name: string, query = '', host = 'h1') => `/api/v1/hosts/${host}/containers/${name}/console${query}`;
 
-/** The status of the refusal instead of a terminal when it is refused. */
+/** Opens a console, or returns the status of the refusal. */
 function open(path: string, headers: Headers = operate, own: HttpHarness = http): Promise<Terminal | number> {
   const socket = new WebSocket(`${own.listener.url.replace(/^http/, 'ws')}${path}`, { headers });
   let text = '';
@@ -67,7 +67,7 @@ async function opened(path: string, headers: Headers = operate, own: HttpHarness
 }
 
 describe('a console', () => {
-  test('runs a command in the container: typed keys, sizes, exit code', async () => {
+  test('runs a command in the container with input, sizes and exit code', async () => {
     const { socket, text, notes, closed } = await opened(pathOf('c1', '?command=sh&width=90&height=30'));
     socket.send(Buffer.from('stty size\r'));
     await until(() => text().includes('30 90\r\n'));
@@ -82,7 +82,7 @@ describe('a console', () => {
     expect(http.logged).toEqual(expect.arrayContaining(['operateer opens a console of c1 on h1']));
   });
 
-  test('keeps what is typed while the audit log is being written', async () => {
+  test('buffers input while the audit log is written', async () => {
     const add = () => new Promise<string>((resolve) => setTimeout(resolve, 300, 'noted'));
     const audit = { add } as unknown as AuditLog;
     const connect = () => Promise.resolve(client);
@@ -122,7 +122,7 @@ describe('a console', () => {
     ['none', '?command=sh', 'h1', /none/],
     ['c1', '?command=sh', 'h9', /no host h9/],
     ['..%2F..%2Fimages', '?command=sh', 'h1', /./],
-  ])('of %s%s on %s says why there is none', async (name, query, host, message) => {
+  ])('of %s%s on %s reports why it cannot open', async (name, query, host, message) => {
     const { notes, closed } = await opened(pathOf(name, query, host));
     await until(() => closed() !== undefined);
     expect(closed()).toBe(1011);

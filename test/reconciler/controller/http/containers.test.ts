@@ -1,4 +1,4 @@
-// Work on containers by hand over the API, on a real daemon with the simulation: figures, power, snapshots, logs, files, and who may.
+// Manual work on containers over the API, on a real daemon with the simulation: figures, power, snapshots, logs, files, and rights.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AuditLog } from '../../../../reconciler/controller/audit/audit-log.ts';
@@ -116,7 +116,7 @@ describe('work on a container by hand', () => {
     expect([reply.status, reply.text]).toEqual([status, expect.stringContaining(message)]);
   });
 
-  test('refuses a body of another type, as forms of other sites send it', async () => {
+  test('refuses a body of another content type, such as forms of other sites send', async () => {
     expect((await upload('/x', 'x', { headers: { 'content-type': 'text/plain' } })).status).toBe(415);
   });
 });
@@ -130,7 +130,7 @@ describe('who may work on containers', () => {
     expect((await http.ask('/api/v1/hosts/h2/containers/c1/power', stop)).status).toBe(403);
   });
 
-  test('nobody may where consoles are off', async () => {
+  test('all requests are refused if consoles are off', async () => {
     const closed = await startHttp({ controller: new FakeController(connect) });
     try {
       const reply = await closed.ask(on, { token });
@@ -149,7 +149,7 @@ describe('who may work on containers', () => {
     expect((await http.ask(`${on}/c1/files?path=/forged`, { token })).status).toBe(404);
   });
 
-  test('changes and downloads are in the audit log with host and container, looks are not', async () => {
+  test('changes and downloads are in the audit log with host and container, reads are not', async () => {
     const entries = await audit.list({ limit: 1000 });
     expect(new Set(entries.map(({ what }) => what))).toEqual(new Set(['power', 'snapshot', 'upload', 'file']));
     expect(entries.find(({ what }) => what === 'upload')).toMatchObject({

@@ -1,4 +1,4 @@
-// Rights of single users for sets and hosts, and what the audit log says of what they asked.
+// Rights of single users for sets and hosts, and their requests in the audit log.
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -34,7 +34,7 @@ const post = (set: string, action: string, body: object, token = tokens.view) =>
 const entries = async () => (await http.ask('/api/v1/audit', { token: tokens.operate })).json<readonly AuditEntry[]>();
 
 describe('a grant', () => {
-  test('lets a viewer do what it names, for its sets only', async () => {
+  test('gives a viewer the named rights, for its sets only', async () => {
     expect((await post('web', 'sync', {})).status).toBe(202);
     expect((await post('pay', 'sync', {})).status).toBe(403);
     expect((await post('web', 'rollback', { revision: 'c0ffee', reason: 'x' })).status).toBe(403);
@@ -43,7 +43,7 @@ describe('a grant', () => {
     expect(controller.asked.map(({ what, set }) => `${what} ${set}`)).toEqual(['sync web']);
   });
 
-  test('to suspend ends no rollback', async () => {
+  test('to suspend does not allow ending a rollback', async () => {
     const held = { id: 'rollback', set: 'web', reason: 'held', by: 'ann', since: '2030-01-31T12:00:00Z' };
     controller.sets = [aSet('web', { suspensions: [held] }), aSet('pay')];
     const refused = await post('web', 'resume', {});
@@ -88,7 +88,7 @@ describe('a grant', () => {
 });
 
 describe('the audit log', () => {
-  test('says who asked for what, from where and why, before and after it was done, and what was denied', async () => {
+  test('records who requested what, from where and why, before and after it was done, and refusals', async () => {
     const before = (await entries()).length;
     await post('web', 'suspend', { reason: 'load test', host: 'h1' });
     await post('pay', 'suspend', { reason: 'mischief' });
@@ -114,7 +114,7 @@ describe('the audit log', () => {
     expect(web.json<readonly AuditEntry[]>().every(({ set }) => set === 'pay')).toBe(true);
   });
 
-  test('only grows: a line that the end of a process cut off stays, and the next one is whole', async () => {
+  test('is append-only: a truncated line stays, and the next one is intact', async () => {
     const other = join(tempFolder('gantry-audit-'), 'audit.jsonl');
     const entry = { who: 'ann', from: '::1', via: 'token', what: 'sync', outcome: 'asked' } as const;
     const first = new AuditLog(other, Date.now);
@@ -132,7 +132,7 @@ describe('the audit log', () => {
     await second.close();
   });
 
-  test('lets nothing be done when it cannot be written', async () => {
+  test('prevents all changes if it cannot be written', async () => {
     const folder = tempFolder('gantry-audit-');
     writeFileSync(join(folder, 'state'), '');
     mkdirSync(join(folder, 'x'));

@@ -1,4 +1,4 @@
-// The login of browsers at an OpenID Connect issuer: roles from claims, and the ways to forge one; and cookies over TLS.
+// The login of browsers at an OpenID Connect issuer: roles from claims, forgeries, and cookies over TLS.
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ describe('a login at an issuer', () => {
   });
   afterEach(() => Promise.all([http.close(), issuer.close()]));
 
-  /** From our page to the issuer; `back`: where that sends the browser. */
+  /** Begins a login at the issuer; `back`: its redirect. */
   async function begin() {
     const leave = await http.ask('/auth/login');
     expect(leave.status).toBe(303);
@@ -43,7 +43,7 @@ describe('a login at an issuer', () => {
     expect(session.json()).toMatchObject({ name: 'ada (u7)', role, login: { token: true, oidc: true } });
   });
 
-  test('gives a user what grants say of the groups', async () => {
+  test('gives a user the grants of the groups', async () => {
     issuer.claims = { sub: 'u7', groups: ['staff'] };
     const { cookie, back } = await begin();
     const logged = cookiesOf(await ask(back, { headers: { cookie } }));
@@ -78,7 +78,7 @@ describe('a login at an issuer', () => {
     expect((await ask(third.back, { headers: { cookie: third.cookie } })).status).toBe(403);
   });
 
-  test('a login at an issuer with a token that others signed, or of another client, is refused', async () => {
+  test('a login at an issuer with a foreign signature, or for another client, is refused', async () => {
     issuer.claims = { groups: ['admins'], aud: 'another-client' };
     const other = await begin();
     expect((await ask(other.back, { headers: { cookie: other.cookie } })).status).toBe(403);
@@ -87,7 +87,7 @@ describe('a login at an issuer', () => {
     expect((await ask(replayed.back, { headers: { cookie: replayed.cookie } })).status).toBe(403);
   });
 
-  test('says so when the issuer does not answer, and works once it does', async () => {
+  test('reports that the issuer does not answer, and works once it does', async () => {
     issuer.broken = 500;
     const reply = await http.ask('/auth/login');
     expect(reply.status).toBe(503);
@@ -97,7 +97,7 @@ describe('a login at an issuer', () => {
   });
 });
 
-test('over TLS cookies are sent over TLS alone, and browsers are told to stay there', async () => {
+test('cookies of a TLS login are sent over TLS only, and browsers get HSTS', async () => {
   const directory = tempFolder('gantry-tls-');
   const pair = await makePair('controller', { subjectAltNames: ['IP:127.0.0.1'], usage: 'server' });
   const tls = { cert: join(directory, 'cert.pem'), key: join(directory, 'key.pem') };

@@ -1,4 +1,4 @@
-// What a viewer sees whose grants name some of the sets: nothing of the others, wherever one looks.
+// A viewer with grants for some sets sees nothing of the others at any endpoint.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { request as httpRequest } from 'node:http';
 import type {
@@ -103,7 +103,7 @@ describe('a viewer whose grants name one set', () => {
   });
 
   test.each(['secret', 'h9', 'hidden', 'git.test/secret', 'secret says'])(
-    'finds nothing of the other by searching for %s, and no number of what there is',
+    'finds nothing of the other by searching for %s, not even counts',
     async (words) => {
       const path = `/api/v1/search?words=${encodeURIComponent(words)}`;
       expect((await own(path)).json()).toEqual({ hits: [], total: 0 });
@@ -112,14 +112,14 @@ describe('a viewer whose grants name one set', () => {
     },
   );
 
-  test('finds what the own set has, and its history in the timeline', async () => {
+  test('finds objects of the own set, and its history in the timeline', async () => {
     const { hits } = (await own('/api/v1/search?words=shop')).json<SearchResult>();
     expect(hits.map(({ type, set = '' }) => `${type} ${set}`)).toEqual(expect.arrayContaining(['set ', 'object shop']));
     const happened = (await own('/api/v1/timeline')).json<readonly TimelineEntry[]>();
     expect(happened.map(({ set }) => set)).toEqual(['shop', 'shop']);
   });
 
-  test('gets no timeline of the other, neither by its name nor by its host', async () => {
+  test('gets no timeline of the other by its name or host', async () => {
     const [hidden, missing] = [await own('/api/v1/timeline?set=secret'), await own('/api/v1/timeline?set=nosuch')];
     expect([hidden.status, hidden.text]).toEqual([404, missing.text.replaceAll('nosuch', 'secret')]);
     expect((await own('/api/v1/timeline?host=h9')).json()).toEqual([]);
@@ -128,7 +128,7 @@ describe('a viewer whose grants name one set', () => {
   });
 
   test.each(['objects', 'drift', 'history', 'object?host=h9&address=container/web1'])(
-    'gets the answer for %s that it gets for a set that is not there',
+    'gets the same answer for %s as for a missing set',
     async (what) => {
       const hidden = await own(`/api/v1/sets/secret/${what}`);
       const missing = await own(`/api/v1/sets/nosuch/${what}`);
@@ -155,7 +155,7 @@ describe('a viewer whose grants name one set', () => {
     expect((await own('/metrics')).text).toContain('gantry_set_status{set="shop"');
   });
 
-  test('gets the events of the own set alone, also those that it missed', async () => {
+  test('gets only events of the own set, also missed ones', async () => {
     const shown = [await stream(tokens.view), await stream(tokens.operate), await stream(undefined)] as const;
     controller.emit({ type: 'object', set: 'secret', object: anObject('hidden1') });
     controller.emit({ type: 'set', set: aSet('secret') });
@@ -184,7 +184,7 @@ describe('a viewer whose grants name one set', () => {
   });
 });
 
-describe('which sets somebody sees', () => {
+describe('the scope of a caller', () => {
   const bob = { role: 'view', token: { name: 'bob' } } as const;
   const view = { users: ['ann'], sets: ['a'], rights: ['view'] as const };
   test.each<[string, Parameters<typeof scopeOf>[0], object, readonly string[]]>([

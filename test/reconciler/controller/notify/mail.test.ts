@@ -16,9 +16,9 @@ import { until } from '../../../support/until.ts';
 const folder = tempFolder('gantry-mail-');
 let server: Server;
 let port = 0;
-/** What clients said, a text for each connection. */
+/** The received text of each connection. */
 let said: string[] = [];
-/** Answers instead of the usual ones, by the word of the command. Each connection takes the next ones, if there are any. */
+/** Replacement answers by SMTP command. Each connection takes the next one, if any. */
 let refusals: Record<string, string> = {};
 let later: Record<string, string>[] = [];
 let tls: { readonly cert: string; readonly key: string } | undefined;
@@ -101,7 +101,7 @@ const email = (more: object = {}, host = '127.0.0.1') => ({
     ...more,
   },
 });
-/** The text of the first message. Other letters than those of ASCII make it quoted-printable. */
+/** The text of the first message, which is quoted-printable unless it is ASCII. */
 const bodyOf = (text: string): string => {
   const body = text.split('\r\n\r\n')[1]?.split('\r\n.\r\n')[0] ?? '';
   const bytes = body
@@ -111,7 +111,7 @@ const bodyOf = (text: string): string => {
 };
 
 describe('a notice by mail', () => {
-  test('reaches each address, with a subject and a text that no name can break out of', async () => {
+  test('reaches each address, with subject and text safe from injection', async () => {
     open(email()).notify({ ...notice, set: 'web\r\nBcc: mallory@example.org\r\n.\r\nQUIT' });
     await until(() => deliveries.length > 0);
     expect(deliveries[0]).toMatchObject({ outcome: 'sent', attempts: 1 });
@@ -132,7 +132,7 @@ describe('a notice by mail', () => {
     expect(text.match(/^(MAIL|DATA)/gm)).toEqual(['MAIL', 'DATA']);
   });
 
-  test('is tried again after a refusal for now, and not after one for good; nothing tells the password', async () => {
+  test('is retried after a temporary refusal, not after a permanent one, and nothing reveals the password', async () => {
     writeFileSync(join(folder, 'password'), 'hunter2\n');
     later = [{ RCPT: '451 greylisted' }, { AUTH: '535 wrong password hunter2' }];
     open(email({ username: 'gantry', passwordFile: 'password' })).notify(notice);
@@ -144,7 +144,7 @@ describe('a notice by mail', () => {
     expect(said[0]).toContain(Buffer.from('\0gantry\0hunter2').toString('base64'));
   });
 
-  test('goes in clear text to no other machine: STARTTLS is needed, with a certificate of a known authority', async () => {
+  test('needs STARTTLS with a trusted certificate for other machines', async () => {
     open(email({}, '[::ffff:127.0.0.1]')).notify(notice);
     await until(() => deliveries.length > 0);
     expect(deliveries[0]?.message).toContain('offers no STARTTLS');
@@ -190,7 +190,7 @@ describe('a notice by mail', () => {
   });
 });
 
-test('a template says what people read, and a rule says of which sets and how often', async () => {
+test('a template decides the text, and a rule decides sets and frequency', async () => {
   const template = {
     title: '$SET $STATE ($KIND)',
     text: 'Why: $MESSAGE\nWhere: ${HOSTS:-everywhere}, $OBJECTS\n$UNKNOWN',

@@ -1,4 +1,4 @@
-// Notifications against stand-ins of their receivers on loopback: bodies, signatures, retries, limits, and what must not be shown.
+// Notifications against fake receivers on loopback: bodies, signatures, retries, limits, and hidden secrets.
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -88,7 +88,7 @@ const notice: Notice = {
 const delivered = async (count = 1): Promise<void> => until(() => deliveries.length >= count);
 
 describe('a notification', () => {
-  test('to a webhook is signed, and a controller that receives it believes the signature', async () => {
+  test('to a webhook is signed, and a receiving controller accepts the signature', async () => {
     open({ webhook: { url: `${base}/hook`, secretFile: 'secret' } }).notify(notice);
     await delivered();
     expect(deliveries).toEqual([{ notification: 'ops', kind: 'failed', set: 'web', outcome: 'sent', attempts: 1 }]);
@@ -109,7 +109,7 @@ describe('a notification', () => {
     expect(verifyWebhook(request)).toMatchObject({ isValid: true });
   });
 
-  test('to a Slack-compatible hook has text that cannot become a mark', async () => {
+  test('to a Slack-compatible hook has escaped text', async () => {
     writeFileSync(join(folder, 'url'), `${base}/services/T0/B0/hook-password`);
     open({ slack: { urlFile: 'url', channel: '#ops' } }).notify({
       ...notice,
@@ -125,7 +125,7 @@ describe('a notification', () => {
     expect(body.attachments[0]?.text).toContain('&lt;!channel&gt; &amp; &lt;https://evil|click&gt;');
   });
 
-  test('to a Matrix room is put under one id, however often it is tried', async () => {
+  test('to a Matrix room keeps its transaction id across retries', async () => {
     answers = [[502], [200, {}, '{"event_id":"$1"}']];
     open({ matrix: { homeserver: `${base}/`, room: '!a/b:example.org', tokenFile: 'secret' } }).notify({
       ...notice,
@@ -181,7 +181,7 @@ describe('a notification', () => {
 });
 
 describe('delivery', () => {
-  test('is tried again after failures and refused connections of the server, as late as it asks', async () => {
+  test('is retried after failures and refused connections, respecting Retry-After', async () => {
     answers = [[500], [429, { 'retry-after': '1' }], [200]];
     const begun = Date.now();
     open({ webhook: { url: base } }).notify(notice);
@@ -210,7 +210,7 @@ describe('delivery', () => {
     expect(received.some(({ url }) => url === '/elsewhere')).toBe(false);
   });
 
-  test('delivery of the same news happens once, and of kinds that are not wanted never', async () => {
+  test('delivery of an equal notice happens once, and of unwanted kinds never', async () => {
     const notifier = open({ webhook: { url: base }, on: ['failed', 'synced'] });
     notifier.notify(notice);
     notifier.notify({ ...notice, at: '2026-01-01T00:01:00Z' });
@@ -222,7 +222,7 @@ describe('delivery', () => {
     expect(deliveries.map(({ kind }) => kind)).toEqual(['failed', 'synced', 'failed']);
   });
 
-  test('delivery of the same news happens again after ten minutes', async () => {
+  test('delivery of an equal notice happens again after ten minutes', async () => {
     let clock = 0;
     const notifier = open({ webhook: { url: base } }, { nowMs: () => clock });
     for (const minutes of [0, 9, 10, 11, 20]) {
@@ -259,7 +259,7 @@ describe('delivery', () => {
   });
 });
 
-test('texts hold no control characters, no secrets and a bounded number of objects', () => {
+test('texts contain no control characters, no secrets and a limited number of objects', () => {
   const objects = Array.from({ length: 40 }, (_, at) => ({ host: 'h', address: `container/c${at}` }));
   const shown = textOf(
     shownOf({ ...notice, set: 'a\u001b[31m\nb\u202e', message: 'GET /x?password=hunter2 failed', objects }),

@@ -156,7 +156,7 @@ describe('an archive', () => {
     expect(existsSync(join(folder, 'state/sources/site/evil.yaml'))).toBe(false);
   });
 
-  test('an archive that unpacks to more than the limit, or never ends, is left', async () => {
+  test('an archive that unpacks beyond the limit, or never ends, is aborted', async () => {
     const bomb = gzipSync(Buffer.concat([await tar([{ name: 'a', text: '0'.repeat(20_000_000) }])]));
     const host = await serve((request, response) => {
       if (request.url === '/bomb') {
@@ -178,7 +178,7 @@ describe('an archive', () => {
     ).rejects.toMatchObject({ problem: 'limit' });
   });
 
-  test('an archive that is a page or is cut off is refused, and statuses are told apart', async () => {
+  test('an HTML page and a truncated archive are refused, and statuses have different errors', async () => {
     const packed = gzipSync(await tar(site));
     const host = await serve((request, response) => {
       if (request.url === '/page') {
@@ -224,7 +224,7 @@ describe('an archive', () => {
   });
 });
 
-/** A stand-in for a registry: one artefact, tokens from a server of its own, as the distribution spec has it. */
+/** A fake registry: one artefact, with tokens from a separate server as in the distribution spec. */
 async function registry(layers: readonly { readonly type: string; readonly bytes: Buffer }[], tampered?: Buffer) {
   const described = layers.map(({ type, bytes }) => ({ mediaType: type, digest: digestOf(bytes), size: bytes.length }));
   const manifest = JSON.stringify({
@@ -302,7 +302,7 @@ describe('an OCI artefact', () => {
     expect(await pinned.check()).toMatchObject({ verified: { by: 'digest', key: digest } });
   });
 
-  test('is used only with a signature of cosign by one of the keys that are named', async () => {
+  test('is used only with a cosign signature by a configured key', async () => {
     const { host, digest, more, paths } = await registry([{ type: flux, bytes: await files() }]);
     const [mine, other] = [0, 1].map(() => generateKeyPairSync('ec', { namedCurve: 'P-256' }));
     const pem = (key: KeyObject | undefined): string => key?.export({ type: 'spki', format: 'pem' }).toString() ?? '';
@@ -337,14 +337,14 @@ describe('an OCI artefact', () => {
       await expect(signed.check()).rejects.toMatchObject({ problem: 'unverified' });
     }
     publish(good, by(good, mine?.privateKey));
-    // The registry sends another statement than the one that the manifest names.
+    // The registry sends a statement that differs from the one in the manifest.
     more.set(`blobs/${digestOf(good)}`, elsewhere);
     await expect(signed.check()).rejects.toMatchObject({ problem: 'unverified' });
     publish(good, by(good, mine?.privateKey));
     const both = oci(host, { verify: { cosign: ['other.pub', 'cosign.pub'] } });
     expect(await both.check()).toMatchObject({ revision: digest, verified: { by: 'cosign', key: 'cosign.pub' } });
     expect(await filesOf(signed)).toEqual(['web.yaml']);
-    // Its files are here already: they are not used without a signature either.
+    // Even files that are stored already are not used without a signature.
     more.clear();
     await expect(oci(host, { verify: { cosign: ['cosign.pub'] } }).check()).rejects.toMatchObject({
       problem: 'unverified',

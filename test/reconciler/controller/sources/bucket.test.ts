@@ -1,4 +1,4 @@
-// Buckets as sources: a stand-in of an S3 server on loopback that checks each signature.
+// Buckets as sources: a fake S3 server on loopback that checks each signature.
 import { once } from 'node:events';
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
@@ -79,7 +79,7 @@ const open = (more: object = {}): Source =>
     { stateDir: join(folder, 'state'), absolute: (path) => join(folder, path), now: () => '2026-01-01T00:00:00Z' },
   );
 
-test('the signature of a request is the one that the rules of AWS give for their example', () => {
+test('the signature of a request matches the example of AWS', () => {
   const url = new URL('https://examplebucket.s3.amazonaws.com/?max-keys=2&prefix=J');
   expect(signedGet(url, login, new Date('2013-05-24T00:00:00Z')).authorization).toContain(
     'Signature=34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7',
@@ -112,7 +112,7 @@ test('the objects below the path are the files, on all pages, and a change is an
   expect(readFileSync(join((await source.checkout(revision)).dir, 'a.yaml'), 'utf8')).toBe('text of web/a.yaml');
 });
 
-test('wrong keys, hostile names, too much, and lists that are not whole change nothing', async () => {
+test('wrong keys, hostile names, excess data and incomplete lists change nothing', async () => {
   objects.clear();
   objects.set('web/a.yaml', 'a');
   await expect(open({ credentials: { username: 'x', passwordFile: 'wrong' } }).check()).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-// The directory source: each state of a folder is a revision with a copy of its own.
+// The directory source: each state of a folder is a revision with its own copy.
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
@@ -44,7 +44,7 @@ test('a change of the folder is a new revision; the old one stays readable, and 
   expect(readdirSync((await site.checkout(first.revision)).dir)).toEqual(['web.yaml']);
 });
 
-test('kept revisions stay, others are reported as gone', async () => {
+test('kept revisions stay, others are reported as missing', async () => {
   const site = source();
   const first = await site.check();
   writeFileSync(join(folder, 'site/web.yaml'), 'two');
@@ -54,7 +54,7 @@ test('kept revisions stay, others are reported as gone', async () => {
   expect((await site.checkout(second.revision)).dir).toContain('state/sources/site');
 });
 
-test('links out of the folder, pipes, and more files than the limit are refused', async () => {
+test('links that leave the folder, pipes, and more files than the limit are refused', async () => {
   symlinkSync('/etc', join(folder, 'site/etc'));
   await expect(source().check()).rejects.toMatchObject({ problem: 'refused' });
   rmSync(join(folder, 'site/etc'));
@@ -66,7 +66,7 @@ test('links out of the folder, pipes, and more files than the limit are refused'
   await expect(source().check()).rejects.toMatchObject({ problem: 'not-found' });
 });
 
-test('a file that goes while the folder is copied is an error of this look alone', async () => {
+test('a file that is deleted during the copy only fails this check', async () => {
   const site = source();
   const files = Array.from({ length: 40 }, (_, at) => join(folder, `site/d${at}/e/f/a.yaml`));
   for (const file of files) {

@@ -1,9 +1,9 @@
-// Texts of git become typed problems, in words of the configuration.
+// Output of git becomes typed problems in terms of the configuration.
 import { expect, test } from 'vitest';
 import { DamagedCopyError } from '../../../../reconciler/controller/sources/source.ts';
 import { explainGit } from '../../../../reconciler/controller/sources/git/explain-git.ts';
 
-test('a server that asks for a login is answered with the settings that are missing, not with words of git', () => {
+test('a server that requires a login leads to an error with the missing settings, not with the text of git', () => {
   const stderr = "fatal: could not read Username for 'https://git.example.org': terminal prompts disabled\n";
   const { problem, message } = explainGit('fetch', { shown: 'https://git.example.org/shop.git' }, stderr, 128);
   expect(problem).toBe('denied');
@@ -13,7 +13,7 @@ test('a server that asks for a login is answered with the settings that are miss
   expect(message).not.toContain('could not read');
 });
 
-test('a damaged copy is told apart from a server that is away, whatever the address says', () => {
+test('a damaged copy is distinguished from an unreachable server, whatever the address contains', () => {
   const shown = 'https://git.example.org/shallow.git';
   const damaged = explainGit('fetch', { shown }, "fatal: Unable to create '/x/shallow.lock': File exists.\n", 128);
   expect(damaged).toBeInstanceOf(DamagedCopyError);

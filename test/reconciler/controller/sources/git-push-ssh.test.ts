@@ -1,4 +1,4 @@
-// A git source that pushes changes, and one that is reached over ssh: with a stand-in for ssh that shows how it was called.
+// A git source that pushes changes, and one over ssh with a fake ssh that records its calls.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -59,7 +59,7 @@ describe('a push', () => {
     );
   });
 
-  test('onto a branch that has moved on is a conflict', async () => {
+  test('onto a branch with newer commits is a conflict', async () => {
     const base = repository.commit({ 'a.yaml': '1' });
     const site = source({ branch: 'main' });
     const moved = repository.commit({ 'a.yaml': '2' });
@@ -103,7 +103,7 @@ describe('over ssh', () => {
     process.env['PATH'] = path;
   });
 
-  /** Notes its arguments and serves the repository of this test, or fails as ssh does. */
+  /** Records its arguments and serves the repository of this test, or fails like ssh. */
   function standIn(failure?: string): void {
     mkdirSync(join(folder, 'bin'), { recursive: true });
     const serve = `for last; do :; done; exec git-upload-pack ${repository.bare}`;

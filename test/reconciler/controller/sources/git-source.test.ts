@@ -1,4 +1,4 @@
-// The git source against a real server (`git http-backend` on loopback): what it follows, what it refuses, what it leaves behind.
+// The git source against a real server (`git http-backend` on loopback): references, refusals, leftovers.
 import {
   existsSync,
   lstatSync,
@@ -54,7 +54,7 @@ async function refusal(work: () => unknown): Promise<{ problem: SourceProblem; m
 }
 
 describe('a git source', () => {
-  test('follows a branch over HTTP and gives each commit a folder of its own', async () => {
+  test('follows a branch over HTTP, with a separate folder for each commit', async () => {
     const first = repository.commit({ 'web.yaml': 'one' }, 'Say one');
     const site = source({ branch: 'main' });
     const found = await site.check();
@@ -92,7 +92,7 @@ describe('a git source', () => {
     expect(await refusal(() => site.checkout('f'.repeat(40)))).toMatchObject({ problem: 'not-found' });
   });
 
-  test('holds only what lies below its path', async () => {
+  test('contains only files below its path', async () => {
     const commit = repository.commit({ 'hosts/a/web.yaml': 'web', 'other/big.bin': 'x'.repeat(5000) });
     const site = source({ path: './hosts/a/', limits: { size: 1_000_000 } });
     await site.check();
@@ -101,7 +101,7 @@ describe('a git source', () => {
     expect(await refusal(() => source({ path: '../up' }))).toMatchObject({ problem: 'refused' });
   });
 
-  test('asks the server once a check when nothing has changed', async () => {
+  test('sends one request per check when nothing has changed', async () => {
     repository.commit({ 'a.yaml': '1' });
     const site = source();
     await site.check();
@@ -113,7 +113,7 @@ describe('a git source', () => {
     ]);
   });
 
-  test('deletes the checkouts that nobody needs', async () => {
+  test('deletes unused checkouts', async () => {
     const first = repository.commit({ 'a.yaml': '1' });
     const site = source();
     await site.check();
@@ -210,7 +210,7 @@ describe('hostile repositories', () => {
     expect(readdirSync(join(folder, 'state/sources/small/checkouts'))).toEqual([]);
   });
 
-  test('hostile repositories that unfold to a billion files are refused in a moment', async () => {
+  test('hostile repositories that unfold to a billion files are refused quickly', async () => {
     const names = Array.from({ length: 32 }, (_, at) => `n${String(at).padStart(2, '0')}`);
     const blob = repository.writeObject('blob', Buffer.from('x'));
     let tree = writeRawTree(names.map((name) => ['100644', name, blob]));
@@ -246,7 +246,7 @@ describe('hostile repositories', () => {
   });
 
   test('cannot lead out of the tree through a link in the middle of a path', async () => {
-    // A comparison of texts sees deep/down/../../x inside of the tree; the kernel does not.
+    // As text, deep/down/../../x is inside the tree; for the kernel it is not.
     repository.write({ 'deep/er/file.yaml': '1', 'x.yaml': '1' });
     symlinkSync('../..', join(repository.work, 'deep/er/top'));
     symlinkSync('deep/er/top/../state', join(repository.work, 'evil'));
@@ -281,7 +281,7 @@ describe('hostile repositories', () => {
     },
   );
 
-  test('get no filter, attribute or hook of theirs carried out', async () => {
+  test('cannot run a filter, attribute or hook', async () => {
     const commit = repository.commit({
       '.gitattributes': '* text eol=crlf filter=evil export-ignore\n',
       'a.yaml': 'one\ntwo $Id$\n',
@@ -322,7 +322,7 @@ describe('hostile repositories', () => {
     expect(message).not.toMatch(/pass@|token@/);
   });
 
-  test('a server that never ends is left at the time limit', async () => {
+  test('a server that never ends its answer is dropped at the time limit', async () => {
     server.intercept = (_request, response) => {
       response.writeHead(200, { 'Content-Type': 'application/x-git-upload-pack-advertisement' });
       response.write('001e# service=git-upload-pack\n');
@@ -354,7 +354,7 @@ describe('hostile repositories', () => {
   });
 
   test.skipIf(strengthHere() !== 'fenced')(
-    'a git that was taken over by what it reads neither writes outside of the folder of its source nor connects when it only reads',
+    'a compromised git cannot write outside the folder of its source, nor connect while it only reads',
     async () => {
       const commit = repository.commit({ 'a.yaml': '1' });
       const hostile = join(folder, 'hostile-git');
@@ -378,7 +378,7 @@ exec git "$@"
     },
   );
 
-  test('the error says what to install where git is missing', async () => {
+  test('the error for a missing git says what to install', async () => {
     const context = {
       stateDir: join(folder, 'state'),
       absolute: (path: string) => path,

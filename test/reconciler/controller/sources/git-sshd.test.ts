@@ -1,4 +1,4 @@
-// A git source over ssh against a real sshd on loopback: whom it believes, with which key it comes, what it says when it is refused.
+// A git source over ssh against a real sshd on loopback: host keys, the used key, and errors for refusals.
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -35,7 +35,7 @@ describe.skipIf(missing !== undefined)('a git source over a real sshd', () => {
     return openSource({ name: 'site', git }, { stateDir, absolute: (path) => join('/', path), now: () => '' });
   }
 
-  test('follows a branch, and asks with the key of the source for nothing but what git needs', async () => {
+  test('follows a branch with the key of the source, and runs only git commands', async () => {
     const site = source();
     expect((await site.check()).revision).toBe(repository.head());
     const next = repository.commit({ 'web/a.yaml': 'two' });
@@ -70,7 +70,7 @@ describe.skipIf(missing !== undefined)('a git source over a real sshd', () => {
         message: expect.stringContaining('credentials.knownHostsFile') as string,
       });
     expect(server.commands().length).toBe(before);
-    // Nothing is learned: the file of another key stays as it was.
+    // The known_hosts file with another key stays unchanged.
     expect(readFileSync(join(folder, 'no-known-hosts'), 'utf8')).toBe('');
   });
 
@@ -81,7 +81,7 @@ describe.skipIf(missing !== undefined)('a git source over a real sshd', () => {
     });
   });
 
-  test('a key that others may read is not used, and one that is absent is named', async () => {
+  test('a key that others may read is refused, and a missing one is named', async () => {
     const loose = join(folder, 'loose');
     writeFileSync(loose, readFileSync(server.key));
     for (const mode of [0o640, 0o604, 0o644]) {

@@ -89,7 +89,7 @@ function signed(how: 'gpg' | 'ssh', who: string, files: Readonly<Record<string, 
 const unverified = (why: string) =>
   expect.objectContaining({ problem: 'unverified', message: expect.stringContaining(why) as string }) as object;
 
-test('a gpg that was taken over by a key that it imports writes in its keyring only', async () => {
+test('a gpg compromised by an imported key can only write to its keyring', async () => {
   const [programs, keyring] = [join(folder, 'hostile'), join(folder, 'keyring')];
   for (const made of [programs, keyring]) mkdirSync(made);
   const script = `#!/bin/bash
@@ -107,7 +107,7 @@ exit 0
 describe.skipIf(!hasGpg)('GPG signatures', () => {
   const verify = { gpg: ['ada.gpg'] };
 
-  test('GPG signatures of a named key are accepted, and the revision says whose', async () => {
+  test('GPG signatures of a configured key are accepted, and the revision names the signer', async () => {
     const commit = signed('gpg', 'ada', { 'a.yaml': '1' });
     const found = await source({ verify }).check();
     expect(found).toMatchObject({ revision: commit, verified: { by: 'gpg', signer: 'ada <ada@example.org>' } });
@@ -176,7 +176,7 @@ describe.skipIf(!hasSsh)('SSH signatures', () => {
     await expect(source({ verify }).check()).rejects.toEqual(unverified('which verify.ssh does not hold'));
   });
 
-  test.skipIf(!hasGpg)('do not stand for a GPG key, nor the other way round', async () => {
+  test.skipIf(!hasGpg)('do not count for a GPG key, nor the reverse', async () => {
     signed('ssh', 'ada', { 'a.yaml': '1' });
     await expect(source({ verify: { gpg: ['ada.gpg'] } }).check()).rejects.toEqual(unverified(''));
     signed('gpg', 'ada', { 'a.yaml': '2' });
@@ -206,7 +206,7 @@ describe('output of the programs', () => {
     expect(readGpgStatus(status(...lines))).toEqual({ why: expect.stringContaining(why) as string });
   });
 
-  test('a mark in the text of ssh-keygen counts as a whole line only', () => {
+  test('a marker in the output of ssh-keygen must be a whole line', () => {
     expect(readSshOutput('x Good "git" signature for ada with ED25519 key SHA256:abc')).toEqual({
       why: 'its signature is not valid',
     });

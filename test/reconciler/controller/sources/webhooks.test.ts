@@ -1,4 +1,4 @@
-// Webhooks of sources: who is believed, what is refused, and how many looks a flood causes.
+// Webhooks of sources: verification, refusals, and the number of checks after a flood.
 import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -126,30 +126,30 @@ describe('the receiver of webhooks', () => {
     return (await receiver.receive({ source, headers: signed, body: sent, address })).status;
   };
 
-  test('looks at the source of a valid request, and once only when it is sent again', async () => {
+  test('checks the source after a valid request, but only once if it is repeated', async () => {
     expect([await send('1'), await send('1'), await send('1', { 'x-github-delivery': 'another id' })]).toEqual([
       202, 202, 202,
     ]);
     expect(looks).toEqual(['site']);
   });
 
-  test('answers a ping without a look', async () => {
+  test('answers a ping without a check', async () => {
     expect(await send('ping', { 'x-github-event': 'ping' })).toBe(202);
     expect(looks).toEqual([]);
   });
 
-  test('joins a flood of valid requests into a look now and one at its end', async () => {
+  test('coalesces a flood of valid requests into a check at its beginning and its end', async () => {
     const beganMs = Date.now();
     for (let at = 0; at < 200; at += 1) expect(await send(`push ${at}`)).toBe(202);
     const during = looks.length;
-    // One a second: the machine may be slow.
+    // One check per second, since the machine may be slow.
     expect(during).toBeLessThanOrEqual(1 + (Date.now() - beganMs) / 1000);
     await until(() => looks.length === during + 1);
     expect(await send('last')).toBe(202);
     await until(() => looks.length === during + 2);
   });
 
-  test('slows forgers down after ten attempts, while correctly signed requests of their address pass', async () => {
+  test('throttles forgers after ten attempts, while correctly signed requests of their address pass', async () => {
     const forged = { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` };
     const statuses: number[] = [];
     for (let at = 0; at < 12; at += 1) statuses.push(await send('x', forged));

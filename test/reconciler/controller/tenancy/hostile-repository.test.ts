@@ -1,5 +1,5 @@
-// What a hostile repository may bring beside documents: names of directories and branches for generators, programs, Terraform JSON, links,
-// files of the controller. The documents are in hostile.test.ts, paths in fence.test.ts, archives and buckets beside their sources.
+// Attacks of a hostile repository besides documents: names of directories and branches for generators, programs, Terraform JSON, links,
+// controller files. See also hostile.test.ts (documents), fence.test.ts (paths), and the tests of archives and buckets.
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ const write = (path: string, text: string): void => {
   writeFileSync(join(folder, path), text);
 };
 
-describe('names that whoever pushes may choose', () => {
+describe('names chosen by anyone who may push', () => {
   const hostile = [
     'a; touch x',
     'a && touch x',
@@ -84,14 +84,14 @@ describe('names that whoever pushes may choose', () => {
     expect(problems).not.toEqual([]);
   });
 
-  test('are taken when they are plain, and those that an operator writes are not judged', () => {
+  test('are accepted if plain, and names written by an operator are not checked', () => {
     const set = { name: 'web', source: 'repo', hosts: ['$name'] };
     const directories = { source: 'repo', include: ['apps/*'] };
     expect(expand({ name: 'g', directories, set }, [{ name: 'web-1.example' }]).sets).toHaveLength(1);
     expect(expand({ name: 'g', list: [{ name: 'web' }], set }, [{ name: 'role=web' }]).sets).toHaveLength(1);
   });
 
-  test('links, hidden directories and the state of git are no directories of a generator', async () => {
+  test('generators ignore links, hidden directories and the state of git', async () => {
     for (const path of ['apps/.hidden', '.git/apps', 'apps/good', 'other'])
       mkdirSync(join(folder, path), { recursive: true });
     symlinkSync('/etc', join(folder, 'apps/etc'));
@@ -181,7 +181,7 @@ test.each([
   ['a.yaml', 'kind: profile\nname: shop-p\nmanage: { owner: payroll }\n'],
   ['a.yaml', 'kind: profile\nname: shop-p\nfor: { hosts: ["*"] }\nproject: payroll\n'],
   ['a.yaml', 'kind: certificate\nname: me\ncertificate: x\n'],
-])('a file %s that would give rights has none: %s', async (name, text) => {
+])('a file %s cannot grant rights: %s', async (name, text) => {
   write(name, text);
   if (name !== 'a.yaml') write('a.yaml', 'kind: profile\nname: pay-p\n');
   const { problems, hosts } = await load();

@@ -1,4 +1,4 @@
-// A hostile repository: none of its attempts gets past the rules of its tenant, neither as a document nor as a step.
+// A hostile repository: the rules of its tenant refuse every attempt, as a document and as a step.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -37,7 +37,7 @@ async function problems({ text, lock }: Pick<Attempt, 'text' | 'lock'>, on: obje
   return loaded.problems;
 }
 
-test('the table has at least 200 attempts, each of its own', () => {
+test('the table has at least 200 distinct attempts', () => {
   expect(new Set(attempts.map(({ what }) => what)).size).toBe(attempts.length);
   expect(attempts.length).toBeGreaterThanOrEqual(200);
 });
@@ -87,7 +87,7 @@ manage: { wait: [{ tcp: 80 }] }
 { kind: container, name: shop-d, profiles: [], source: { type: image, server: "https://images.example/", alias: debian/12 } }
 `;
 
-test('what a tenant is for is not refused', async () => {
+test('legitimate documents of a tenant are accepted', async () => {
   expect(await problems({ text: good })).toEqual([]);
 });
 
@@ -124,7 +124,7 @@ describe('a step', () => {
     expect(() => guard(step('container', 'shop-c', { action, body }))).toThrow('(restrictions)');
   });
 
-  test('is refused when it writes a barred key, and not for what others wrote', () => {
+  test('is refused if it writes a forbidden key, but not for values of others', () => {
     const update = step('container', 'shop-c', { action: 'update', edits: [] });
     const before: JsonObject = { profiles: ['admin'], config: { 'security.privileged': 'true' }, devices: {} };
     const after = (config: JsonObject): JsonObject => ({

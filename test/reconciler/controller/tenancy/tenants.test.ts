@@ -1,4 +1,4 @@
-// Tenants of gantry.yaml: every set has exactly one, and rules that mean nothing are told with their line.
+// Tenants of gantry.yaml: every set has exactly one, and meaningless rules are reported with their line.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -34,7 +34,7 @@ test('the files of the certificate of a tenant are beside gantry.yaml', async ()
   expect(tenant?.certificate?.key).toMatch(/^\/.*gantry-tenants-[^/]+\/a\.key$/);
 });
 
-test('a trusted tenant holds its sets to no rules', async () => {
+test('sets of a trusted tenant have no rules', async () => {
   expect(await read('  - { name: ops, sources: [{ name: repo }], trusted: true }\n')).toEqual({
     tenant: undefined,
     problems: [],

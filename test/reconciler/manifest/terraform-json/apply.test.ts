@@ -1,5 +1,5 @@
-// Terraform JSON given to the commands: planned, applied and settled on a daemon, beside manifests, with variables from everywhere,
-// and refused with file, line, construct and remedy.
+// Terraform JSON on the command line: planned and applied on a daemon, beside manifests, with variables from all sources, and refused
+// with file, line, construct and remedy.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -46,7 +46,7 @@ const stack = (prefix: string): object => ({
 });
 
 describe('Terraform JSON', () => {
-  test('Terraform JSON of a synthesized app is applied, settles, changes and goes again', async () => {
+  test('Terraform JSON of a synthesized app is applied, has an empty plan, changes and is destroyed', async () => {
     write('cdktf.out/stacks/web/cdk.tf.json', stack('tfa'));
     packImage(join(folder, 'cdktf.out/stacks/web'), 'image.tar.gz', 'tfa');
     const out = join(folder, 'cdktf.out');
@@ -65,7 +65,7 @@ describe('Terraform JSON', () => {
     expect(destroyed.stdout).toContain('Destroy complete! 0 added, 0 changed, 6 destroyed.');
   });
 
-  test('stands beside manifests; variables come from the environment, from files and from flags, the strongest last', async () => {
+  test('works beside manifests; variables come from the environment, files and flags in rising precedence', async () => {
     write('main.tf.json', stack('tfb'));
     packImage(folder, 'image.tar.gz', 'tfb');
     writeFileSync(
@@ -110,26 +110,26 @@ describe('Terraform JSON', () => {
     ]);
   });
 
-  test('a wrong value in a resource is told at its place in the file', async () => {
+  test('a wrong value in a resource is reported at its place in the file', async () => {
     write('main.tf.json', { resource: { lxd_profile: { p: { name: 'tfd', config: { 'limits.memory': '1 gig' } } } } });
     const refused = await cli(['validate', '-f', folder]);
     expect(refused.stderr).toContain('limits.memory');
     expect(refused.stderr).toMatch(/main\.tf\.json:7:/);
   });
 
-  test('HCL is refused with what to do, alone, beside JSON and by its name, and never left out in silence', async () => {
+  test('HCL is refused with a remedy, alone, beside JSON and by name, and never skipped silently', async () => {
     writeFileSync(join(folder, 'main.tf'), 'resource "gantry_profile" "p" { name = "p" }\n');
     const told = async (path: string): Promise<string> => (await cli(['validate', '-f', path])).stderr;
     expect(await told(folder)).toContain('holds main.tf, which is HCL and not read: write it as Terraform JSON');
     expect(await told(join(folder, 'main.tf'))).toContain('main.tf is HCL and not read');
     write('more.tf.json', { locals: {} });
     expect(await told(folder)).toContain('holds main.tf');
-    // Beside manifests it is somebody else's.
+    // Beside manifests the variable may be for those.
     writeFileSync(join(folder, 'more.yaml'), 'kind: profile\nname: p\n');
     expect(await cli(['validate', '-f', folder])).toMatchObject({ code: 0 });
   });
 
-  test('numbers and booleans of JSON are what they are, and a wrong value inside a container is told where it is written', async () => {
+  test('numbers and booleans of JSON keep their types, and a wrong value inside a container is reported at its place', async () => {
     write('main.tf.json', {
       locals: { n: 2 },
       resource: {
@@ -144,7 +144,7 @@ describe('Terraform JSON', () => {
     expect(stderr).toMatch(/must be an absolute path[^]*main\.tf\.json:21:/);
   });
 
-  test('tfvars that are no object are told', async () => {
+  test('tfvars that are not an object are reported', async () => {
     write('main.tf.json', { variable: { x: { default: '' } } });
     writeFileSync(join(folder, 'terraform.tfvars.json'), '[]');
     expect((await cli(['validate', '-f', folder])).stderr).toContain(

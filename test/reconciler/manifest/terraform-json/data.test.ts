@@ -1,5 +1,5 @@
-// Data sources of Terraform JSON: they take and tell what the provider's do, read from a daemon what the provider reads, decide about
-// resources, and are told when they find nothing.
+// Data sources of Terraform JSON: the same arguments and values as in the provider, their effect on resources, and errors for missing
+// objects.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -81,7 +81,7 @@ describe('data of a daemon', () => {
     ['gantry_certificate', { fingerprint: '00' }],
   ];
 
-  test('is what the provider reads, and is missing where the provider finds nothing', async () => {
+  test('equals the data of the provider, and is missing if the provider finds nothing', async () => {
     const client = createClient(`unix://${daemon.socketPath}`);
     const { signal } = new AbortController();
     const link = { client, server: (await client.server()).metadata } as unknown as Link;
@@ -102,7 +102,7 @@ describe('data of a daemon', () => {
     }
   });
 
-  test('leaves out the values that Terraform wrote and may not show', async () => {
+  test('omits write-only values of Terraform', async () => {
     const client = createClient(`unix://${daemon.socketPath}`);
     onTestFinished(() => client.close());
     const config = { 'user.key': 'hidden', 'user.gantry.terraform.write_only': '["user.key"]' };
@@ -112,7 +112,7 @@ describe('data of a daemon', () => {
     expect(JSON.stringify(answers)).not.toContain('hidden');
   });
 
-  /** Memory and space in use change between two reads; that both readers have a number for them is compared. */
+  /** Replaces figures that change between two reads; only their type is compared. */
   const withoutMoments = (theirs: object, mine: unknown): object => {
     const value = (mine as { readonly value?: Readonly<Record<string, unknown>> } | undefined)?.value ?? {};
     const moments = ['memory_used_bytes', 'space_used_bytes'].filter((key) => key in theirs);
@@ -142,7 +142,7 @@ describe('data of a daemon', () => {
     expect(await run('plan', '-f', folder, '-detailed-exitcode')).toMatchObject({ code: 0 });
   });
 
-  test('data of a daemon that is not there is an error with its place; with depends_on it is known after an apply', async () => {
+  test('data of a missing object is an error with its place; with depends_on it is known after an apply', async () => {
     const data = { gantry_profile: { p: { name: 'nothing' } } };
     const resource = { gantry_profile: { q: { name: 'q', description: '${data.gantry_profile.p.description}' } } };
     write({ data, resource });
@@ -158,7 +158,7 @@ describe('data of a daemon', () => {
     expect(await run('plan', '-f', folder)).toMatchObject({ code: 0 });
   });
 
-  test('is not asked by validate, which says so', async () => {
+  test('is not read by validate, which reports that', async () => {
     write({
       data: { gantry_profile: { p: { name: 'nothing' } } },
       resource: { gantry_profile: { q: { name: 'q', description: '${data.gantry_profile.p.description}' } } },
@@ -168,7 +168,7 @@ describe('data of a daemon', () => {
     expect(checked.stderr).toContain('data sources (gantry_profile) are read when a plan is made');
   });
 
-  test('data of a daemon in a check is a warning when it is not there', async () => {
+  test('missing data in a check is a warning', async () => {
     const here = new TerraformFolder();
     const client = createClient(`unix://${daemon.socketPath}`);
     onTestFinished(() => client.close());

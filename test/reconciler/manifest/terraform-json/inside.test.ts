@@ -1,5 +1,5 @@
-// The inside of containers, as resources of their own or as arguments: files, commands, snapshots, and what the provider's block
-// says of all resources. What our types take is compared with the provider's schema.
+// The inside of containers as separate resources or arguments: files, commands, snapshots, and settings of the provider block. Compares
+// our types with the provider's schema.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -35,7 +35,7 @@ const withWeb = (more: object, container: object = {}): Json => ({
 });
 
 describe('the inside of a container', () => {
-  test('files and commands of its own say in documents what they say to Terraform', () => {
+  test('files and commands as arguments mean the same in documents as for Terraform', () => {
     const [document] = documents(
       withWeb(
         {},
@@ -65,7 +65,7 @@ describe('the inside of a container', () => {
     });
   });
 
-  test('files, commands and snapshots that are resources of their own go into the document of their container, in their order', () => {
+  test('files, commands and snapshots as separate resources become part of the document of their container, in order', () => {
     const [document, ...others] = documents(
       withWeb(
         {
@@ -129,7 +129,7 @@ describe('the inside of a container', () => {
     expect([...outputs.values()].map(({ value }) => value)).toEqual([undefined, undefined, undefined]);
   });
 
-  test('a sensitive variable in a file of its own taints that file alone', () => {
+  test('a sensitive variable in a file taints only that file', () => {
     const value = {
       variable: { s: { type: 'string', sensitive: true } },
       ...(withWeb({ gantry_container_file: { f: { container: 'web', path: '/s', content: '${var.s}' } } }) as object),
@@ -233,7 +233,7 @@ describe('the inside of a container', () => {
 describe('settings of the provider block for all resources', () => {
   const resource = { gantry_profile: { p: { name: 'p' } }, gantry_storage_pool: { q: { name: 'q', driver: 'dir' } } };
 
-  test('project and target are those of objects that have them', () => {
+  test('project and target apply to kinds that support them', () => {
     const made = documents({
       provider: { gantry: [{ project: '${var.team}', target: 'm1' }] },
       variable: { team: { default: 'team' } },
@@ -276,12 +276,12 @@ describe('settings of the provider block for all resources', () => {
 describe('our own types', () => {
   const table = argumentTable(gantryProvider({ env: {}, log: () => undefined }));
 
-  test('take what the schema of the provider says, and show what it computes (UPDATE=1 and npm run format rewrite the table)', () => {
+  test('accept the arguments of the schema of the provider, and show its computed values (UPDATE=1 and npm run format rewrite the table)', () => {
     if (process.env['UPDATE'] === '1') writeFileSync(tablePath, tableText(table));
     else expect({ resources, dataSources }).toEqual(table);
   });
 
-  test('are all of the provider, evaluated or refused by name', () => {
+  test('cover all types of the provider, evaluated or refused by name', () => {
     expect([...Object.keys(gantryTypes), ...Object.keys(gantryRefused)].sort()).toEqual(
       Object.keys(table.resources).sort(),
     );

@@ -1,4 +1,4 @@
-// Terraform JSON as documents: what synthesizers write, references in every form, and all that is refused, with code and place.
+// Terraform JSON as documents: output of synthesizers, references in every form, and refusals with code and place.
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../../reconciler/core/documents/document.ts';
 import { readDocument } from '../../../../reconciler/manifest/documents/read-document.ts';
@@ -114,7 +114,7 @@ describe('a synthesized stack', () => {
         manage: {
           protect: true,
           ignore: ['config.limits.cpu', 'config.limits.cpu.*', 'description', 'devices', 'devices.*'],
-          // Only containers that it refers to are named by nothing else in a document.
+          // Only references to containers are not visible elsewhere in a document.
           depends_on: ['container/db-a', 'container/db-b'],
         },
       })),
@@ -139,18 +139,18 @@ describe('a synthesized stack', () => {
     ]);
   });
 
-  test('outputs are evaluated; what is not known before an apply has no value; sensitive variables taint', () => {
+  test('outputs are evaluated, unknown ones have no value, and sensitive variables taint them', () => {
     const { outputs, documents: made } = load(stack, { secret: 's3cret' });
     expect([...outputs]).toEqual([
       ['names', { value: 'db-a', isSensitive: false }],
-      // A counted resource: any argument might be meant.
+      // Any argument of a counted resource may be sensitive.
       ['address', { value: undefined, isSensitive: true }],
       ['secret', { value: 's3cret', isSensitive: true }],
     ]);
     expect(made.find(({ address }) => address === 'gantry_container.web[1]')?.sensitive).toEqual(['config']);
   });
 
-  test('variables from outside win over defaults and are of their type', () => {
+  test('variables from outside override defaults and are converted to their type', () => {
     const names = documents(stack, { secret: 'x', names: '["a", "b", "z"]', memory: '1GiB' }).map(({ name }) => name);
     expect(names).toContain('db-z');
     expect(names).toContain('big-web');
@@ -547,11 +547,11 @@ describe('everything that is not evaluated is refused, all at once', () => {
     expect(loaded.notices).toEqual([expect.stringContaining('moved')]);
   });
 
-  test('a count may be a text with a number in it, as Terraform takes it', () => {
+  test('a count may be a numeric text, as for Terraform', () => {
     expect(documents(withPool({ name: 'p${count.index}', count: '2' })).map(({ name }) => name)).toEqual(['p0', 'p1']);
   });
 
-  test('imports under the own name are fine', () => {
+  test('imports with the name of the object are accepted', () => {
     for (const id of ['p', 'host:p', 'host:default/p'].filter((each) => !each.includes('host:p'))) {
       expect(load({ ...(withPool({}) as object), import: [{ to: 'gantry_storage_pool.p', id }] }).problems).toEqual([]);
     }
@@ -591,7 +591,7 @@ test.each(['lxd', 'incus', 'gantry'])('a network ACL of %s has the state that it
   expect(network).toMatchObject({ kind: 'network', config: { 'security.acls': 'web' } });
 });
 
-test('a copied container keeps what only its source has, as the provider leaves it', () => {
+test('a copied container keeps parts of its source, like with the provider', () => {
   const source = { type: 'copy', source: 'web' };
   const [copy] = documents({
     resource: { gantry_container: { c: { name: 'c', source, config: { 'user.own': '1' } } } },

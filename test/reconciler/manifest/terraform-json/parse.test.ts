@@ -1,4 +1,4 @@
-// Refusals of the language reader and their places; hostile texts end in an error of its own, never in another.
+// Refusals of the parser with their places; hostile texts end in its own error type, never in another.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { evaluate, type Scope } from '../../../../reconciler/manifest/terraform-json/expression/evaluate.ts';
@@ -48,11 +48,11 @@ describe('refusals name the construct and its place', () => {
     expect(refusal(template)).toMatchObject({ code, at });
   });
 
-  test('a function that is nearly one of ours is told with the nearest name', () => {
+  test('an unknown function is reported with the nearest name', () => {
     expect(refusal('${uper("a")}').message).toContain('did you mean upper?');
   });
 
-  test('try() does not hide what is not evaluated at all', () => {
+  test('try() does not hide unsupported features', () => {
     expect(refusal('${try(timestamp(), 1)}').code).toBe('E_FUNCTION');
     expect(refusal('${try(nothing.there, 1)}').code).toBe('E_REFERENCE');
   });
@@ -73,7 +73,7 @@ describe('values that are not known yet', () => {
     'later == 1',
     '!later',
   ])('%s is not known', (text) => expect(value(text)).toBe(unknown));
-  test('stay where they are in a list or an object, and do not hide what is known', () => {
+  test('keep their place in a list or object, and do not hide known values', () => {
     expect(value('[1, later]')).toEqual([1, unknown]);
     expect(value('{a = later, b = 2}.b')).toBe(2);
     expect(value('length([later, later])')).toBe(2);
@@ -84,7 +84,7 @@ describe('values that are not known yet', () => {
 });
 
 describe('references', () => {
-  test('are all found but the names that for expressions make', () => {
+  test('are all found, except names defined by for expressions', () => {
     const text = '[for k, v in var.x : "${v.y}-${local.z}" if k != gantry_network.a-b.name] == upper(c["d"].e)[*].f';
     expect(referencesOf(parseExpression(text)).map((names) => names.join('.'))).toEqual([
       'var.x',
@@ -157,7 +157,7 @@ describe('hostile texts', () => {
     }
   });
 
-  test('names of JavaScript objects are names like others', () => {
+  test('names of JavaScript built-ins are ordinary names', () => {
     expect(
       evaluate(parseExpression('{__proto__ = 1, constructor = 2}.constructor'), { resolve: () => undefined }),
     ).toBe(2);

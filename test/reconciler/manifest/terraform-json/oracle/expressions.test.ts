@@ -250,7 +250,7 @@ const spell = (
   fc.tuple(...parts.map((part) => (typeof part === 'string' ? tie(part) : part))).map((texts) => write(...texts));
 const pick = (...texts: readonly string[]): fc.Arbitrary<string> => fc.constantFrom(...texts);
 
-/** By kind, so that most of them have a value; `any` lets them meet where they do not fit. */
+/** Generates by kind, so that most expressions have a value; `any` mixes kinds. */
 const expressions = fc.letrec<Record<Kinds, string>>((tieAll) => {
   const tie = (kind: Kinds): fc.Arbitrary<string> => tieAll(kind);
   const of = (
@@ -354,8 +354,8 @@ const expressions = fc.letrec<Record<Kinds, string>>((tieAll) => {
 });
 
 /**
- * Numbers beyond 15 digits are not kept by JSON readers. Without `isTyped`, "1" is as good as 1: which of the two an expression
- * is by its static type (an empty list of strings) is Terraform's knowledge alone, and the API knows only texts.
+ * Ignores digits beyond 15, which JSON readers lose. Without `isTyped`, "1" equals 1: only Terraform knows the static type (as of an
+ * empty list of strings), and the API has only texts.
  */
 function close(a: unknown, b: unknown, isTyped: boolean): boolean {
   const isPlain = [a, b].every((side) => side !== null && typeof side !== 'object');
@@ -372,12 +372,12 @@ function close(a: unknown, b: unknown, isTyped: boolean): boolean {
 
 function disagreements(templates: readonly string[], isTyped: boolean): readonly string[] {
   const answers = oracle.answers(templates);
-  // Mostly refusals would prove little.
+  // Too many refusals would prove little.
   expect(answers.filter((answer) => answer !== undefined).length).toBeGreaterThan(templates.length / 3);
   return templates.flatMap((template, index) => {
     const mine = ours(template) as { readonly value?: unknown; readonly error?: string };
     const answer = answers[index];
-    // Without static types ours is more lenient, never different.
+    // Without static types, ours may accept more but never differs.
     if (answer === undefined)
       return isTyped && mine.error === undefined
         ? [`${template}: Terraform refuses, ours ${JSON.stringify(mine.value)}`]
@@ -403,8 +403,8 @@ describe.skipIf(missing !== undefined)('expressions', () => {
       .map((each) => `\${${each}}`);
     const found = disagreements(templates, false);
     for (const each of found) console.log(`differs: ${each}`);
-    // What is refused is told. Silent are types that only Terraform's static checker knows (of empty lists, of defaults), and fractions
-    // to the 150th digit: one to three in a thousand.
+    // Refusals are explicit. Silent differences come from Terraform's static types (of empty lists, of defaults) and from fractions with
+    // 150 digits: one to three in a thousand.
     const silent = found.filter((each) => !each.includes(', ours refuses: '));
     expect(silent.length, `SEED=${seed}`).toBeLessThanOrEqual(Math.ceil(templates.length / 200));
     expect(found.length, `SEED=${seed}`).toBeLessThanOrEqual(templates.length / 100);

@@ -14,7 +14,7 @@ interface Given {
   readonly vars?: Readonly<Record<string, string>>;
 }
 
-/** Outputs of both, which are the same; undefined when both refuse. */
+/** Expects equal outputs of both; undefined if both refuse. */
 async function answered(files: Files, given: Given = {}): Promise<Readonly<Record<string, unknown>> | undefined> {
   folder.write(files);
   const theirs = folder.theirs(given);
@@ -307,7 +307,7 @@ describe.skipIf(missing !== undefined)('a configuration', () => {
     await answered(files, given);
   });
 
-  test('a configuration that is refused by none of the two is compared: most of them are', async () => {
+  test('most configurations are accepted by both and compared', async () => {
     const found: unknown[] = [];
     for (const [, files, given] of configurations.slice(0, 3)) found.push(await answered(files, given));
     expect(found).toMatchObject([
@@ -329,7 +329,7 @@ test('failed checks and strange values are warnings', async () => {
   expect(said).toEqual([`${folder.dir}/terraform.tfvars has a value for other, and there is no such variable`]);
 });
 
-test('modules that are not read are refused with what they are', async () => {
+test('unsupported module sources are refused by name', async () => {
   folder.write({
     'main.tf.json': {
       module: {

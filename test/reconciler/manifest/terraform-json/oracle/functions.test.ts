@@ -1,4 +1,4 @@
-// Functions and templates against Terraform's own answers: every function that is evaluated is asked, with what is easy to get wrong.
+// Functions and templates against Terraform's own answers: every supported function, with error-prone arguments.
 import { mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -115,12 +115,12 @@ describe.skipIf(missing !== undefined)('functions', { timeout: 300_000 }, () => 
     expect(differences(asked, oracle.answers(asked))).toEqual([]);
   });
 
-  test('stand in templates whose directives mean what they mean to Terraform', () => {
+  test('work in templates with the directives of Terraform', () => {
     expect(differences(templates, oracle.texts(templates))).toEqual([]);
   });
 });
 
-test('a function that cannot answer as Terraform would is refused with the reason', () => {
+test('a function that could differ from Terraform is refused with the reason', () => {
   const reasons = [
     ['timestamp()', 'the function timestamp is not evaluated: every plan would find a change'],
     ['uuid()', 'the function uuid is not evaluated: its result is another one each time'],
