@@ -1,4 +1,5 @@
 // Network ACLs: the use cases of the API. A change updates the networks of this host that use the ACL; each member of a cluster follows.
+import { isDeepStrictEqual } from 'node:util';
 import { networkAclName } from '../../api/names.ts';
 import { plainRule } from '../../api/network/network-acl.ts';
 import type { NetworkAcl, NetworkAclCreate, NetworkAclPut, NetworkAclRule } from '../../api/network/network-acl.ts';
@@ -114,16 +115,12 @@ export class NetworkAcls {
     next: (document: NetworkAclDocument) => NetworkAclDocument,
   ): Promise<void> {
     await this.#deps.locks.run(aclLock(name), async () => {
-      const { document } = this.#find(name);
-      checkIfMatch(ifMatch, etagOf.networkAcl(document), 'network ACL', name);
-      const wanted = next(document);
-      check(name, wanted);
-      await this.#commit(name, wanted);
+      const { before, wanted } = await this.#commit(name, ifMatch, next);
       try {
         // After a crash before this, the next start applies the recorded rules to networks.
         await this.#apply(name);
       } catch (error) {
-        await this.#commit(name, document);
+        await this.#takeBack(name, wanted, before);
         await this.#apply(name);
         throw error;
       }
@@ -131,11 +128,27 @@ export class NetworkAcls {
     this.#deps.events.lifecycle('network-acl-updated', networkAclUrl(name), undefined, caller.requestor);
   }
 
-  /** Throws AppError notFound if it was deleted or renamed in between. */
-  #commit(name: string, document: NetworkAclDocument): Promise<void> {
+  /** Decides on the current document at each attempt, so that no change of another member is lost. Throws AppError notFound if it was deleted
+   *  or renamed meanwhile, precondition failed if it is no longer the one of `ifMatch`. */
+  #commit(
+    name: string,
+    ifMatch: string | undefined,
+    next: (document: NetworkAclDocument) => NetworkAclDocument,
+  ): Promise<{ readonly before: NetworkAclDocument; readonly wanted: NetworkAclDocument }> {
     return this.#deps.records.retry((changes) => {
-      this.#find(name);
-      changes.put('networkAcls', name, document);
+      const { document: before } = this.#find(name);
+      checkIfMatch(ifMatch, etagOf.networkAcl(before), 'network ACL', name);
+      const wanted = next(before);
+      check(name, wanted);
+      changes.put('networkAcls', name, wanted);
+      return { before, wanted };
+    });
+  }
+
+  /** A change that another member made meanwhile stays. */
+  #takeBack(name: string, wanted: NetworkAclDocument, before: NetworkAclDocument): Promise<void> {
+    return this.#deps.records.retry((changes) => {
+      if (isDeepStrictEqual(this.#find(name).document, wanted)) changes.put('networkAcls', name, before);
     });
   }
 
